@@ -1,0 +1,59 @@
+#include "bale/formats/core/error.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/utf8.hpp"
+
+namespace bale {
+namespace {
+
+std::string format_error(const std::string& message, const ErrorContext& context) {
+  std::string text;
+  if (!context.path.empty()) text += printable(context.path) + ": ";
+  text += message;
+  if (context.system_error != 0) text += fmt::format(": {}", std::strerror(context.system_error));
+  if (!context.key.empty() && context.offset) {
+    text += fmt::format(" (key \"{}\", offset {})", printable(context.key), *context.offset);
+  } else if (!context.key.empty()) {
+    text += fmt::format(" (key \"{}\")", printable(context.key));
+  } else if (context.offset) {
+    text += fmt::format(" (offset {})", *context.offset);
+  }
+  if (!context.hint.empty()) text += "; " + context.hint;
+  return text;
+}
+
+}  // namespace
+
+Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
+    : code_(code), message_(message), context_(std::move(context)), text_(format_error(message_, context_)) {}
+
+void throw_errno(std::string_view action, const std::string& path) {
+  const int value = errno;
+  ErrorContext context{.path = path, .system_error = value};
+  if (value == ENOSPC || value == EDQUOT) context.hint = "free some space, then run again with --resume";
+  throw Error(ErrorCode::io, fmt::format("cannot {}", action), std::move(context));
+}
+
+std::string printable(std::string_view raw) {
+  std::string out;
+  out.reserve(raw.size());
+  for (std::size_t at = 0; at < raw.size();) {
+    const std::size_t length = utf8_sequence_length(raw.substr(at));
+    const auto first = static_cast<unsigned char>(raw[at]);
+    const bool c1_control = length == 2 && first == 0xC2 && static_cast<unsigned char>(raw[at + 1]) < 0xA0;
+    if (length == 0 || first < 0x20 || first == 0x7F || c1_control) {
+      out += fmt::format("\\x{:02x}", first);
+      at += 1;
+    } else {
+      out.append(raw.substr(at, length));
+      at += length;
+    }
+  }
+  return out;
+}
+
+}  // namespace bale

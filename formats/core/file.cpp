@@ -1,0 +1,208 @@
+#include "bale/formats/core/file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale {
+namespace {
+
+int open_retrying(const std::string& path, int flags) {
+  for (;;) {
+    const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
+
+int open_regular(const std::string& path, int flags) {
+  // O_NONBLOCK: a FIFO must be refused, not waited for. It has no effect on regular files.
+  const int fd = open_retrying(path, flags | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) {
+      throw Error(ErrorCode::not_found, "no such file", {.path = path, .hint = "check the path"});
+    }
+    throw_errno("open", path);
+  }
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    throw Error(ErrorCode::unsupported, "not a regular file", {.path = path});
+  }
+  return fd;
+}
+
+}  // namespace
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+    path_ = std::move(other.path_);
+  }
+  return *this;
+}
+
+File File::open_read(const std::string& path) { return {open_regular(path, O_RDONLY), path}; }
+
+File File::open_update(const std::string& path) { return {open_regular(path, O_RDWR), path}; }
+
+File File::create(const std::string& path) {
+  const int fd = open_retrying(path, O_RDWR | O_CREAT | O_TRUNC);
+  if (fd < 0) throw_errno("create", path);
+  return {fd, path};
+}
+
+std::uint64_t File::size() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) throw_errno("stat", path_);
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+std::size_t File::read_some(std::uint64_t offset, MutableBytes out) const {
+  for (;;) {
+    const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw_errno("read", path_);
+  }
+}
+
+void File::read_exact(std::uint64_t offset, MutableBytes out) const {
+  while (!out.empty()) {
+    const std::size_t got = read_some(offset, out);
+    if (got == 0) {
+      throw Error(ErrorCode::damaged, fmt::format("file ends {} bytes too early", out.size()),
+                  {.path = path_, .offset = offset, .hint = "copy or pack it again"});
+    }
+    offset += got;
+    out = out.subspan(got);
+  }
+}
+
+void File::write_at(std::uint64_t offset, Bytes bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0) {
+      if (errno == EINTR) continue;
+      throw_errno("write", path_);
+    }
+    offset += static_cast<std::uint64_t>(put);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+void File::truncate(std::uint64_t size) {
+  while (::ftruncate(fd_, static_cast<off_t>(size)) != 0) {
+    if (errno != EINTR) throw_errno("set the size of", path_);
+  }
+}
+
+void File::sync() {
+  // Not retried: after a failed fsync the kernel may have dropped the dirty pages.
+  if (::fsync(fd_) != 0) throw_errno("fsync", path_);
+}
+
+void File::close() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) throw_errno("close", path_);
+}
+
+void File::advise_sequential() const { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL); }
+
+void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
+  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_WILLNEED);
+}
+
+FileMapping::FileMapping(const std::string& path) {
+  const File file = File::open_read(path);
+  const std::uint64_t size = file.size();
+  if (size == 0) return;
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  if (address == MAP_FAILED) throw_errno("map", path);
+  bytes_ = {static_cast<const std::byte*>(address), static_cast<std::size_t>(size)};
+}
+
+FileMapping::~FileMapping() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+FileMapping::FileMapping(FileMapping&& other) noexcept : bytes_(std::exchange(other.bytes_, Bytes{})) {}
+
+FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
+  const File file = File::open_read(path);
+  const std::uint64_t size = file.size();
+  if (size > limit) {
+    throw Error(ErrorCode::unsupported, fmt::format("{} bytes, more than the {} allowed here", size, limit),
+                {.path = path});
+  }
+  std::vector<std::byte> content(static_cast<std::size_t>(size));
+  file.read_exact(0, content);
+  return content;
+}
+
+void publish_file(const std::string& path, Bytes bytes) {
+  const std::string temporary = path + ".tmp";
+  File file = File::create(temporary);
+  file.write_at(0, bytes);
+  file.sync();
+  file.close();
+  publish_rename(temporary, path);
+}
+
+void publish_rename(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename to its final name", to);
+  sync_directory(parent_directory(to));
+}
+
+void sync_directory(const std::string& path) {
+  const int fd = open_retrying(path, O_RDONLY | O_DIRECTORY);
+  if (fd < 0) throw_errno("open", path);
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (result != 0) throw_errno("fsync", path);
+}
+
+std::string parent_directory(const std::string& path) {
+  const std::size_t end = path.find_last_not_of('/');
+  const std::size_t slash = end == std::string::npos ? std::string::npos : path.rfind('/', end);
+  if (slash == std::string::npos) return path.starts_with('/') ? "/" : ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string base_name(const std::string& path) {
+  const std::size_t end = path.find_last_not_of('/');
+  if (end == std::string::npos) return path.empty() ? "" : "/";
+  const std::size_t slash = path.rfind('/', end);
+  const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
+  return path.substr(start, end + 1 - start);
+}
+
+std::string join_path(const std::string& a, std::string_view b) {
+  std::string path = a;
+  if (!path.empty() && !path.ends_with('/')) path += '/';
+  path += b;
+  return path;
+}
+
+}  // namespace bale

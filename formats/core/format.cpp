@@ -1,0 +1,68 @@
+#include "bale/formats/core/format.hpp"
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale {
+
+FilePayload::FilePayload(const std::string& path) : file_(File::open_read(path)) {}
+
+void FilePayload::read(std::uint64_t, std::uint32_t, const Extent& extent, MutableBytes out) const {
+  file_.read_exact(extent.offset, out);
+}
+
+std::optional<FileRange> FilePayload::locate(std::uint64_t, std::uint32_t, const Extent& extent) const {
+  return FileRange{extent.offset, extent.length};
+}
+
+void FilePayload::will_need(const FileRange& range) const { file_.advise_will_need(range.offset, range.length); }
+
+FormatAndLayout find_format(std::string_view name, std::string_view layout) {
+  for (const Format* format : formats()) {
+    std::string_view wanted = layout;
+    if (name != format->name) {
+      const bool prefixed = name.size() > format->name.size() && name.starts_with(format->name) &&
+                            name[format->name.size()] == '.';
+      if (!prefixed) continue;
+      wanted = name.substr(format->name.size() + 1);
+      if (!layout.empty() && layout != wanted) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("format {} contradicts layout {}", name, layout));
+      }
+    }
+    if (wanted.empty()) return {format, &format->layouts.front()};
+    std::string known;
+    for (const Layout& candidate : format->layouts) {
+      if (candidate.name == wanted) return {format, &candidate};
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.name);
+    }
+    throw Error(ErrorCode::invalid_argument, fmt::format("format {} has no layout \"{}\"", format->name, printable(wanted)),
+                {.hint = fmt::format("choose one of: {}", known)});
+  }
+  std::string known;
+  for (const Format* format : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
+  throw Error(ErrorCode::invalid_argument, fmt::format("unknown format \"{}\"", printable(name)),
+              {.hint = fmt::format("choose one of: {}", known)});
+}
+
+const Format& probe_format(const std::string& path) {
+  const File file = File::open_read(path);
+  std::vector<std::byte> head(4096);
+  head.resize(file.read_some(0, head));
+  const ProbeInput input{.path = path, .head = head, .file_bytes = file.size()};
+  const Format* best = nullptr;
+  int best_bid = 0;
+  for (const Format* format : formats()) {
+    const int bid = format->probe(input);
+    if (bid > best_bid) {
+      best = format;
+      best_bid = bid;
+    }
+  }
+  if (best == nullptr) {
+    throw Error(ErrorCode::unsupported, "no format recognises this file", {.path = path, .hint = "is it a packed shard?"});
+  }
+  return *best;
+}
+
+}  // namespace bale

@@ -1,0 +1,35 @@
+// How a file name becomes a sample key and a field name (WebDataset's rule).
+//
+// Source: webdataset `base_plus_ext`, `^((?:.*/|)[^.]+)[.]([^/]*)$`: the key keeps its directories, the
+// extension is everything after the base name's first dot, lower-cased.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bale {
+
+struct KeyAndExtension {
+  std::string_view key;        // borrows from the name
+  std::string_view extension;  // borrows from the name; original case
+};
+
+/// Splits a member name; nullopt where WebDataset would skip it (no dot, or a base name that opens with one).
+std::optional<KeyAndExtension> split_member_name(std::string_view name);
+
+/// Whether WebDataset treats the member as metadata and skips it: `^__[^/]*__($|/)`.
+bool is_reserved_member(std::string_view name);
+
+/// Field name of an extension: lower case, `jpeg` spelled `jpg`.
+std::string field_name(std::string_view extension);
+
+/// A key that splits back whole: '.' and '%' in the base name of `stem` become "%2E" and "%25", so that
+/// "a.b.jpg" can neither be split at the wrong dot nor collide with another file. A base name that
+/// opens with "__" and ends with "__" at the top level has its first '_' written "%5F".
+std::string encode_key(std::string_view stem);
+
+/// Whether the field holds an image, judged by its name ("jpg", "png", "webp", ...).
+bool is_image_field(std::string_view field);
+
+}  // namespace bale

@@ -1,0 +1,49 @@
+// manifest.json: what a packed dataset is, written last of all; its presence says the dataset is whole.
+// Schema: formats/core/MANIFEST.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bale {
+
+inline constexpr const char* k_manifest_name = "manifest.json";
+
+struct ManifestField {
+  std::string name;
+  std::string codec = "none";  // "none" | "zstd"
+  std::uint64_t stored_bytes = 0;
+};
+
+struct ManifestShard {
+  std::string file;    // relative to the manifest
+  std::string digest;  // "xxh3:..." of the shard file
+  std::uint64_t num_samples = 0;
+  std::uint64_t bytes = 0;  // of the shard file
+};
+
+struct Manifest {
+  std::string name;
+  std::string format;
+  std::string layout;
+  std::uint64_t num_samples = 0;
+  std::uint64_t num_skipped = 0;
+  std::vector<ManifestField> fields{};
+  std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
+  std::vector<ManifestShard> shards{};
+  std::string plan{};        // hash of input list and options that shape the output
+  std::string created_by{};  // "bale 0.1.0"
+};
+
+/// Canonical text (sorted keys, two-space indent, final newline); non-UTF-8 bytes in names are kept as
+/// Latin-1-escaped "\u00XX" with "bytes" noted in MANIFEST.md.
+std::string manifest_text(const Manifest& manifest);
+
+/// Throws `damaged` or `unsupported` (a newer schema version), naming `path`.
+Manifest parse_manifest(const std::string& text, const std::string& path);
+
+Manifest load_manifest(const std::string& path);
+
+}  // namespace bale

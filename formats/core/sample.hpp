@@ -1,0 +1,71 @@
+// Sample: a key and named fields, WebDataset's model (`jpg`, `cls`, `json`, ...).
+//
+// Views borrow: a `SampleView` read from a shard points into the caller's `Scratch` and lives until that
+// Scratch is used again or destroyed. A Scratch belongs to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/core/bytes.hpp"
+
+namespace bale {
+
+/// Label of a sample that has none.
+inline constexpr std::int64_t k_no_label = std::numeric_limits<std::int64_t>::min();
+
+/// The field that holds a sample's class, an ASCII decimal integer.
+inline constexpr std::string_view k_label_field = "cls";
+
+struct FieldView {
+  std::string_view name;  // lower case, without a leading dot: "jpg"
+  Bytes bytes;
+};
+
+struct SampleView {
+  std::string_view key;  // raw bytes, directories kept: "n01440764/n01440764_10026"
+  std::int64_t label = k_no_label;
+  std::uint32_t width = 0;   // pixels of the image field; 0 where unknown
+  std::uint32_t height = 0;  // pixels of the image field; 0 where unknown
+  std::span<const FieldView> fields{};
+
+  /// The field's bytes, or nullptr where the sample has no such field.
+  const FieldView* find(std::string_view name) const {
+    for (const FieldView& field : fields) {
+      if (field.name == name) return &field;
+    }
+    return nullptr;
+  }
+};
+
+/// Reusable memory behind the views of one sample. Reusing one Scratch for many reads allocates only
+/// when a sample is larger than any before it. Not for use by two threads at once.
+class Scratch {
+ public:
+  /// A buffer of `size` bytes, uninitialised; invalidates every view into this Scratch.
+  MutableBytes bytes(std::size_t size) {
+    if (size > capacity_) {
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(size + size / 4);
+      capacity_ = size + size / 4;
+    }
+    return {buffer_.get(), size};
+  }
+  /// A second, independent buffer (decompression, names).
+  std::vector<std::byte>& spare() { return spare_; }
+  std::vector<FieldView>& fields() { return fields_; }
+
+ private:
+  std::unique_ptr<std::byte[]> buffer_;
+  std::size_t capacity_ = 0;
+  std::vector<std::byte> spare_;
+  std::vector<FieldView> fields_;
+};
+
+/// The label in a `cls` field: an ASCII decimal integer with optional surrounding white space;
+/// `k_no_label` where the bytes are anything else.
+std::int64_t parse_label(Bytes cls);
+
+}  // namespace bale

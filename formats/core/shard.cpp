@@ -1,0 +1,148 @@
+#include "bale/formats/core/shard.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/zstd_codec.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_max_field_bytes = std::uint64_t{1} << 32;
+
+ErrorContext place(const std::string& path, std::string_view key, std::optional<std::uint64_t> offset) {
+  return {.path = path, .key = std::string(key), .offset = offset, .hint = "run `bale verify` for the extent of the damage"};
+}
+
+void merge_ranges(std::vector<FileRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const FileRange& a, const FileRange& b) { return a.offset < b.offset; });
+  std::size_t kept = 0;
+  for (const FileRange& range : ranges) {
+    if (kept > 0 && range.offset <= ranges[kept - 1].offset + ranges[kept - 1].length) {
+      const std::uint64_t end = std::max(ranges[kept - 1].offset + ranges[kept - 1].length, range.offset + range.length);
+      ranges[kept - 1].length = end - ranges[kept - 1].offset;
+    } else {
+      ranges[kept++] = range;
+    }
+  }
+  ranges.resize(kept);
+}
+
+}  // namespace
+
+Shard Shard::open(const std::string& path, const ShardOpenOptions& options) {
+  const Format& format = probe_format(path);
+  const std::string beside = index_path(path);
+  ShardIndex index = ::access(beside.c_str(), F_OK) == 0 ? ShardIndex::load(beside) : scan_shard(path, format);
+  return open(path, format, std::move(index), options);
+}
+
+Shard Shard::open(const std::string& path, const Format& format, ShardIndex index, const ShardOpenOptions& options) {
+  Shard shard;
+  shard.path_ = path;
+  shard.format_ = &format;
+  shard.index_ = std::make_unique<const ShardIndex>(std::move(index));
+  shard.options_ = options;
+  shard.payload_ = format.open(path, *shard.index_);
+  return shard;
+}
+
+/// Decompresses where needed, compares the checksum, and names the place of whatever is wrong.
+Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes stored, std::vector<std::byte>& plain) const {
+  const Extent extent = index_->extent(i, field);
+  const FieldInfo& info = index_->fields()[field];
+  const auto where = [&] {
+    const auto range = payload_->locate(i, field, extent);
+    return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
+  };
+  try {
+    payload_->read(i, field, extent, stored);
+    Bytes bytes = stored;
+    if (info.codec == Codec::zstd) {
+      plain.resize(zstd_content_size(stored, k_max_field_bytes));
+      zstd_decompress(stored, plain);
+      bytes = plain;
+    }
+    if (options_.verify_checksums && index_->has_checksums() && crc32c(bytes) != extent.crc32c) {
+      throw Error(ErrorCode::damaged, fmt::format("field {}: checksum does not match", info.name), where());
+    }
+    return bytes;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged || !error.context().key.empty()) throw;
+    throw Error(ErrorCode::damaged, fmt::format("field {}: {}", info.name, error.message()), where());
+  }
+}
+
+SampleView Shard::read(std::uint64_t i, Scratch& scratch) const {
+  const std::vector<FieldInfo>& fields = index_->fields();
+  std::size_t total = 0;
+  for (std::uint32_t f = 0; f < fields.size(); ++f) {
+    const Extent extent = index_->extent(i, f);
+    if (extent.present()) total += extent.length;
+  }
+  MutableBytes free = scratch.bytes(total);
+  std::vector<FieldView>& views = scratch.fields();
+  views.clear();
+  std::vector<std::pair<std::size_t, std::vector<std::byte>>> decompressed;
+  for (std::uint32_t f = 0; f < fields.size(); ++f) {
+    const Extent extent = index_->extent(i, f);
+    if (!extent.present()) continue;
+    const MutableBytes stored = free.first(extent.length);
+    free = free.subspan(extent.length);
+    if (fields[f].codec == Codec::none) {
+      views.push_back({fields[f].name, load_field(i, f, stored, scratch.spare())});
+    } else {
+      std::vector<std::byte> plain;
+      load_field(i, f, stored, plain);
+      decompressed.emplace_back(views.size(), std::move(plain));
+      views.push_back({fields[f].name, {}});
+    }
+  }
+  // Decompressed fields share the spare buffer; its size is known only now.
+  std::size_t spare_bytes = 0;
+  for (const auto& [view, plain] : decompressed) spare_bytes += plain.size();
+  scratch.spare().resize(spare_bytes);
+  MutableBytes spare = scratch.spare();
+  for (const auto& [view, plain] : decompressed) {
+    std::copy(plain.begin(), plain.end(), spare.begin());
+    views[view].bytes = spare.first(plain.size());
+    spare = spare.subspan(plain.size());
+  }
+  return {.key = index_->key(i),
+          .label = index_->label(i),
+          .width = index_->width(i),
+          .height = index_->height(i),
+          .fields = views};
+}
+
+Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const {
+  const auto id = index_->field_id(field);
+  const Extent extent = id ? index_->extent(i, *id) : Extent{};
+  if (!extent.present()) {
+    throw Error(ErrorCode::not_found, fmt::format("sample has no field \"{}\"", printable(field)),
+                {.path = path_, .key = std::string(index_->key(i))});
+  }
+  return load_field(i, *id, scratch.bytes(extent.length), scratch.spare());
+}
+
+std::vector<FileRange> Shard::locate(std::uint64_t i) const {
+  std::vector<FileRange> ranges;
+  for (std::uint32_t f = 0; f < index_->fields().size(); ++f) {
+    const Extent extent = index_->extent(i, f);
+    if (!extent.present()) continue;
+    if (const auto range = payload_->locate(i, f, extent)) ranges.push_back(*range);
+  }
+  merge_ranges(ranges);
+  return ranges;
+}
+
+ShardIndex scan_shard(const std::string& path, const Format& format) {
+  IndexBuilder builder;
+  format.scan(path, builder);
+  return ShardIndex::from_bytes(builder.build(File::open_read(path).size(), std::nullopt, false, path), path);
+}
+
+}  // namespace bale

@@ -1,0 +1,84 @@
+// Shard: one container file opened for reading; index and payload together.
+//
+// Checksums are compared before anything is delivered (unless turned off), compressed fields are
+// decompressed, and every error names the shard, the key and the offset.
+//
+// Threads: const methods may be called by many threads at once, each with a Scratch of its own.
+// Processes: open in the process that reads; never use one across fork.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/format.hpp"
+#include "bale/formats/core/shard_index.hpp"
+
+namespace bale {
+
+struct ShardOpenOptions {
+  bool verify_checksums = true;  // compare each field's CRC32C before delivering it
+};
+
+/// One finding of verify.
+struct Damage {
+  std::string path;                       // shard or index file
+  std::string key{};                      // sample affected; empty: container structure
+  std::string field{};
+  std::optional<std::uint64_t> offset{};  // of the field's stored bytes in the file
+  std::string what;
+};
+
+class Shard {
+ public:
+  /// Opens `path` with the `.bidx` beside it, or (none there) by scanning its headers. Throws `damaged`
+  /// where the file's size is not the one its index was made for.
+  static Shard open(const std::string& path, const ShardOpenOptions& options = {});
+  /// The same with format and index given.
+  static Shard open(const std::string& path, const Format& format, ShardIndex index,
+                    const ShardOpenOptions& options = {});
+
+  const std::string& path() const { return path_; }
+  const Format& format() const { return *format_; }
+  const ShardIndex& index() const { return *index_; }
+  std::uint64_t size() const { return index_->size(); }
+
+  /// All fields of sample `i`. The view borrows from `scratch` (bytes) and from this shard (names, key).
+  SampleView read(std::uint64_t i, Scratch& scratch) const;
+  /// One field of sample `i`; throws `not_found` where the sample has none of that name.
+  Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
+
+  /// Where sample `i`'s bytes lie in the file, merged where they touch; empty where only the container's
+  /// library knows.
+  std::vector<FileRange> locate(std::uint64_t i) const;
+  const Payload& payload() const { return *payload_; }
+
+  /// Reads and compares everything: whole-file digest, every field's checksum, every key against a fresh
+  /// scan. Calls `report` for each finding. `on_progress` (bytes read since the last call) may throw to stop.
+  void verify(const std::function<void(const Damage&)>& report,
+              const std::function<void(std::uint64_t)>& on_progress = {}) const;
+
+ private:
+  Shard() = default;
+  Bytes load_field(std::uint64_t i, std::uint32_t field, MutableBytes stored, std::vector<std::byte>& plain) const;
+
+  std::string path_;
+  const Format* format_ = nullptr;
+  std::unique_ptr<const ShardIndex> index_;  // stable address: the payload refers to it
+  std::unique_ptr<const Payload> payload_;
+  ShardOpenOptions options_;
+};
+
+/// Scans `path` into an index without checksums. Throws `damaged` or `unsupported`.
+ShardIndex scan_shard(const std::string& path, const Format& format);
+
+/// Builds the full index of a foreign shard: scan, then every payload read once for its CRC32C, the
+/// file's digest and (through `dimensions`, may be null) image sizes.
+using DimensionsOf = std::function<std::pair<std::uint32_t, std::uint32_t>(Bytes image)>;
+std::vector<std::byte> index_shard(const std::string& path, const Format& format, const DimensionsOf& dimensions,
+                                   const std::function<void(std::uint64_t)>& on_progress = {});
+
+}  // namespace bale

@@ -1,0 +1,55 @@
+// Images: what kind and size the bytes are, decoding, encoding, resizing.
+//
+// Pixels are 8-bit RGB, row-major, H x W x 3, no padding between rows. libjpeg-turbo and libpng stay
+// inside this folder. Every function is free of shared state and safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/core/bytes.hpp"
+
+namespace bale {
+
+enum class ImageKind : std::uint8_t { unknown, jpeg, png, bmp, gif, webp, tiff, pnm };
+
+std::string_view image_kind_name(ImageKind kind);
+
+struct ImageHeader {
+  ImageKind kind = ImageKind::unknown;
+  std::uint32_t width = 0;   // 0 where the header does not tell
+  std::uint32_t height = 0;
+  std::uint32_t channels = 0;  // components in the file: 1, 3, 4; 0 where unknown
+};
+
+/// Reads the header only, allocating nothing, never past `bytes`; kind `unknown` where it is no image we know.
+/// Kind and size come from the content; names are not asked.
+ImageHeader probe_image(Bytes bytes);
+
+/// Decoded pixels; a value that owns its memory.
+struct Image {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::uint8_t> rgb{};  // height * width * 3
+};
+
+/// Decodes JPEG (grey, YCbCr, RGB, CMYK, YCCK; ISLOW, fancy upsampling) or PNG (any depth, palette, grey,
+/// alpha dropped) to what Pillow's `Image.open(f).convert("RGB")` gives. Throws `damaged` or `unsupported`,
+/// and `unsupported` before allocating where width * height exceeds `max_pixels`.
+Image decode_image(Bytes bytes, std::uint64_t max_pixels = 178'956'970);
+
+/// Decodes at a reduced scale where the codec can (JPEG: 1/2, 1/4, 1/8), both sides still at least
+/// `min_side`: for thumbnails.
+Image decode_thumbnail(Bytes bytes, std::uint32_t min_side);
+
+/// Antialiased triangle filter in Pillow's fixed-point arithmetic (`Image.resize(size, BILINEAR)`).
+Image resize_image(const Image& image, std::uint32_t width, std::uint32_t height);
+/// Short side to `size` (torchvision Resize(size)), then the central size x size square (CenterCrop).
+Image resize_and_center_crop(const Image& image, std::uint32_t size);
+
+std::vector<std::byte> encode_jpeg(const Image& image, int quality);
+std::vector<std::byte> encode_png(const Image& image);
+
+}  // namespace bale

@@ -1,0 +1,80 @@
+// Dataset: random access to a packed dataset of any format, many shards as one sequence.
+//
+// Threads: const methods may be called by many threads at once, each with its own Scratch; shards are
+// opened lazily under a lock, once. Processes: open a Dataset in each process that reads; never use one
+// across fork.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/core/manifest.hpp"
+#include "bale/formats/core/sample.hpp"
+#include "bale/formats/core/shard.hpp"
+
+namespace bale {
+
+struct DatasetOptions {
+  bool verify_checksums = true;  // compare each field's CRC32C before delivering it
+};
+
+/// Where a sample's bytes lie.
+struct SampleLocation {
+  std::string path;               // shard file
+  std::vector<FileRange> ranges;  // empty where only the container's library can reach them
+};
+
+class Dataset {
+ public:
+  /// Opens a dataset named by
+  ///   a directory with a manifest.json, or that file;
+  ///   shard files: a path, a glob ("dir/*.tar"), braces ("x-{000000..000009}.tar"), several of them
+  ///   joined by "::" (WebDataset's notation). Order: as written; glob matches sorted by bytes.
+  /// Shards without our index are scanned by headers only. Throws `not_found`, `damaged`, `unsupported`.
+  static Dataset open(const std::string& spec, const DatasetOptions& options = {});
+
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+  ~Dataset();
+
+  std::uint64_t size() const;
+  /// Names of the fields that any sample has, in order of first appearance.
+  const std::vector<std::string>& fields() const;
+  /// Class name of label 0, 1, ...; empty where the dataset does not say.
+  const std::vector<std::string>& classes() const;
+  /// The manifest where there is one.
+  const std::optional<Manifest>& manifest() const;
+
+  std::size_t num_shards() const;
+  const std::string& shard_path(std::size_t shard) const;
+  std::uint64_t shard_size(std::size_t shard) const;
+  /// Opens the shard on first use; the reference lives as long as the Dataset.
+  const Shard& shard(std::size_t shard) const;
+  /// Which shard, and which sample of it, position `i` is. Precondition: i < size().
+  std::pair<std::size_t, std::uint64_t> position(std::uint64_t i) const;
+
+  /// Throws `invalid_argument` for i >= size(), `damaged` where a checksum does not match.
+  SampleView read(std::uint64_t i, Scratch& scratch) const;
+  Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
+  /// Key and label need no payload read; the key borrows from the Dataset.
+  std::string_view key(std::uint64_t i) const;
+  std::int64_t label(std::uint64_t i) const;
+  std::optional<std::uint64_t> find(std::string_view key) const;
+
+  SampleLocation locate(std::uint64_t i) const;
+  /// Asks the kernel to read the samples' bytes ahead; returns at once. Ranges are merged per shard, so
+  /// give as many indices at a time as you are about to read.
+  void prefetch(std::span<const std::uint64_t> indices) const;
+
+ private:
+  struct State;
+  explicit Dataset(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bale

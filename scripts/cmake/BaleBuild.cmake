@@ -1,0 +1,63 @@
+# Compiler flags for every room, and bale_add_room(): one static library a room.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+find_program(BALE_CCACHE ccache)
+if(BALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${BALE_CCACHE}")
+endif()
+
+# Warnings apply to our code only, so they are an interface of their own and never exported.
+add_library(bale_warnings INTERFACE)
+target_compile_options(bale_warnings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+                       -Wcast-align -Wold-style-cast -Wimplicit-fallthrough)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 warns about reads in inlined std::string code that cannot happen (GCC bug 105651).
+  target_compile_options(bale_warnings INTERFACE -Wno-restrict -Wno-missing-field-initializers)
+else()
+  target_compile_options(bale_warnings INTERFACE -Wno-missing-field-initializers -Wno-missing-designated-field-initializers
+                         -Wno-unknown-warning-option)
+endif()
+if(BALE_WERROR)
+  target_compile_options(bale_warnings INTERFACE -Werror)
+endif()
+
+if(BALE_SANITIZE)
+  add_compile_options(-fsanitize=${BALE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${BALE_SANITIZE})
+endif()
+
+# Headers are named as an installed program names them, "bale/reader/dataset.hpp": one link makes the
+# source tree look like that.
+file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include")
+file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/include/bale" SYMBOLIC)
+
+set_property(GLOBAL PROPERTY BALE_ROOMS "")
+
+# bale_add_room(NAME SOURCES file... [PUBLIC target...] [PRIVATE target...] [HEADERS header...])
+# Library bale_NAME with the alias bale::NAME; HEADERS are installed.
+function(bale_add_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;PUBLIC;PRIVATE;HEADERS" ${ARGN})
+  add_library(bale_${name} STATIC ${ROOM_SOURCES})
+  add_library(bale::${name} ALIAS bale_${name})
+  set_target_properties(bale_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(bale_${name} PUBLIC cxx_std_20)
+  target_include_directories(bale_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+                                                 $<INSTALL_INTERFACE:include>)
+  target_link_libraries(bale_${name} PUBLIC ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE} $<BUILD_INTERFACE:bale_warnings>)
+  set_property(GLOBAL APPEND PROPERTY BALE_ROOMS bale_${name})
+  foreach(header IN LISTS ROOM_HEADERS)
+    file(RELATIVE_PATH place "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+    get_filename_component(below "${header}" DIRECTORY)
+    install(FILES "${header}" DESTINATION "include/bale/${place}/${below}")
+  endforeach()
+endfunction()

@@ -1,0 +1,16 @@
+# Install rules and the exported package: find_package(bale CONFIG) gives bale::reader and bale::writer.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+get_property(rooms GLOBAL PROPERTY BALE_ROOMS)
+install(TARGETS ${rooms} EXPORT bale-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS bale RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bale")
+install(EXPORT bale-targets NAMESPACE bale:: DESTINATION "${package_dir}")
+
+file(WRITE "${CMAKE_BINARY_DIR}/baleConfig.cmake"
+  "include(\"\${CMAKE_CURRENT_LIST_DIR}/BaleDependencies.cmake\")\n"
+  "include(\"\${CMAKE_CURRENT_LIST_DIR}/bale-targets.cmake\")\n")
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/baleConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/baleConfig.cmake" "${CMAKE_BINARY_DIR}/baleConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/scripts/cmake/BaleDependencies.cmake" DESTINATION "${package_dir}")

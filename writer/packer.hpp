@@ -1,0 +1,107 @@
+// pack(): a Source into shards on disk. Converting is packing from a packed source.
+//
+// Shards are planned first, as a pure function of source and options, and then written whole by any
+// number of jobs: the bytes never depend on `jobs`. A shard gets its final name only when it is complete
+// and durable; manifest.json is written last of all. An interrupted run resumes with `resume`.
+//
+// Memory: `jobs` buffers of the largest sample each, the current shards' indexes, and the source's own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/format.hpp"
+#include "bale/formats/core/manifest.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale {
+
+/// How samples are cut into shards; exactly one of the three is in force.
+struct ShardSizing {
+  std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // used where the other two are 0
+  std::uint64_t shard_count = 0;
+  std::uint64_t shard_samples = 0;
+};
+
+enum class OnError { fail, skip, quarantine };
+
+/// What stands in the way of writing to a directory that is not empty.
+enum class DestinationMode {
+  fresh,      // refuse a directory that holds anything
+  resume,     // go on with an interrupted run of the same plan
+  overwrite,  // remove what bale wrote there (never anything else), then start afresh
+};
+
+struct Split {
+  std::string name;
+  double fraction;
+};
+
+struct PackOptions {
+  std::string destination;
+  FormatAndLayout format{};
+  std::map<std::string, std::string> format_options{};
+  std::string name{};  // of the dataset, and the shards' prefix
+  ShardSizing sizing{};
+  unsigned jobs = 0;                            // 0: one a core
+  std::optional<std::uint64_t> shuffle_seed{};  // none: source order
+  std::vector<Split> splits{};                  // each becomes a dataset in destination/NAME
+  bool stratify = false;                        // split every class by the same fractions
+  std::uint64_t max_samples = 0;                // 0: all
+  std::optional<int> compress_level{};          // zstd on every field that is not an image
+  OnError on_error = OnError::fail;
+  DestinationMode mode = DestinationMode::fresh;
+};
+
+/// Counters that a progress display may read at any time from another thread.
+struct PackProgress {
+  std::atomic<std::uint64_t> samples{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> skipped{0};
+  std::atomic<std::uint64_t> shards{0};
+  std::atomic<std::uint64_t> total_samples{0};
+  std::atomic<std::uint64_t> total_bytes{0};
+  std::atomic<std::uint64_t> total_shards{0};
+  std::atomic<bool> stop{false};  // set to end with `interrupted`, leaving resumable state
+};
+
+/// A sample that was left out.
+struct SkippedSample {
+  std::string origin;
+  std::string why;
+};
+
+struct PackReport {
+  struct Output {
+    std::string directory;
+    Manifest manifest;
+  };
+  std::vector<Output> outputs;  // one, or one a split
+  std::uint64_t num_samples = 0;
+  std::uint64_t num_bytes = 0;          // of shard files
+  std::uint64_t num_resumed_shards = 0;  // found finished by an earlier run
+  std::vector<SkippedSample> skipped;
+};
+
+/// What would be written: shard names with their samples and payload bytes.
+struct PackPreview {
+  struct ShardRow {
+    std::string file;  // relative to the destination
+    std::uint64_t num_samples;
+    std::uint64_t payload_bytes;
+  };
+  std::vector<ShardRow> shards;
+};
+
+PackPreview preview_pack(const Source& source, const PackOptions& options);
+
+/// Throws `exists` (destination not empty), `invalid_argument`, `io`, `interrupted`, and with
+/// OnError::fail the error of the first bad sample.
+PackReport pack(const Source& source, const PackOptions& options, PackProgress& progress);
+
+}  // namespace bale

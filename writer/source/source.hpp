@@ -1,0 +1,102 @@
+// Source: where samples to pack come from (a folder, a list, a table, a packed dataset).
+//
+// A Source knows its samples before it reads any: their number, keys, labels and sizes, so that packing
+// can be planned as a pure function of the source and the options. Samples are numbered 0..size()-1 in
+// the source's own order (ImageFolder's for folders).
+//
+// Threads: const methods may be called by many threads at once, each with its own SourceScratch.
+// Memory: about 100 bytes a sample at the most, payloads never kept.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/core/sample.hpp"
+
+namespace bale {
+
+/// What is known of a sample without reading it.
+struct SourceSample {
+  std::string key;                        // unique in the source, fit to be split back (encode_key)
+  std::int64_t label = k_no_label;
+  struct Field {
+    std::uint32_t id;                     // position in Source::fields()
+    std::uint64_t bytes;                  // expected size
+  };
+  std::vector<Field> fields;              // sorted by id
+  std::uint64_t total_bytes() const {
+    std::uint64_t sum = 0;
+    for (const Field& field : fields) sum += field.bytes;
+    return sum;
+  }
+};
+
+/// Something the source passed over before packing; told to the user, kept in the ledger.
+struct SourceNotice {
+  std::string path;
+  std::string why;  // "not an image", "hidden file", "link loop", ...
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual std::uint64_t size() const = 0;
+  /// Every field name that occurs, image field first.
+  virtual const std::vector<std::string>& fields() const = 0;
+  /// Class name of label 0, 1, ...; empty where labels have no names.
+  virtual const std::vector<std::string>& classes() const = 0;
+  virtual std::int64_t label(std::uint64_t i) const = 0;
+  /// `out` is overwritten (reuse it).
+  virtual void describe(std::uint64_t i, SourceSample& out) const = 0;
+
+  /// Reads sample `i`; the view borrows from `scratch` and from this Source. Throws `bale::Error` for a
+  /// sample that cannot be had (unreadable, gone, changed while read): a bad sample, governed by the policy.
+  virtual SampleView read(std::uint64_t i, Scratch& scratch) const = 0;
+  /// Name a person knows the sample by: a path, or key and shard.
+  virtual std::string origin(std::uint64_t i) const = 0;
+  /// Asks for the sample to be read ahead; returns at once, never fails.
+  virtual void will_need(std::uint64_t i) const = 0;
+
+  /// A line that identifies the sample's content without reading it (key, sizes, mtime, label): hashed
+  /// into the plan so that a resumed run knows whether it continues the same work.
+  virtual void fingerprint(std::uint64_t i, std::string& out) const = 0;
+
+  /// What was passed over while listing, at most `k_max_notices` kept; the total count beside it.
+  virtual const std::vector<SourceNotice>& notices() const = 0;
+  virtual std::uint64_t num_notices() const = 0;
+
+  static constexpr std::size_t k_max_notices = 1000;
+};
+
+struct SourceOptions {
+  std::vector<std::string> include{};       // globs on the path below the root; empty: everything
+  std::vector<std::string> exclude{};
+  std::string class_map{};                  // file: "name index" lines, "name" lines, or a JSON object / array
+  std::vector<std::string> pair{};          // extensions of the files that make one sample, the image first
+  bool allow_empty_classes = false;         // torchvision's allow_empty
+  std::string path_column{};                // CSV/TSV/JSONL; empty: path, file_name, filename, file, image
+  std::string label_column{};               // empty: label, class, target, y
+  std::string root{};                       // directory that relative paths of lists and tables start from
+  bool nul_separated = false;               // --files-from with -0
+  bool flat = false;                        // a folder without class folders: no labels
+};
+
+/// ImageFolder: classes are the sorted first-level directories, samples the image files below them, in
+/// torchvision's order. Throws `not_found` for a missing folder, `invalid_argument` for one without images.
+std::unique_ptr<Source> open_folder_source(const std::string& path, const SourceOptions& options);
+/// One path a line from a file or "-" (standard input); labels from the parent directory's name as in a folder.
+std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOptions& options);
+/// .csv, .tsv or .jsonl with a header (JSONL: an object a line); extra columns become the `json` field.
+std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
+/// Any packed dataset, ours or foreign, through bale::Dataset.
+std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options);
+/// Chooses among the above by looking at `spec`: a directory with manifest.json or a shard spec is packed,
+/// a table by its suffix, any other directory a folder.
+std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options);
+
+}  // namespace bale
