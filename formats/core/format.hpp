@@ -123,6 +123,8 @@ struct Format {
   /// Opens the payload of a shard whose index is known; `index` outlives the payload.
   std::unique_ptr<Payload> (*open)(const std::string& path, const ShardIndex& index);
   std::unique_ptr<ShardWriter> (*create)(const WriterOptions& options);
+  /// Whether scan is safe on damaged bytes: our own bounds-checked parser rather than a library that may crash.
+  bool scan_survives_damage = false;
 };
 
 /// Every format that was built in, in the order of formats/CMakeLists.txt.

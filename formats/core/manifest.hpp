@@ -37,8 +37,8 @@ struct Manifest {
   std::string created_by{};  // "bale 0.1.0"
 };
 
-/// Canonical text (sorted keys, two-space indent, final newline); non-UTF-8 bytes in names are kept as
-/// Latin-1-escaped "\u00XX" with "bytes" noted in MANIFEST.md.
+/// Canonical text: fixed key order, one-space indent, final newline. Class names that are not UTF-8 are
+/// written as {"hex": "..."}.
 std::string manifest_text(const Manifest& manifest);
 
 /// Throws `damaged` or `unsupported` (a newer schema version), naming `path`.

@@ -1,5 +1,6 @@
 #include "bale/formats/core/shard.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,13 @@ Shard Shard::open(const std::string& path, const Format& format, ShardIndex inde
   shard.format_ = &format;
   shard.index_ = std::make_unique<const ShardIndex>(std::move(index));
   shard.options_ = options;
+  struct stat info {};
+  if (options.check_size && ::stat(path.c_str(), &info) == 0 &&
+      static_cast<std::uint64_t>(info.st_size) != shard.index_->shard_bytes()) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("file has {} bytes, its index says {}", info.st_size, shard.index_->shard_bytes()),
+                {.path = path, .hint = "copy it again, or rebuild a stale index with `bale index --force`"});
+  }
   shard.payload_ = format.open(path, *shard.index_);
   return shard;
 }

@@ -21,6 +21,7 @@ namespace bale {
 
 struct ShardOpenOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
+  bool check_size = true;        // refuse a file whose size is not the one its index was made for
 };
 
 /// One finding of verify.
@@ -56,8 +57,9 @@ class Shard {
   std::vector<FileRange> locate(std::uint64_t i) const;
   const Payload& payload() const { return *payload_; }
 
-  /// Reads and compares everything: whole-file digest, every field's checksum, every key against a fresh
-  /// scan. Calls `report` for each finding. `on_progress` (bytes read since the last call) may throw to stop.
+  /// Reads and compares everything: file size, whole-file digest, every field's checksum, and the container's
+  /// own structure by a fresh scan against the index (where the scan cannot be crashed by damage, or the
+  /// digest has shown that there is none). Calls `report` for each finding. `on_progress` (bytes read since the last call) may throw to stop.
   void verify(const std::function<void(const Damage&)>& report,
               const std::function<void(std::uint64_t)>& on_progress = {}) const;
 
@@ -75,9 +77,14 @@ class Shard {
 /// Scans `path` into an index without checksums. Throws `damaged` or `unsupported`.
 ShardIndex scan_shard(const std::string& path, const Format& format);
 
+/// Reads every field of every sample through the payload and sets its CRC32C, and with `dimensions` the
+/// image sizes, on `builder`, whose samples and extents are known. `on_progress`: bytes since the last call.
+using DimensionsOf = std::function<std::pair<std::uint32_t, std::uint32_t>(Bytes image)>;
+void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format,
+                      const DimensionsOf& dimensions, const std::function<void(std::uint64_t)>& on_progress);
+
 /// Builds the full index of a foreign shard: scan, then every payload read once for its CRC32C, the
 /// file's digest and (through `dimensions`, may be null) image sizes.
-using DimensionsOf = std::function<std::pair<std::uint32_t, std::uint32_t>(Bytes image)>;
 std::vector<std::byte> index_shard(const std::string& path, const Format& format, const DimensionsOf& dimensions,
                                    const std::function<void(std::uint64_t)>& on_progress = {});
 

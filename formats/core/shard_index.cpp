@@ -287,7 +287,17 @@ void IndexBuilder::set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_
 
 std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std::optional<Digest>& digest,
                                            bool has_checksums, const std::string& shard_path) const {
-  const auto sections = lay_out(samples_.size(), fields_.size(), keys_.size());
+  // Columns that no sample has (a decoded layout's original image, say) are left out.
+  std::vector<std::uint32_t> columns;
+  for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+    for (std::uint64_t i = 0; i < samples_.size(); ++i) {
+      if (extents_[i][f].present()) {
+        columns.push_back(f);
+        break;
+      }
+    }
+  }
+  const auto sections = lay_out(samples_.size(), columns.size(), keys_.size());
   if (!sections) {
     throw Error(ErrorCode::unsupported, "too many samples for one shard", {.path = shard_path, .hint = "use more shards"});
   }
@@ -309,15 +319,18 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
   const auto put = [&out](std::uint64_t at, const void* data, std::size_t bytes) {
     if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
   };
-  for (std::size_t f = 0; f < fields_.size(); ++f) {
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    const FieldInfo& field = fields_[columns[column]];
     FieldRow row{};
-    std::memcpy(row.name, fields_[f].name.data(), fields_[f].name.size());
-    row.codec = static_cast<std::uint8_t>(fields_[f].codec);
-    row.located = fields_[f].located ? 1 : 0;
-    row.stored_bytes = fields_[f].stored_bytes;
-    put(sections->fields + f * sizeof row, &row, sizeof row);
+    std::memcpy(row.name, field.name.data(), field.name.size());
+    row.codec = static_cast<std::uint8_t>(field.codec);
+    row.located = field.located ? 1 : 0;
+    row.stored_bytes = field.stored_bytes;
+    put(sections->fields + column * sizeof row, &row, sizeof row);
+    for (std::uint64_t i = 0; i < samples_.size(); ++i) {
+      put(sections->extents + (i * columns.size() + column) * sizeof(Extent), &extents_[i][columns[column]], sizeof(Extent));
+    }
   }
-  if (!samples_.empty()) put(sections->extents, extents_[0], samples_.size() * fields_.size() * sizeof(Extent));
   put(sections->samples, samples_.data(), samples_.size() * k_sample_row_bytes);
   put(sections->key_ends, key_ends_.data(), key_ends_.size() * sizeof(std::uint64_t));
   put(sections->key_order, order.data(), order.size() * sizeof(KeyRow));
@@ -328,7 +341,7 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
   header.version = k_version;
   header.flags = (has_checksums ? k_flag_checksums : 0) | (digest ? k_flag_digest : 0);
   header.num_samples = samples_.size();
-  header.num_fields = static_cast<std::uint32_t>(fields_.size());
+  header.num_fields = static_cast<std::uint32_t>(columns.size());
   header.shard_bytes = shard_bytes;
   header.key_bytes = keys_.size();
   header.file_bytes = out.size();

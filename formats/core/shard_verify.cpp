@@ -1,0 +1,130 @@
+// Verifying a shard, and making the checksums of one that has none: the two ways of reading everything.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/core/shard.hpp"
+
+namespace bale {
+namespace {
+
+using Report = std::function<void(const Damage&)>;
+
+/// Where the fresh scan and the index disagree, at most a few times: one slipped sample makes all differ.
+void compare_with_scan(const std::string& path, const Format& format, const ShardIndex& index, bool keys_in_file,
+                       const Report& report) {
+  constexpr int k_max_findings = 8;
+  const ShardIndex scanned = scan_shard(path, format);
+  if (scanned.size() != index.size()) {
+    report({.path = path, .what = fmt::format("holds {} samples, its index says {}", scanned.size(), index.size())});
+    return;
+  }
+  int findings = 0;
+  for (std::uint64_t i = 0; i < index.size() && findings < k_max_findings; ++i) {
+    const std::string key(index.key(i));
+    if (keys_in_file && scanned.key(i) != key) {
+      report({.path = path, .key = key, .what = fmt::format("the container calls it \"{}\"", printable(scanned.key(i)))});
+      ++findings;
+    }
+    for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+      const FieldInfo& field = index.fields()[f];
+      const Extent extent = index.extent(i, f);
+      if (!field.located || !extent.present()) continue;
+      const auto id = scanned.field_id(field.stored_name());
+      const Extent found = id ? scanned.extent(i, *id) : Extent{};
+      if (found.offset == extent.offset && found.length == extent.length) continue;
+      report({.path = path, .key = key, .field = field.name, .offset = extent.offset,
+              .what = "the container has the field elsewhere than its index says"});
+      ++findings;
+    }
+  }
+}
+
+}  // namespace
+
+void Shard::verify(const Report& report, const std::function<void(std::uint64_t)>& on_progress) const {
+  const std::uint64_t file_bytes = File::open_read(path_).size();
+  const bool size_matches = file_bytes == index_->shard_bytes();
+  if (!size_matches) {
+    report({.path = path_, .what = fmt::format("file has {} bytes, its index says {}", file_bytes, index_->shard_bytes())});
+  }
+
+  std::uint64_t findings = 0;
+  Scratch scratch;
+  for (std::uint64_t i = 0; i < size(); ++i) {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t f = 0; f < index_->fields().size(); ++f) {
+      const Extent extent = index_->extent(i, f);
+      if (!extent.present()) continue;
+      bytes += extent.length;
+      try {
+        if (extent.offset > file_bytes && index_->fields()[f].located && payload_->locate(i, f, extent)) {
+          // Nothing to allocate for: the file ends before the field begins.
+          throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = extent.offset});
+        }
+        load_field(i, f, scratch.bytes(extent.length), scratch.spare());
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::damaged) throw;
+        ++findings;
+        report({.path = path_,
+                .key = std::string(index_->key(i)),
+                .field = index_->fields()[f].name,
+                .offset = error.context().offset,
+                .what = error.message()});
+      }
+    }
+    if (on_progress) on_progress(bytes);
+  }
+
+  const std::optional<Digest> expected = index_->digest();
+  const bool digest_matches = size_matches && (!expected || digest_file(path_) == *expected);
+  if (digest_matches || format_->scan_survives_damage) {
+    const auto keeps_keys = [](const Layout& layout) { return layout.keeps_keys_in_file; };
+    const bool keys_in_file = std::all_of(format_->layouts.begin(), format_->layouts.end(), keeps_keys);
+    try {
+      compare_with_scan(path_, *format_, *index_, keys_in_file, [&](const Damage& damage) {
+        ++findings;
+        report(damage);
+      });
+    } catch (const Error& error) {
+      ++findings;
+      report({.path = path_, .offset = error.context().offset, .what = error.message()});
+    }
+  }
+  if (size_matches && !digest_matches && findings == 0) {
+    report({.path = path_,
+            .what = fmt::format("digest is {}, its index says {}: bytes outside every sample's data are damaged",
+                                digest_text(digest_file(path_)), digest_text(*expected))});
+  }
+}
+
+void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format,
+                      const DimensionsOf& dimensions, const std::function<void(std::uint64_t)>& on_progress) {
+  const std::uint64_t file_bytes = File::open_read(path).size();
+  const Shard shard = Shard::open(
+      path, format, ShardIndex::from_bytes(builder.build(file_bytes, std::nullopt, false, path), path), {});
+  Scratch scratch;
+  for (std::uint64_t i = 0; i < shard.size(); ++i) {
+    std::uint64_t bytes = 0;
+    for (const FieldView& field : shard.read(i, scratch).fields) {
+      builder.set_crc32c(i, *builder.field_id(field.name), crc32c(field.bytes));
+      bytes += field.bytes.size();
+      if (dimensions && is_image_field(field.name)) {
+        const auto [width, height] = dimensions(field.bytes);
+        if (width != 0) builder.set_dimensions(i, width, height);
+      }
+    }
+    if (on_progress) on_progress(bytes);
+  }
+}
+
+std::vector<std::byte> index_shard(const std::string& path, const Format& format, const DimensionsOf& dimensions,
+                                   const std::function<void(std::uint64_t)>& on_progress) {
+  IndexBuilder builder;
+  format.scan(path, builder);
+  checksum_payload(builder, path, format, dimensions, on_progress);
+  return builder.build(File::open_read(path).size(), digest_file(path), true, path);
+}
+
+}  // namespace bale
