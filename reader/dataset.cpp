@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/reader/shard_directory.hpp"
 #include "bale/reader/shard_spec.hpp"
 
 namespace bale {
@@ -109,7 +110,9 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
     state->use_manifest(manifest);
   } else {
-    state->add_shards(expand_shard_spec(spec));
+    for (const std::string& path : expand_shard_spec(spec)) {
+      state->add_shards(is_directory(path) ? list_shards(path) : std::vector{path});
+    }
     state->count_samples();
   }
   return Dataset(std::move(state));

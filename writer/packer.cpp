@@ -1,0 +1,228 @@
+#include "bale/writer/packer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/json_bytes.hpp"
+#include "bale/formats/core/shard.hpp"
+#include "bale/writer/destination.hpp"
+#include "bale/writer/journal.hpp"
+#include "bale/writer/plan.hpp"
+#include "bale/writer/shard_job.hpp"
+#include "bale_version.hpp"
+
+namespace bale {
+namespace {
+
+/// One shard of the plan and, when it is done, its result.
+struct Slot {
+  const PlannedDataset* dataset;
+  const PlannedShard* shard;
+  std::optional<FinishedShard> finished{};
+};
+
+bool is_intact(const std::string& path, const ManifestShard& expected) {
+  try {
+    const ShardIndex index = ShardIndex::load(index_path(path));
+    return index.digest() && digest_text(*index.digest()) == expected.digest &&
+           File::open_read(path).size() == expected.bytes && digest_text(digest_file(path)) == expected.digest;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+class Packer {
+ public:
+  Packer(const Source& source, const PackOptions& options, PackProgress& progress)
+      : source_(source), options_(options), progress_(progress), plan_(make_plan(source, options)) {
+    for (const PlannedDataset& dataset : plan_.datasets) {
+      for (const PlannedShard& shard : dataset.shards) slots_.push_back({&dataset, &shard});
+    }
+    progress_.total_samples = plan_.num_samples;
+    progress_.total_bytes = plan_.num_bytes;
+    progress_.total_shards = slots_.size();
+  }
+
+  PackReport run() {
+    std::optional<Journal> journal = prepare_destination(options_, plan_);
+    if (!journal) return report_of_finished_run();
+    journal_ = &*journal;
+    take_up_finished_shards();
+    try {
+      write_remaining_shards();
+    } catch (...) {
+      if (nothing_finished()) abandon_destination(options_, plan_);
+      throw;
+    }
+    PackReport report = write_manifests();
+    Journal::remove(options_.destination);
+    return report;
+  }
+
+ private:
+  std::string final_path(const Slot& slot) const {
+    return join_path(dataset_directory(options_, *slot.dataset), slot.shard->file);
+  }
+
+  /// Shards that an earlier run recorded are checked against their digest before they are believed.
+  void take_up_finished_shards() {
+    std::map<std::pair<std::string, std::string>, const FinishedShard*> recorded;
+    for (const FinishedShard& finished : journal_->finished()) {
+      recorded[{finished.subdirectory, finished.shard.file}] = &finished;
+    }
+    for (Slot& slot : slots_) {
+      const auto found = recorded.find({slot.dataset->subdirectory, slot.shard->file});
+      if (found == recorded.end() || !is_intact(final_path(slot), found->second->shard)) continue;
+      if (options_.on_error == OnError::fail && !found->second->skipped.empty()) continue;
+      slot.finished = *found->second;
+      ++num_resumed_;
+      progress_.samples += slot.shard->end - slot.shard->begin;
+      progress_.bytes += slot.shard->bytes;
+      progress_.skipped += slot.finished->skipped.size();
+      progress_.shards += 1;
+    }
+  }
+
+  bool nothing_finished() const {
+    return std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.finished.has_value(); });
+  }
+
+  void write_remaining_shards() {
+    const auto remaining =
+        static_cast<unsigned>(std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.finished; }));
+    const unsigned wanted = options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::jthread> threads;
+    for (unsigned t = 1; t < std::min(wanted, remaining); ++t) threads.emplace_back([this] { work(); });
+    work();
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  void work() {
+    for (;;) {
+      const std::size_t number = next_.fetch_add(1);
+      if (number >= slots_.size() || failed_.load()) return;
+      if (slots_[number].finished) continue;
+      try {
+        write_one(slots_[number]);
+      } catch (...) {
+        const std::lock_guard guard(mutex_);
+        // The first cause is the one to tell; what it stops in other threads is not news.
+        if (!failure_) failure_ = std::current_exception();
+        failed_ = true;
+        progress_.stop = true;
+        return;
+      }
+    }
+  }
+
+  void write_one(Slot& slot) {
+    const std::string staged = journal_->staged_path(slot.dataset->subdirectory + slot.shard->file);
+    const ShardJob job{source_, options_, *slot.dataset, *slot.shard, staged};
+    FinishedShard finished = write_shard(job, progress_);
+    journal_->record(finished);
+    const std::string path = final_path(slot);
+    publish_rename(index_path(staged), index_path(path));
+    publish_rename(staged, path);
+    slot.finished = std::move(finished);
+    progress_.shards += 1;
+  }
+
+  PackReport write_manifests() {
+    PackReport report{.num_resumed_shards = num_resumed_};
+    for (const PlannedDataset& dataset : plan_.datasets) {
+      const std::string directory = dataset_directory(options_, dataset);
+      Manifest manifest = empty_manifest(dataset);
+      std::string ledger;
+      for (const Slot& slot : slots_) {
+        if (slot.dataset != &dataset) continue;
+        manifest.num_samples += slot.finished->shard.num_samples;
+        manifest.num_skipped += slot.finished->skipped.size();
+        manifest.shards.push_back(slot.finished->shard);
+        add_fields(manifest, slot.finished->fields);
+        for (const SkippedSample& sample : slot.finished->skipped) {
+          ledger += nlohmann::json{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}}.dump() + "\n";
+          report.skipped.push_back(sample);
+        }
+        report.num_bytes += slot.finished->shard.bytes;
+      }
+      if (!ledger.empty()) publish_file(join_path(directory, k_ledger_name), as_bytes(ledger));
+      publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(manifest)));
+      report.num_samples += manifest.num_samples;
+      report.outputs.push_back({directory, std::move(manifest)});
+    }
+    return report;
+  }
+
+  Manifest empty_manifest(const PlannedDataset& dataset) const {
+    return {.name = dataset.name,
+            .format = std::string(options_.format.format->name),
+            .layout = std::string(options_.format.layout->name),
+            .classes = source_.classes(),
+            .plan = plan_.fingerprint,
+            .created_by = fmt::format("bale {}", k_version_text)};
+  }
+
+  /// Union of the shards' columns, in order of first appearance.
+  static void add_fields(Manifest& manifest, const std::vector<ManifestField>& fields) {
+    for (const ManifestField& field : fields) {
+      const auto known = std::find_if(manifest.fields.begin(), manifest.fields.end(),
+                                      [&](const ManifestField& other) { return other.name == field.name; });
+      if (known == manifest.fields.end()) {
+        manifest.fields.push_back(field);
+      } else {
+        known->stored_bytes += field.stored_bytes;
+      }
+    }
+  }
+
+  PackReport report_of_finished_run() {
+    PackReport report{.num_resumed_shards = slots_.size()};
+    for (const PlannedDataset& dataset : plan_.datasets) {
+      const std::string directory = dataset_directory(options_, dataset);
+      Manifest manifest = load_manifest(join_path(directory, k_manifest_name));
+      report.num_samples += manifest.num_samples;
+      for (const ManifestShard& shard : manifest.shards) report.num_bytes += shard.bytes;
+      report.outputs.push_back({directory, std::move(manifest)});
+    }
+    return report;
+  }
+
+  const Source& source_;
+  const PackOptions& options_;
+  PackProgress& progress_;
+  const Plan plan_;
+  std::vector<Slot> slots_;
+  Journal* journal_ = nullptr;
+  std::uint64_t num_resumed_ = 0;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+PackPreview preview_pack(const Source& source, const PackOptions& options) {
+  PackPreview preview;
+  for (const PlannedDataset& dataset : make_plan(source, options).datasets) {
+    for (const PlannedShard& shard : dataset.shards) {
+      const std::string file = dataset.subdirectory.empty() ? shard.file : join_path(dataset.subdirectory, shard.file);
+      preview.shards.push_back({file, shard.end - shard.begin, shard.bytes});
+    }
+  }
+  return preview;
+}
+
+PackReport pack(const Source& source, const PackOptions& options, PackProgress& progress) {
+  return Packer(source, options, progress).run();
+}
+
+}  // namespace bale

@@ -1,0 +1,213 @@
+#include "bale/writer/plan.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/random.hpp"
+
+namespace bale {
+namespace {
+
+using Order = std::vector<std::uint32_t>;
+
+// First parts of the random keys, so that no two uses of one seed draw the same sequence.
+constexpr std::uint64_t k_shuffle_stream = 1;
+constexpr std::uint64_t k_split_stream = 2;
+
+[[noreturn]] void fail_usage(const std::string& message, std::string hint = {}) {
+  throw Error(ErrorCode::invalid_argument, message, {.hint = std::move(hint)});
+}
+
+void check_options(const PackOptions& options) {
+  const bool plain_name = !options.name.empty() && options.name.find('/') == std::string::npos &&
+                          options.name[0] != '.' && printable(options.name) == options.name;
+  if (!plain_name) {
+    fail_usage(fmt::format("\"{}\" cannot name a dataset", printable(options.name)),
+               "give --name a word that is fit for a file name");
+  }
+  if (options.compress_level && !options.format.layout->compresses_fields) {
+    fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
+               "leave --compress out");
+  }
+  double sum = 0;
+  for (const Split& split : options.splits) {
+    if (!(split.fraction > 0)) fail_usage(fmt::format("split {} has no positive fraction", split.name));
+    sum += split.fraction;
+    for (const Split& other : options.splits) {
+      if (&other != &split && other.name == split.name) fail_usage(fmt::format("split {} is given twice", split.name));
+    }
+  }
+  if (!options.splits.empty() && std::abs(sum - 1) > 1e-6) {
+    fail_usage(fmt::format("split fractions add up to {}, not to 1", sum), "for example --split train=0.95,val=0.05");
+  }
+  if (options.stratify && options.splits.empty()) fail_usage("--stratify without --split");
+}
+
+void check_keys_unique(const Source& source) {
+  struct Hashed {
+    std::uint64_t hash;
+    std::uint32_t sample;
+  };
+  std::vector<Hashed> hashes(source.size());
+  SourceSample sample;
+  for (std::uint32_t i = 0; i < hashes.size(); ++i) {
+    source.describe(i, sample);
+    hashes[i] = {XXH3_64bits(sample.key.data(), sample.key.size()), i};
+  }
+  std::sort(hashes.begin(), hashes.end(), [](const Hashed& a, const Hashed& b) {
+    return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample;
+  });
+  SourceSample other;
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    for (std::size_t j = i + 1; j < hashes.size() && hashes[j].hash == hashes[i].hash; ++j) {
+      source.describe(hashes[i].sample, sample);
+      source.describe(hashes[j].sample, other);
+      if (sample.key != other.key) continue;
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} and {} would have the same key", printable(source.origin(hashes[i].sample)),
+                              printable(source.origin(hashes[j].sample))),
+                  {.key = sample.key, .hint = "rename one, leave one out with --exclude, or make them one sample with --pair"});
+    }
+  }
+}
+
+/// `count` things cut by the splits' fractions; sizes add up to `count`, each within one of its share.
+std::vector<std::uint64_t> cut(std::uint64_t count, const std::vector<Split>& splits) {
+  std::vector<std::uint64_t> sizes;
+  double fraction = 0;
+  std::uint64_t used = 0;
+  for (std::size_t s = 0; s < splits.size(); ++s) {
+    fraction += splits[s].fraction;
+    const bool last = s + 1 == splits.size();
+    const auto end = last ? count : std::min(count, static_cast<std::uint64_t>(std::llround(fraction * static_cast<double>(count))));
+    sizes.push_back(end - used);
+    used = end;
+  }
+  return sizes;
+}
+
+/// Draws the members of every split; within a split the given order is kept.
+std::vector<Order> split_order(const Source& source, const PackOptions& options, const Order& order) {
+  std::map<std::int64_t, Order> groups;  // positions in `order`, by class or all in one
+  for (std::uint32_t at = 0; at < order.size(); ++at) {
+    groups[options.stratify ? source.label(order[at]) : 0].push_back(at);
+  }
+  std::vector<std::uint16_t> member(order.size());
+  for (auto& [label, positions] : groups) {
+    KeyedRandom random{k_split_stream, options.shuffle_seed.value_or(0), static_cast<std::uint64_t>(label)};
+    random.shuffle(positions);
+    const std::vector<std::uint64_t> sizes = cut(positions.size(), options.splits);
+    std::uint64_t at = 0;
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+      for (const std::uint64_t end = at + sizes[s]; at < end; ++at) member[positions[at]] = static_cast<std::uint16_t>(s);
+    }
+  }
+  std::vector<Order> result(options.splits.size());
+  for (std::uint32_t at = 0; at < order.size(); ++at) result[member[at]].push_back(order[at]);
+  return result;
+}
+
+std::uint64_t payload_bytes(const Source& source, std::uint32_t sample, SourceSample& scratch) {
+  source.describe(sample, scratch);
+  return scratch.total_bytes();
+}
+
+void cut_into_shards(const Source& source, const PackOptions& options, PlannedDataset& dataset) {
+  const std::uint64_t count = dataset.order.size();
+  std::vector<std::uint64_t> ends;  // where each shard ends, when it is a matter of counting
+  if (options.sizing.shard_count != 0) {
+    const std::uint64_t shards = std::min(options.sizing.shard_count, count);
+    for (std::uint64_t s = 1; s <= shards; ++s) ends.push_back(s * count / shards);
+  } else if (options.sizing.shard_samples != 0) {
+    for (std::uint64_t end = options.sizing.shard_samples; end < count; end += options.sizing.shard_samples) ends.push_back(end);
+    ends.push_back(count);
+  }
+  SourceSample scratch;
+  PlannedShard shard;
+  const auto close = [&](std::uint64_t end) {
+    shard.end = end;
+    shard.file = fmt::format("{}-{:06}{}", dataset.name, dataset.shards.size(), options.format.layout->suffix);
+    dataset.shards.push_back(shard);
+    shard = {.file = {}, .begin = end};
+  };
+  for (std::uint64_t at = 0; at < count; ++at) {
+    const std::uint64_t bytes = payload_bytes(source, dataset.order[at], scratch);
+    if (ends.empty() && at > shard.begin && shard.bytes + bytes > options.sizing.shard_bytes) close(at);
+    shard.bytes += bytes;
+    if (!ends.empty() && at + 1 == ends[dataset.shards.size()]) close(at + 1);
+  }
+  if (shard.begin < count) close(count);
+}
+
+std::string fingerprint_of(const Source& source, const PackOptions& options, const Plan& plan) {
+  DigestStream stream;
+  std::string text = fmt::format("bale plan 1\n{}\n{}\n{}\n", options.format.format->name, options.format.layout->name,
+                                 options.compress_level ? fmt::to_string(*options.compress_level) : "none");
+  for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
+  for (const std::string& name : source.classes()) text += fmt::format("class {}:{}\n", name.size(), name);
+  for (const PlannedDataset& dataset : plan.datasets) {
+    text += fmt::format("dataset {}/{}\n", dataset.subdirectory, dataset.name);
+    for (const PlannedShard& shard : dataset.shards) {
+      text += fmt::format("shard {}\n", shard.file);
+      for (std::uint64_t at = shard.begin; at < shard.end; ++at) {
+        source.fingerprint(dataset.order[at], text);
+        if (text.size() > (std::size_t{64} << 10)) {
+          stream.update(as_bytes(text));
+          text.clear();
+        }
+      }
+    }
+  }
+  stream.update(as_bytes(text));
+  return digest_text(stream.digest());
+}
+
+}  // namespace
+
+Plan make_plan(const Source& source, const PackOptions& options) {
+  check_options(options);
+  if (source.size() == 0) fail_usage("nothing to pack: the source has no samples");
+  if (source.size() > std::numeric_limits<std::uint32_t>::max()) fail_usage("more than 4,294,967,295 samples");
+  check_keys_unique(source);
+
+  Order order(source.size());
+  std::iota(order.begin(), order.end(), std::uint32_t{0});
+  if (options.shuffle_seed) {
+    KeyedRandom random{k_shuffle_stream, *options.shuffle_seed};
+    random.shuffle(order);
+  }
+  if (options.max_samples != 0 && options.max_samples < order.size()) order.resize(options.max_samples);
+
+  Plan plan;
+  plan.num_samples = order.size();
+  if (options.splits.empty()) {
+    plan.datasets.push_back({.name = options.name, .subdirectory = {}, .order = std::move(order), .shards = {}});
+  } else {
+    std::vector<Order> orders = split_order(source, options, order);
+    for (std::size_t s = 0; s < orders.size(); ++s) {
+      const std::string& name = options.splits[s].name;
+      if (orders[s].empty()) fail_usage(fmt::format("split {} would be empty", name), "give it a larger fraction");
+      if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos || printable(name) != name) {
+        fail_usage(fmt::format("\"{}\" cannot name a split", printable(name)));
+      }
+      plan.datasets.push_back({.name = name, .subdirectory = name, .order = std::move(orders[s]), .shards = {}});
+    }
+  }
+  for (PlannedDataset& dataset : plan.datasets) {
+    cut_into_shards(source, options, dataset);
+    for (const PlannedShard& shard : dataset.shards) plan.num_bytes += shard.bytes;
+  }
+  plan.fingerprint = fingerprint_of(source, options, plan);
+  return plan;
+}
+
+}  // namespace bale

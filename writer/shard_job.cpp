@@ -1,0 +1,226 @@
+#include "bale/writer/shard_job.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/image/image.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_read_ahead_samples = 16;
+
+/// Whether a field is compressed: images are already, and a class number stays readable by any tool.
+Codec codec_of(const PackOptions& options, std::string_view field) {
+  const bool compress = options.compress_level && !is_image_field(field) && field != k_label_field;
+  return compress ? Codec::zstd : Codec::none;
+}
+
+/// Fields in stored form: those that are to be compressed are, the others are passed on.
+class StoredFields {
+ public:
+  explicit StoredFields(const PackOptions& options) : options_(options) {}
+
+  std::span<const FieldView> store(const SampleView& sample) {
+    stored_.clear();
+    names_.resize(sample.fields.size());
+    buffers_.resize(std::max(buffers_.size(), sample.fields.size()));
+    for (std::size_t f = 0; f < sample.fields.size(); ++f) {
+      const FieldView& field = sample.fields[f];
+      if (codec_of(options_, field.name) == Codec::none) {
+        stored_.push_back(field);
+        continue;
+      }
+      zstd_compress(field.bytes, *options_.compress_level, buffers_[f]);
+      names_[f] = FieldInfo{.name = std::string(field.name), .codec = Codec::zstd}.stored_name();
+      stored_.push_back({names_[f], buffers_[f]});
+    }
+    return stored_;
+  }
+
+ private:
+  const PackOptions& options_;
+  std::vector<FieldView> stored_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::byte>> buffers_;
+};
+
+ShardPlan shard_plan(const ShardJob& job) {
+  ShardPlan plan{.num_samples = job.shard.end - job.shard.begin};
+  for (const std::string& name : job.source.fields()) {
+    plan.fields.push_back({.name = FieldInfo{.name = name, .codec = codec_of(job.options, name)}.stored_name()});
+  }
+  SourceSample sample;
+  for (std::uint64_t at = job.shard.begin; at < job.shard.end; ++at) {
+    job.source.describe(job.dataset.order[at], sample);
+    plan.key_bytes += sample.key.size();
+    for (const SourceSample::Field& field : sample.fields) {
+      plan.fields[field.id].num_samples += 1;
+      plan.fields[field.id].bytes += field.bytes;
+    }
+  }
+  return plan;
+}
+
+/// Copies what can still be read of a bad sample's file beside the dataset. Best effort: the sample is
+/// reported either way.
+void quarantine(const ShardJob& job, const std::string& origin, const std::string& key) {
+  struct stat info {};
+  if (::stat(origin.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  const std::string directory = join_path(job.options.destination, "quarantine");
+  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) throw_errno("create", directory);
+  std::string name = key;
+  std::replace(name.begin(), name.end(), '/', '_');
+  if (const auto parts = split_member_name(base_name(origin))) name += fmt::format(".{}", parts->extension);
+  try {
+    File copy = File::create(join_path(directory, name));
+    const File original = File::open_read(origin);
+    std::vector<std::byte> buffer(std::size_t{1} << 20);
+    for (std::uint64_t at = 0;;) {
+      const std::size_t got = original.read_some(at, buffer);
+      if (got == 0) break;
+      copy.write_at(at, Bytes(buffer).first(got));
+      at += got;
+    }
+    copy.close();
+  } catch (const Error& error) {
+    // A file that cannot be read is why it is here; a disk that is full is not.
+    if (error.context().path != origin) throw;
+  }
+}
+
+void sync_path(const std::string& path) { File::open_update(path).sync(); }
+
+/// Temporary files of a shard, removed unless kept.
+class Staged {
+ public:
+  explicit Staged(const std::string& path) : path_(path) {}
+  ~Staged() {
+    if (kept_) return;
+    ::unlink(path_.c_str());
+    ::unlink(index_path(path_).c_str());
+  }
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  const std::string& path_;
+  bool kept_ = false;
+};
+
+class ShardRun {
+ public:
+  ShardRun(const ShardJob& job, PackProgress& progress) : job_(job), progress_(progress), stored_(job.options) {
+    for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of(job.options, name));
+  }
+
+  FinishedShard run() {
+    Staged staged(job_.staged_path);
+    const Format& format = *job_.options.format.format;
+    writer_ = format.create({.path = job_.staged_path,
+                             .layout = job_.options.format.layout->name,
+                             .plan = shard_plan(job_),
+                             .format_options = job_.options.format_options,
+                             .class_names = job_.source.classes()});
+    for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
+      if (progress_.stop.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
+      if (at + k_read_ahead_samples < job_.shard.end) job_.source.will_need(job_.dataset.order[at + k_read_ahead_samples]);
+      pack_sample(job_.dataset.order[at]);
+    }
+    writer_->finish(index_);
+    writer_.reset();
+    sync_path(job_.staged_path);
+    if (!job_.options.format.layout->keeps_bytes) {
+      // What is delivered is not what was packed: its checksums can only be taken from the shard itself.
+      checksum_payload(index_, job_.staged_path, format, {}, {});
+    }
+    FinishedShard finished = publish_index();
+    staged.keep();
+    return finished;
+  }
+
+ private:
+  void pack_sample(std::uint32_t number) {
+    std::optional<SampleView> sample;
+    try {
+      sample = job_.source.read(number, scratch_);
+      add(*sample);
+    } catch (const Error& error) {
+      const bool ours = sample.has_value() && error.code() != ErrorCode::invalid_argument;  // writing failed
+      const bool fatal = ours || job_.options.on_error == OnError::fail || error.code() == ErrorCode::interrupted;
+      if (fatal) throw;
+      skip(number, error);
+    }
+    progress_.samples.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  void add(const SampleView& sample) {
+    SampleView stored = sample;
+    stored.fields = stored_.store(sample);
+    writer_->add(stored);
+    const std::uint64_t i = index_.add_sample(sample.key, sample.label, sample.width, sample.height);
+    std::uint64_t bytes = 0;
+    for (const FieldView& field : sample.fields) {
+      index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
+      bytes += field.bytes.size();
+    }
+    progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+  void skip(std::uint32_t number, const Error& error) {
+    const std::string origin = job_.source.origin(number);
+    skipped_.push_back({origin, error.what()});
+    progress_.skipped.fetch_add(1, std::memory_order_relaxed);
+    if (job_.options.on_error == OnError::quarantine) {
+      SourceSample described;
+      job_.source.describe(number, described);
+      quarantine(job_, origin, described.key);
+    }
+  }
+
+  FinishedShard publish_index() {
+    const std::uint64_t bytes = File::open_read(job_.staged_path).size();
+    const Digest digest = digest_file(job_.staged_path);
+    File file = File::create(index_path(job_.staged_path));
+    const ShardIndex index = ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
+    file.write_at(0, index.bytes());
+    file.sync();
+    file.close();
+    FinishedShard finished{.subdirectory = job_.dataset.subdirectory,
+                           .shard = {.file = job_.shard.file,
+                                     .digest = digest_text(digest),
+                                     .num_samples = index_.size(),
+                                     .bytes = bytes},
+                           .skipped = std::move(skipped_)};
+    for (const FieldInfo& field : index.fields()) {
+      finished.fields.push_back({.name = field.name,
+                                 .codec = field.codec == Codec::zstd ? "zstd" : "none",
+                                 .stored_bytes = field.stored_bytes});
+    }
+    return finished;
+  }
+
+  const ShardJob& job_;
+  PackProgress& progress_;
+  std::unique_ptr<ShardWriter> writer_;
+  IndexBuilder index_;
+  Scratch scratch_;
+  StoredFields stored_;
+  std::vector<SkippedSample> skipped_;
+};
+
+}  // namespace
+
+FinishedShard write_shard(const ShardJob& job, PackProgress& progress) { return ShardRun(job, progress).run(); }
+
+}  // namespace bale

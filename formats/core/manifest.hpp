@@ -10,6 +10,8 @@
 namespace bale {
 
 inline constexpr const char* k_manifest_name = "manifest.json";
+/// Directory inside the destination that holds an unfinished run's journal and temporary files.
+inline constexpr const char* k_partial_name = ".bale-partial";
 
 struct ManifestField {
   std::string name;

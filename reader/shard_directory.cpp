@@ -1,0 +1,58 @@
+#include "bale/reader/shard_directory.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/formats/core/format.hpp"
+#include "bale/formats/core/manifest.hpp"
+
+namespace bale {
+namespace {
+
+bool is_recognised(const std::string& path) {
+  try {
+    probe_format(path);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool has_shard_suffix(const std::string& name) {
+  for (const Format* format : formats()) {
+    for (const Layout& layout : format->layouts) {
+      if (name.size() > layout.suffix.size() && name.ends_with(layout.suffix)) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> list_shards(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(join_path(directory, k_partial_name), error)) {
+    throw Error(ErrorCode::damaged, "an unfinished pack: it has no manifest.json yet",
+                {.path = directory, .hint = "finish it with `bale pack ... --resume`"});
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.is_regular_file(error) && !entry.path().filename().string().starts_with('.')) {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> shards;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(shards), has_shard_suffix);
+  if (shards.empty()) std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_recognised);
+  if (shards.empty()) {
+    throw Error(ErrorCode::not_found, "no manifest.json and no packed shards in this directory",
+                {.path = directory, .hint = "give a packed dataset, or pack the folder first"});
+  }
+  return shards;
+}
+
+}  // namespace bale

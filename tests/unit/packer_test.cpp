@@ -1,0 +1,280 @@
+// Packing: the same bytes for any number of jobs, resumption, policies, splits, what is never deleted.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "bale/reader/dataset.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/fake_source.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+#include "bale/writer/packer.hpp"
+
+using namespace bale;
+using bale::test::FakeSource;
+using bale::test::TempDir;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Options for a layout that gives back the bytes it was given, in shards of ten samples.
+PackOptions small_shards(const std::string& destination) {
+  PackOptions options{.destination = destination, .format = find_format(formats().front()->name), .name = "data"};
+  options.sizing.shard_samples = 10;
+  options.jobs = 2;
+  return options;
+}
+
+std::map<std::string, std::string> files_of(const std::string& directory) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    files[fs::relative(entry.path(), directory).string()] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return files;
+}
+
+std::map<std::string, std::string> packed(const Source& source, PackOptions options) {
+  PackProgress progress;
+  pack(source, options, progress);
+  return files_of(options.destination);
+}
+
+}  // namespace
+
+TEST_CASE("packing gives the same bytes for any number of jobs, and reads back") {
+  const FakeSource source(95);
+  const TempDir dir;
+  PackOptions options = small_shards(dir / "one");
+  options.jobs = 1;
+  const auto one = packed(source, options);
+  options = small_shards(dir / "five");
+  options.jobs = 5;
+  CHECK(packed(source, options) == one);
+  CHECK(one.size() == 21);  // 10 shards, 10 indexes, the manifest
+
+  const Dataset dataset = Dataset::open(dir / "five");
+  REQUIRE(dataset.size() == 95);
+  CHECK(dataset.classes() == source.classes());
+  Scratch read;
+  Scratch expected;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+    const SampleView got = dataset.read(i, read);
+    const SampleView want = source.read(i, expected);
+    CHECK(got.key == want.key);
+    CHECK(got.label == want.label);
+    CHECK(got.height == 20);
+    for (const FieldView& field : want.fields) {
+      REQUIRE(got.find(field.name) != nullptr);
+      CHECK(as_text(got.find(field.name)->bytes) == as_text(field.bytes));
+    }
+    CHECK(dataset.find(want.key) == i);
+  }
+}
+
+TEST_CASE("a run that fails in the middle is resumed to the bytes of a run that did not") {
+  FakeSource source(95);
+  const TempDir dir;
+  const auto whole = packed(source, small_shards(dir / "whole"));
+
+  for (const std::uint64_t bad : {0U, 37U, 94U}) {
+    const std::string destination = dir / ("resumed" + std::to_string(bad));
+    source.before_read = [bad](std::uint64_t i) {
+      if (i == bad) throw Error(ErrorCode::io, "cannot read", {.path = "fake"});
+    };
+    PackProgress progress;
+    CHECK_THROWS_AS(pack(source, small_shards(destination), progress), Error);
+    CHECK_FALSE(fs::exists(destination + "/manifest.json"));
+    if (fs::exists(destination)) {
+      CHECK_THROWS_WITH(Dataset::open(destination), Catch::Matchers::Contains("unfinished"));
+      PackProgress again;
+      CHECK_THROWS_WITH(pack(source, small_shards(destination), again), Catch::Matchers::Contains("--resume"));
+    }
+    source.before_read = [](std::uint64_t) {};
+    PackOptions options = small_shards(destination);
+    options.mode = DestinationMode::resume;
+    CHECK(packed(source, options) == whole);
+    CHECK(packed(source, options) == whole);  // resuming what is finished changes nothing
+  }
+}
+
+TEST_CASE("a finished shard that was damaged before the resume is written again") {
+  FakeSource source(50);
+  const TempDir dir;
+  const auto whole = packed(source, small_shards(dir / "whole"));
+  source.before_read = [](std::uint64_t i) {
+    if (i == 45) throw Error(ErrorCode::io, "cannot read");
+  };
+  PackOptions options = small_shards(dir / "data");
+  options.jobs = 1;
+  PackProgress progress;
+  CHECK_THROWS(pack(source, options, progress));
+  const std::string shard = (dir / "data") + "/" + whole.begin()->first;
+  REQUIRE(fs::exists(shard));
+  std::fstream(shard, std::ios::in | std::ios::out | std::ios::binary).seekp(700).put('!');
+  source.before_read = [](std::uint64_t) {};
+  options.mode = DestinationMode::resume;
+  CHECK(packed(source, options) == whole);
+}
+
+TEST_CASE("resuming with other options is refused") {
+  FakeSource source(50);
+  const TempDir dir;
+  source.before_read = [](std::uint64_t i) {
+    if (i == 45) throw Error(ErrorCode::io, "cannot read");
+  };
+  PackOptions options = small_shards(dir / "data");
+  options.jobs = 1;
+  PackProgress progress;
+  CHECK_THROWS(pack(source, options, progress));
+  options.mode = DestinationMode::resume;
+  options.shuffle_seed = 3;
+  CHECK_THROWS_WITH(pack(source, options, progress), Catch::Matchers::Contains("other files or options"));
+}
+
+TEST_CASE("a stop request ends the run with `interrupted`") {
+  FakeSource source(95);
+  const TempDir dir;
+  PackProgress progress;
+  source.before_read = [&](std::uint64_t i) {
+    if (i == 33) progress.stop = true;
+  };
+  PackOptions options = small_shards(dir / "data");
+  options.jobs = 1;
+  try {
+    pack(source, options, progress);
+    FAIL("it went on");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::interrupted);
+  }
+  CHECK(fs::exists((dir / "data") + "/.bale-partial/journal.jsonl"));
+}
+
+TEST_CASE("bad samples are skipped by policy, counted and named") {
+  FakeSource source(30);
+  source.before_read = [](std::uint64_t i) {
+    if (i % 10 == 3) throw Error(ErrorCode::damaged, "not an image", {.path = "file" + std::to_string(i)});
+  };
+  const TempDir dir;
+  PackOptions options = small_shards(dir / "data");
+  options.on_error = OnError::skip;
+  PackProgress progress;
+  const PackReport report = pack(source, options, progress);
+  CHECK(report.num_samples == 27);
+  REQUIRE(report.skipped.size() == 3);
+  CHECK(report.skipped[0].origin == "fake:3");
+  CHECK(report.outputs[0].manifest.num_skipped == 3);
+  const auto files = files_of(dir / "data");
+  CHECK(files.at("skipped.jsonl").find("file13") != std::string::npos);
+  CHECK(Dataset::open(dir / "data").size() == 27);
+}
+
+TEST_CASE("what bale did not write is never deleted") {
+  const FakeSource source(25);
+  const TempDir dir;
+  const std::string data = dir / "data";
+  const auto first = packed(source, small_shards(data));
+  std::ofstream(data + "/mine.txt") << "keep me";
+  PackOptions options = small_shards(data);
+  PackProgress progress;
+  CHECK_THROWS_WITH(pack(source, options, progress), Catch::Matchers::Contains("is not empty"));
+  options.mode = DestinationMode::overwrite;
+  auto second = packed(source, options);
+  CHECK(second.at("mine.txt") == "keep me");
+  second.erase("mine.txt");
+  CHECK(second == first);
+
+  const std::string other = dir / "other";
+  fs::create_directory(other);
+  std::ofstream(other + "/" + first.begin()->first) << "a stranger's file of the same name";
+  options.destination = other;
+  CHECK_THROWS_WITH(pack(source, options, progress), Catch::Matchers::Contains("was not written by bale"));
+}
+
+TEST_CASE("splits share out every sample exactly once, by class when asked") {
+  const FakeSource source(400);
+  const TempDir dir;
+  PackOptions options = small_shards(dir / "data");
+  options.splits = {{"train", 0.75}, {"val", 0.25}};
+  options.stratify = true;
+  PackProgress progress;
+  const PackReport report = pack(source, options, progress);
+  REQUIRE(report.outputs.size() == 2);
+  CHECK(report.outputs[0].manifest.num_samples == 300);
+  std::set<std::string> keys;
+  for (const char* split : {"/train", "/val"}) {
+    const Dataset dataset = Dataset::open((dir / "data") + split);
+    std::map<std::int64_t, int> per_class;
+    for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+      CHECK(keys.insert(std::string(dataset.key(i))).second);
+      ++per_class[dataset.label(i)];
+    }
+    for (const auto& [label, count] : per_class) CHECK(count == (std::string(split) == "/val" ? 25 : 75));
+  }
+  CHECK(keys.size() == 400);
+}
+
+TEST_CASE("shards are cut by bytes, by count or by samples") {
+  const FakeSource source(100);
+  PackOptions options = small_shards("unused");
+  options.sizing = {.shard_bytes = 5000};
+  for (const auto& row : preview_pack(source, options).shards) CHECK(row.payload_bytes <= 5000);
+  options.sizing = {.shard_count = 7};
+  const auto by_count = preview_pack(source, options).shards;
+  CHECK(by_count.size() == 7);
+  std::uint64_t sum = 0;
+  for (const auto& row : by_count) {
+    CHECK((row.num_samples == 14 || row.num_samples == 15));
+    sum += row.num_samples;
+  }
+  CHECK(sum == 100);
+  options.sizing = {.shard_samples = 30};
+  CHECK(preview_pack(source, options).shards.size() == 4);
+  options.sizing = {.shard_bytes = 1};
+  CHECK(preview_pack(source, options).shards.size() == 100);
+}
+
+TEST_CASE("a shuffled order is the same everywhere") {
+  const FakeSource source(12);
+  const TempDir dir;
+  PackOptions options = small_shards(dir / "data");
+  options.shuffle_seed = 42;
+  packed(source, options);
+  const Dataset dataset = Dataset::open(dir / "data");
+  std::string order;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) order += std::string(dataset.key(i)).substr(7) + " ";
+  CHECK(order == "GOLDEN");
+}
+
+TEST_CASE("duplicate keys are refused before anything is written, naming both") {
+  FakeSource source(20);
+  source.key_of = [](std::uint64_t i) { return "key" + std::to_string(i == 17 ? 4 : i); };
+  const TempDir dir;
+  PackProgress progress;
+  CHECK_THROWS_WITH(pack(source, small_shards(dir / "data"), progress),
+                    Catch::Matchers::Contains("fake:4") && Catch::Matchers::Contains("fake:17"));
+  CHECK_FALSE(fs::exists(dir / "data"));
+}
+
+TEST_CASE("options that make no sense are usage errors") {
+  const FakeSource source(20);
+  PackProgress progress;
+  const auto refused = [&](auto change) {
+    PackOptions options = small_shards("never-made");
+    change(options);
+    try {
+      pack(source, options, progress);
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::invalid_argument;
+    }
+    return false;
+  };
+  CHECK(refused([](PackOptions& o) { o.splits = {{"a", 0.5}, {"b", 0.4}}; }));
+  CHECK(refused([](PackOptions& o) { o.splits = {{"a", 0.5}, {"a", 0.5}}; }));
+  CHECK(refused([](PackOptions& o) { o.splits = {{"a", 0.999}, {"b", 0.001}}; }));
+  CHECK(refused([](PackOptions& o) { o.splits = {{"../a", 0.5}, {"b", 0.5}}; }));
+  CHECK(refused([](PackOptions& o) { o.stratify = true; }));
+  CHECK(refused([](PackOptions& o) { o.name = "a/b"; }));
+  CHECK(refused([](PackOptions& o) { o.name = ""; }));
+}

@@ -1,0 +1,132 @@
+#include "bale/writer/destination.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/shard_index.hpp"
+
+namespace bale {
+namespace {
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+std::vector<std::string> entries_of(const std::string& directory) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  if (error) throw Error(ErrorCode::io, "cannot list the directory: " + error.message(), {.path = directory});
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// mkdir -p whose new entries are durable.
+void make_directories(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0) {
+    sync_directory(parent_directory(path));
+    return;
+  }
+  if (errno == ENOENT) {
+    make_directories(parent_directory(path));
+    if (::mkdir(path.c_str(), 0755) == 0) {
+      sync_directory(parent_directory(path));
+      return;
+    }
+  }
+  struct stat info {};
+  if (errno == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
+  throw_errno("create the directory", path);
+}
+
+void remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw_errno("remove", path);
+}
+
+/// Removes a finished dataset of ours: the manifest first, so that at no time it names missing shards.
+void remove_dataset(const std::string& directory) {
+  const std::string manifest_path = join_path(directory, k_manifest_name);
+  if (!exists(manifest_path)) return;
+  const Manifest manifest = load_manifest(manifest_path);
+  remove_file(manifest_path);
+  sync_directory(directory);
+  for (const ManifestShard& shard : manifest.shards) {
+    remove_file(join_path(directory, shard.file));
+    remove_file(index_path(join_path(directory, shard.file)));
+  }
+  if (manifest.num_skipped != 0) remove_file(join_path(directory, k_ledger_name));
+}
+
+void remove_previous_run(const std::string& destination, const Plan& plan) {
+  remove_dataset(destination);
+  for (const std::string& name : entries_of(destination)) {
+    const std::string directory = join_path(destination, name);
+    if (exists(join_path(directory, k_manifest_name))) remove_dataset(directory);
+  }
+  if (Journal::present(destination)) {
+    for (const std::string& file : Journal::published_files(destination)) remove_file(join_path(destination, file));
+    Journal::remove(destination);
+  }
+  for (const PlannedDataset& dataset : plan.datasets) {
+    const std::string directory = join_path(destination, dataset.subdirectory);
+    for (const PlannedShard& shard : dataset.shards) {
+      const std::string path = join_path(directory, shard.file);
+      for (const std::string& file : {path, index_path(path)}) {
+        if (exists(file)) {
+          throw Error(ErrorCode::exists, "is in the way and was not written by bale",
+                      {.path = file, .hint = "move it, or choose another --name"});
+        }
+      }
+    }
+  }
+}
+
+bool is_finished(const PackOptions& options, const Plan& plan) {
+  return std::all_of(plan.datasets.begin(), plan.datasets.end(), [&](const PlannedDataset& dataset) {
+    const std::string path = join_path(dataset_directory(options, dataset), k_manifest_name);
+    return exists(path) && load_manifest(path).plan == plan.fingerprint;
+  });
+}
+
+}  // namespace
+
+std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset) {
+  return dataset.subdirectory.empty() ? options.destination : join_path(options.destination, dataset.subdirectory);
+}
+
+std::optional<Journal> prepare_destination(const PackOptions& options, const Plan& plan) {
+  const std::string& destination = options.destination;
+  make_directories(destination);
+  const bool unfinished = Journal::present(destination);
+  if (options.mode == DestinationMode::overwrite) {
+    remove_previous_run(destination, plan);
+  } else if (options.mode == DestinationMode::resume && unfinished) {
+    return Journal::resume(destination, plan.fingerprint);
+  } else if (!entries_of(destination).empty()) {
+    if (options.mode == DestinationMode::resume && is_finished(options, plan)) return std::nullopt;
+    throw Error(ErrorCode::exists, unfinished ? "holds an unfinished pack" : "is not empty",
+                {.path = destination,
+                 .hint = unfinished ? "go on with --resume, or start afresh with --overwrite"
+                                    : "choose another directory, or replace an earlier pack with --overwrite"});
+  }
+  for (const PlannedDataset& dataset : plan.datasets) make_directories(dataset_directory(options, dataset));
+  return Journal::start(destination, plan.fingerprint);
+}
+
+void abandon_destination(const PackOptions& options, const Plan& plan) {
+  Journal::remove(options.destination);
+  for (const PlannedDataset& dataset : plan.datasets) {
+    if (!dataset.subdirectory.empty()) ::rmdir(dataset_directory(options, dataset).c_str());
+  }
+  ::rmdir(options.destination.c_str());  // fails, as it should, where anything is left
+}
+
+}  // namespace bale

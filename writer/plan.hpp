@@ -1,0 +1,39 @@
+// The plan: which sample goes into which shard, as a pure function of the source and the options.
+// Nothing here touches the destination; jobs, error policy and resumption do not enter.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bale/writer/packer.hpp"
+
+namespace bale {
+
+struct PlannedShard {
+  std::string file;          // name within its dataset's directory
+  std::uint64_t begin = 0;   // range of PlannedDataset::order
+  std::uint64_t end = 0;
+  std::uint64_t bytes = 0;   // payload
+};
+
+struct PlannedDataset {
+  std::string name;                  // also the shards' prefix
+  std::string subdirectory;          // below the destination; empty without splits
+  std::vector<std::uint32_t> order;  // source samples in packing order
+  std::vector<PlannedShard> shards;
+};
+
+struct Plan {
+  std::vector<PlannedDataset> datasets;
+  std::uint64_t num_samples = 0;
+  std::uint64_t num_bytes = 0;  // payload
+  /// Hash of everything that shapes the output bytes: a resumed run must have the same.
+  std::string fingerprint;
+};
+
+/// Throws `invalid_argument` for options that contradict each other, an empty source or split, and
+/// duplicate keys (naming both samples).
+Plan make_plan(const Source& source, const PackOptions& options);
+
+}  // namespace bale

@@ -1,0 +1,25 @@
+// Writing one shard: read, check, write, index, make durable. One thread a job; nothing is shared between
+// jobs but the source and the progress counters.
+#pragma once
+
+#include <string>
+
+#include "bale/writer/journal.hpp"
+#include "bale/writer/packer.hpp"
+#include "bale/writer/plan.hpp"
+
+namespace bale {
+
+struct ShardJob {
+  const Source& source;
+  const PackOptions& options;
+  const PlannedDataset& dataset;
+  const PlannedShard& shard;
+  std::string staged_path;  // the shard's temporary name; its index gets index_path(staged_path)
+};
+
+/// Writes the shard and its index under their temporary names, both durable when it returns. On any error
+/// the temporary files are removed. Throws `interrupted` soon after `progress.stop` is set.
+FinishedShard write_shard(const ShardJob& job, PackProgress& progress);
+
+}  // namespace bale
