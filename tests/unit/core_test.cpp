@@ -1,0 +1,137 @@
+// The small pieces of the vocabulary: keys, labels, checksums, printable text, JSON for raw bytes, random numbers.
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/formats/core/json_bytes.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/core/manifest.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/formats/core/sample.hpp"
+#include "bale/formats/core/zstd_codec.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+
+using namespace bale;
+using Catch::Matchers::Contains;
+
+TEST_CASE("member names split as WebDataset splits them") {
+  const auto split = [](std::string_view name) {
+    const auto parts = split_member_name(name);
+    return parts ? std::string(parts->key) + "|" + std::string(parts->extension) : "skipped";
+  };
+  CHECK(split("a.jpg") == "a|jpg");
+  CHECK(split("d.1/e/a.seg.png") == "d.1/e/a|seg.png");
+  CHECK(split("./a.jpg") == "./a|jpg");
+  CHECK(split("a.") == "a|");
+  CHECK(split("noext") == "skipped");
+  CHECK(split("d/.hidden") == "skipped");
+  CHECK(split("d.x/noext") == "skipped");
+  CHECK(is_reserved_member("__meta__/x.json"));
+  CHECK(is_reserved_member("__meta__"));
+  CHECK_FALSE(is_reserved_member("__meta__.jpg"));
+  CHECK(field_name("JPEG") == "jpg");
+  CHECK(field_name("Seg.PNG") == "seg.png");
+}
+
+TEST_CASE("an encoded key splits back whole and never collides") {
+  for (const char* stem : {"a", "a.b", "d.1/a.b.c", ".hidden", "a%2Eb", "__meta__", "d/__meta__"}) {
+    const std::string member = encode_key(stem) + ".jpg";
+    const auto parts = split_member_name(member);
+    REQUIRE(parts);
+    CHECK(parts->extension == "jpg");
+    CHECK_FALSE(is_reserved_member(parts->key));
+  }
+  CHECK(encode_key("a.b") != encode_key("a%2Eb"));
+  CHECK(encode_key("d.1/x") == "d.1/x");
+}
+
+TEST_CASE("labels are ASCII integers and nothing else") {
+  CHECK(parse_label(as_bytes("7")) == 7);
+  CHECK(parse_label(as_bytes(" -12\n")) == -12);
+  for (const char* text : {"", " ", "7a", "0x7", "7.0", "9223372036854775808"}) {
+    CHECK(parse_label(as_bytes(text)) == k_no_label);
+  }
+}
+
+TEST_CASE("checksums match their published check values") {
+  CHECK(crc32c(as_bytes("123456789")) == 0xE3069283U);  // RFC 3720's polynomial, Koopman's check value
+  CHECK(crc32c(as_bytes("6789"), crc32c(as_bytes("12345"))) == 0xE3069283U);
+  CHECK(crc32c({}) == 0);
+  DigestStream stream;
+  CHECK(digest_text(stream.digest()) == "xxh3:99aa06d3014798d86001c324468d497f");  // XXH3-128 of nothing
+}
+
+TEST_CASE("errors are one printable line with place and remedy") {
+  const Error error(ErrorCode::damaged, "checksum does not match",
+                    {.path = "a\nb\xff/\x1b[31m\xc2\x9b é.tar", .key = "k", .offset = 512, .hint = "run verify"});
+  CHECK(std::string(error.what()) ==
+        "a\\x0ab\\xff/\\x1b[31m\\xc2\\x9b é.tar: checksum does not match (key \"k\", offset 512); run verify");
+}
+
+TEST_CASE("raw bytes survive JSON") {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  for (const std::string& raw : {std::string("plain é"), all, std::string("\xff"), std::string()}) {
+    CHECK(bytes_from_json(nlohmann::json::parse(bytes_to_json(raw).dump())) == raw);
+  }
+  CHECK_THROWS_AS(bytes_from_json(nlohmann::json{{"hex", "zz"}}), Error);
+  CHECK_THROWS_AS(bytes_from_json(nlohmann::json{{"hex", "abc"}}), Error);
+  CHECK_THROWS_AS(bytes_from_json(3), Error);
+}
+
+TEST_CASE("keyed random numbers have golden values") {
+  // Computed by an independent implementation in Python's integers.
+  KeyedRandom random{1, 2, 3};
+  CHECK(random.next() == 8137338547440760092U);
+  CHECK(random.next() == 7288117142663666633U);
+  std::vector<int> items{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  KeyedRandom{5}.shuffle(items);
+  CHECK(items == std::vector<int>{2, 1, 0, 7, 5, 3, 9, 4, 8, 6});
+  KeyedRandom dice{9};
+  std::vector<int> counts(6);
+  for (int i = 0; i < 60000; ++i) ++counts[dice.below(6)];
+  for (const int count : counts) CHECK(std::abs(count - 10000) < 500);  // over five standard deviations
+}
+
+TEST_CASE("a manifest survives writing and reading; what is no manifest is refused") {
+  const Manifest manifest{.name = "n", .format = "f", .layout = "l", .num_samples = 3, .num_skipped = 1,
+                          .fields = {{"jpg", "none", 5}}, .classes = {"a", "\xff"},
+                          .shards = {{"n-000000.x", "xxh3:00", 3, 77}}, .plan = "p", .created_by = "c"};
+  const std::string text = manifest_text(manifest);
+  CHECK(manifest_text(parse_manifest(text, "m")) == text);
+  for (std::size_t size = 0; size + 2 < text.size(); ++size) CHECK_THROWS_AS(parse_manifest(text.substr(0, size), "m"), Error);
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    return other;
+  };
+  CHECK_THROWS_WITH(parse_manifest(changed("n-000000.x", "../../etc/x"), "m"), Contains("plain file name"));
+  CHECK_THROWS_WITH(parse_manifest(changed("\"bale_manifest\": 1", "\"bale_manifest\": 2"), "m"), Contains("newer bale"));
+  CHECK_THROWS_WITH(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": 4"), "m"), Contains("add up"));
+  CHECK_THROWS_AS(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": \"3\""), "m"), Error);
+}
+
+TEST_CASE("compressed fields come back; damaged frames are refused") {
+  const std::string text(10000, 'x');
+  std::vector<std::byte> frame;
+  zstd_compress(as_bytes(text), 3, frame);
+  REQUIRE(zstd_content_size(frame, 1 << 20) == text.size());
+  std::vector<std::byte> plain(text.size());
+  zstd_decompress(frame, plain);
+  CHECK(as_text(plain) == text);
+  CHECK_THROWS_AS(zstd_content_size(frame, 9999), Error);
+  CHECK_THROWS_AS(zstd_decompress(Bytes(frame).first(frame.size() - 1), plain), Error);
+}
+
+TEST_CASE("publishing a file replaces it whole and leaves no temporary behind") {
+  const test::TempDir dir;
+  publish_file(dir / "f", as_bytes("one"));
+  publish_file(dir / "f", as_bytes("two"));
+  CHECK(as_text(read_file(dir / "f")) == "two");
+  CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);
+  CHECK_THROWS_WITH(read_file(dir / "f", 2), Contains("3 bytes"));
+  CHECK_THROWS_WITH(File::open_read(dir / "absent"), Contains("no such file"));
+  CHECK_THROWS_WITH(File::open_read(dir.path()), Contains("not a regular file"));
+}
