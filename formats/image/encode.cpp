@@ -1,0 +1,138 @@
+#include <cstdlib>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/jpeg_guard.hpp"
+#include "bale/formats/image/png_guard.hpp"
+
+namespace bale {
+namespace {
+
+using image_detail::JpegErrors;
+using image_detail::PngErrors;
+using image_detail::run_jpeg;
+using image_detail::run_png;
+
+class JpegEncoder {
+ public:
+  JpegEncoder() {
+    info_.err = image_detail::start_jpeg_errors(errors_);
+    run([this] { jpeg_create_compress(&info_); });
+  }
+  ~JpegEncoder() {
+    jpeg_destroy_compress(&info_);
+    std::free(buffer_);
+  }
+  JpegEncoder(const JpegEncoder&) = delete;
+  JpegEncoder& operator=(const JpegEncoder&) = delete;
+
+  std::vector<std::byte> encode(const Image& image, int quality) {
+    run([&] { write(image, quality); });
+    const auto* first = reinterpret_cast<const std::byte*>(buffer_);
+    return {first, first + size_};
+  }
+
+ private:
+  void write(const Image& image, int quality) {
+    jpeg_mem_dest(&info_, &buffer_, &size_);
+    info_.image_width = image.width;
+    info_.image_height = image.height;
+    info_.input_components = 3;
+    info_.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&info_);  // YCbCr, chroma halved both ways
+    jpeg_set_quality(&info_, quality, TRUE);
+    jpeg_start_compress(&info_, TRUE);
+    const std::size_t stride = std::size_t{image.width} * 3;
+    while (info_.next_scanline < info_.image_height) {
+      // libjpeg takes rows without const and only reads them.
+      JSAMPROW row = const_cast<JSAMPROW>(image.rgb.data()) + info_.next_scanline * stride;
+      jpeg_write_scanlines(&info_, &row, 1);
+    }
+    jpeg_finish_compress(&info_);
+  }
+
+  template <typename Work>
+  void run(const Work& work) {
+    if (!run_jpeg(errors_, work)) throw Error(ErrorCode::unsupported, fmt::format("JPEG: {}", errors_.text));
+  }
+
+  JpegErrors errors_{};
+  unsigned char* buffer_ = nullptr;
+  unsigned long size_ = 0;
+  jpeg_compress_struct info_{};
+};
+
+class PngEncoder {
+ public:
+  PngEncoder() {
+    png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &errors_, image_detail::on_png_error,
+                                   image_detail::on_png_warning);
+    if (png_ != nullptr) info_ = png_create_info_struct(png_);
+    if (info_ == nullptr) {
+      png_destroy_write_struct(&png_, nullptr);
+      throw Error(ErrorCode::unsupported, "PNG: libpng cannot start");
+    }
+  }
+  ~PngEncoder() { png_destroy_write_struct(&png_, &info_); }
+  PngEncoder(const PngEncoder&) = delete;
+  PngEncoder& operator=(const PngEncoder&) = delete;
+
+  std::vector<std::byte> encode(const Image& image) {
+    if (!run_png(errors_, [&] { write(image); })) {
+      throw Error(ErrorCode::unsupported, fmt::format("PNG: {}", errors_.text));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void write(const Image& image) {
+    png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_write_fn(png_, &out_, append, [](png_structp) {});
+    png_set_IHDR(png_, info_, image.width, image.height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png_, info_);
+    const std::size_t stride = std::size_t{image.width} * 3;
+    for (std::size_t y = 0; y < image.height; ++y) png_write_row(png_, image.rgb.data() + y * stride);
+    png_write_end(png_, info_);
+  }
+
+  // A C++ exception must not cross libpng's frames.
+  static bool try_append(std::vector<std::byte>& out, png_const_bytep data, std::size_t length) noexcept {
+    try {
+      const auto* first = reinterpret_cast<const std::byte*>(data);
+      out.insert(out.end(), first, first + length);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+  static void append(png_structp png, png_bytep data, std::size_t length) {
+    if (!try_append(*static_cast<std::vector<std::byte>*>(png_get_io_ptr(png)), data, length)) {
+      png_error(png, "out of memory");
+    }
+  }
+
+  PngErrors errors_{};
+  std::vector<std::byte> out_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<std::byte> encode_jpeg(const Image& image, int quality) {
+  image_detail::check_pixels(image);
+  if (quality < 1 || quality > 100) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("JPEG quality {} is not within 1..100", quality));
+  }
+  return JpegEncoder().encode(image, quality);
+}
+
+std::vector<std::byte> encode_png(const Image& image) {
+  image_detail::check_pixels(image);
+  return PngEncoder().encode(image);
+}
+
+}  // namespace bale

@@ -19,9 +19,9 @@ std::string_view image_kind_name(ImageKind kind);
 
 struct ImageHeader {
   ImageKind kind = ImageKind::unknown;
-  std::uint32_t width = 0;   // 0 where the header does not tell
+  std::uint32_t width = 0;  // 0 where the header does not tell
   std::uint32_t height = 0;
-  std::uint32_t channels = 0;  // components in the file: 1, 3, 4; 0 where unknown
+  std::uint32_t channels = 0;  // components in the file, 3 for a palette; 0 where unknown
 };
 
 /// Reads the header only, allocating nothing, never past `bytes`; kind `unknown` where it is no image we know.
@@ -35,10 +35,14 @@ struct Image {
   std::vector<std::uint8_t> rgb{};  // height * width * 3
 };
 
+/// Pillow's own bound against decompression bombs.
+inline constexpr std::uint64_t k_default_max_pixels = 178'956'970;
+
 /// Decodes JPEG (grey, YCbCr, RGB, CMYK, YCCK; ISLOW, fancy upsampling) or PNG (any depth, palette, grey,
-/// alpha dropped) to what Pillow's `Image.open(f).convert("RGB")` gives. Throws `damaged` or `unsupported`,
+/// alpha dropped) to what Pillow's `Image.open(f).convert("RGB")` gives: bytes that end too early are
+/// `damaged`, flaws that libjpeg only warns about are passed over. Throws `damaged` or `unsupported`,
 /// and `unsupported` before allocating where width * height exceeds `max_pixels`.
-Image decode_image(Bytes bytes, std::uint64_t max_pixels = 178'956'970);
+Image decode_image(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
 
 /// Decodes at a reduced scale where the codec can (JPEG: 1/2, 1/4, 1/8), both sides still at least
 /// `min_side`: for thumbnails.

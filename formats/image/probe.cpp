@@ -1,0 +1,182 @@
+#include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/image/probe_jpeg.hpp"
+
+namespace bale {
+namespace {
+
+using image_detail::ByteReader;
+
+// PNG (ISO/IEC 15948), 11.2.2: the signature, then IHDR with width, height, bit depth and colour type.
+ImageHeader probe_png(const ByteReader& in) {
+  ImageHeader header{.kind = ImageKind::png};
+  if (!in.matches(12, "IHDR") || !in.has(16, 10)) return header;
+  header.width = in.be32(16);
+  header.height = in.be32(20);
+  switch (in.u8(25)) {
+    case 0:
+      header.channels = 1;
+      break;
+    case 2:
+    case 3:  // palette: the file holds indices, the image colours
+      header.channels = 3;
+      break;
+    case 4:
+      header.channels = 2;
+      break;
+    case 6:
+      header.channels = 4;
+      break;
+    default:
+      break;
+  }
+  return header;
+}
+
+// BITMAPFILEHEADER (14 bytes), then a DIB header that opens with its own size; 12 is the OS/2 one with
+// 16-bit sides, the others start like BITMAPINFOHEADER. A negative height means rows from top to bottom.
+ImageHeader probe_bmp(const ByteReader& in) {
+  if (!in.has(14, 12)) return {};
+  const std::uint32_t dib_bytes = in.le32(14);
+  ImageHeader header{.kind = ImageKind::bmp};
+  std::uint32_t bits = 0;
+  if (dib_bytes == 12) {
+    header.width = in.le16(18);
+    header.height = in.le16(20);
+    bits = in.le16(24);
+  } else if (dib_bytes >= 16 && dib_bytes <= 124 && in.has(18, 12)) {
+    header.width = in.le32(18);
+    const std::uint32_t height = in.le32(22);
+    header.height = (height & 0x80000000u) != 0 ? 0u - height : height;
+    bits = in.le16(28);
+  } else {
+    return {};
+  }
+  header.channels = bits == 32 ? 4 : 3;
+  return header;
+}
+
+// GIF89a specification, 18: the logical screen descriptor follows the 6-byte signature.
+ImageHeader probe_gif(const ByteReader& in) {
+  ImageHeader header{.kind = ImageKind::gif};
+  if (!in.has(6, 4)) return header;
+  header.width = in.le16(6);
+  header.height = in.le16(8);
+  header.channels = 3;
+  return header;
+}
+
+// WebP container specification: RIFF, size, WEBP, then a first chunk that tells the flavour.
+ImageHeader probe_webp(const ByteReader& in) {
+  ImageHeader header{.kind = ImageKind::webp};
+  if (in.matches(12, "VP8 ") && in.has(20, 10)) {
+    // RFC 6386, 9.1: a 3-byte frame tag, the start code 9D 01 2A, then 14-bit sides under 2 bits of scale.
+    if (!in.matches(23, "\x9D\x01\x2A")) return header;
+    header.width = in.le16(26) & 0x3FFF;
+    header.height = in.le16(28) & 0x3FFF;
+    header.channels = 3;
+  } else if (in.matches(12, "VP8L") && in.has(20, 5) && in.u8(20) == 0x2F) {
+    const std::uint32_t bits = in.le32(21);  // 14 bits width - 1, 14 bits height - 1, 1 bit alpha
+    header.width = (bits & 0x3FFF) + 1;
+    header.height = ((bits >> 14) & 0x3FFF) + 1;
+    header.channels = (bits >> 28 & 1) != 0 ? 4 : 3;
+  } else if (in.matches(12, "VP8X") && in.has(20, 10)) {
+    header.width = in.le24(24) + 1;
+    header.height = in.le24(27) + 1;
+    header.channels = (in.u8(20) & 0x10) != 0 ? 4 : 3;
+  }
+  return header;
+}
+
+// TIFF 6.0, section 2: byte order, 42, offset of the first directory: a count and 12-byte entries
+// (tag, type, count, value). Type 3 is SHORT, 4 is LONG; either stands at the start of the value.
+ImageHeader probe_tiff(const ByteReader& in, bool big_endian) {
+  const auto u16 = [&](std::size_t at) { return big_endian ? in.be16(at) : in.le16(at); };
+  const auto u32 = [&](std::size_t at) { return big_endian ? in.be32(at) : in.le32(at); };
+  ImageHeader header{.kind = ImageKind::tiff};
+  if (!in.has(4, 4)) return header;
+  const std::size_t directory = u32(4);
+  if (!in.has(directory, 2)) return header;
+  const std::uint32_t entries = u16(directory);
+  for (std::uint32_t i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + std::size_t{12} * i;
+    if (!in.has(entry, 12)) break;
+    const std::uint32_t tag = u16(entry);
+    const std::uint32_t type = u16(entry + 2);
+    if (type != 3 && type != 4) continue;
+    const std::uint32_t value = type == 3 ? u16(entry + 8) : u32(entry + 8);
+    if (tag == 256) header.width = value;
+    if (tag == 257) header.height = value;
+    if (tag == 277) header.channels = value;  // SamplesPerPixel
+  }
+  return header;
+}
+
+bool is_pnm_space(std::uint32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/// The decimal number at `at`, after white space and `#` comments; 0 where there is none or it is absurd.
+std::uint32_t read_pnm_number(const ByteReader& in, std::size_t& at) {
+  while (in.has(at, 1) && (is_pnm_space(in.u8(at)) || in.u8(at) == '#')) {
+    if (in.u8(at) == '#') {
+      while (in.has(at, 1) && in.u8(at) != '\n' && in.u8(at) != '\r') ++at;
+    } else {
+      ++at;
+    }
+  }
+  std::uint64_t value = 0;
+  for (; in.has(at, 1) && in.u8(at) >= '0' && in.u8(at) <= '9'; ++at) {
+    value = value * 10 + (in.u8(at) - '0');
+    if (value > 0xFFFFFFFFu) return 0;
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
+// Netpbm's formats: P1..P6, white space, width, height in ASCII; P3 and P6 are colour.
+ImageHeader probe_pnm(const ByteReader& in) {
+  if (!in.has(2, 1) || !(is_pnm_space(in.u8(2)) || in.u8(2) == '#')) return {};
+  ImageHeader header{.kind = ImageKind::pnm};
+  std::size_t at = 2;
+  header.width = read_pnm_number(in, at);
+  header.height = read_pnm_number(in, at);
+  header.channels = in.u8(1) == '3' || in.u8(1) == '6' ? 3 : 1;
+  return header;
+}
+
+}  // namespace
+
+std::string_view image_kind_name(ImageKind kind) {
+  switch (kind) {
+    case ImageKind::unknown:
+      return "unknown";
+    case ImageKind::jpeg:
+      return "jpeg";
+    case ImageKind::png:
+      return "png";
+    case ImageKind::bmp:
+      return "bmp";
+    case ImageKind::gif:
+      return "gif";
+    case ImageKind::webp:
+      return "webp";
+    case ImageKind::tiff:
+      return "tiff";
+    case ImageKind::pnm:
+      return "pnm";
+  }
+  return "unknown";
+}
+
+ImageHeader probe_image(Bytes bytes) {
+  const ByteReader in(bytes);
+  if (in.matches(0, "\xFF\xD8")) return image_detail::probe_jpeg(in);
+  if (in.matches(0, "\x89PNG\r\n\x1A\n")) return probe_png(in);
+  if (in.matches(0, "GIF87a") || in.matches(0, "GIF89a")) return probe_gif(in);
+  if (in.matches(0, "RIFF") && in.matches(8, "WEBP")) return probe_webp(in);
+  if (in.matches(0, std::string_view("II*\0", 4))) return probe_tiff(in, false);
+  if (in.matches(0, std::string_view("MM\0*", 4))) return probe_tiff(in, true);
+  if (in.matches(0, "BM")) return probe_bmp(in);
+  if (in.matches(0, "P") && in.has(1, 1) && in.u8(1) >= '1' && in.u8(1) <= '6') return probe_pnm(in);
+  return {};
+}
+
+}  // namespace bale

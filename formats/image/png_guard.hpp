@@ -1,0 +1,31 @@
+// libpng's errors turned into `bale::Error`; internal. The only header that names png.h.
+//
+// The same rule as in jpeg_guard.hpp: an error leaves libpng by longjmp back into `run_png`, so what runs
+// there holds nothing that has a destructor.
+#pragma once
+
+#include <csetjmp>
+
+#include <png.h>
+
+namespace bale::image_detail {
+
+struct PngErrors {
+  std::jmp_buf jump{};
+  char text[128]{};
+};
+
+/// libpng's error callback; its pointer is a PngErrors.
+[[noreturn]] void on_png_error(png_structp png, png_const_charp text);
+/// Warnings are passed over.
+void on_png_warning(png_structp png, png_const_charp text);
+
+/// Runs `work`, which calls libpng; false where it ended with an error, told in `errors`.
+template <typename Work>
+bool run_png(PngErrors& errors, const Work& work) {
+  if (setjmp(errors.jump) != 0) return false;
+  work();
+  return true;
+}
+
+}  // namespace bale::image_detail

@@ -1,0 +1,75 @@
+// A door for tests in other languages: what formats/image makes of a file, on stdout.
+//
+//   bale_pixel_tool probe FILE           "KIND WIDTH HEIGHT CHANNELS"
+//   bale_pixel_tool decode FILE          PPM
+//   bale_pixel_tool thumbnail FILE SIDE  PPM
+//   bale_pixel_tool resize FILE W H      PPM
+//   bale_pixel_tool crop FILE SIZE       PPM
+// An error is one line on stderr, "CODE: message", and exit code 1.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/formats/image/image.hpp"
+
+namespace {
+
+std::uint32_t parse_number(const std::string& text) { return static_cast<std::uint32_t>(std::stoul(text)); }
+
+void write_ppm(const bale::Image& image) {
+  fmt::print("P6\n{} {}\n255\n", image.width, image.height);
+  if (std::fwrite(image.rgb.data(), 1, image.rgb.size(), stdout) != image.rgb.size()) std::exit(1);
+}
+
+const char* code_name(bale::ErrorCode code) {
+  switch (code) {
+    case bale::ErrorCode::damaged:
+      return "damaged";
+    case bale::ErrorCode::unsupported:
+      return "unsupported";
+    case bale::ErrorCode::invalid_argument:
+      return "invalid_argument";
+    default:
+      return "other";
+  }
+}
+
+int run(const std::vector<std::string>& args) {
+  if (args.size() < 2) return 2;
+  const std::string& command = args[0];
+  const std::vector<std::byte> bytes = bale::read_file(args[1]);
+  if (command == "probe" && args.size() == 2) {
+    const bale::ImageHeader header = bale::probe_image(bytes);
+    fmt::print("{} {} {} {}\n", bale::image_kind_name(header.kind), header.width, header.height, header.channels);
+  } else if (command == "decode" && args.size() == 2) {
+    write_ppm(bale::decode_image(bytes));
+  } else if (command == "thumbnail" && args.size() == 3) {
+    write_ppm(bale::decode_thumbnail(bytes, parse_number(args[2])));
+  } else if (command == "resize" && args.size() == 4) {
+    write_ppm(bale::resize_image(bale::decode_image(bytes), parse_number(args[2]), parse_number(args[3])));
+  } else if (command == "crop" && args.size() == 3) {
+    write_ppm(bale::resize_and_center_crop(bale::decode_image(bytes), parse_number(args[2])));
+  } else {
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const bale::Error& error) {
+    fmt::print(stderr, "{}: {}\n", code_name(error.code()), error.what());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "other: {}\n", error.what());
+  }
+  return 1;
+}
