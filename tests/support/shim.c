@@ -1,14 +1,14 @@
 // LD_PRELOAD library for the fault tests: counts the calls that change files and misbehaves at a chosen one.
 //
 // Environment:
-//   BALE_SHIM_COUNT=FILE     8-byte file (mapped, shared) in which the calls are counted, so that a killed run tells too
-//   BALE_SHIM_ONLY=PREFIX    count only functions whose name starts so ("fsync")
-//   BALE_SHIM_KILL_AT=N      SIGKILL instead of the N-th counted call (from 1); a write is torn: half of it is done
-//   BALE_SHIM_FAIL_AT=N      the N-th counted call fails with BALE_SHIM_ERRNO; BALE_SHIM_FAIL_ON=1: all after it too
-//   BALE_SHIM_SHORT=1        every write moves at most half of what it was given
-//   BALE_SHIM_EINTR=1        every other read and write is interrupted before it does anything
-//   BALE_SHIM_SHRINK=SUFFIX  the file whose name ends so is cut to half its size when it is first read from
-//   BALE_SHIM_UNREADABLE=SUFFIX  reading from that file fails with EIO
+//   BALE_SHIM_COUNT=FILE     8-byte file (mapped, shared) in which the calls are counted, so that a killed run tells
+//   too BALE_SHIM_ONLY=PREFIX    count only functions whose name starts so ("fsync") BALE_SHIM_KILL_AT=N      SIGKILL
+//   instead of the N-th counted call (from 1); a write is torn: half of it is done BALE_SHIM_FAIL_AT=N      the N-th
+//   counted call fails with BALE_SHIM_ERRNO; BALE_SHIM_FAIL_ON=1: all after it too BALE_SHIM_DELAY_MS=T     each
+//   counted call takes T milliseconds longer, so that a run is surely not over yet BALE_SHIM_SHORT=1        every write
+//   moves at most half of what it was given BALE_SHIM_EINTR=1        every other read and write is interrupted before
+//   it does anything BALE_SHIM_SHRINK=SUFFIX  the file whose name ends so is cut to half its size when it is first read
+//   from BALE_SHIM_UNREADABLE=SUFFIX  reading from that file fails with EIO
 // Writes to standard output and standard error are left alone and not counted.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +31,7 @@
 static _Atomic uint64_t own_counter;
 static _Atomic uint64_t* counter = &own_counter;
 static _Atomic unsigned interruptions;
-static uint64_t kill_at, fail_at;
+static uint64_t kill_at, fail_at, delay_ms;
 static int fail_errno = EIO, fail_on, short_writes, eintr;
 static const char *only = "", *shrink, *unreadable;
 
@@ -43,6 +43,7 @@ static uint64_t number(const char* name) {
 __attribute__((constructor)) static void start(void) {
   kill_at = number("BALE_SHIM_KILL_AT");
   fail_at = number("BALE_SHIM_FAIL_AT");
+  delay_ms = number("BALE_SHIM_DELAY_MS");
   fail_on = (int)number("BALE_SHIM_FAIL_ON");
   short_writes = (int)number("BALE_SHIM_SHORT");
   eintr = (int)number("BALE_SHIM_EINTR");
@@ -65,6 +66,7 @@ enum outcome { go_on, fail, torn };
 static enum outcome count(const char* function, int is_write) {
   if (strncmp(function, only, strlen(only)) != 0) return go_on;
   const uint64_t n = atomic_fetch_add(counter, 1) + 1;
+  if (delay_ms) usleep(delay_ms * 1000);
   if (n == kill_at) {
     if (is_write) return torn;
     kill(getpid(), SIGKILL);
@@ -82,9 +84,9 @@ static int interrupted(void) {
   return 1;
 }
 
-#define BEFORE(function)                            \
-  do {                                              \
-    if (count(function, 0) == fail) return -1;      \
+#define BEFORE(function)                       \
+  do {                                         \
+    if (count(function, 0) == fail) return -1; \
   } while (0)
 
 // --- writes: all end here, as (pointer, length) lists
@@ -150,20 +152,20 @@ static int before_read(int fd) {
 
 ssize_t read(int fd, void* data, size_t size) {
   if (before_read(fd)) return -1;
-  return NEXT(read, ssize_t (*)(int, void*, size_t))(fd, data, size);
+  return NEXT(read, ssize_t(*)(int, void*, size_t))(fd, data, size);
 }
 ssize_t pread64(int fd, void* data, size_t size, off64_t offset) {
   if (before_read(fd)) return -1;
-  return NEXT(pread64, ssize_t (*)(int, void*, size_t, off64_t))(fd, data, size, offset);
+  return NEXT(pread64, ssize_t(*)(int, void*, size_t, off64_t))(fd, data, size, offset);
 }
 ssize_t pread(int fd, void* data, size_t size, off_t offset) { return pread64(fd, data, size, offset); }
 ssize_t readv(int fd, const struct iovec* parts, int n) {
   if (before_read(fd)) return -1;
-  return NEXT(readv, ssize_t (*)(int, const struct iovec*, int))(fd, parts, n);
+  return NEXT(readv, ssize_t(*)(int, const struct iovec*, int))(fd, parts, n);
 }
 ssize_t preadv(int fd, const struct iovec* parts, int n, off_t offset) {
   if (before_read(fd)) return -1;
-  return NEXT(preadv64, ssize_t (*)(int, const struct iovec*, int, off64_t))(fd, parts, n, offset);
+  return NEXT(preadv64, ssize_t(*)(int, const struct iovec*, int, off64_t))(fd, parts, n, offset);
 }
 
 // --- files that come to be
@@ -202,15 +204,15 @@ int open64(const char* path, int flags, ...) {
 }
 FILE* fopen64(const char* path, const char* mode) {
   if (mode[0] != 'r' && count("fopen", 0) == fail) return NULL;
-  return NEXT(fopen64, FILE* (*)(const char*, const char*))(path, mode);
+  return NEXT(fopen64, FILE * (*)(const char*, const char*))(path, mode);
 }
 FILE* fopen(const char* path, const char* mode) { return fopen64(path, mode); }
 
 // --- everything else that changes a file or a directory
-#define PASS(result, name, parameters, arguments)               \
-  result name parameters {                                      \
-    BEFORE(#name);                                              \
-    return NEXT(name, result (*) parameters) arguments;         \
+#define PASS(result, name, parameters, arguments)      \
+  result name parameters {                             \
+    BEFORE(#name);                                     \
+    return NEXT(name, result(*) parameters) arguments; \
   }
 PASS(int, fsync, (int fd), (fd))
 PASS(int, fdatasync, (int fd), (fd))
