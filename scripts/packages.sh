@@ -1,0 +1,51 @@
+# The one list of the Debian 12 packages that bale needs, and the function that installs what is missing.
+# Sourced by the other scripts; names only, no versions: Debian's stable ones are what we test with.
+
+BALE_BUILD_PACKAGES=(
+  g++ cmake ninja-build pkg-config
+  libcli11-dev libfmt-dev nlohmann-json3-dev
+  liblmdb-dev libhdf5-dev libarchive-dev libzstd-dev zlib1g-dev
+  libjpeg62-turbo-dev libpng-dev libisal-dev libxxhash-dev
+)
+# For the images that quickstart.sh makes when it is given none.
+BALE_SAMPLE_PACKAGES=(python3-numpy python3-pil)
+# For test.sh: Catch2, the Python that runs the tests, and programs that must read what we write.
+BALE_TEST_PACKAGES=(
+  catch2 python3-venv python3-numpy python3-pil python3-torchvision
+  tar libarchive-tools util-linux man-db gcc
+)
+
+# install_packages NAME...: installs those that are missing, quietly; says what to do where it cannot.
+install_packages() {
+  local missing=() name
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "no apt-get here; going on without it. Debian's names of what is needed: $*" >&2
+    return 0
+  fi
+  for name in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "these packages are missing, and installing them needs root. As root, run:" >&2
+      echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if "${as_root[@]}" apt-get update -qq >"$log" 2>&1 &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+      "${missing[@]}" >>"$log" 2>&1; then
+    rm -f "$log"
+  else
+    tail -n 20 "$log" >&2
+    echo "apt-get failed (its whole output: $log)" >&2
+    return 1
+  fi
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# From nothing to packed, verified and read back: builds bale, packs a folder of images into every format
+# that it writes, and shows what came out.
+# usage: scripts/quickstart.sh [FOLDER]     FOLDER/CLASS/IMAGE.jpg; without one, 500 images are made
+# Results go to ./bale-quickstart, or to $BALE_QUICKSTART_DIR. Safe to run again.
+set -euo pipefail
+home=$(cd "$(dirname "$0")/.." && pwd)
+. "$home/scripts/packages.sh"
+
+case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
+[ $# -le 1 ] || { echo "usage: scripts/quickstart.sh [FOLDER]" >&2; exit 2; }
+folder=${1:-}
+if [ -n "$folder" ] && [ ! -d "$folder" ]; then
+  echo "no such folder: $folder" >&2
+  exit 2
+fi
+out=${BALE_QUICKSTART_DIR:-bale-quickstart}
+mkdir -p "$out"
+
+if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[0m'; else bold='' plain=''; fi
+step() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
+# timed COMMAND...: runs it and leaves the seconds it took in $seconds.
+timed() {
+  local begin=$EPOCHREALTIME
+  "$@"
+  seconds=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')
+}
+rate() { awk -v n="$images" -v s="$seconds" 'BEGIN { printf "%d", n / s }'; }
+
+step "Build bale"
+"$home/scripts/build.sh"
+bale=$home/build/bin/bale
+
+if [ -z "$folder" ]; then
+  folder=$out/images
+  step "Make a small ImageNet: 10 classes of 50 images"
+  install_packages "${BALE_SAMPLE_PACKAGES[@]}"
+  /usr/bin/python3 "$home/scripts/make_images.py" "$folder" --classes 10 --per-class 50 --odd
+fi
+
+rows=()
+for format in tar lmdb hdf5; do
+  step "Pack into $format, verify, read once in random order"
+  timed "$bale" pack "$folder" "$out/$format" --format "$format" --overwrite
+  images=$("$bale" ls "$out/$format" --quiet | wc -l)
+  packed=$(rate)
+  "$bale" verify "$out/$format"
+  timed "$bale" read "$out/$format" --shuffle 1
+  rows+=("$format $(du -sm --apparent-size "$out/$format" | cut -f1)MB $packed yes $(rate)")
+done
+
+step "Draw what was packed"
+"$bale" preview "$out/tar" "$out/preview.png" --count 30 --seed 1
+
+step "Done: $images images in each format"
+printf '%-8s %8s %12s %10s %12s\n' format size 'pack img/s' verified 'read img/s'
+for row in "${rows[@]}"; do
+  # shellcheck disable=SC2086  # a row is five words
+  printf '%-8s %8s %12s %10s %12s\n' $row
+done
+cat <<TEXT
+
+Look at $out/preview.png, then try:
+  $bale inspect $out/tar
+  $bale convert $out/tar $out/tar-to-hdf5 --format hdf5
+  $bale --help
+TEXT

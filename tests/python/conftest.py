@@ -1,0 +1,128 @@
+"""Fixtures: the program under test, a folder of small images, and helpers to look at what came out."""
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BALE_BUILD_DIR", REPO / "build")).resolve()
+PROGRAM = BUILD / "bin" / "bale"
+SHIM = BUILD / "tests" / "libbale_test_shim.so"
+
+FORMATS = ["tar", "lmdb", "hdf5"]
+# Layouts that keep the packed bytes, as (format, layout).
+LAYOUTS = [("tar", "plain"), ("tar", "gz"), ("tar", "zst"), ("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen")]
+
+
+class Result:
+    def __init__(self, code, stdout, stderr):
+        self.code, self.stdout, self.stderr = code, stdout, stderr
+
+    @property
+    def out(self):
+        return self.stdout.decode("utf-8", "surrogateescape")
+
+    @property
+    def err(self):
+        return self.stderr.decode("utf-8", "surrogateescape")
+
+    def __repr__(self):
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+    def error_line(self):
+        """The one line that tells what went wrong: there must be exactly one."""
+        lines = [line for line in self.err.splitlines() if line.startswith("bale: ")]
+        assert len(lines) == 1, self
+        return lines[0]
+
+
+class Bale:
+    """Runs the program. A run that takes minutes is a hang, and fails the test."""
+
+    def __call__(self, *args, env=None, stdin=None, cwd=None, prefix=(), timeout=120):
+        command = [*prefix, PROGRAM, *args]
+        done = subprocess.run(command, capture_output=True, input=stdin, stdin=None if stdin is not None else
+                              subprocess.DEVNULL, env={**os.environ, **(env or {})}, cwd=cwd, timeout=timeout)
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def ok(self, *args, **kwargs):
+        result = self(*args, **kwargs)
+        assert result.code == 0, result
+        return result
+
+    def pack(self, source, destination, *args, **kwargs):
+        return self.ok("pack", source, destination, *args, **kwargs)
+
+
+@pytest.fixture(scope="session")
+def bale():
+    assert PROGRAM.exists(), f"{PROGRAM} is not built"
+    return Bale()
+
+
+def load_make_images():
+    spec = importlib.util.spec_from_file_location("make_images", REPO / "scripts" / "make_images.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["make_images"] = module  # so that its worker processes can find the functions
+    spec.loader.exec_module(module)
+    return module
+
+
+make_images = load_make_images()
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory):
+    """40 small images in 5 classes: grey, CMYK and a PNG named .JPEG among them. Read-only by convention."""
+    root = tmp_path_factory.mktemp("photos")
+    make_images.make_tree(root, classes=5, per_class=8, size=(96, 72), odd=True)
+    return root
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """6 images of about 1 KB in 2 classes, for tests that run hundreds of times."""
+    root = tmp_path_factory.mktemp("tiny")
+    make_images.make_tree(root, classes=2, per_class=3, size=(24, 18))
+    return root
+
+
+def shards(directory):
+    """Shard files of a dataset, in order."""
+    names = sorted(p for p in pathlib.Path(directory).iterdir()
+                   if p.name.rsplit("-", 1)[-1][:6].isdigit() and p.suffix != ".bidx")
+    return names
+
+
+def tree_bytes(directory, ignore=()):
+    """{relative path: content} of every file below `directory`."""
+    directory = pathlib.Path(directory)
+    return {str(p.relative_to(directory)): p.read_bytes() for p in sorted(directory.rglob("*"))
+            if p.is_file() and p.name not in ignore}
+
+
+def images_by_key(folder):
+    """{key: (bytes, class index)} as ImageFolder would number them, for plain file names."""
+    folder = pathlib.Path(folder)
+    found = {}
+    for index, class_dir in enumerate(sorted(p for p in folder.iterdir() if p.is_dir())):
+        for path in sorted(class_dir.rglob("*")):
+            if path.is_file():
+                found[str(path.relative_to(folder).with_suffix(""))] = (path.read_bytes(), index)
+    return found
+
+
+@pytest.fixture
+def fresh_copy(tmp_path):
+    """fresh_copy(DIR) -> a copy of DIR to damage."""
+    def copy(directory, name="copy"):
+        target = tmp_path / name
+        if target.exists():
+            shutil.rmtree(target)
+        shutil.copytree(directory, target)
+        return target
+    return copy

@@ -1,0 +1,349 @@
+"""Bad input: one clear line, the right exit code, nothing half-published."""
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+
+import pytest
+from conftest import FORMATS, SHIM, images_by_key, shards, tree_bytes
+
+OK, FAILURE, USAGE, SKIPS = 0, 1, 2, 4
+
+
+def assert_nothing_published(directory):
+    """No shard under a final name, no index of one, no manifest."""
+    directory = pathlib.Path(directory)
+    left = [p for p in directory.rglob("*")] if directory.exists() else []
+    wrong = [p for p in left if p.name == "manifest.json" or p.suffix in (".tar", ".lmdb", ".h5", ".bidx")]
+    assert wrong == []
+
+
+@pytest.fixture
+def own(photos, tmp_path):
+    """A copy of the photos to spoil."""
+    shutil.copytree(photos, tmp_path / "own")
+    return tmp_path / "own"
+
+
+def victim(folder):
+    return sorted(folder.rglob("*.JPEG"))[13]
+
+
+def keys(bale, spec):
+    """Keys of a dataset as raw bytes, from the JSON listing."""
+    from test_cli import list_samples
+    return [sample["key"] for sample in list_samples(bale, spec)]
+
+
+# --- the source
+
+def test_missing_folder(bale, tmp_path):
+    result = bale("pack", tmp_path / "nowhere", tmp_path / "out")
+    assert result.code == FAILURE
+    assert "nowhere" in result.error_line()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("content", ["nothing", "an empty class", "no images"])
+def test_folder_without_images(bale, content, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    if content != "nothing":
+        (folder / "cat").mkdir()
+    if content == "no images":
+        (folder / "cat" / "notes.txt").write_text("not an image")
+    result = bale("pack", folder, tmp_path / "out")
+    assert result.code in (FAILURE, USAGE)
+    assert str(folder) in result.error_line()
+    assert_nothing_published(tmp_path / "out")
+
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_unreadable_file(bale, own, format_name, tmp_path):
+    """EACCES, met by an ordinary user."""
+    spoiled = victim(own)
+    spoiled.chmod(0)
+    os.chmod(tmp_path, 0o777)
+    for directory in tmp_path.parents:  # pytest makes its directories for root only
+        if directory.name.startswith("pytest-"):
+            os.chmod(directory, 0o755)
+    prefix = NOBODY if os.geteuid() == 0 else []
+    result = bale("pack", own, tmp_path / "out", "--format", format_name, prefix=prefix)
+    assert result.code == FAILURE
+    line = result.error_line()
+    assert str(spoiled) in line and "Permission denied" in line
+    assert_nothing_published(tmp_path / "out")
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_read_error(bale, own, format_name, tmp_path):
+    """EIO from the disk."""
+    spoiled = victim(own)
+    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "/".join(spoiled.parts[-2:])}
+    result = bale("pack", own, tmp_path / "out", "--format", format_name, env=env)
+    assert result.code == FAILURE
+    assert str(spoiled) in result.error_line() and "Input/output error" in result.err
+    assert_nothing_published(tmp_path / "out")
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_file_that_shrinks_while_read(bale, own, format_name, tmp_path):
+    spoiled = victim(own)
+    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_SHRINK": "/".join(spoiled.parts[-2:])}
+    size = spoiled.stat().st_size
+    result = bale("pack", own, tmp_path / "out", "--format", format_name, env=env)
+    assert spoiled.stat().st_size == size // 2, "the shim did not cut the file"
+    assert result.code == FAILURE
+    line = result.error_line()
+    assert str(spoiled) in line and "changed" in line
+    assert_nothing_published(tmp_path / "out")
+
+
+@pytest.mark.parametrize("policy", ["skip", "quarantine"])
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_bad_sample_under_a_policy(bale, own, format_name, policy, tmp_path):
+    spoiled = victim(own)
+    relative = "/".join(spoiled.parts[-2:])
+    images = images_by_key(own)
+    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": relative}
+    result = bale("pack", own, tmp_path / "out", "--format", format_name, "--on-error", policy, env=env)
+    assert result.code == SKIPS, result
+    ledger = (tmp_path / "out" / "skipped.jsonl").read_text().splitlines()
+    assert len(ledger) == 1 and relative in ledger[0] and '"why"' in ledger[0]
+    bale.ok("verify", tmp_path / "out")
+    expected = sorted(set(images) - {str(pathlib.Path(relative).with_suffix(""))})
+    assert keys(bale, tmp_path / "out") == expected
+
+
+def test_empty_and_damaged_images_are_kept_byte_for_byte(bale, own, tmp_path):
+    """Bytes are packed as they are: judging pictures is not the packer's business unless it is told to."""
+    broken = victim(own)
+    broken.write_bytes(broken.read_bytes()[:100])
+    bale.pack(own, tmp_path / "out")
+    key = str(broken.relative_to(own).with_suffix(""))
+    assert bale.ok("cat", tmp_path / "out", key, "--field", "jpg").stdout == broken.read_bytes()
+
+
+# --- names
+
+ODD_NAMES = {
+    "newline": b"a\nb.JPEG",
+    "tab and quote": b"a\tb\"c\\d.JPEG",
+    "not UTF-8": b"caf\xe9\xff.JPEG",
+    "escape sequence": b"a\x1b[31mred.JPEG",
+    "leading dash": b"-rf.JPEG",
+    "255 bytes": b"n" * 250 + b".JPEG",
+    "dots": b"a.b.c.JPEG",
+    "percent": b"100%25.JPEG",
+    "space": b" a b .JPEG",
+    "reserved": b"__meta__.JPEG",
+}
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_odd_names_come_back(bale, photos, format_name, tmp_path):
+    """Every name that a Unix file can have is a sample, and its bytes come back under a key of its own."""
+    content = {}
+    folder = os.path.join(os.fsencode(tmp_path), b"in", b"class")
+    deep = os.path.join(folder, b"x" * 200, b"y" * 200)  # a key of over 400 bytes
+    os.makedirs(deep)
+    images = [image for image, _ in images_by_key(photos).values()]
+    for (name, image) in zip([*ODD_NAMES.values(), b"x" * 200 + b"/" + b"y" * 200 + b"/deep.JPEG"], images):
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(image)
+        content[name] = image
+    bale.pack(tmp_path / "in", tmp_path / "out", "--format", format_name)
+    bale.ok("verify", tmp_path / "out")
+    found = {key: bale.ok("cat", tmp_path / "out", key, "--field", "jpg").stdout
+             for key in keys(bale, tmp_path / "out")}
+    assert len(found) == len(content)
+    assert sorted(found.values()) == sorted(content.values())
+    # And what is shown on a terminal holds nothing that a terminal would act upon.
+    for command in (["ls"], ["inspect"]):
+        assert b"\x1b" not in bale.ok(*command, tmp_path / "out").stdout
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_the_same_key_twice(bale, photos, format_name, tmp_path):
+    """a.jpg and a.jpeg would be one key: refused by name, never merged or dropped in silence."""
+    folder = tmp_path / "in" / "class"
+    folder.mkdir(parents=True)
+    one, two = sorted(photos.rglob("*.JPEG"))[:2]
+    shutil.copy(one, folder / "a.jpg")
+    shutil.copy(two, folder / "a.jpeg")
+    result = bale("pack", tmp_path / "in", tmp_path / "out", "--format", format_name)
+    if result.code == OK:  # disambiguated is as good: both must be there
+        found = [bale.ok("cat", tmp_path / "out", key, "--field", "jpg").stdout for key in keys(bale, tmp_path / "out")]
+        assert sorted(found) == sorted([one.read_bytes(), two.read_bytes()])
+        return
+    assert result.code == FAILURE
+    assert "class/a" in result.error_line()
+    assert_nothing_published(tmp_path / "out")
+
+
+def test_special_files_are_passed_over(bale, own, tmp_path):
+    """A FIFO named like an image must not make anyone wait."""
+    class_dir = sorted(own.iterdir())[0]
+    os.mkfifo(class_dir / "pipe.JPEG")
+    (class_dir / "loop.JPEG").symlink_to("loop.JPEG")
+    result = bale("pack", own, tmp_path / "out", timeout=30)
+    if result.code != OK:
+        assert result.code == FAILURE
+        assert "pipe.JPEG" in result.error_line() or "loop.JPEG" in result.error_line()
+        result = bale("pack", own, tmp_path / "out", "--on-error", "skip", "--overwrite", timeout=30)
+        assert result.code == SKIPS, result
+    assert len(keys(bale, tmp_path / "out")) == 40
+
+
+# --- the destination
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_full_disk(bale, own, format_name, tmp_path):
+    """A file system of 64 KB, too small for 40 images."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = os.geteuid() == 0 and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], capture_output=True).returncode == 0
+    if not mounted:  # no right to mount: the shim says what a full disk would say
+        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "pwrite", "BALE_SHIM_FAIL_AT": "2", "BALE_SHIM_FAIL_ON": "1",
+               "BALE_SHIM_ERRNO": "28"}
+    try:
+        result = bale("pack", own, small / "out", "--format", format_name, env=None if mounted else env)
+        assert result.code == FAILURE, result
+        line = result.error_line()
+        assert "No space left on device" in line and str(small) in line
+        assert_nothing_published(small / "out")
+    finally:
+        if mounted:
+            subprocess.run(["umount", small], check=True)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_file_size_limit(bale, own, format_name, tmp_path):
+    """RLIMIT_FSIZE: SIGXFSZ must not kill, EFBIG must be told."""
+    result = bale("pack", own, tmp_path / "out", "--format", format_name, prefix=["prlimit", "--fsize=20000"])
+    assert result.code == FAILURE, result
+    assert "File too large" in result.error_line()
+    assert_nothing_published(tmp_path / "out")
+
+
+@pytest.mark.parametrize("error,text", [(5, "Input/output error"), (28, "No space left on device")])
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_fsync_that_fails(bale, own, format_name, error, text, tmp_path):
+    """A failed fsync is final: told, not retried, nothing published after it."""
+    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "f", "BALE_SHIM_ERRNO": str(error)}
+    for function in ("fsync", "fdatasync"):
+        out = tmp_path / function
+        result = bale("pack", own, out, "--format", format_name,
+                      env={**env, "BALE_SHIM_ONLY": function, "BALE_SHIM_FAIL_AT": "1"})
+        if result.code == OK and function == "fdatasync":
+            continue  # not used
+        assert result.code == FAILURE, result
+        assert text in result.error_line()
+        assert_nothing_published(out)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_interrupted_and_short_writes_are_finished(bale, tiny, format_name, tmp_path):
+    """EINTR everywhere and short writes: the same bytes come out, or (a container's library gave up) a clear error."""
+    bale.pack(tiny, tmp_path / "plain", "--format", format_name, "--name", "x")
+    for option in ("BALE_SHIM_EINTR", "BALE_SHIM_SHORT"):
+        out = tmp_path / option
+        result = bale("pack", tiny, out, "--format", format_name, "--name", "x",
+                      env={"LD_PRELOAD": str(SHIM), option: "1"})
+        if result.code == OK:
+            assert tree_bytes(out) == tree_bytes(tmp_path / "plain")
+        else:
+            assert format_name == "lmdb" and option == "BALE_SHIM_SHORT", result
+            assert result.code == FAILURE and result.error_line()
+            assert_nothing_published(out)
+
+
+def test_destination_that_is_not_empty(bale, own, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("mine")
+    result = bale("pack", own, out)
+    assert result.code == FAILURE
+    assert str(out) in result.error_line() and "--overwrite" in result.err
+    assert tree_bytes(out) == {"thesis.txt": b"mine"}
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_overwrite_removes_only_what_bale_wrote(bale, own, format_name, tmp_path):
+    out = tmp_path / "out"
+    bale.pack(own, out, "--format", format_name, "--shard-samples", "10", "--name", "x")
+    foreign = {"thesis.txt": b"mine", "x-000099.tar.bak": b"mine too", "sub/x-000000.tar": b"and mine",
+               "y-000000.tar": b"somebody else's tar"}
+    for name, content in foreign.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_bytes(content)
+    bale.pack(own, out, "--format", format_name, "--shard-samples", "20", "--name", "x", "--overwrite")
+    after = tree_bytes(out)
+    assert {name: after[name] for name in foreign} == foreign
+    assert len([n for n in after if n.startswith("x-") and n.endswith(".bidx")]) == 2
+    bale.ok("verify", out)
+
+
+def test_destination_in_a_file_and_in_a_missing_parent(bale, own, tmp_path):
+    (tmp_path / "file").write_text("x")
+    result = bale("pack", own, tmp_path / "file" / "out")
+    assert result.code == FAILURE and "Not a directory" in result.error_line()
+    result = bale("pack", own, tmp_path / "file")
+    assert result.code in (FAILURE, USAGE) and str(tmp_path / "file") in result.error_line()
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def test_destination_without_write_permission(bale, own, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir(mode=0o755)
+    for directory in [tmp_path, *tmp_path.parents]:
+        if stat.S_IMODE(directory.stat().st_mode) == 0o700 and "pytest" in str(directory):
+            os.chmod(directory, 0o755)
+    prefix = NOBODY if os.geteuid() == 0 else []
+    if not prefix:
+        out.chmod(0o555)
+    result = bale("pack", own, out, prefix=prefix)
+    assert result.code == FAILURE and "Permission denied" in result.error_line()
+    assert_nothing_published(out)
+
+
+def test_pack_into_the_source(bale, own):
+    """A second run must not find the first one's shards among its images."""
+    before = images_by_key(own)
+    result = bale("pack", own, own / "packed")
+    assert result.code in (OK, FAILURE, USAGE)
+    if result.code == OK:
+        assert keys(bale, own / "packed") == sorted(before)
+
+
+# --- packed input
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 1024, b"hello", os.urandom(5000)],
+                         ids=["empty", "zeros", "text", "noise"])
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.zst", ".lmdb", ".h5"])
+def test_files_that_are_not_what_their_name_says(bale, content, suffix, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(content)
+    for command in (["inspect"], ["verify"], ["ls"]):
+        result = bale(*command, path, timeout=30)
+        if suffix == ".tar" and content == b"\0" * 1024:
+            assert result.code == OK, result  # that is what an empty archive looks like
+        else:
+            assert result.code in (FAILURE, 3), result
+            assert str(path) in result.error_line()
+
+
+def test_a_dataset_with_a_missing_shard(bale, photos, tmp_path):
+    bale.pack(photos, tmp_path / "p", "--shard-samples", "10")
+    gone = shards(tmp_path / "p")[1]
+    gone.unlink()
+    result = bale("verify", tmp_path / "p")
+    assert result.code == 3
+    assert gone.name in result.out + result.err
+    key = sorted(images_by_key(photos))[0]
+    assert bale.ok("cat", tmp_path / "p", key, "--field", "jpg").stdout == images_by_key(photos)[key][0]

@@ -1,0 +1,162 @@
+"""Killed anywhere, the packer leaves whole shards only, and --resume ends with the bytes of a run that was not killed."""
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import FORMATS, PROGRAM, SHIM, shards, tree_bytes
+
+KILLED = -signal.SIGKILL
+
+
+def options(format_name, samples):
+    return ["--format", format_name, "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def case(request, bale, tiny, tmp_path_factory):
+    """(format, bytes of an unkilled run): six images in two shards."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    bale.pack(tiny, out, *options(request.param, 3))
+    return request.param, tree_bytes(out)
+
+
+def count_calls(bale, source, out, pack_options, tmp_path, *more):
+    counter = tmp_path / "counter"
+    counter.write_bytes(bytes(8))
+    bale.pack(source, out, *pack_options, *more, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter)})
+    return int.from_bytes(counter.read_bytes(), "little")
+
+
+def check_only_whole_files(directory, expected):
+    """Everything under a final name is byte for byte what it will be in the end."""
+    if not directory.exists():
+        return
+    for name, content in tree_bytes(directory).items():
+        if name in expected:
+            assert content == expected[name], name
+    if (directory / "manifest.json").exists():  # written last of all
+        assert set(tree_bytes(directory)) >= set(expected)
+
+
+def resume(bale, source, out, pack_options):
+    result = bale("pack", source, out, *pack_options, "--resume")
+    assert result.code == 0, result
+
+
+def test_killed_at_every_call(bale, tiny, case, tmp_path):
+    format_name, expected = case
+    pack_options = options(format_name, 3)
+    calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
+    assert calls > 10
+    for n in range(1, calls + 1):
+        out = tmp_path / f"kill-{n}"
+        killed = bale("pack", tiny, out, *pack_options,
+                      env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)})
+        assert killed.code == KILLED, (n, killed)
+        check_only_whole_files(out, expected)
+        resume(bale, tiny, out, pack_options)
+        assert tree_bytes(out) == expected, n
+
+
+def test_killed_during_resume(bale, tiny, case, tmp_path):
+    """Kill once in the middle, kill the resumed run at every call, resume again."""
+    format_name, expected = case
+    pack_options = options(format_name, 3)
+    calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
+    rng = random.Random(format_name)
+    for n in range(1, calls + 1, 3):
+        out = tmp_path / f"kill-{n}"
+        for at in (n, rng.randrange(1, calls)):
+            env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(at)}
+            bale("pack", tiny, out, *pack_options, "--resume", env=env)
+            check_only_whole_files(out, expected)
+        resume(bale, tiny, out, pack_options)
+        assert tree_bytes(out) == expected, n
+
+
+def test_every_call_fails_once(bale, tiny, case, tmp_path):
+    """EIO at each call in turn: exit 1 with one line, nothing half-published, and the run can be resumed."""
+    format_name, expected = case
+    pack_options = options(format_name, 3)
+    calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
+    for n in range(1, calls + 1):
+        out = tmp_path / f"fail-{n}"
+        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": "5"}
+        failed = bale("pack", tiny, out, *pack_options, env=env)
+        check_only_whole_files(out, expected)
+        if failed.code == 0:  # a call whose failure does no harm (a hint, a clean-up)
+            assert tree_bytes(out).items() >= expected.items(), n
+            continue
+        assert failed.code == 1, (n, failed)
+        assert failed.error_line()
+        resume(bale, tiny, out, pack_options)
+        assert tree_bytes(out) == expected, n
+
+
+def test_killed_at_random_times(bale, photos, tmp_path):
+    """Real kills of a real run, several jobs at work."""
+    for format_name in FORMATS:
+        pack_options = ["--format", format_name, "--name", "x", "--shard-samples", "4", "--jobs", "3"]
+        begin = time.monotonic()
+        bale.pack(photos, tmp_path / f"{format_name}-whole", *pack_options)
+        duration = time.monotonic() - begin
+        expected = tree_bytes(tmp_path / f"{format_name}-whole")
+        rng = random.Random(format_name)
+        for n in range(20):
+            out = tmp_path / f"{format_name}-{n}"
+            run = subprocess.Popen([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+            time.sleep(rng.uniform(0, duration))
+            run.kill()
+            run.wait()
+            check_only_whole_files(out, expected)
+            resume(bale, photos, out, pack_options)
+            assert tree_bytes(out) == expected
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_interrupted(bale, photos, format_name, sent, tmp_path):
+    """Ctrl-C: exit 130 within seconds, and resumable. Each write takes 20 ms, so the run is surely not over."""
+    pack_options = ["--format", format_name, "--name", "x", "--shard-samples", "4"]
+    bale.pack(photos, tmp_path / "whole", *pack_options)
+    expected = tree_bytes(tmp_path / "whole")
+    out = tmp_path / "out"
+    env = {**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_DELAY_MS": "20"}
+    run = subprocess.Popen([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, env=env)
+    deadline = time.monotonic() + 30
+    while not (out.exists() and shards(out)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    run.send_signal(sent)
+    _, stderr = run.communicate(timeout=10)
+    assert run.returncode == 130, stderr
+    check_only_whole_files(out, expected)
+    assert not (out / "manifest.json").exists()
+    resume(bale, photos, out, pack_options)
+    assert tree_bytes(out) == expected
+
+
+def test_resume_refuses_another_plan(bale, photos, tiny, tmp_path):
+    """--resume goes on with the same work only; other images or other shard sizes are refused and nothing is touched."""
+    out = tmp_path / "out"
+    base = ["--format", "tar", "--name", "x"]
+    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "fsync", "BALE_SHIM_KILL_AT": "4"}
+    assert bale("pack", photos, out, *base, "--shard-samples", "4", "--jobs", "1", env=env).code == KILLED
+    before = tree_bytes(out)
+    for source, sizing in [(photos, "5"), (tiny, "4")]:
+        result = bale("pack", source, out, *base, "--shard-samples", sizing, "--resume")
+        assert result.code in (1, 2), result
+        assert result.error_line()
+        assert tree_bytes(out) == before
+
+
+def test_resume_of_a_finished_run_does_nothing(bale, tiny, tmp_path):
+    out = tmp_path / "out"
+    bale.pack(tiny, out, *options("tar", 3))
+    before = {p: (p.stat().st_ino, p.stat().st_mtime_ns) for p in shards(out)}
+    resume(bale, tiny, out, options("tar", 3))
+    assert {p: (p.stat().st_ino, p.stat().st_mtime_ns) for p in shards(out)} == before
