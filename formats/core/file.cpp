@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -67,6 +70,19 @@ File File::create(const std::string& path) {
   return {fd, path};
 }
 
+File File::create_unnamed(const std::string& directory) {
+  const std::string shown = join_path(directory, "(temporary file)");
+  int fd = open_retrying(directory, O_RDWR | O_TMPFILE);
+  if (fd < 0) {
+    // Not every file system has O_TMPFILE.
+    std::string name = join_path(directory, ".bale-XXXXXX");
+    fd = ::mkostemp(name.data(), O_CLOEXEC);
+    if (fd < 0) throw_errno("create", shown);
+    ::unlink(name.c_str());
+  }
+  return {fd, shown};
+}
+
 std::uint64_t File::size() const {
   struct stat info {};
   if (::fstat(fd_, &info) != 0) throw_errno("stat", path_);
@@ -103,6 +119,31 @@ void File::write_at(std::uint64_t offset, Bytes bytes) {
     offset += static_cast<std::uint64_t>(put);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
+}
+
+void File::write_all_at(std::uint64_t offset, std::span<const Bytes> parts) {
+  std::array<struct iovec, 64> vectors;
+  std::size_t first = 0;    // first part not yet wholly written
+  std::size_t written = 0;  // bytes of it that are
+  while (first < parts.size()) {
+    std::size_t count = 0;
+    for (std::size_t i = first; i < parts.size() && count < vectors.size(); ++i) {
+      const Bytes left = parts[i].subspan(i == first ? written : 0);
+      vectors[count++] = {.iov_base = const_cast<std::byte*>(left.data()), .iov_len = left.size()};
+    }
+    const ssize_t put = ::pwritev(fd_, vectors.data(), static_cast<int>(count), static_cast<off_t>(offset));
+    if (put < 0) {
+      if (errno == EINTR) continue;
+      throw_errno("write", path_);
+    }
+    offset += static_cast<std::uint64_t>(put);
+    written += static_cast<std::size_t>(put);
+    while (first < parts.size() && written >= parts[first].size()) written -= parts[first++].size();
+  }
+}
+
+void File::start_writeback(std::uint64_t offset, std::uint64_t length) {
+  ::sync_file_range(fd_, static_cast<off_t>(offset), static_cast<off_t>(length), SYNC_FILE_RANGE_WRITE);
 }
 
 void File::truncate(std::uint64_t size) {

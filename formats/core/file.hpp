@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ class File {
   static File open_update(const std::string& path);
   /// Creates a new file (mode 0644 & ~umask) for reading and writing, emptying one that is there.
   static File create(const std::string& path);
+  /// Creates a file without a name in `directory`, for reading and writing: gone once closed.
+  static File create_unnamed(const std::string& directory);
 
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
@@ -39,6 +42,10 @@ class File {
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const;
 
   void write_at(std::uint64_t offset, Bytes bytes);
+  /// Writes the parts one after another from `offset`, gathered into as few calls as the system allows.
+  void write_all_at(std::uint64_t offset, std::span<const Bytes> parts);
+  /// Asks the kernel to start writing the range to disk; returns at once and never fails.
+  void start_writeback(std::uint64_t offset, std::uint64_t length);
   void truncate(std::uint64_t size);
   /// Makes content and size durable. Throws on failure; never call it again after that.
   void sync();

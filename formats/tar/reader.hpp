@@ -1,0 +1,14 @@
+// Reading tar shards: scan() and open() of the format.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bale/formats/core/format.hpp"
+
+namespace bale::tar {
+
+void scan(const std::string& path, IndexBuilder& index);
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index);
+
+}  // namespace bale::tar

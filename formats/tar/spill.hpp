@@ -1,0 +1,38 @@
+// Spill: what is inflated once, kept in a temporary file without a name, and then read by position.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/formats/tar/stream.hpp"
+
+namespace bale::tar {
+
+/// Collects the bytes; for one thread. The file lies in $TMPDIR (else /tmp) and goes away with the stream.
+class Spill {
+ public:
+  /// `source_path` is what the bytes come from, for messages.
+  explicit Spill(const std::string& source_path);
+
+  std::uint64_t size() const { return size_; }
+  /// Throws `io`, naming the source and the directory to make room in.
+  void append(Bytes bytes);
+  /// Writes at a position; what is left out between reads as zeros and takes no room.
+  void put(std::uint64_t offset, Bytes bytes);
+  /// Makes the stream at least this long.
+  void extend(std::uint64_t size);
+
+  /// The stream of everything collected; the Spill is done with.
+  std::unique_ptr<Stream> finish() &&;
+
+ private:
+  std::string source_path_;
+  std::string directory_;
+  File file_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace bale::tar

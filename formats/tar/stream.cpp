@@ -1,0 +1,60 @@
+#include "bale/formats/tar/stream.hpp"
+
+#include <array>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/tar/header.hpp"
+
+namespace bale::tar {
+namespace {
+
+class PlainStream : public Stream {
+ public:
+  explicit PlainStream(const std::string& path) : file_(File::open_read(path)), size_(file_.size()) {}
+
+  std::uint64_t size() const override { return size_; }
+  void read_exact(std::uint64_t offset, MutableBytes out) const override { file_.read_exact(offset, out); }
+  std::optional<FileRange> locate(std::uint64_t offset, std::uint64_t length) const override {
+    return FileRange{offset, length};
+  }
+  void will_need(const FileRange& range) const override { file_.advise_will_need(range.offset, range.length); }
+
+ private:
+  File file_;
+  std::uint64_t size_;
+};
+
+}  // namespace
+
+FileKind kind_of(Bytes head) {
+  if (has_good_checksum(head)) return FileKind::plain;  // whatever its first name looks like
+  const std::string_view text = as_text(head);
+  if (text.starts_with("\x1f\x8b")) return FileKind::gzip;
+  if (text.starts_with("\x28\xb5\x2f\xfd")) return FileKind::zstd;
+  const bool skippable_frame = text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xF0U) == 0x50 &&
+                               text.substr(1).starts_with("\x2a\x4d\x18");
+  if (skippable_frame) return FileKind::zstd;
+  if (text.starts_with("BZh")) return FileKind::bzip2;
+  if (text.starts_with("\xfd"
+                       "7zXZ"))
+    return FileKind::xz;
+  return FileKind::plain;
+}
+
+FileKind kind_of_file(const std::string& path) {
+  std::array<std::byte, k_block_bytes> head;
+  return kind_of(Bytes(head).first(File::open_read(path).read_some(0, head)));
+}
+
+std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind) {
+  switch (kind) {
+    case FileKind::gzip:
+      return open_gzip_stream(path);
+    case FileKind::zstd:
+      return open_zstd_stream(path);
+    default:
+      return std::make_unique<PlainStream>(path);
+  }
+}
+
+}  // namespace bale::tar

@@ -1,0 +1,176 @@
+// zstd archives: random access frame by frame, or (no seek table, huge frames) inflated once into a Spill.
+#include <zstd.h>
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/tar/seek_table.hpp"
+#include "bale/formats/tar/spill.hpp"
+
+namespace bale::tar {
+namespace {
+
+/// Frames with more content than this are not held in memory; the file is inflated to disk instead.
+constexpr std::uint64_t k_max_frame_bytes = std::uint64_t{64} << 20;
+constexpr std::size_t k_cached_frames = 8;
+constexpr std::uint64_t k_cached_bytes = k_max_frame_bytes;
+
+using Content = std::shared_ptr<const std::vector<std::byte>>;
+
+/// The contents used last, most recent first; bounded in number and bytes.
+class FrameCache {
+ public:
+  Content find(std::size_t frame) {
+    const std::lock_guard lock(mutex_);
+    const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.frame == frame; });
+    if (at == entries_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, at);
+    return at->content;
+  }
+
+  void insert(std::size_t frame, Content content) {
+    const std::lock_guard lock(mutex_);
+    bytes_ += content->size();
+    entries_.push_front({frame, std::move(content)});
+    while (entries_.size() > 1 && (entries_.size() > k_cached_frames || bytes_ > k_cached_bytes)) {
+      bytes_ -= entries_.back().content->size();
+      entries_.pop_back();
+    }
+  }
+
+ private:
+  struct Entry {
+    std::size_t frame;
+    Content content;
+  };
+  std::mutex mutex_;
+  std::list<Entry> entries_;
+  std::uint64_t bytes_ = 0;
+};
+
+class SeekableStream : public Stream {
+ public:
+  SeekableStream(File file, SeekTable table) : file_(std::move(file)), table_(std::move(table)) {}
+
+  std::uint64_t size() const override { return table_.stream_bytes(); }
+
+  void read_exact(std::uint64_t offset, MutableBytes out) const override {
+    if (offset > size() || out.size() > size() - offset) {
+      throw Error(ErrorCode::damaged, "the tar stream ends too early", {.path = file_.path(), .offset = offset});
+    }
+    while (!out.empty()) {
+      const std::size_t frame = table_.frame_at(offset);
+      const Content content = load(frame);
+      const std::uint64_t skip = offset - table_.starts[frame].stream_offset;
+      const Bytes part = Bytes(*content).subspan(static_cast<std::size_t>(skip));
+      const std::size_t taken = std::min(part.size(), out.size());
+      std::copy_n(part.begin(), taken, out.begin());
+      out = out.subspan(taken);
+      offset += taken;
+    }
+  }
+
+  std::optional<FileRange> locate(std::uint64_t offset, std::uint64_t length) const override {
+    if (offset >= size() || length > size() - offset) return std::nullopt;
+    const std::size_t first = table_.frame_at(offset);
+    const std::size_t last = length == 0 ? first : table_.frame_at(offset + length - 1);
+    const std::uint64_t begin = table_.starts[first].file_offset;
+    return FileRange{begin, table_.starts[last + 1].file_offset - begin};
+  }
+
+  void will_need(const FileRange& range) const override { file_.advise_will_need(range.offset, range.length); }
+
+ private:
+  /// Two threads may inflate the same frame at once; that costs time, never correctness.
+  Content load(std::size_t frame) const {
+    if (Content cached = cache_.find(frame)) return cached;
+    const SeekTable::Start begin = table_.starts[frame];
+    const SeekTable::Start end = table_.starts[frame + 1];
+    const std::uint64_t content_bytes = end.stream_offset - begin.stream_offset;
+    std::vector<std::byte> compressed(static_cast<std::size_t>(end.file_offset - begin.file_offset));
+    file_.read_exact(begin.file_offset, compressed);
+    try {
+      // The frame's own word first: a forged table must not make us allocate for nothing.
+      if (zstd_content_size(compressed, k_max_frame_bytes) != content_bytes) {
+        throw Error(ErrorCode::damaged, "zstd frame and seek table disagree");
+      }
+      auto content = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(content_bytes));
+      zstd_decompress(compressed, *content);
+      cache_.insert(frame, content);
+      return content;
+    } catch (const Error& error) {
+      throw Error(ErrorCode::damaged, fmt::format("damaged frame: {}", error.message()),
+                  {.path = file_.path(), .offset = begin.file_offset, .hint = "copy or pack it again"});
+    }
+  }
+
+  File file_;
+  SeekTable table_;
+  mutable FrameCache cache_;
+};
+
+struct FreeContext {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+std::unique_ptr<Stream> inflate_whole(const File& file) {
+  Spill spill(file.path());
+  const std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
+  std::vector<std::byte> input(ZSTD_DStreamInSize());
+  std::vector<std::byte> output(ZSTD_DStreamOutSize());
+  std::uint64_t read = 0;
+  std::size_t open_frame = 1;  // 0: the last frame is complete
+  for (;;) {
+    const std::size_t got = file.read_some(read, input);
+    if (got == 0) break;
+    ZSTD_inBuffer in{input.data(), got, 0};
+    // Again while the output was full: the decoder may hold more than it could give.
+    for (bool more = true; more;) {
+      ZSTD_outBuffer out{output.data(), output.size(), 0};
+      open_frame = ZSTD_decompressStream(context.get(), &out, &in);
+      if (ZSTD_isError(open_frame) != 0U) {
+        throw Error(ErrorCode::damaged, fmt::format("damaged zstd data: {}", ZSTD_getErrorName(open_frame)),
+                    {.path = file.path(), .offset = read + in.pos, .hint = "copy or pack it again"});
+      }
+      spill.append(Bytes(output).first(out.pos));
+      more = in.pos < in.size || (out.pos == out.size && open_frame != 0);
+    }
+    read += got;
+  }
+  if (open_frame != 0) {
+    throw Error(ErrorCode::damaged, "the zstd data ends too early",
+                {.path = file.path(), .offset = read, .hint = "copy or pack it again"});
+  }
+  return std::move(spill).finish();
+}
+
+/// Whether every frame can be inflated on its own and in memory.
+bool fits_memory(const File& file, const SeekTable& table) {
+  for (std::size_t i = 0; i < table.num_frames(); ++i) {
+    const std::uint64_t compressed = table.starts[i + 1].file_offset - table.starts[i].file_offset;
+    const std::uint64_t content = table.starts[i + 1].stream_offset - table.starts[i].stream_offset;
+    if (content > k_max_frame_bytes || compressed > k_max_frame_bytes + (k_max_frame_bytes >> 7)) return false;
+  }
+  if (table.num_frames() == 0) return true;
+  // Foreign writers may leave the content size out of their frame headers; the first speaks for all.
+  std::vector<std::byte> head(18);  // largest frame header
+  head.resize(file.read_some(0, head));
+  const unsigned long long stated = ZSTD_getFrameContentSize(head.data(), head.size());
+  return stated != ZSTD_CONTENTSIZE_UNKNOWN;
+}
+
+}  // namespace
+
+std::unique_ptr<Stream> open_zstd_stream(const std::string& path) {
+  File file = File::open_read(path);
+  std::optional<SeekTable> table = read_seek_table(file);
+  if (!table || !fits_memory(file, *table)) return inflate_whole(file);
+  return std::make_unique<SeekableStream>(std::move(file), std::move(*table));
+}
+
+}  // namespace bale::tar
