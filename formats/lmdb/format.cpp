@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/format.hpp"
+#include "bale/formats/lmdb/btree_walk.hpp"
+#include "bale/formats/lmdb/scheme.hpp"
+
+namespace bale {
+namespace {
+
+int probe(const ProbeInput& input) {
+  std::uint32_t magic = 0;
+  if (input.head.size() < lmdb::k_page_header_bytes + sizeof magic) return 0;
+  std::memcpy(&magic, input.head.data() + lmdb::k_page_header_bytes, sizeof magic);
+  return magic == lmdb::k_magic ? 100 : 0;
+}
+
+void scan(const std::string& path, IndexBuilder& index) {
+  const lmdb::BTree tree(path);
+  std::string header;
+  tree.walk(lmdb::Heads::skip, [&](const lmdb::TreeEntry& entry) {
+    if (entry.key == lmdb::k_header_key) header = as_text(entry.head);
+  });
+  if (header.empty()) {
+    lmdb::scan_foreign(tree, index);
+  } else {
+    lmdb::scan_ours(tree, header, index);
+  }
+}
+
+/// Every field lies in the file as it is, so reading needs neither liblmdb nor the tree.
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
+  const std::uint64_t file_bytes = File::open_read(path).size();
+  if (file_bytes != index.shard_bytes()) {
+    throw Error(ErrorCode::damaged, fmt::format("{} bytes, its index was made for {}", file_bytes, index.shard_bytes()),
+                {.path = path, .hint = "copy the shard again, or run `bale index` if it was replaced"});
+  }
+  return std::make_unique<FilePayload>(path);
+}
+
+constexpr Layout k_layouts[] = {{.name = "plain",
+                                 .suffix = ".lmdb",
+                                 .compresses_fields = true,
+                                 .summary = "one LMDB file a shard: %08d gives the image, %08d.NAME the other fields"}};
+
+}  // namespace
+
+extern const Format k_lmdb_format;
+const Format k_lmdb_format{
+    .name = "lmdb", .layouts = k_layouts, .probe = probe, .scan = scan, .open = open, .create = lmdb::create_writer};
+
+}  // namespace bale

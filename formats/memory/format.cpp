@@ -1,0 +1,149 @@
+// Shards that live in this process only: the plainest format there is, and tests without a disk.
+#include <fmt/format.h>
+
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/format.hpp"
+#include "bale/formats/memory/memory_store.hpp"
+
+namespace bale {
+namespace {
+
+/// A shard as FORMAT.md describes it.
+struct MemoryShard {
+  struct Field {
+    std::string stored_name;
+    Extent extent;
+  };
+  struct Sample {
+    std::string key;
+    std::int64_t label = k_no_label;
+    std::vector<Field> fields;
+  };
+  std::vector<std::byte> blob;
+  std::vector<Sample> samples;
+};
+
+struct Store {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const MemoryShard>> shards;
+};
+
+Store& store() {
+  static Store instance;
+  return instance;
+}
+
+std::shared_ptr<const MemoryShard> find_shard(const std::string& path) {
+  const std::lock_guard lock(store().mutex);
+  const auto found = store().shards.find(path);
+  if (found != store().shards.end()) return found->second;
+  throw Error(ErrorCode::not_found, "no such shard in memory",
+              {.path = path, .hint = "a memory shard lives only in the process that packed it"});
+}
+
+class MemoryPayload final : public Payload {
+ public:
+  explicit MemoryPayload(const std::string& path) : path_(path), shard_(find_shard(path)) {}
+
+  void read(std::uint64_t, std::uint32_t, const Extent& extent, MutableBytes out) const override {
+    if (extent.offset > shard_->blob.size() || out.size() > shard_->blob.size() - extent.offset) {
+      throw Error(ErrorCode::damaged, "blob ends too early", {.path = path_, .offset = extent.offset});
+    }
+    const Bytes bytes = Bytes(shard_->blob).subspan(extent.offset, out.size());
+    std::copy(bytes.begin(), bytes.end(), out.begin());
+  }
+  std::optional<FileRange> locate(std::uint64_t, std::uint32_t, const Extent&) const override { return std::nullopt; }
+  void will_need(const FileRange&) const override {}
+
+ private:
+  std::string path_;
+  std::shared_ptr<const MemoryShard> shard_;
+};
+
+class MemoryWriter final : public ShardWriter {
+ public:
+  explicit MemoryWriter(std::string path) : path_(std::move(path)) {}
+
+  void add(const SampleView& sample) override {
+    MemoryShard::Sample row{.key = std::string(sample.key), .label = sample.label, .fields = {}};
+    for (const FieldView& field : sample.fields) {
+      if (field.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("field {} is larger than 4 GiB", printable(field.name)),
+                    {.path = path_, .key = row.key});
+      }
+    }
+    for (const FieldView& field : sample.fields) {
+      const Extent extent{.offset = shard_->blob.size(), .length = static_cast<std::uint32_t>(field.bytes.size())};
+      shard_->blob.insert(shard_->blob.end(), field.bytes.begin(), field.bytes.end());
+      row.fields.push_back({std::string(field.name), extent});
+    }
+    shard_->samples.push_back(std::move(row));
+  }
+
+  void finish(IndexBuilder& index) override {
+    for (std::uint64_t i = 0; i < shard_->samples.size(); ++i) {
+      for (const auto& [stored_name, extent] : shard_->samples[i].fields) {
+        const auto id = index.stored_field_id(stored_name);
+        if (!id) throw Error(ErrorCode::invalid_argument, "field was not declared", {.path = path_});
+        index.set_extent(i, *id, extent.offset, extent.length);
+        index.set_located(*id, false);
+      }
+    }
+    const std::lock_guard lock(store().mutex);
+    store().shards[path_] = std::move(shard_);
+  }
+
+ private:
+  std::string path_;
+  std::shared_ptr<MemoryShard> shard_ = std::make_shared<MemoryShard>();
+};
+
+int probe(const ProbeInput&) { return 0; }  // never found on disk
+
+void scan(const std::string& path, IndexBuilder& index) {
+  const auto shard = find_shard(path);
+  for (const MemoryShard::Sample& sample : shard->samples) {
+    const std::uint64_t i = index.add_sample(sample.key, sample.label);
+    for (const auto& [stored_name, extent] : sample.fields) {
+      auto id = index.stored_field_id(stored_name);
+      if (!id && stored_name.ends_with(".zst")) {
+        id = index.add_field(std::string_view(stored_name).substr(0, stored_name.size() - 4), Codec::zstd, false);
+      } else if (!id) {
+        id = index.add_field(stored_name, Codec::none, false);
+      }
+      index.set_extent(i, *id, extent.offset, extent.length);
+    }
+  }
+}
+
+constexpr Layout k_layouts[] = {{.name = "plain",
+                                 .suffix = ".memory",
+                                 .compresses_fields = true,
+                                 .summary = "in this process only: for tests and throw-away conversions"}};
+
+}  // namespace
+
+void drop_memory_shard(const std::string& path) {
+  const std::lock_guard lock(store().mutex);
+  store().shards.erase(path);
+}
+
+extern const Format k_memory_format;
+const Format k_memory_format{
+    .name = "memory",
+    .layouts = k_layouts,
+    .probe = probe,
+    .scan = scan,
+    .open = [](const std::string& path, const ShardIndex&) -> std::unique_ptr<Payload> {
+      return std::make_unique<MemoryPayload>(path);
+    },
+    .create = [](const WriterOptions& options) -> std::unique_ptr<ShardWriter> {
+      return std::make_unique<MemoryWriter>(options.path);
+    },
+};
+
+}  // namespace bale

@@ -1,0 +1,24 @@
+// Caffe's Datum: a protobuf message with an image, encoded or raw, and a label.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "bale/formats/core/file.hpp"
+#include "bale/formats/core/format.hpp"
+
+namespace bale::lmdb {
+
+struct Datum {
+  FileRange data{};  // the `data` field's bytes, in the file
+  std::uint32_t channels = 0;
+  std::uint32_t height = 0;
+  std::uint32_t width = 0;
+  std::optional<std::int64_t> label{};
+  bool encoded = false;
+};
+
+/// Reads the fields around the image bytes, never those. nullopt where the value is no Datum with data.
+std::optional<Datum> parse_datum(const File& file, const FileRange& value);
+
+}  // namespace bale::lmdb

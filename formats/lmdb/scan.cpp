@@ -1,0 +1,139 @@
+// Finds the samples of a file in our own key scheme (FORMAT.md, "Keys").
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/lmdb/btree_walk.hpp"
+#include "bale/formats/lmdb/scheme.hpp"
+
+namespace bale::lmdb {
+namespace {
+
+constexpr std::string_view k_zstd_suffix = ".zst";
+
+class OurScan {
+ public:
+  OurScan(const BTree& tree, std::string_view primary, IndexBuilder& index)
+      : tree_(tree), primary_(primary), index_(index) {}
+
+  void visit(const TreeEntry& entry) {
+    if (entry.key == k_header_key) return;
+    if (entry.key == k_length_key) {
+      length_ = as_text(entry.head);
+      return;
+    }
+    if (entry.key.size() < k_digits || (entry.key.size() > k_digits && entry.key[k_digits] != '.')) fail(entry);
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(entry.key.data(), entry.key.data() + k_digits, number);
+    if (error != std::errc{} || end != entry.key.data() + k_digits) fail(entry);
+    if (num_seen_ == 0 || number != num_seen_ - 1) {
+      flush();
+      // In key order each sample opens with its number alone, and follows the one before.
+      if (number != num_seen_ || entry.key.size() != k_digits) fail(entry);
+      ++num_seen_;
+    }
+    const std::string_view name = entry.key.size() == k_digits ? "" : entry.key.substr(k_digits + 1);
+    if (entry.key.size() == k_digits) {
+      fields_.push_back({primary_, entry.offset, entry.length, label_in(entry)});
+    } else if (name == k_sample_key_suffix) {
+      key_ = text_of(entry);
+    } else if (name == k_primary_suffix) {
+      fields_.front().name = text_of(entry);
+    } else {
+      fields_.push_back({std::string(name), entry.offset, entry.length, label_in(entry)});
+    }
+  }
+
+  void finish() {
+    flush();
+    if (length_ != std::to_string(num_seen_)) {
+      throw Error(ErrorCode::damaged, "__len__ contradicts the samples that are there",
+                  {.path = tree_.file().path(), .hint = "copy or pack it again"});
+    }
+  }
+
+ private:
+  struct Field {
+    std::string name;
+    std::uint64_t offset;
+    std::uint32_t length;
+    std::int64_t label;  // that the bytes spell, should this be the label field
+  };
+
+  [[noreturn]] void fail(const TreeEntry& entry) const {
+    throw Error(ErrorCode::damaged, "an entry out of place",
+                {.path = tree_.file().path(), .key = std::string(entry.key), .hint = "copy or pack it again"});
+  }
+
+  static std::int64_t label_in(const TreeEntry& entry) {
+    return entry.head.size() == entry.length ? parse_label(entry.head) : k_no_label;
+  }
+
+  std::string text_of(const TreeEntry& entry) const {
+    if (entry.length > k_max_key_bytes) fail(entry);
+    std::string text(entry.length, '\0');
+    tree_.file().read_exact(entry.offset, {reinterpret_cast<std::byte*>(text.data()), text.size()});
+    return text;
+  }
+
+  void flush() {
+    if (fields_.empty()) return;
+    if (!key_) {
+      throw Error(ErrorCode::damaged, "a sample without its key",
+                  {.path = tree_.file().path(), .key = number_key(num_seen_ - 1), .hint = "copy or pack it again"});
+    }
+    const std::uint64_t sample = index_.add_sample(*key_);
+    for (const Field& field : fields_) {
+      std::string_view name = field.name;
+      const bool compressed = name.ends_with(k_zstd_suffix);
+      if (compressed) name.remove_suffix(k_zstd_suffix.size());
+      const std::uint32_t id = field_of(index_, name, compressed ? Codec::zstd : Codec::none);
+      index_.set_extent(sample, id, field.offset, field.length);
+      if (field.name == k_label_field) index_.set_label(sample, field.label);
+    }
+    fields_.clear();
+    key_.reset();
+  }
+
+  const BTree& tree_;
+  std::string primary_;
+  IndexBuilder& index_;
+  std::uint64_t num_seen_ = 0;
+  std::vector<Field> fields_;  // of the sample in hand, the primary first
+  std::optional<std::string> key_;
+  std::string length_;
+};
+
+/// The primary field's name in a `__bale__` value.
+std::string primary_in(std::string_view header, const std::string& path) {
+  constexpr std::string_view k_version_part = "{\"version\":";
+  constexpr std::string_view k_before = "{\"version\":1,\"primary\":\"";
+  constexpr std::string_view k_after = "\"}";
+  if (header.starts_with(k_before) && header.ends_with(k_after) && header.size() > k_before.size() + k_after.size()) {
+    const std::string_view name = header.substr(k_before.size(), header.size() - k_before.size() - k_after.size());
+    if (is_plain_name(name)) return std::string(name);
+  }
+  if (header.starts_with(k_version_part) && !header.starts_with(k_before)) {
+    throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});
+  }
+  throw Error(ErrorCode::damaged, "its __bale__ entry makes no sense", {.path = path, .hint = "copy or pack it again"});
+}
+
+}  // namespace
+
+std::uint32_t field_of(IndexBuilder& index, std::string_view name, Codec codec) {
+  const std::vector<FieldInfo>& fields = index.fields();
+  for (std::uint32_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].name == name && fields[f].codec == codec) return f;
+  }
+  return index.add_field(name, codec);
+}
+
+void scan_ours(const BTree& tree, std::string_view header, IndexBuilder& index) {
+  OurScan scan(tree, primary_in(header, tree.file().path()), index);
+  tree.walk(Heads::read, [&](const TreeEntry& entry) { scan.visit(entry); });
+  scan.finish();
+}
+
+}  // namespace bale::lmdb

@@ -1,0 +1,155 @@
+// What the lmdb writer leaves on disk: judged by liblmdb, byte for byte.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/unit/lmdb_support.hpp"
+
+using namespace bale;
+using namespace bale::test;
+
+namespace {
+
+std::string jpeg(std::size_t bytes, char fill) { return "\xFF\xD8\xFF" + std::string(bytes, fill); }
+
+std::string file_text(const std::string& path) {
+  const auto bytes = read_file(path);
+  return std::string(as_text(bytes));
+}
+
+}  // namespace
+
+TEST_CASE("a plain reader finds the image under its number and the rest beside it") {
+  const TempDir dir;
+  const std::string path = dir / "a.lmdb";
+  pack_lmdb(path, {{"n1/a", 3, {{"cls", "3"}, {"jpg", jpeg(5000, 'a')}}},
+                   {"n1/b", 4, {{"cls", "4"}, {"jpg", jpeg(10, 'b')}, {"_x", ""}}},
+                   {"n2/c", 5, {{"cls", "5"}, {"png", "a png"}}},
+                   {"n2/d", 6, {{"cls", "6"}, {"a", "no image"}}}});
+  const std::map<std::string, std::string> expected{{"00000000", jpeg(5000, 'a')},
+                                                    {"00000000.__key__", "n1/a"},
+                                                    {"00000000.cls", "3"},
+                                                    {"00000001", jpeg(10, 'b')},
+                                                    {"00000001.__key__", "n1/b"},
+                                                    {"00000001._x", ""},
+                                                    {"00000001.cls", "4"},
+                                                    {"00000002", "a png"},
+                                                    {"00000002.__key__", "n2/c"},
+                                                    {"00000002.__primary__", "png"},
+                                                    {"00000002.cls", "5"},
+                                                    {"00000003", "6"},
+                                                    {"00000003.__key__", "n2/d"},
+                                                    {"00000003.__primary__", "cls"},
+                                                    {"00000003.a", "no image"},
+                                                    {"__bale__", R"({"version":1,"primary":"jpg"})"},
+                                                    {"__len__", "4"}};
+  CHECK(read_lmdb(path) == expected);
+  const ShardIndex scanned = scan_lmdb(path);
+  REQUIRE(scanned.size() == 4);
+  CHECK(scanned.key(2) == "n2/c");
+  CHECK(scanned.label(3) == 6);
+  CHECK(read_field(path, scanned, 0, "jpg") == jpeg(5000, 'a'));
+  CHECK(read_field(path, scanned, 1, "_x").empty());
+  CHECK(read_field(path, scanned, 2, "png") == "a png");
+  CHECK(read_field(path, scanned, 2, "jpg") == "(absent)");
+  CHECK(read_field(path, scanned, 3, "cls") == "6");
+}
+
+TEST_CASE("every extent holds its value, in a file of many batches that outgrows its plan") {
+  const TempDir dir;
+  std::vector<LmdbSample> samples;
+  for (int i = 0; i < 3000; ++i) {
+    // Sizes around what leaves a leaf, and around whole pages.
+    const std::size_t size = static_cast<std::size_t>((i * 37) % 6000 + (i % 500 == 0 ? 3'000'000 : 0));
+    samples.push_back({fmt::format("key/{}", i),
+                       i,
+                       {{"jpg", jpeg(size, static_cast<char>('a' + i % 26))}, {"cls", std::to_string(i)}}});
+  }
+  const std::string exact = dir / "exact.lmdb";
+  const std::string outgrown = dir / "outgrown.lmdb";
+  const IndexBuilder index = pack_lmdb(exact, samples);
+  pack_lmdb(outgrown, samples, false);
+
+  for (const std::string& path : {exact, outgrown}) {
+    const std::map<std::string, std::string> pairs = read_lmdb(path);
+    REQUIRE(pairs.size() == 3 * samples.size() + 2);
+    const std::string bytes = file_text(path);
+    CHECK(bytes.size() % 4096 == 0);
+    const ShardIndex scanned = scan_lmdb(path);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      for (std::uint32_t f = 0; f < 2; ++f) {
+        const auto& [name, value] = samples[i].fields[f];
+        const Extent extent = scanned.extent(i, *scanned.field_id(name));
+        REQUIRE(std::string_view(bytes).substr(extent.offset, extent.length) == value);
+        if (path == exact) REQUIRE(index.extent(i, f).offset == extent.offset);
+      }
+      REQUIRE(pairs.at(fmt::format("{:08}", i)) == samples[i].fields[0].second);
+    }
+  }
+}
+
+TEST_CASE("two writers at once leave the same bytes, and nothing of this process in them") {
+  const TempDir dir;
+  std::vector<LmdbSample> samples;
+  for (int i = 0; i < 2000; ++i)
+    samples.push_back({std::to_string(i), i, {{"jpg", jpeg(4000 + i, 'x')}, {"cls", "1"}}});
+  // Memory that is not ours to show: filled and freed, so that uninitialised pages would carry it.
+  for (int i = 0; i < 100; ++i) {
+    const std::string secret(1 << 16, 'S');
+    CHECK(secret.back() == 'S');
+  }
+  pack_lmdb(dir / "a.lmdb", samples);
+  // A child has its own address space layout only when exec'd; another environment at least its own heap.
+  const LmdbFile other(dir / "other.lmdb", 0);
+  pack_lmdb(dir / "b.lmdb", samples);
+  const std::string bytes = file_text(dir / "a.lmdb");
+  CHECK(bytes == file_text(dir / "b.lmdb"));
+  CHECK(bytes.find("SSSSSSSS") == std::string::npos);
+}
+
+TEST_CASE("samples that cannot be stored are refused and the shard goes on") {
+  const TempDir dir;
+  const auto writer = lmdb_format().create({.path = dir / "a.lmdb", .layout = "plain"});
+  const auto add = [&](std::string_view key, std::vector<FieldView> fields) {
+    writer->add({.key = key, .fields = fields});
+  };
+  CHECK_THROWS_AS(add("none", {}), Error);
+  CHECK_THROWS_AS(add("twice", {{"cls", {}}, {"cls", {}}}), Error);
+  CHECK_THROWS_AS(add("reserved", {{"__key__", {}}}), Error);
+  CHECK_THROWS_AS(add("long", {{std::string(48, 'x'), {}}}), Error);
+  add("good", {{"jpg", as_bytes("image")}});
+  IndexBuilder index;
+  index.add_field("jpg");
+  index.add_sample("good");
+  writer->finish(index);
+  CHECK(read_lmdb(dir / "a.lmdb").at("00000000") == "image");
+}
+
+TEST_CASE("a file size limit is an error that names the path") {
+  const TempDir dir;
+  const std::string path = dir / "a.lmdb";
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int code = 1;
+    try {
+      pack_lmdb(path, std::vector<LmdbSample>(500, {"k", 1, {{"jpg", jpeg(50000, 'x')}}}));
+    } catch (const Error& error) {
+      const bool told =
+          error.code() == ErrorCode::io && error.context().path == path && error.context().system_error == EFBIG;
+      code = told ? 0 : 2;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
