@@ -1,0 +1,61 @@
+#include "bale/formats/core/format.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "bale/formats/hdf5/array_payload.hpp"
+#include "bale/formats/hdf5/scan.hpp"
+#include "bale/formats/hdf5/writer.hpp"
+
+namespace bale {
+
+extern const Format k_hdf5_format;
+
+namespace {
+
+constexpr std::array k_layouts{
+    Layout{.name = "blob",
+           .suffix = ".h5",
+           .compresses_fields = true,
+           .summary = "each field's bytes end to end in one dataset, with offsets: fastest"},
+    Layout{.name = "vlen",
+           .suffix = ".h5",
+           .compresses_fields = true,
+           .summary = "images as variable-length rows: the usual h5py layout"},
+    Layout{.name = "array",
+           .suffix = ".h5",
+           .keeps_bytes = false,
+           .summary = "decoded N x H x W x 3 pixels, compressed; options size, level"},
+};
+
+int probe(const ProbeInput& input) {
+  constexpr std::string_view k_signature{"\x89HDF\r\n\x1a\n", 8};
+  const std::string_view head = as_text(input.head);
+  // A user block moves the superblock to 512, 1024, 2048, ... (format specification, II.A).
+  for (const std::size_t at : {0, 512, 1024, 2048}) {
+    if (head.size() >= at && head.substr(at).starts_with(k_signature)) return 100;
+  }
+  return 0;
+}
+
+std::unique_ptr<Payload> open_payload(const std::string& path, const ShardIndex& index) {
+  const bool all_located =
+      std::all_of(index.fields().begin(), index.fields().end(), [](const FieldInfo& field) { return field.located; });
+  if (all_located) return std::make_unique<FilePayload>(path);
+  return h5::open_array_payload(path, index);
+}
+
+std::unique_ptr<ShardWriter> create(const WriterOptions& options) {
+  return options.layout == "blob" ? h5::make_blob_writer(options) : h5::make_table_writer(options);
+}
+
+}  // namespace
+
+const Format k_hdf5_format{.name = "hdf5",
+                           .layouts = k_layouts,
+                           .probe = probe,
+                           .scan = h5::scan_container,
+                           .open = open_payload,
+                           .create = create};
+
+}  // namespace bale

@@ -1,0 +1,90 @@
+// Datasets of decoded images: ours ("array") and those of other makers.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "bale/formats/hdf5/npy.hpp"
+#include "bale/formats/hdf5/scan.hpp"
+
+namespace bale::h5 {
+namespace {
+
+// Ours and h5py's habit; BigGAN's ILSVRC; Caffe's; PatchCamelyon's.
+constexpr std::array<const char*, 5> k_array_names{"images", "imgs", "data", "image", "x"};
+constexpr std::uint64_t k_max_row_bytes = std::uint64_t{1} << 30;
+
+/// NumPy's spelling of an element type; empty for types that NumPy does not have.
+std::string numpy_type(hid_t type) {
+  struct Known {
+    hid_t id;
+    const char* descr;
+  };
+  const std::array<Known, 20> known{{
+      {H5T_STD_U8LE, "|u1"},   {H5T_STD_U8BE, "|u1"},   {H5T_STD_I8LE, "|i1"},   {H5T_STD_I8BE, "|i1"},
+      {H5T_STD_U16LE, "<u2"},  {H5T_STD_U16BE, ">u2"},  {H5T_STD_I16LE, "<i2"},  {H5T_STD_I16BE, ">i2"},
+      {H5T_STD_U32LE, "<u4"},  {H5T_STD_U32BE, ">u4"},  {H5T_STD_I32LE, "<i4"},  {H5T_STD_I32BE, ">i4"},
+      {H5T_STD_U64LE, "<u8"},  {H5T_STD_U64BE, ">u8"},  {H5T_STD_I64LE, "<i8"},  {H5T_STD_I64BE, ">i8"},
+      {H5T_IEEE_F32LE, "<f4"}, {H5T_IEEE_F32BE, ">f4"}, {H5T_IEEE_F64LE, "<f8"}, {H5T_IEEE_F64BE, ">f8"},
+  }};
+  for (const Known& candidate : known) {
+    if (H5Tequal(type, candidate.id) > 0) return candidate.descr;
+  }
+  return {};
+}
+
+/// Width and height where the axes can only be those of an image: (H, W), (H, W, C) or (C, H, W).
+void guess_dimensions(const std::vector<std::uint64_t>& shape, ArrayShape& array) {
+  const auto is_channels = [](std::uint64_t side) { return side == 1 || side == 3 || side == 4; };
+  std::uint64_t height = 0;
+  std::uint64_t width = 0;
+  if (shape.size() == 2) {
+    height = shape[0];
+    width = shape[1];
+  } else if (shape.size() == 3 && is_channels(shape[2])) {
+    height = shape[0];
+    width = shape[1];
+  } else if (shape.size() == 3 && is_channels(shape[0])) {
+    height = shape[1];
+    width = shape[2];
+  }
+  constexpr std::uint64_t k_limit = std::numeric_limits<std::uint32_t>::max();
+  if (height > k_limit || width > k_limit) return;
+  array.height = static_cast<std::uint32_t>(height);
+  array.width = static_cast<std::uint32_t>(width);
+}
+
+}  // namespace
+
+std::optional<ArrayShape> find_array(const InputFile& file) {
+  for (const char* name : k_array_names) {
+    auto dataset = file.find(name);
+    if (!dataset || dataset->dims.size() < 2 || dataset->dims.size() > 8) continue;
+    const std::string descr = numpy_type(dataset->type.id());
+    if (descr.empty()) continue;
+    const std::vector<std::uint64_t> shape(dataset->dims.begin() + 1, dataset->dims.end());
+    ArrayShape array;
+    array.row_bytes = dataset->count == 0 ? 0 : dataset->count / dataset->dims[0] * dataset->element_bytes;
+    if (array.row_bytes > k_max_row_bytes) file.unsupported(fmt::format("a row of /{} has more than 1 GiB", name));
+    array.npy_header = npy_header(descr, shape);
+    guess_dimensions(shape, array);
+    array.dataset = std::move(*dataset);
+    return array;
+  }
+  return std::nullopt;
+}
+
+void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index) {
+  if (array.dataset.dims[0] != index.size()) {
+    file.damaged(fmt::format("/{} has not one row a sample", printable(array.dataset.name)));
+  }
+  const std::uint32_t field = index_field(index, k_array_field);
+  index.set_located(field, false);
+  for (std::uint64_t i = 0; i < index.size(); ++i) {
+    index.set_extent(i, field, i, static_cast<std::uint32_t>(array.delivered_bytes()));
+    index.set_dimensions(i, array.width, array.height);
+  }
+}
+
+}  // namespace bale::h5

@@ -1,0 +1,230 @@
+// Layout "blob": each field's bytes end to end in one contiguous dataset, written past the library.
+//
+// The large datasets are made first, from the plan, and their bytes go straight to their place in the
+// file while samples arrive. What is small or of unknown size (tables, labels, compressed fields) follows
+// at the end. Where the samples turn out not to be the planned ones, the file is made again at its exact
+// size: the bytes depend on the samples only.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bale/formats/hdf5/scan.hpp"
+#include "bale/formats/hdf5/spool.hpp"
+#include "bale/formats/hdf5/writer.hpp"
+
+namespace bale::h5 {
+namespace {
+
+// Dirty pages are handed to the disk in pieces of this size, so that the final fsync finds little to do.
+constexpr std::uint64_t k_writeback_bytes = std::uint64_t{16} << 20;
+
+std::string data_name(const std::string& field) { return "fields/" + field + "/data"; }
+
+struct Column {
+  explicit Column(std::string spool_path) : spool(std::move(spool_path)) {}
+  bool reserved = false;          // has its place in the file from the start
+  std::uint64_t base = 0;         // of that place
+  std::uint64_t room = 0;         // and its size
+  std::uint64_t in_place = 0;     // bytes written there
+  std::uint64_t handed_over = 0;  // of these, given to the disk
+  std::uint64_t num_present = 0;
+  Spool spool;  // what goes after `in_place`
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint8_t> present;
+
+  std::uint64_t total() const { return offsets.back(); }
+};
+
+/// Whether the field's dataset is made from the plan. By name, never by size: the order of objects in the
+/// file must not depend on which samples were skipped.
+bool is_reserved(std::string_view stored_name) {
+  return stored_name != k_label_field && !stored_name.ends_with(".zst");
+}
+
+class BlobWriter final : public ShardWriter {
+ public:
+  explicit BlobWriter(const WriterOptions& options) : options_(options) {
+    check_options(options, {});
+    for (const ShardPlan::Field& field : options.plan.fields) {
+      if (!is_reserved(field.name) || field.num_samples == 0) continue;
+      Column& column = column_of(field.name);
+      column.reserved = true;
+      column.room = field.bytes;
+    }
+    make_file(options.path);
+    file_ = File::open_update(options.path);
+    reserve(file_);
+  }
+
+  void add(const SampleView& sample) override {
+    check_fields(sample, options_.path);
+    for (const FieldView& field : sample.fields) put(column_of(field.name), field.bytes);
+    for (auto& [name, column] : columns_) {
+      column.present.resize(labels_.size() + 1);
+      if (column.offsets.size() == labels_.size() + 1) column.offsets.push_back(column.total());
+    }
+    labels_.push_back(sample.label);
+    keys_ += sample.key;
+    key_offsets_.push_back(keys_.size());
+  }
+
+  void finish(IndexBuilder& index) override {
+    const bool as_planned = std::all_of(columns_.begin(), columns_.end(), [](const auto& entry) {
+      return !entry.second.reserved || exact(entry.second);
+    });
+    if (!as_planned) remake();
+    write_tables();
+    for (auto& [name, column] : columns_) {
+      if (column.num_present == 0) continue;
+      if (column.spool.size() > 0) column.spool.copy_to(file_, column.base);
+      const std::uint32_t field = index_field(index, name);
+      for (std::uint64_t i = 0; i < labels_.size(); ++i) {
+        if (column.present[i] == 0) continue;
+        index.set_extent(i, field, column.base + column.offsets[i],
+                         static_cast<std::uint32_t>(column.offsets[i + 1] - column.offsets[i]));
+      }
+    }
+    file_.close();
+  }
+
+ private:
+  static bool exact(const Column& column) {
+    return column.num_present > 0 && column.room == column.total() && column.spool.size() == 0;
+  }
+
+  Column& column_of(std::string_view name) {
+    const auto found = columns_.find(name);
+    if (found != columns_.end()) return found->second;
+    Column& column = columns_.try_emplace(std::string(name), options_.path + ".spool").first->second;
+    column.offsets.resize(labels_.size() + 1);
+    return column;
+  }
+
+  void put(Column& column, Bytes bytes) {
+    if (column.reserved && column.spool.size() == 0 && bytes.size() <= column.room - column.in_place) {
+      file_.write_at(column.base + column.in_place, bytes);
+      column.in_place += bytes.size();
+      if (column.in_place - column.handed_over >= k_writeback_bytes) {
+        ::sync_file_range(file_.fd(), static_cast<off64_t>(column.base + column.handed_over),
+                          static_cast<off64_t>(column.in_place - column.handed_over), SYNC_FILE_RANGE_WRITE);
+        column.handed_over = column.in_place;
+      }
+    } else {
+      column.spool.append(bytes);
+    }
+    column.offsets.push_back(column.total() + bytes.size());
+    column.present.resize(column.offsets.size() - 1);
+    column.present.back() = 1;
+    ++column.num_present;
+  }
+
+  /// Creates the file with the reserved datasets, `room` bytes each, and notes their places.
+  void make_file(const std::string& path) {
+    const H5Lock lock;
+    OutputFile out = OutputFile::create(path);
+    out.make_group("fields");
+    for (auto& [name, column] : columns_) {
+      if (!column.reserved) continue;
+      out.make_group("fields/" + name);
+      const H5Handle dataset = out.make_reserved(data_name(name), column.room);
+      column.base = place_of(dataset, column.room);
+    }
+    out.close();
+  }
+
+  std::uint64_t place_of(const H5Handle& dataset, std::uint64_t bytes) const {
+    const haddr_t offset = dataset_offset(dataset.id());
+    if (offset != HADDR_UNDEF) return offset;
+    if (bytes == 0) return 0;
+    throw Error(ErrorCode::io, "the library did not allocate a dataset", {.path = options_.path});
+  }
+
+  /// Claims the disk space now: a full disk is told before the work, not after it.
+  static void reserve(const File& file) {
+    const auto size = static_cast<off64_t>(file.size());
+    int result = 0;
+    do {
+      result = ::fallocate(file.fd(), 0, 0, size);
+    } while (result != 0 && errno == EINTR);
+    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+      throw_errno("reserve space for", file.path());
+  }
+
+  /// Makes the file anew with the sizes that came, as if they had been planned.
+  void remake() {
+    const std::map<std::string, std::uint64_t, std::less<>> old_bases = [&] {
+      std::map<std::string, std::uint64_t, std::less<>> bases;
+      for (const auto& [name, column] : columns_) bases[name] = column.base;
+      return bases;
+    }();
+    for (auto& [name, column] : columns_) {
+      if (column.num_present == 0) column.reserved = false;
+      column.room = column.total();
+    }
+    const std::string resized = options_.path + ".resize";
+    try {
+      make_file(resized);
+      File out = File::open_update(resized);
+      reserve(out);
+      for (auto& [name, column] : columns_) {
+        if (!column.reserved) continue;
+        copy_range(file_, old_bases.find(name)->second, out, column.base, column.in_place);
+        column.spool.copy_to(out, column.base + column.in_place);
+        column.spool = Spool(options_.path + ".spool");
+        column.in_place = column.total();
+      }
+      if (std::rename(resized.c_str(), options_.path.c_str()) != 0)
+        throw_errno("rename over its first version", options_.path);
+      file_ = std::move(out);
+    } catch (...) {
+      ::unlink(resized.c_str());
+      throw;
+    }
+  }
+
+  /// Adds everything but the reserved datasets' bytes.
+  void write_tables() {
+    const H5Lock lock;
+    OutputFile out = OutputFile::open(options_.path);
+    for (auto& [name, column] : columns_) {
+      if (column.num_present == 0) continue;
+      if (!column.reserved) {
+        out.make_group("fields/" + name);
+        const H5Handle dataset = out.make_reserved(data_name(name), column.total());
+        column.base = place_of(dataset, column.total());
+      }
+      out.write_table("fields/" + name + "/offsets", H5T_STD_U64LE, H5T_NATIVE_UINT64, column.offsets.size(),
+                      column.offsets.data());
+      if (column.num_present != labels_.size()) {
+        out.write_table("fields/" + name + "/present", H5T_STD_U8LE, H5T_NATIVE_UINT8, column.present.size(),
+                        column.present.data());
+      }
+    }
+    out.make_group("keys");
+    out.write_table("keys/data", H5T_STD_U8LE, H5T_NATIVE_UINT8, keys_.size(), keys_.data());
+    out.write_table("keys/offsets", H5T_STD_U64LE, H5T_NATIVE_UINT64, key_offsets_.size(), key_offsets_.data());
+    write_common(out, options_, labels_);
+    out.close();
+  }
+
+  WriterOptions options_;
+  File file_;
+  std::map<std::string, Column, std::less<>> columns_;  // by stored name, in the order of the file
+  std::vector<std::int64_t> labels_;
+  std::string keys_;
+  std::vector<std::uint64_t> key_offsets_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<ShardWriter> make_blob_writer(const WriterOptions& options) {
+  return std::make_unique<BlobWriter>(options);
+}
+
+}  // namespace bale::h5

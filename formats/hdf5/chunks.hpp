@@ -1,0 +1,52 @@
+// Chunked datasets read outside the library: chunk addresses asked for once, then pread and our own filters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/hdf5/input.hpp"
+
+namespace bale::h5 {
+
+/// One step of a chunk's filter pipeline, in the order of writing.
+struct ChunkFilter {
+  enum class Kind { deflate, shuffle, fletcher32 } kind;
+  std::uint32_t element_bytes = 1;  // shuffle
+};
+
+/// Undoes a pipeline. `skipped` has bit i set where filter i was left out. The result has exactly
+/// `plain_bytes`; throws `damaged`.
+std::vector<std::byte> undo_filters(const std::vector<ChunkFilter>& filters, std::uint32_t skipped,
+                                    std::vector<std::byte> stored, std::uint64_t plain_bytes, const std::string& path);
+
+/// Where the chunks of a dataset lie whose chunks hold whole rows (elements of the first dimension).
+class ChunkMap {
+ public:
+  /// Needs an H5Lock. nullopt where chunks cut rows, where a filter is unknown to us, or where there are
+  /// more chunks than this library version can look up in reasonable time.
+  static std::optional<ChunkMap> make(const InputFile& file, const InputDataset& dataset);
+
+  std::uint64_t rows_per_chunk() const { return rows_per_chunk_; }
+  std::uint64_t num_chunks() const { return chunks_.size(); }
+  /// The plain bytes of a chunk, rows beyond the dataset's end included. Any thread; no lock.
+  std::vector<std::byte> read(const File& file, std::uint64_t chunk) const;
+
+ private:
+  struct Place {
+    std::uint64_t address = 0;  // 0: never written, reads as zeros
+    std::uint64_t bytes = 0;
+    std::uint32_t skipped = 0;
+  };
+  std::uint64_t rows_per_chunk_ = 0;
+  std::uint64_t chunk_bytes_ = 0;
+  std::vector<ChunkFilter> filters_;
+  std::vector<Place> chunks_;
+};
+
+/// The bytes of every element as they are in the file, for one-dimensional datasets (or n x 1). Needs an H5Lock.
+std::vector<std::byte> read_raw_rows(const InputFile& file, const InputDataset& dataset);
+
+}  // namespace bale::h5

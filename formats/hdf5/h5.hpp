@@ -1,0 +1,103 @@
+// The HDF5 library behind one lock: handles that close themselves, errors that name the file.
+//
+// Debian's serial library is not thread-safe, so everything below is called with an H5Lock alive, handles
+// included (their destructors call the library). Private to this folder: hdf5.h appears in no public header.
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale::h5 {
+
+/// Holds the process-wide lock; silences the library's error printing and forbids it to load plugins.
+class H5Lock {
+ public:
+  H5Lock();
+
+ private:
+  std::lock_guard<std::mutex> guard_;
+};
+
+/// Throws for the library's current error stack: `io` where it holds an errno, else `code`. Clears the stack.
+[[noreturn]] void throw_h5(ErrorCode code, std::string_view action, const std::string& path);
+
+/// An identifier of the library with the function that closes it.
+class H5Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  H5Handle() = default;
+  H5Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  ~H5Handle() { reset(); }
+  H5Handle(H5Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  H5Handle& operator=(H5Handle&& other) noexcept {
+    if (this != &other) {
+      reset();
+      id_ = std::exchange(other.id_, -1);
+      close_ = other.close_;
+    }
+    return *this;
+  }
+
+  hid_t id() const { return id_; }
+  explicit operator bool() const { return id_ >= 0; }
+  /// Closes; false where the library reports a failure (a file's last writes may fail here).
+  bool reset() {
+    const hid_t id = std::exchange(id_, -1);
+    return id < 0 || close_(id) >= 0;
+  }
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// A handle for a fresh identifier; throws as throw_h5 does where the library gave none.
+H5Handle take(hid_t id, H5Handle::Close close, ErrorCode code, std::string_view action, const std::string& path);
+
+/// Creation and writing: failures are `io`.
+class OutputFile {
+ public:
+  /// Makes a new file: latest format, no timestamps, no file locks.
+  static OutputFile create(const std::string& path);
+  /// Opens one of ours to add to it.
+  static OutputFile open(const std::string& path);
+
+  hid_t id() const { return file_.id(); }
+  const std::string& path() const { return path_; }
+
+  void make_group(const std::string& name);
+  /// A contiguous dataset, allocated at once and never filled. Gives its handle.
+  H5Handle make_reserved(const std::string& name, std::uint64_t bytes);
+  /// A chunked dataset that starts empty and grows along its first dimension. `deflate_level` < 0: unfiltered.
+  H5Handle make_growing(const std::string& name, hid_t type, const std::vector<hsize_t>& chunk, int deflate_level);
+  /// A contiguous one-dimensional dataset written whole; gives its handle for attributes.
+  H5Handle write_table(const std::string& name, hid_t file_type, hid_t memory_type, std::uint64_t count,
+                       const void* data);
+  void write_strings(const std::string& name, const std::vector<std::string_view>& strings);
+  void write_attribute(hid_t object, const char* name, std::string_view text);
+  void write_attribute(hid_t object, const char* name, hid_t file_type, hid_t memory_type, const void* value);
+  /// Writes everything out and closes; every other handle into the file must be closed before.
+  void close();
+
+  H5Handle take_for_write(hid_t id, H5Handle::Close closer, std::string_view action) const;
+  void check(herr_t result, std::string_view action) const;
+
+ private:
+  OutputFile(H5Handle file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  H5Handle file_;
+  std::string path_;
+};
+
+/// Offset in the file of a contiguous dataset; HADDR_UNDEF where it has no storage.
+haddr_t dataset_offset(hid_t dataset);
+
+}  // namespace bale::h5

@@ -1,0 +1,46 @@
+// What lies in a container: ours by its `layout` attribute, others by the names their makers use.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/hdf5/heap.hpp"
+
+namespace bale::h5 {
+
+/// Name under which decoded images are delivered: pixels behind a NumPy header (FORMAT.md, "Array").
+inline constexpr std::string_view k_array_field = "npy";
+
+/// Takes the library's lock itself.
+void scan_container(const std::string& path, IndexBuilder& index);
+
+/// Column of a stored name, declared where it is not yet: "json.zst" is `json` with Codec::zstd.
+std::uint32_t index_field(IndexBuilder& index, std::string_view stored_name);
+
+/// Sets the extents of a vlen column: one range a sample, absent where `present` (if not empty) says 0.
+void set_vlen_extents(const InputFile& file, const std::string& dataset, const std::vector<std::uint8_t>& present,
+                      std::string_view stored_name, IndexBuilder& index);
+
+/// A dataset of decoded images (or other arrays): sample i is its i-th row.
+struct ArrayShape {
+  InputDataset dataset;
+  std::string npy_header;
+  std::uint64_t row_bytes = 0;
+  std::uint32_t width = 0;  // 0 where the axes are not known to be those of an image
+  std::uint32_t height = 0;
+
+  std::uint64_t delivered_bytes() const { return npy_header.size() + row_bytes; }
+};
+
+/// The container's decoded images, or nullopt where it has none. Needs an H5Lock.
+std::optional<ArrayShape> find_array(const InputFile& file);
+
+/// Fills `index` from a file without our attributes. Needs an H5Lock.
+void scan_foreign(const InputFile& file, IndexBuilder& index);
+
+/// Declares the npy column and gives every sample its extent: offset = row, delivered bytes as length.
+void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index);
+
+}  // namespace bale::h5

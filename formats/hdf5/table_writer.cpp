@@ -1,0 +1,253 @@
+// Layouts "vlen" and "array": datasets of one row a sample, for users of the library itself.
+//
+// "vlen" keeps the first image field's bytes in `images`; "array" decodes them. Every other field is a
+// vlen dataset below `fields`. Decoding and deflating happen outside the library's lock.
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/hdf5/npy.hpp"
+#include "bale/formats/hdf5/scan.hpp"
+#include "bale/formats/hdf5/writer.hpp"
+#include "bale/formats/image/image.hpp"
+
+namespace bale::h5 {
+namespace {
+
+constexpr hsize_t k_rows_per_chunk = 1024;  // of vlen references, 16 bytes each
+constexpr std::uint64_t k_max_image_bytes = std::uint64_t{1} << 30;
+
+struct VlenColumn {
+  std::string dataset_name;
+  H5Handle dataset;
+  std::uint64_t num_rows = 0;
+  std::uint64_t num_present = 0;
+  std::vector<std::uint8_t> present;
+};
+
+int parse_option(const WriterOptions& options, const std::string& name, int fallback, int low, int high) {
+  const auto found = options.format_options.find(name);
+  if (found == options.format_options.end()) return fallback;
+  const std::string& text = found->second;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} is \"{}\", not a number from {} to {}", name, printable(text), low, high));
+  }
+  return value;
+}
+
+/// The shape that pixels have on their way into the file.
+struct Pixels {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::byte> deflated;
+};
+
+class TableWriter final : public ShardWriter {
+ public:
+  explicit TableWriter(const WriterOptions& options) : options_(options), decodes_(options.layout == "array") {
+    check_options(options, decodes_ ? std::vector<std::string_view>{"size", "level"} : std::vector<std::string_view>{});
+    size_ = static_cast<std::uint32_t>(parse_option(options, "size", 0, 1, 16384));
+    level_ = parse_option(options, "level", 4, 0, 9);
+    const auto image = std::find_if(options.plan.fields.begin(), options.plan.fields.end(),
+                                    [](const ShardPlan::Field& field) { return is_image_field(field.name); });
+    if (image != options.plan.fields.end()) image_field_ = image->name;
+  }
+
+  /// Apart from the constructor: what it opens is closed by the destructor, which takes the lock.
+  void open() {
+    const H5Lock lock;
+    file_.emplace(OutputFile::create(options_.path));
+    vlen_type_ = file_->take_for_write(H5Tvlen_create(H5T_STD_U8LE), H5Tclose, "make a type");
+    file_->make_group("fields");
+  }
+
+  ~TableWriter() override {
+    const H5Lock lock;
+    release();
+  }
+
+  void add(const SampleView& sample) override {
+    check_fields(sample, options_.path);
+    const FieldView* const image = decodes_ ? &image_of(sample) : nullptr;
+    const Pixels pixels = image == nullptr ? Pixels{} : prepare(sample, *image);
+    const H5Lock lock;
+    if (image != nullptr) write_pixels(pixels);
+    for (const FieldView& field : sample.fields) {
+      if (&field != image) write_bytes(column_of(field.name), field.bytes);
+    }
+    labels_.push_back(sample.label);
+    key_ends_.push_back((keys_ += sample.key).size());
+  }
+
+  void finish(IndexBuilder& index) override {
+    const H5Lock lock;
+    write_tables();
+    release_datasets();
+    file_->close();
+    file_.reset();
+    // Only the library knew where it put things; now the file says so.
+    const InputFile file(options_.path);
+    for (const auto& [name, column] : columns_)
+      set_vlen_extents(file, column.dataset_name, column.present, name, index);
+    if (decodes_ && !labels_.empty()) {
+      const auto array = find_array(file);
+      if (!array) file.damaged("the images just written are not there");
+      set_array_extents(file, *array, index);
+    }
+  }
+
+ private:
+  const FieldView& image_of(const SampleView& sample) const {
+    for (const FieldView& field : sample.fields) {
+      if (is_image_field(field.name) || field.name == k_array_field) return field;
+    }
+    throw Error(ErrorCode::invalid_argument, "sample has no image to decode",
+                {.path = options_.path, .key = std::string(sample.key), .hint = "use another layout"});
+  }
+
+  Pixels prepare(const SampleView& sample, const FieldView& field) {
+    Image image;
+    try {
+      if (const auto npy = field.name == k_array_field ? parse_npy_image(field.bytes) : std::nullopt) {
+        image.width = npy->width;
+        image.height = npy->height;
+        image.rgb.assign(as_uchar(npy->pixels), as_uchar(npy->pixels) + npy->pixels.size());
+      } else {
+        image = decode_image(field.bytes);
+      }
+      if (size_ != 0) image = resize_and_center_crop(image, size_);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("field \"{}\" cannot be decoded: {}", printable(field.name), error.message()),
+                  {.path = options_.path, .key = std::string(sample.key)});
+    }
+    if (labels_.empty()) {
+      width_ = image.width;
+      height_ = image.height;
+    }
+    if (image.width != width_ || image.height != height_) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("image is {} x {}, those before it {} x {}", image.width, image.height, width_, height_),
+                  {.path = options_.path,
+                   .key = std::string(sample.key),
+                   .hint = "give --size N to resize and crop, or use another layout"});
+    }
+    if (image.rgb.empty() || image.rgb.size() > k_max_image_bytes) {
+      throw Error(ErrorCode::invalid_argument, "image is empty or larger than 1 GiB decoded",
+                  {.path = options_.path, .key = std::string(sample.key)});
+    }
+    Pixels pixels{.width = image.width, .height = image.height};
+    uLongf bytes = compressBound(image.rgb.size());
+    pixels.deflated.resize(bytes);
+    if (compress2(reinterpret_cast<Bytef*>(pixels.deflated.data()), &bytes, image.rgb.data(), image.rgb.size(),
+                  level_) != Z_OK) {
+      throw Error(ErrorCode::io, "cannot compress an image", {.path = options_.path, .key = std::string(sample.key)});
+    }
+    pixels.deflated.resize(bytes);
+    return pixels;
+  }
+
+  void write_pixels(const Pixels& pixels) {
+    if (!images_) images_ = file_->make_growing("images", H5T_STD_U8LE, {1, pixels.height, pixels.width, 3}, level_);
+    const hsize_t dims[4] = {labels_.size() + 1, pixels.height, pixels.width, 3};
+    const hsize_t at[4] = {labels_.size(), 0, 0, 0};
+    file_->check(H5Dset_extent(images_.id(), dims), "grow a dataset");
+    file_->check(H5Dwrite_chunk(images_.id(), H5P_DEFAULT, 0, at, pixels.deflated.size(), pixels.deflated.data()),
+                 "write");
+  }
+
+  VlenColumn& column_of(std::string_view name) {
+    const auto found = columns_.find(name);
+    if (found != columns_.end()) return found->second;
+    const bool primary = !decodes_ && name == image_field_;
+    std::string dataset_name = primary ? "images" : "fields/" + std::string(name);
+    H5Handle dataset = file_->make_growing(dataset_name, vlen_type_.id(), {k_rows_per_chunk}, -1);
+    if (primary) file_->write_attribute(dataset.id(), "field", name);
+    VlenColumn& column = columns_[std::string(name)];
+    column.dataset_name = std::move(dataset_name);
+    column.dataset = std::move(dataset);
+    return column;
+  }
+
+  void write_bytes(VlenColumn& column, Bytes bytes) {
+    const hsize_t row = labels_.size();
+    const hsize_t one = 1;
+    resize(column, row + 1);
+    const H5Handle rows = file_->take_for_write(H5Dget_space(column.dataset.id()), H5Sclose, "read a dataspace");
+    file_->check(H5Sselect_hyperslab(rows.id(), H5S_SELECT_SET, &row, nullptr, &one, nullptr), "select a row");
+    const H5Handle cell = file_->take_for_write(H5Screate_simple(1, &one, nullptr), H5Sclose, "make a dataspace");
+    const hvl_t value{bytes.size(), const_cast<std::byte*>(bytes.data())};
+    file_->check(H5Dwrite(column.dataset.id(), vlen_type_.id(), cell.id(), rows.id(), H5P_DEFAULT, &value), "write");
+    column.present.back() = 1;
+    ++column.num_present;
+  }
+
+  void resize(VlenColumn& column, hsize_t rows) {
+    if (column.num_rows != rows) file_->check(H5Dset_extent(column.dataset.id(), &rows), "grow a dataset");
+    column.num_rows = rows;
+    column.present.resize(rows);
+  }
+
+  void write_tables() {
+    const bool any_absent = std::any_of(columns_.begin(), columns_.end(),
+                                        [&](const auto& entry) { return entry.second.num_present != labels_.size(); });
+    if (any_absent) file_->make_group("present");
+    for (auto& [name, column] : columns_) {
+      resize(column, labels_.size());
+      if (column.num_present == labels_.size()) continue;
+      file_->write_table("present/" + name, H5T_STD_U8LE, H5T_NATIVE_UINT8, column.present.size(),
+                         column.present.data());
+    }
+    std::vector<std::string_view> keys;
+    keys.reserve(labels_.size());
+    for (std::size_t i = 0, begin = 0; i < key_ends_.size(); begin = key_ends_[i++]) {
+      keys.push_back(std::string_view(keys_).substr(begin, key_ends_[i] - begin));
+    }
+    file_->write_strings("keys", keys);
+    write_common(*file_, options_, labels_);
+  }
+
+  void release_datasets() {
+    for (auto& [name, column] : columns_) column.dataset.reset();
+    images_.reset();
+    vlen_type_.reset();
+  }
+
+  void release() {
+    release_datasets();
+    file_.reset();
+  }
+
+  WriterOptions options_;
+  bool decodes_;
+  std::uint32_t size_ = 0;
+  int level_ = 4;
+  std::string image_field_;
+  std::optional<OutputFile> file_;
+  H5Handle vlen_type_;
+  H5Handle images_;
+  std::uint32_t width_ = 0;
+  std::uint32_t height_ = 0;
+  std::map<std::string, VlenColumn, std::less<>> columns_;  // by stored name
+  std::vector<std::int64_t> labels_;
+  std::string keys_;
+  std::vector<std::size_t> key_ends_;
+};
+
+}  // namespace
+
+std::unique_ptr<ShardWriter> make_table_writer(const WriterOptions& options) {
+  auto writer = std::make_unique<TableWriter>(options);
+  writer->open();
+  return writer;
+}
+
+}  // namespace bale::h5
