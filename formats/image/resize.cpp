@@ -1,6 +1,6 @@
 // Pillow's antialiased resampling, bit for bit (its Resample.c, 8 bits a channel): weights in double,
-// normalised to a sum of 1, rounded to fixed point with 22 bits of fraction; columns first, then rows,
-// each pass rounded to 8 bits. This file is built without contraction of a * b + c: a fused step would
+// normalised to a sum of 1, rounded to fixed point with 22 bits of fraction; a pass over the columns and
+// one over the rows, each rounded to 8 bits. This file is built without contraction of a * b + c: a fused step would
 // change weights by one.
 #include <algorithm>
 #include <cmath>
@@ -78,9 +78,17 @@ std::uint8_t round_to_byte(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp(sum >> k_fraction_bits, 0, 255));
 }
 
+/// A rectangle of pixels: `rows` rows of `columns` pixels, `stride` bytes apart; borrows.
+struct View {
+  const std::uint8_t* data;
+  std::size_t stride;
+  std::size_t columns;
+  std::size_t rows;
+};
+
 void resample_row(const std::uint8_t* in, const AxisFilter& filter, std::uint8_t* out) {
   for (const Taps& tap : filter.taps) {
-    const std::uint8_t* pixel = in + std::size_t{tap.first} * 3;
+    const std::uint8_t* pixel = in + std::size_t{tap.first - filter.input_first} * 3;
     const std::int32_t* weight = filter.weights.data() + tap.weights;
     std::int32_t red = k_half;
     std::int32_t green = k_half;
@@ -97,34 +105,55 @@ void resample_row(const std::uint8_t* in, const AxisFilter& filter, std::uint8_t
   }
 }
 
-/// One output row out of `tap.count` rows of `stride` bytes, the first of them at `in`.
-void resample_column(const std::uint8_t* in, std::size_t stride, const Taps& tap, const std::int32_t* weights,
-                     std::vector<std::int32_t>& sums, std::uint8_t* out) {
-  std::fill(sums.begin(), sums.end(), k_half);
-  for (std::uint32_t i = 0; i < tap.count; ++i, in += stride) {
-    const std::int32_t weight = weights[i];
-    for (std::size_t x = 0; x < stride; ++x) sums[x] += in[x] * weight;
+/// The columns of `in`, which starts at the filter's first input, turned into those of the filter.
+std::vector<std::uint8_t> resample_across(const View& in, const AxisFilter& filter) {
+  const std::size_t stride = filter.taps.size() * 3;
+  std::vector<std::uint8_t> out(stride * in.rows);
+  for (std::size_t y = 0; y < in.rows; ++y) resample_row(in.data + y * in.stride, filter, out.data() + y * stride);
+  return out;
+}
+
+/// The rows of `in`, which starts at the filter's first input, turned into those of the filter.
+std::vector<std::uint8_t> resample_down(const View& in, const AxisFilter& filter) {
+  const std::size_t stride = in.columns * 3;
+  std::vector<std::uint8_t> out(stride * filter.taps.size());
+  std::vector<std::int32_t> sums(stride);
+  std::uint8_t* to = out.data();
+  for (const Taps& tap : filter.taps) {
+    std::fill(sums.begin(), sums.end(), k_half);
+    for (std::uint32_t i = 0; i < tap.count; ++i) {
+      const std::uint8_t* row = in.data + (tap.first - filter.input_first + i) * in.stride;
+      const std::int32_t weight = filter.weights[tap.weights + i];
+      for (std::size_t x = 0; x < stride; ++x) sums[x] += row[x] * weight;
+    }
+    for (std::size_t x = 0; x < stride; ++x) to[x] = round_to_byte(sums[x]);
+    to += stride;
   }
-  for (std::size_t x = 0; x < stride; ++x) out[x] = round_to_byte(sums[x]);
+  return out;
+}
+
+/// Which pass comes first changes the rounding. Pillow took columns first always, until 12.1; since 13.0 it
+/// takes rows first where the height shrinks by more than twice as many pixels as the width does.
+bool rows_come_first(const Image& image, std::uint32_t width, std::uint32_t height) {
+  const auto lost = [](std::uint32_t before, std::uint32_t after) { return std::int64_t{before} - after; };
+  const std::int64_t lost_rows = lost(image.height, height);
+  return lost_rows > 0 && lost_rows > 2 * lost(image.width, width);
 }
 
 /// The `columns` x `rows` part of `image` resized to width x height; only what it needs is computed.
 Image resample(const Image& image, std::uint32_t width, std::uint32_t height, Window columns, Window rows) {
   const AxisFilter across = make_filter(image.width, width, columns);
   const AxisFilter down = make_filter(image.height, height, rows);
-  const std::size_t in_stride = std::size_t{image.width} * 3;
-  const std::size_t stride = std::size_t{columns.count} * 3;
-
-  std::vector<std::uint8_t> narrow(stride * (down.input_end - down.input_first));
-  for (std::uint32_t y = down.input_first; y < down.input_end; ++y) {
-    resample_row(image.rgb.data() + y * in_stride, across, narrow.data() + (y - down.input_first) * stride);
-  }
-  Image out = image_detail::make_image(columns.count, rows.count);
-  std::vector<std::int32_t> sums(stride);
-  for (std::size_t y = 0; y < rows.count; ++y) {
-    const Taps& tap = down.taps[y];
-    resample_column(narrow.data() + (tap.first - down.input_first) * stride, stride, tap,
-                    down.weights.data() + tap.weights, sums, out.rgb.data() + y * stride);
+  const std::size_t stride = std::size_t{image.width} * 3;
+  const View needed{image.rgb.data() + down.input_first * stride + std::size_t{across.input_first} * 3, stride,
+                    across.input_end - across.input_first, down.input_end - down.input_first};
+  Image out{.width = columns.count, .height = rows.count};
+  if (rows_come_first(image, width, height)) {
+    const std::vector<std::uint8_t> low = resample_down(needed, down);
+    out.rgb = resample_across({low.data(), needed.columns * 3, needed.columns, rows.count}, across);
+  } else {
+    const std::vector<std::uint8_t> narrow = resample_across(needed, across);
+    out.rgb = resample_down({narrow.data(), columns.count * std::size_t{3}, columns.count, needed.rows}, down);
   }
   return out;
 }
