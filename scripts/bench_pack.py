@@ -141,9 +141,11 @@ def measure(names, folder, work, rounds, cold):
             if not cold:
                 warm_up(folder)
             seconds[name].append(time_one(name, folder, work / "out", cold))
-            print(f"\r\033[K{'cold' if cold else 'warm'} {number + 1}/{rounds} {name}: {seconds[name][-1]:.2f} s",
-                  end="", file=sys.stderr, flush=True)
-    print("\r\033[K", end="", file=sys.stderr)
+            if sys.stderr.isatty():
+                print(f"\r\033[K{'cold' if cold else 'warm'} {number + 1}/{rounds} {name}: {seconds[name][-1]:.2f} s",
+                      end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
     return seconds
 
 
