@@ -1,10 +1,12 @@
 """Fixtures: the program under test, a folder of small images, and helpers to look at what came out."""
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 
 import pytest
 
@@ -126,3 +128,28 @@ def fresh_copy(tmp_path):
         shutil.copytree(directory, target)
         return target
     return copy
+
+
+def key_list(bale, spec):
+    """Keys of a dataset in order, as raw bytes."""
+    return bale.ok("ls", "-0", spec).stdout.split(b"\0")[:-1]
+
+
+def class_names(directory):
+    """Class names in the manifest, as raw bytes."""
+    names = json.loads((pathlib.Path(directory) / "manifest.json").read_text())["classes"]
+    return [bytes.fromhex(n["hex"]) if isinstance(n, dict) else n.encode() for n in names]
+
+
+def read_tar(directory):
+    """[(key, {field: bytes})] of a directory of plain tars, in order, by Python's tarfile and WebDataset's naming."""
+    samples = []
+    for shard in shards(directory):
+        with tarfile.open(shard, encoding="utf-8", errors="surrogateescape") as tar:
+            for info in tar:
+                base, _, extension = info.name.rpartition("/")[2].partition(".")
+                key = info.name[:len(info.name) - len(extension) - 1]
+                if not samples or samples[-1][0] != key:
+                    samples.append((key, {}))
+                samples[-1][1][extension] = tar.extractfile(info).read()
+    return samples

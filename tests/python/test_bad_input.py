@@ -6,7 +6,7 @@ import stat
 import subprocess
 
 import pytest
-from conftest import FORMATS, SHIM, images_by_key, shards, tree_bytes
+from conftest import FORMATS, SHIM, images_by_key, key_list, shards, tree_bytes
 
 OK, FAILURE, USAGE, SKIPS = 0, 1, 2, 4
 
@@ -31,9 +31,7 @@ def victim(folder):
 
 
 def keys(bale, spec):
-    """Keys of a dataset as raw bytes, from the JSON listing."""
-    from test_cli import list_samples
-    return [sample["key"] for sample in list_samples(bale, spec)]
+    return [os.fsdecode(key) for key in key_list(bale, spec)]
 
 
 # --- the source

@@ -1,0 +1,290 @@
+"""The command line itself: help, exit codes, JSON, looking at packs, extracting safely."""
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+
+import pytest
+from conftest import FORMATS, images_by_key, key_list, shards, tree_bytes
+from PIL import Image
+
+COMMANDS = ["pack", "convert", "index", "inspect", "ls", "cat", "extract", "verify", "stats", "preview", "read",
+            "completion", "man"]
+
+
+@pytest.fixture(scope="module")
+def packed(bale, photos, tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli") / "packed"
+    bale.pack(photos, out, "--name", "photos", "--shard-samples", "15")
+    return out
+
+
+# --- asking for help, asking wrongly
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(bale, command):
+    result = bale.ok(command, "--help")
+    assert f"bale {command}" in result.out and result.stderr == b""
+    assert all(len(line) <= 120 for line in result.out.splitlines())
+
+
+def test_help_and_version(bale):
+    overview = bale.ok("--help").out
+    assert all(re.search(rf"^  {command}\b", overview, re.M) for command in COMMANDS)
+    assert re.fullmatch(r"bale \d+\.\d+\.\d+\n", bale.ok("--version").out)
+
+
+USAGE_ERRORS = [
+    [],
+    ["nonsense"],
+    ["pack"],
+    ["pack", "only-one"],
+    ["pack", "a", "b", "c"],
+    ["pack", "a", "b", "--format", "zip"],
+    ["pack", "a", "b", "--format", "tar", "--layout", "blob"],
+    ["pack", "a", "b", "--no-such-option"],
+    ["pack", "a", "b", "--shard-size", "much"],
+    ["pack", "a", "b", "--shard-size", "-1"],
+    ["pack", "a", "b", "--shard-size", "1MiB", "--shard-count", "2"],
+    ["pack", "a", "b", "--shard-samples", "0"],
+    ["pack", "a", "b", "--jobs", "many"],
+    ["pack", "a", "b", "--split", "train=0.9"],
+    ["pack", "a", "b", "--split", "train=0.9,train=0.1"],
+    ["pack", "a", "b", "--split", "../x=0.5,y=0.5"],
+    ["pack", "a", "b", "--stratify"],
+    ["pack", "a", "b", "--compress", "gzip"],
+    ["pack", "a", "b", "--compress", "zstd:99"],
+    ["pack", "a", "b", "--on-error", "ignore"],
+    ["pack", "a", "b", "--resume", "--overwrite"],
+    ["pack", "a", "b", "--name", "a/b"],
+    ["cat", "x"],
+    ["completion", "tcsh"],
+    ["preview", "x", "out.gif"],
+]
+
+
+@pytest.mark.parametrize("arguments", USAGE_ERRORS, ids=lambda a: " ".join(a) or "nothing")
+def test_usage_errors(bale, photos, arguments, tmp_path):
+    """Exit 2, one line, nothing written; the source exists, so that it is not to blame."""
+    (tmp_path / "a").symlink_to(photos)
+    result = bale(*arguments, cwd=tmp_path)
+    assert result.code == 2, result
+    assert result.error_line()
+    assert result.stdout == b""
+    assert sorted(os.listdir(tmp_path)) == ["a"]
+
+
+def test_closed_pipe_is_no_crash(bale, packed):
+    """`bale ls | head -n 1`"""
+    from conftest import PROGRAM
+    done = subprocess.run(f"'{PROGRAM}' ls '{packed}' | head -n 1; echo ${{PIPESTATUS[0]}}", shell=True,
+                          executable="/bin/bash", capture_output=True, timeout=60)
+    first, code = done.stdout.decode().split()
+    assert first in images_by_key_of(packed, bale) and int(code) in (0, 1, 141)
+    assert b"terminate" not in done.stderr
+
+
+def images_by_key_of(spec, bale):
+    return {key.decode() for key in key_list(bale, spec)}
+
+
+def test_a_full_output_is_an_error(bale, packed):
+    """`bale cat ... > /dev/full` must not look like success."""
+    key = key_list(bale, packed)[0]
+    from conftest import PROGRAM
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROGRAM, "cat", packed, key], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and b"No space left" in done.stderr
+
+
+# --- what the commands print
+
+def test_json_outputs_parse(bale, photos, packed, tmp_path):
+    report = json.loads(bale.pack(photos, tmp_path / "p", "--json").out)
+    assert report["samples"] == 40 and report["shards"] == 1 and report["skipped"] == []
+    summary = json.loads(bale.ok("inspect", packed, "--json").out)
+    assert summary["samples"] == 40 and len(summary["shards"]) == 3 and len(summary["classes"]) == 5
+    assert {f["name"] for f in summary["fields"]} >= {"jpg"}
+    rows = [json.loads(line) for line in bale.ok("ls", packed, "--json").out.splitlines()]
+    assert [row["index"] for row in rows] == list(range(40))
+    expected = images_by_key(photos)
+    assert {row["key"]: (row["fields"]["jpg"], row["label"]) for row in rows} == \
+        {key: (len(image), label) for key, (image, label) in expected.items()}
+    checked = json.loads(bale.ok("verify", packed, "--json").out)
+    assert checked["samples"] == 40 and checked["findings"] == []
+    rates = json.loads(bale.ok("read", packed, "--shuffle", "1", "--epochs", "2", "--json").out)
+    assert rates["samples"] == 80 and rates["epochs"] == 2
+    preview = json.loads(bale.ok("pack", photos, tmp_path / "dry", "--dry-run", "--json", "--shard-samples", "15").out)
+    assert [shard["samples"] for shard in preview["shards"]] == [15, 15, 10]
+
+
+def test_sizes_in_ls_are_the_images_own(bale, photos, packed):
+    rows = [json.loads(line) for line in bale.ok("ls", packed, "--json").out.splitlines()]
+    for row in rows:
+        with Image.open(io.BytesIO(images_by_key(photos)[row["key"]][0])) as image:
+            assert (row["width"], row["height"]) == image.size
+
+
+def test_inspect_names_what_matters(bale, photos, packed):
+    text = bale.ok("inspect", packed).out
+    for word in ["tar", "40", "jpg", "photos-000002.tar", *(p.name for p in photos.iterdir())]:
+        assert word in text
+
+
+def test_every_kind_of_spec(bale, packed):
+    everything = key_list(bale, packed)
+    for spec in [packed / "manifest.json", packed / "photos-{000000..000002}.tar", packed / "*.tar",
+                 f"{packed}/photos-000000.tar::{packed}/photos-00000[12].tar"]:
+        assert key_list(bale, spec) == everything
+    assert key_list(bale, packed / "photos-000001.tar") == everything[15:30]
+
+
+def test_cat(bale, photos, packed):
+    key, (image, label) = sorted(images_by_key(photos).items())[20]
+    assert bale.ok("cat", packed, key).stdout == image
+    assert bale.ok("cat", packed, "--index", "20").stdout == image
+    assert bale.ok("cat", packed, key, "--field", "cls").stdout == str(label).encode()
+    missing = bale("cat", packed, "no/such/key")
+    assert missing.code == 1 and "no/such/key" in missing.error_line() and missing.stdout == b""
+    missing = bale("cat", packed, key, "--field", "depth")
+    assert missing.code == 1 and "depth" in missing.error_line()
+
+
+def test_stats(bale, photos, packed):
+    text = bale.ok("stats", packed).out
+    for class_dir in photos.iterdir():
+        assert re.search(rf"{class_dir.name}\D+8\b", text), class_dir.name
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg"])
+def test_preview(bale, packed, suffix, tmp_path):
+    bale.ok("preview", packed, tmp_path / f"a.{suffix}", "--count", "12", "--seed", "3")
+    bale.ok("preview", packed, tmp_path / f"b.{suffix}", "--count", "12", "--seed", "3")
+    bale.ok("preview", packed, tmp_path / f"c.{suffix}", "--count", "12", "--seed", "4")
+    with Image.open(tmp_path / f"a.{suffix}") as sheet:
+        sheet.load()
+        assert sheet.width > 200 and sheet.height > 100
+        assert len(set(sheet.convert("RGB").resize((64, 64)).getdata())) > 100, "a sheet of one colour"
+    a, b, c = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in "abc")
+    assert a == b and a != c
+
+
+def test_read_counts_every_sample(bale, packed):
+    assert re.search(r"40\b", bale.ok("read", packed, "--shuffle", "1").out)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(bale, shell):
+    script = bale.ok("completion", shell).out
+    for word in [*COMMANDS, "shard-size", "on-error"]:
+        assert word in script
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script.encode(), check=True)
+        reply = subprocess.run(["bash", "-c", script + "\nCOMP_WORDS=(bale ver); COMP_CWORD=1; COMP_LINE='bale ver';"
+                                " COMP_POINT=8; $(complete -p bale | sed -E 's/.*-F ([^ ]+).*/\\1/') bale ver bale;"
+                                " echo ${COMPREPLY[@]}"], capture_output=True, text=True, check=True)
+        assert reply.stdout.split() == ["verify"]
+
+
+def test_man_page(bale, tmp_path):
+    page = bale.ok("man").out
+    assert page.startswith(".") and ".TH" in page and "EXIT STATUS" in page.upper()
+    (tmp_path / "bale.1").write_text(page)
+    shown = subprocess.run(["man", "--warnings", "-l", tmp_path / "bale.1"], capture_output=True, text=True,
+                           env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "100"}, check=True)
+    assert "verify" in shown.stdout and shown.stderr == ""
+
+
+def test_quiet_says_nothing(bale, photos, tmp_path):
+    result = bale.pack(photos, tmp_path / "p", "--quiet")
+    assert (result.stdout, result.stderr) == (b"", b"")
+
+
+def test_no_control_codes_outside_a_terminal(bale, photos, tmp_path):
+    result = bale.pack(photos, tmp_path / "p")
+    assert b"\x1b" not in result.stdout + result.stderr and b"\r" not in result.stdout + result.stderr
+
+
+# --- writing nothing, writing only where asked
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_dry_run_writes_nothing(bale, photos, format_name, tmp_path):
+    result = bale.pack(photos, tmp_path / "out", "--format", format_name, "--shard-samples", "15", "--name", "x",
+                       "--dry-run")
+    assert "x-000002" in result.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def hostile_tar(path, names, links=()):
+    with tarfile.open(path, "w") as tar:
+        for name, target in links:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            tar.addfile(info)
+        for name in names:
+            info = tarfile.TarInfo(name)
+            info.size = 4
+            tar.addfile(info, io.BytesIO(b"evil"))
+
+
+@pytest.mark.parametrize("name", ["../evil.jpg", "a/../../evil.jpg", "/ABSOLUTE/evil.jpg", "a/./../../evil.jpg", "..jpg/x.jpg",
+                                  "a//b.jpg", "./a.jpg", "c:\\evil.jpg"])
+def test_extract_cannot_leave_its_directory(bale, name, tmp_path):
+    inside = tmp_path / "box" / "deep" / "out"
+    inside.parent.mkdir(parents=True)
+    name = name.replace("/ABSOLUTE", str(tmp_path / "absolute"))
+    hostile_tar(tmp_path / "x.tar", [name, "fine.jpg"])
+    bale("extract", tmp_path / "x.tar", inside)
+    outside = [p for p in tmp_path.rglob("*") if p.is_file() and inside not in p.parents and p.name != "x.tar"]
+    assert outside == []
+
+
+def test_extract_does_not_follow_links_that_are_there(bale, tmp_path):
+    out, target = tmp_path / "out", tmp_path / "target"
+    out.mkdir()
+    target.mkdir()
+    (out / "a").symlink_to(target)
+    (out / "b.jpg").symlink_to(target / "b.jpg")
+    hostile_tar(tmp_path / "x.tar", ["a/evil.jpg", "b.jpg"])
+    bale("extract", tmp_path / "x.tar", out)
+    bale("extract", tmp_path / "x.tar", out, "--force")
+    assert list(target.iterdir()) == []
+
+
+def test_extract_keeps_what_is_there(bale, packed, tmp_path):
+    key = sorted(k.decode() for k in key_list(bale, packed))[0]
+    mine = tmp_path / "out" / f"{key}.jpg"
+    mine.parent.mkdir(parents=True)
+    mine.write_bytes(b"mine")
+    result = bale("extract", packed, tmp_path / "out")
+    assert result.code == 1 and str(mine) in result.error_line()
+    assert mine.read_bytes() == b"mine"
+    bale.ok("extract", packed, tmp_path / "out", "--force")
+    assert mine.read_bytes() != b"mine"
+
+
+# --- indexes of foreign packs
+
+def test_index_of_a_foreign_pack(bale, photos, packed, tmp_path):
+    foreign = tmp_path / "foreign.tar"
+    foreign.write_bytes(shards(packed)[0].read_bytes())
+    before = key_list(bale, foreign)
+    bale.ok("index", foreign)
+    assert (tmp_path / "foreign.tar.bidx").exists()
+    assert key_list(bale, foreign) == before
+    bale.ok("verify", foreign)
+    with open(foreign, "r+b") as file:  # now that there are checksums, a flip is found
+        file.seek(3000)
+        byte = file.read(1)
+        file.seek(3000)
+        file.write(bytes([byte[0] ^ 1]))
+    assert bale("verify", foreign).code == 3
+
+
+def test_verify_changes_nothing(bale, packed):
+    before = tree_bytes(packed)
+    for command in ("verify", "inspect", "ls", "stats", "read"):
+        bale.ok(command, packed)
+    assert tree_bytes(packed) == before

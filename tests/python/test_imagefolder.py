@@ -1,0 +1,105 @@
+"""Class numbers and sample order are torchvision.datasets.ImageFolder's, on tidy folders and on odd ones."""
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import images_by_key, make_images, read_tar
+
+# Debian's PyTorch needs Debian's numpy, so torchvision is asked in a process of its own. Names go through
+# JSON as Latin-1, so that any byte comes back.
+ASK = """
+import json, os, sys
+from torchvision.datasets import ImageFolder
+root = os.fsdecode(sys.argv[1].encode("latin-1"))
+folder = ImageFolder(root)
+text = lambda name: os.fsencode(name).decode("latin-1")
+json.dump({"classes": [text(c) for c in folder.classes],
+           "samples": [[text(os.path.relpath(p, root)), y] for p, y in folder.samples]}, sys.stdout)
+"""
+
+
+def torchvision_says(root):
+    done = subprocess.run(["/usr/bin/python3", "-c", ASK, os.fsencode(root).decode("latin-1")], check=True,
+                          capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    answer = json.loads(done.stdout)
+    return ([c.encode("latin-1") for c in answer["classes"]],
+            [(path.encode("latin-1"), label) for path, label in answer["samples"]])
+
+
+def bale_says(bale, root, tmp_path):
+    bale.pack(root, tmp_path / "packed", "--format", "tar")
+    members = read_tar(tmp_path / "packed")  # [(key, {field: bytes})] in order
+    from conftest import class_names
+    return class_names(tmp_path / "packed"), [(fields, int(fields["cls"])) for _, fields in members]
+
+
+def assert_same(bale, root, tmp_path):
+    classes, samples = torchvision_says(root)
+    our_classes, ours = bale_says(bale, root, tmp_path)
+    assert our_classes == classes
+    assert len(ours) == len(samples)
+    for (path, label), (fields, our_label) in zip(samples, ours):
+        with open(os.path.join(os.fsencode(root), path), "rb") as file:
+            content = file.read()
+        image = next(value for name, value in fields.items() if name != "cls")
+        assert (image, our_label) == (content, label), path
+
+
+def test_tidy_folder(bale, photos, tmp_path):
+    assert_same(bale, photos, tmp_path)
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """Every oddity at once; each file has content of its own, so that order shows."""
+    root = tmp_path / "odd"
+    image = make_images.encode(make_images.make_image(1, size=(16, 12)))
+    count = iter(range(10**6))
+
+    def add(path):
+        full = os.path.join(os.fsencode(root), path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "wb") as file:
+            file.write(image + b"%d" % next(count))
+
+    for path in [b"b/2.jpg", b"b/10.jpg", b"b/1.JPG", b"b/sub/dir/deep.jpeg", b"b/sub.jpg", b"b/sub-x/y.jpg",
+                 b"B/upper.png", b"a b/space name.jpg", b"a/.hidden.jpg", b"a/x.bmp", b"a/y.ppm", b"a/z.pgm",
+                 b"a/w.tif", b"a/v.tiff", b"a/u.webp", b"a/notes.txt", b"a/noext", b"a/x.jpg.bak",
+                 b".hidden-class/i.jpg", "ä/ü.jpg".encode(), b"z\xff/\xe9.jpg", b"z\xff/\xc3\xa9.jpg",
+                 b"a/a.b.jpg", b"a/100%.jpg", "a/\U0001F600.jpg".encode(), "a/\uffee.jpg".encode(),
+                 "\U0001F600/1.jpg".encode(), "\uffee/1.jpg".encode()]:
+        add(path)
+    add(b"../elsewhere/linked.jpg")
+    os.symlink("../../elsewhere/linked.jpg", root / "a" / "link.jpg")
+    os.symlink("../../elsewhere", root / "b" / "linked-dir")
+    os.symlink("../elsewhere", root / "linked-class")
+    (root / "stray.jpg").write_bytes(image)  # beside the class folders: no class, no sample
+    return root
+
+
+def test_odd_folder(bale, odd, tmp_path):
+    assert_same(bale, odd, tmp_path)
+
+
+def test_class_names_sort_as_strings(bale, tmp_path):
+    root = tmp_path / "synsets"
+    for name in ["n02123045", "n01440764", "n1", "n10", "n2"]:
+        make_images.make_tree(root / name / "x", classes=1, per_class=2, size=(16, 12))
+    assert_same(bale, root, tmp_path)
+
+
+def test_empty_class_is_an_error_unless_allowed(bale, photos, tmp_path):
+    """ImageFolder raises for a class without images; so do we, and --allow-empty keeps its number."""
+    import shutil
+    root = tmp_path / "in"
+    shutil.copytree(photos, root)
+    (root / "aaa-empty").mkdir()
+    with pytest.raises(subprocess.CalledProcessError):
+        torchvision_says(root)
+    result = bale("pack", root, tmp_path / "out")
+    assert result.code in (1, 2) and "aaa-empty" in result.error_line()
+    bale.pack(root, tmp_path / "out", "--allow-empty")
+    labels = {int(fields["cls"]) for _, fields in read_tar(tmp_path / "out")}
+    assert labels == {1, 2, 3, 4, 5}
+    assert len(images_by_key(photos)) == len(read_tar(tmp_path / "out"))

@@ -1,0 +1,57 @@
+"""The rooms are what docs/ARCHITECTURE.md says, and the check that says so can fail."""
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import REPO
+
+CHECK = REPO / "scripts" / "check_layers.py"
+ROOMS = ["formats", "reader", "writer", "tools"]
+
+
+def check(root):
+    return subprocess.run([sys.executable, CHECK, root], capture_output=True, text=True)
+
+
+def test_this_tree():
+    done = check(REPO)
+    assert done.returncode == 0, done.stdout
+
+
+VIOLATIONS = {
+    "reader includes writer": ("reader/dataset.cpp", '#include "bale/writer/packer.hpp"'),
+    "core includes a format": ("formats/core/error.cpp", '#include "bale/formats/tar/reader.hpp"'),
+    "formats include each other": ("formats/tar/reader.cpp", '#include "bale/formats/lmdb/scheme.hpp"'),
+    "third-party header elsewhere": ("reader/dataset.cpp", "#include <lmdb.h>"),
+    "third-party header in a public header": ("reader/dataset.hpp", "#include <fmt/format.h>"),
+    "format name as a string": ("writer/packer.cpp", 'const char* name = "x.tar";'),
+    "format name as an identifier": ("tools/main.cpp", "int hdf5_level = 3;"),
+    "format name in camel case": ("tools/main.cpp", "struct TarThing;"),
+    "the memory format": ("reader/dataset.cpp", 'const char* name = "memory";'),
+}
+INNOCENT = ['// a comment may say tar, lmdb and "hdf5"', "int start = 0, target = 1; struct Target;", "#include <memory>",
+            "auto order = std::memory_order_relaxed; /* tar */"]
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for room in ROOMS:
+        shutil.copytree(REPO / room, tmp_path / room)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_violations_are_found(tree, name):
+    file, line = VIOLATIONS[name]
+    with open(tree / file, "a") as out:
+        out.write(line + "\n")
+    done = check(tree)
+    assert done.returncode == 1 and f"\n{file}:" in "\n" + done.stdout, done.stdout
+
+
+def test_innocent_words_are_not(tree):
+    for file in ("reader/dataset.cpp", "writer/packer.cpp", "tools/main.cpp"):
+        with open(tree / file, "a") as out:
+            out.write("\n".join(INNOCENT) + "\n")
+    assert check(tree).returncode == 0
