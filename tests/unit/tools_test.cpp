@@ -1,0 +1,213 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+#include "bale/tools/command_model.hpp"
+#include "bale/tools/histogram.hpp"
+#include "bale/tools/human.hpp"
+#include "bale/tools/progress.hpp"
+#include "bale/tools/safe_directory.hpp"
+#include "bale/tools/table.hpp"
+#include "bale/tools/values.hpp"
+
+using namespace bale;
+using namespace bale::tools;
+
+namespace {
+
+std::string text_of(const std::string& path) { return std::string(as_text(read_file(path))); }
+
+}  // namespace
+
+TEST_CASE("sizes are read with binary and decimal units") {
+  CHECK(parse_size("--s", "1048576") == 1048576);
+  CHECK(parse_size("--s", "7B") == 7);
+  CHECK(parse_size("--s", "256MiB") == std::uint64_t{256} << 20);
+  CHECK(parse_size("--s", "256 MiB") == std::uint64_t{256} << 20);
+  CHECK(parse_size("--s", "64MB") == 64'000'000);
+  CHECK(parse_size("--s", "1g") == std::uint64_t{1} << 30);
+  CHECK(parse_size("--s", "2K") == 2048);
+  CHECK(parse_size("--s", "2KB") == 2000);
+  CHECK(parse_size("--s", "2KiB") == 2048);
+  CHECK(parse_size("--s", "1.5GiB") == std::uint64_t{3} << 29);
+  CHECK(parse_size("--s", "9007199254740993") == 9007199254740993ULL);
+}
+
+TEST_CASE("sizes that make no sense are refused by name") {
+  for (const char* text :
+       {"", "MiB", "0", "-1", "1.2.3", "12XB", "1KiBs", "99999999999TiB", "1e3", ".", " 5", "0.1B"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH(parse_size("--shard-size", text), Catch::Contains("--shard-size: \""));
+  }
+}
+
+TEST_CASE("jobs and counts") {
+  CHECK(parse_jobs("--jobs", "auto") == 0);
+  CHECK(parse_jobs("--jobs", "16") == 16);
+  for (const char* text : {"0", "-1", "", "many", "1025", "4x"}) CHECK_THROWS_AS(parse_jobs("--jobs", text), Error);
+  CHECK(parse_positive("--n", "18446744073709551615") == ~std::uint64_t{0});
+  for (const char* text : {"0", "", "-3", "18446744073709551616", "+1"})
+    CHECK_THROWS_AS(parse_positive("--n", text), Error);
+}
+
+TEST_CASE("splits") {
+  const std::vector<Split> splits = parse_splits("--split", "train=0.9,val=0.05,test=0.05");
+  REQUIRE(splits.size() == 3);
+  CHECK(splits[0].name == "train");
+  CHECK(splits[0].fraction == Approx(0.9));
+  CHECK(splits[2].name == "test");
+  CHECK(parse_splits("--split", "all=1").size() == 1);
+  for (const char* text : {"", "train", "train=", "=1", "train=1,", "a=0.5,a=0.5", "a=0.5,b=0.4", "a=1.5", "a=0,b=1",
+                           "a=nan", "../x=1", ".x=1", "a=0.5,b=0.6"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parse_splits("--split", text), Error);
+  }
+}
+
+TEST_CASE("compression levels") {
+  CHECK(parse_compression("--compress", "zstd") == 3);
+  CHECK(parse_compression("--compress", "zstd:19") == 19);
+  for (const char* text : {"", "gzip", "zstd:", "zstd:0", "zstd:20", "zstd9", "zstd:3x"}) {
+    CHECK_THROWS_AS(parse_compression("--compress", text), Error);
+  }
+}
+
+TEST_CASE("numbers for people") {
+  CHECK(human_bytes(0) == "0 B");
+  CHECK(human_bytes(1023) == "1023 B");
+  CHECK(human_bytes(1024) == "1 KiB");
+  CHECK(human_bytes(1536) == "1.5 KiB");
+  CHECK(human_bytes((std::uint64_t{1} << 20) - 1) == "1 MiB");
+  CHECK(human_bytes(std::uint64_t{256} << 20) == "256 MiB");
+  CHECK(human_bytes(~std::uint64_t{0}) == "16 EiB");
+  CHECK(human_count(0) == "0");
+  CHECK(human_count(999) == "999");
+  CHECK(human_count(1281167) == "1,281,167");
+  CHECK(human_clock(6.2) == "0:07");
+  CHECK(human_clock(750) == "12:30");
+  CHECK(human_clock(7500) == "2:05:00");
+  CHECK(human_seconds(187) == "3 min 07 s");
+  CHECK(plural(1, "class") == "1 class");
+  CHECK(plural(2, "class") == "2 classes");
+  CHECK(plural(1500, "shard") == "1,500 shards");
+}
+
+TEST_CASE("the progress bar fits whatever the width is") {
+  const ProgressCounts counts{.samples = 5730,
+                              .total_samples = 12500,
+                              .bytes = 460'000'000,
+                              .total_bytes = 1'000'000'000,
+                              .shards = 3,
+                              .total_shards = 7};
+  const ProgressRates rates{.samples_per_second = 8012, .bytes_per_second = 870e6};
+  for (unsigned width = 0; width < 160; ++width) {
+    CAPTURE(width);
+    CHECK(progress_bar(counts, rates, width).size() <= std::max(width, 1U) - 1);
+  }
+  const std::string wide = progress_bar(counts, rates, 150);
+  for (const char* part : {"46%", "5,730/12,500", "8,012 img/s", "870 MB/s", "ETA 0:01", "3/7 shards", "#"}) {
+    CHECK_THAT(wide, Catch::Contains(part));
+  }
+}
+
+TEST_CASE("progress in words, with and without totals") {
+  const ProgressRates rates{.samples_per_second = 100, .bytes_per_second = 1e6};
+  CHECK(progress_sentence("packed", {.samples = 50, .total_samples = 200, .bytes = 500'000, .total_bytes = 2'000'000},
+                          rates) == "packed 50 of 200 samples (25%), 100 img/s, 1.0 MB/s, ETA 0:02");
+  CHECK(progress_sentence("verified", {.bytes = 2048, .total_bytes = 4096}, {}) ==
+        "verified 2 KiB of 4 KiB (50%), 0.0 MB/s");
+  CHECK(progress_fraction({}) == 0);
+  CHECK(progress_fraction({.samples = 7, .total_samples = 5}) == 1);
+}
+
+TEST_CASE("rates follow the counters and never go below zero") {
+  RateMeter meter;
+  meter.update(0, {});
+  meter.update(1, {.samples = 100, .bytes = 1000});
+  CHECK(meter.rates().samples_per_second == Approx(100));
+  for (int second = 2; second < 40; ++second) {
+    meter.update(second, {.samples = 100 + static_cast<std::uint64_t>(second - 1) * 300});
+  }
+  CHECK(meter.rates().samples_per_second == Approx(300).epsilon(0.01));
+  CHECK(meter.rates().bytes_per_second >= 0);
+}
+
+TEST_CASE("names that would leave the directory are refused") {
+  for (const std::string name : {"", "/etc/passwd", "..", "../x", "a/../x", "a/..", "a//b", "a/", "./a", "a/.",
+                                 std::string("a\0b", 3).c_str()}) {
+    if (name == "a") continue;
+    CAPTURE(name);
+    CHECK_THROWS_AS(check_contained(name), Error);
+  }
+  CHECK_THROWS_AS(check_contained(std::string_view("a\0b", 3)), Error);
+  CHECK_NOTHROW(check_contained("n01440764/n01440764_10026.jpg"));
+  CHECK_NOTHROW(check_contained("..a/b..c"));
+}
+
+TEST_CASE("a safe directory writes below itself and replaces only when asked") {
+  const test::TempDir temp;
+  SafeDirectory directory(temp / "out");
+  directory.write("a/b/c.jpg", as_bytes("one"), false);
+  CHECK(text_of(temp / "out/a/b/c.jpg") == "one");
+  CHECK_THROWS_WITH(directory.write("a/b/c.jpg", as_bytes("two"), false), Catch::Contains("--force"));
+  CHECK(text_of(temp / "out/a/b/c.jpg") == "one");
+  directory.write("a/b/c.jpg", as_bytes("two"), true);
+  CHECK(text_of(temp / "out/a/b/c.jpg") == "two");
+}
+
+TEST_CASE("a safe directory follows no links") {
+  const test::TempDir temp;
+  REQUIRE(::mkdir((temp / "outside").c_str(), 0755) == 0);
+  SafeDirectory directory(temp / "out");
+  REQUIRE(::symlink((temp / "outside").c_str(), (temp / "out/link").c_str()) == 0);
+  REQUIRE(::symlink((temp / "outside/file").c_str(), (temp / "out/file").c_str()) == 0);
+  CHECK_THROWS_AS(directory.write("link/x", as_bytes("x"), true), Error);
+  CHECK_THROWS_AS(directory.write("file", as_bytes("x"), false), Error);
+  directory.write("file", as_bytes("x"), true);  // the link goes, not what it points to
+  CHECK(text_of(temp / "out/file") == "x");
+  CHECK(::access((temp / "outside/file").c_str(), F_OK) != 0);
+  CHECK(::access((temp / "outside/x").c_str(), F_OK) != 0);
+}
+
+TEST_CASE("every value is in the histogram, in at most a dozen rows") {
+  std::vector<std::uint64_t> values;
+  for (std::uint64_t i = 0; i < 1000; ++i) values.push_back(i * i % 7919 + 3);
+  values.push_back(1'000'000);
+  std::sort(values.begin(), values.end());
+  const std::string text = histogram_text(values, human_count);
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 12);
+  CHECK_THAT(text, Catch::Contains("1,000,000"));
+  CHECK_THAT(histogram_text(std::vector<std::uint64_t>{5}, human_count), Catch::Contains("5 .. 5  1  ####"));
+}
+
+TEST_CASE("help, man page and completion tell every command and option") {
+  const CommandModel child{
+      .name = "bale pack",
+      .summary = "Pack things.",
+      .positionals = {{.value_name = "SRC", .text = "Where from", .required = true}},
+      .groups = {{.title = "Options",
+                  .options = {{.short_name = "-j", .long_name = "--jobs", .value_name = "N|auto", .text = "Jobs"},
+                              {.long_name = "--on", .value_name = "a|b", .text = "It's [odd]: yes"}}}}};
+  const CommandModel program{.name = "bale", .summary = "Packs.", .commands = {child}};
+  CHECK_THAT(help_text(program, 80), Catch::Contains("pack"));
+  CHECK_THAT(help_text(child, 80),
+             Catch::Contains("-j, --jobs N|auto") && Catch::Contains("Usage: bale pack [OPTIONS] SRC"));
+  CHECK_THAT(man_page(program), Catch::Contains("\\fB\\-\\-jobs\\fR"));
+  for (const std::string& shell : completion_shells()) {
+    CAPTURE(shell);
+    CHECK_THAT(completion_script(program, shell), Catch::Contains("jobs") && Catch::Contains("a b"));
+  }
+  CHECK_THROWS_AS(completion_script(program, "csh"), Error);
+}
+
+TEST_CASE("tables align by what is seen") {
+  TextTable table({Align::left, Align::right});
+  table.add({"NAME", "N"});
+  table.add({"é", "1,000"});
+  CHECK(table.text() == "NAME      N\né     1,000\n");
+}

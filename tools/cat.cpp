@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include "bale/formats/core/key.hpp"
+#include "bale/reader/dataset.hpp"
+#include "bale/tools/commands.hpp"
+
+namespace bale::tools {
+namespace {
+
+std::uint64_t position_of(const CatCommand& command, const Dataset& dataset) {
+  if (command.index) return *command.index;
+  if (!command.key) {
+    throw Error(ErrorCode::invalid_argument, "KEY or --index N is needed", {.hint = "see `bale cat --help`"});
+  }
+  if (const auto found = dataset.find(*command.key)) return *found;
+  throw Error(ErrorCode::not_found, "no sample has this key",
+              {.path = command.spec, .key = *command.key, .hint = "`bale ls` lists the keys"});
+}
+
+/// The field that was asked for, or the sample's first image field.
+std::string field_of(const CatCommand& command, const Dataset& dataset, std::uint64_t position) {
+  if (!command.field.empty()) return command.field;
+  const auto [number, sample] = dataset.position(position);
+  const ShardIndex& index = dataset.shard(number).index();
+  for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+    if (is_image_field(index.fields()[f].name) && index.extent(sample, f).present()) return index.fields()[f].name;
+  }
+  std::string names;
+  for (const FieldInfo& field : index.fields()) names += (names.empty() ? "" : ", ") + field.name;
+  throw Error(ErrorCode::not_found, "the sample has no image field",
+              {.path = command.spec,
+               .key = std::string(index.key(sample)),
+               .hint = fmt::format("name one with --field: {}", printable(names))});
+}
+
+}  // namespace
+
+int run_cat(const CatCommand& command, Terminal& terminal) {
+  const Dataset dataset = Dataset::open(command.spec);
+  const std::uint64_t position = position_of(command, dataset);
+  Scratch scratch;
+  terminal.print(as_text(dataset.read_field(position, field_of(command, dataset, position), scratch)));
+  return 0;
+}
+
+}  // namespace bale::tools

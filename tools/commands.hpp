@@ -1,0 +1,117 @@
+// The commands: what each was asked (plain values, filled by the grammar in cli.cpp) and its function.
+//
+// A command calls the libraries and prints; it returns an exit code and throws `Error`, which bale_main
+// turns into one line on standard error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/tools/command_model.hpp"
+#include "bale/tools/terminal.hpp"
+#include "bale/writer/packer.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale::tools {
+
+/// Where a command's samples come from and go to; shared by `pack` and `convert`.
+struct PackCommand {
+  std::string_view command;  // "pack" or "convert", for messages
+  bool source_is_packed = false;
+  std::string source;
+  std::string files_from;
+  std::string format;
+  std::string layout;
+  SourceOptions source_options;
+  PackOptions options;
+  bool dry_run = false;
+  bool json = false;
+  bool quiet = false;
+};
+int run_pack(const PackCommand& command, Terminal& terminal);
+
+struct IndexCommand {
+  std::string spec;
+  bool force = false;
+  bool quiet = false;
+};
+int run_index(const IndexCommand& command, Terminal& terminal);
+
+struct InspectCommand {
+  std::string spec;
+  bool json = false;
+};
+int run_inspect(const InspectCommand& command, Terminal& terminal);
+
+struct LsCommand {
+  std::string spec;
+  bool long_lines = false;
+  bool json = false;
+  bool null_ended = false;
+};
+int run_ls(const LsCommand& command, Terminal& terminal);
+
+struct CatCommand {
+  std::string spec;
+  std::optional<std::string> key;
+  std::optional<std::uint64_t> index;
+  std::string field;
+};
+int run_cat(const CatCommand& command, Terminal& terminal);
+
+struct ExtractCommand {
+  std::string spec;
+  std::string directory;
+  std::vector<std::string> fields;
+  std::vector<std::string> include;
+  bool force = false;
+  bool quiet = false;
+};
+int run_extract(const ExtractCommand& command, Terminal& terminal);
+
+struct VerifyCommand {
+  std::string spec;
+  unsigned jobs = 0;
+  bool json = false;
+  bool quiet = false;
+};
+int run_verify(const VerifyCommand& command, Terminal& terminal);
+
+struct StatsCommand {
+  std::string spec;
+};
+int run_stats(const StatsCommand& command, Terminal& terminal);
+
+struct PreviewCommand {
+  std::string spec;
+  std::string out;
+  std::uint64_t count = 30;
+  std::uint64_t columns = 6;
+  std::uint64_t seed = 0;
+};
+int run_preview(const PreviewCommand& command, Terminal& terminal);
+
+struct ReadCommand {
+  std::string spec;
+  std::optional<std::uint64_t> shuffle_seed;
+  std::uint64_t epochs = 1;
+  unsigned jobs = 0;
+  bool verify_checksums = true;
+  bool json = false;
+  bool quiet = false;
+};
+int run_read(const ReadCommand& command, Terminal& terminal);
+
+int run_formats(Terminal& terminal);
+
+struct CompletionCommand {
+  std::string shell;
+};
+int run_completion(const CompletionCommand& command, const CommandModel& program, Terminal& terminal);
+
+int run_man(const CommandModel& program, Terminal& terminal);
+
+}  // namespace bale::tools

@@ -1,0 +1,208 @@
+#include "bale/tools/dataset_check.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/manifest.hpp"
+#include "bale/reader/shard_spec.hpp"
+#include "bale/tools/parallel.hpp"
+#include "bale/tools/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+std::uint64_t file_bytes(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+/// A shard to check, and what the manifest says of it.
+struct Task {
+  std::string path;
+  const ManifestShard* expected = nullptr;
+  std::vector<Damage> findings{};
+};
+
+class Checker {
+ public:
+  Checker(CheckProgress& progress, const std::function<void(const Damage&)>& on_finding)
+      : progress_(progress), on_finding_(on_finding) {}
+
+  CheckReport run(const std::string& spec, unsigned jobs);
+
+ private:
+  void list_tasks(const std::string& spec);
+  void check(Task& task);
+  void check_open(Task& task, const Shard& shard);
+  void check_file(Task& task);
+  void find_strays();
+  void report(std::vector<Damage>& into, Damage damage);
+
+  CheckProgress& progress_;
+  const std::function<void(const Damage&)>& on_finding_;
+  std::string manifest_path_;
+  std::optional<Manifest> manifest_;
+  std::vector<Task> tasks_;
+  CheckReport report_;
+  std::mutex mutex_;
+};
+
+void Checker::report(std::vector<Damage>& into, Damage damage) {
+  const std::lock_guard lock(mutex_);
+  on_finding_(damage);
+  into.push_back(std::move(damage));
+}
+
+void Checker::list_tasks(const std::string& spec) {
+  struct stat info {};
+  const bool is_directory = ::stat(spec.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  if (is_directory && exists(join_path(spec, k_manifest_name))) {
+    manifest_path_ = join_path(spec, k_manifest_name);
+  } else if (!is_directory && base_name(spec) == k_manifest_name) {
+    manifest_path_ = spec;
+  }
+  if (manifest_path_.empty()) {
+    for (const std::string& path : expand_shard_spec(spec)) tasks_.push_back({.path = path});
+    return;
+  }
+  manifest_ = load_manifest(manifest_path_);
+  for (const ManifestShard& shard : manifest_->shards) {
+    tasks_.push_back({.path = join_path(parent_directory(manifest_path_), shard.file), .expected = &shard});
+  }
+}
+
+/// Shard files of this dataset's name that the manifest does not know.
+void Checker::find_strays() {
+  const FormatAndLayout made = find_format(manifest_->format, manifest_->layout);
+  const std::string directory = parent_directory(manifest_path_);
+  std::vector<std::string> strays;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.starts_with(manifest_->name + '-') || !file.ends_with(made.layout->suffix)) continue;
+    const auto same_file = [&](const ManifestShard& shard) { return shard.file == file; };
+    if (std::none_of(manifest_->shards.begin(), manifest_->shards.end(), same_file)) strays.push_back(file);
+  }
+  std::sort(strays.begin(), strays.end());
+  for (const std::string& file : strays) {
+    report(report_.findings, {.path = join_path(directory, file), .what = "shard is not in the manifest"});
+  }
+}
+
+void Checker::check_file(Task& task) {
+  if (task.expected == nullptr) return;
+  const std::uint64_t bytes = file_bytes(task.path);
+  if (bytes != task.expected->bytes) {
+    report(task.findings,
+           {.path = task.path,
+            .what = fmt::format("file has {} bytes, the manifest says {}", bytes, task.expected->bytes)});
+  }
+  if (!exists(index_path(task.path))) {
+    report(task.findings, {.path = index_path(task.path), .what = "index file is missing"});
+  }
+}
+
+void Checker::check_open(Task& task, const Shard& shard) {
+  const std::optional<Digest> digest = shard.index().digest();
+  if (task.expected != nullptr) {
+    if (shard.size() != task.expected->num_samples) {
+      report(task.findings, {.path = task.path,
+                             .what = fmt::format("index lists {} samples, the manifest says {}", shard.size(),
+                                                 task.expected->num_samples)});
+    }
+    const std::string found = digest_text(digest ? *digest : digest_file(task.path));
+    if (found != task.expected->digest) {
+      report(task.findings, {.path = task.path,
+                             .what = fmt::format("{} {}, the manifest says {}",
+                                                 digest ? "index is of a file with digest" : "digest is", found,
+                                                 task.expected->digest)});
+    }
+  }
+  shard.verify([&](const Damage& damage) { report(task.findings, damage); },
+               [&](std::uint64_t bytes) {
+                 progress_.bytes += bytes;
+                 progress_.samples += 1;
+                 throw_if_stopped(progress_.stop);
+               });
+  const std::lock_guard lock(mutex_);
+  report_.num_samples += shard.size();
+  if (!shard.index().has_checksums() && task.expected == nullptr) ++report_.num_unchecked_shards;
+}
+
+void Checker::check(Task& task) {
+  throw_if_stopped(progress_.stop);
+  if (!exists(task.path)) {
+    if (task.expected == nullptr) throw Error(ErrorCode::not_found, "no such file", {.path = task.path});
+    report(task.findings, {.path = task.path, .what = "shard file is missing"});
+    return;
+  }
+  check_file(task);
+  try {
+    check_open(task, Shard::open(task.path, ShardOpenOptions{.check_size = false}));
+  } catch (const Error& error) {
+    // Of a file that is known to be a shard, "no format recognises it" is damage as well.
+    const bool known_shard = task.expected != nullptr || exists(index_path(task.path));
+    const bool damage = error.code() == ErrorCode::damaged || (error.code() == ErrorCode::unsupported && known_shard);
+    if (!damage) throw;
+    const ErrorContext& where = error.context();
+    report(task.findings, {.path = where.path.empty() ? task.path : where.path,
+                           .key = where.key,
+                           .offset = where.offset,
+                           .what = error.message()});
+  }
+  ++progress_.shards;
+}
+
+CheckReport Checker::run(const std::string& spec, unsigned jobs) {
+  try {
+    list_tasks(spec);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged || manifest_path_.empty()) throw;
+    report(report_.findings, {.path = manifest_path_, .offset = error.context().offset, .what = error.message()});
+    return report_;
+  }
+  for (const Task& task : tasks_) {
+    report_.num_bytes += file_bytes(task.path);
+    if (task.expected != nullptr) progress_.total_samples += task.expected->num_samples;
+  }
+  report_.num_shards = tasks_.size();
+  progress_.total_bytes = report_.num_bytes;
+  progress_.total_shards = tasks_.size();
+  if (manifest_) {
+    std::uint64_t sum = 0;
+    for (const ManifestShard& shard : manifest_->shards) sum += shard.num_samples;
+    if (sum != manifest_->num_samples) {
+      report(report_.findings,
+             {.path = manifest_path_,
+              .what = fmt::format("says {} samples, its shards sum to {}", manifest_->num_samples, sum)});
+    }
+    try {
+      find_strays();
+    } catch (const Error& error) {
+      report(report_.findings, {.path = manifest_path_, .what = error.message()});
+    }
+  }
+  run_parallel(tasks_.size(), jobs, [&](std::size_t number) { check(tasks_[number]); });
+  for (Task& task : tasks_) {
+    std::move(task.findings.begin(), task.findings.end(), std::back_inserter(report_.findings));
+  }
+  return report_;
+}
+
+}  // namespace
+
+CheckReport check_dataset(const std::string& spec, unsigned jobs, CheckProgress& progress,
+                          const std::function<void(const Damage&)>& on_finding) {
+  return Checker(progress, on_finding).run(spec, jobs);
+}
+
+}  // namespace bale::tools

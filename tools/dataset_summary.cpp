@@ -1,0 +1,56 @@
+#include "bale/tools/dataset_summary.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "bale/reader/dataset.hpp"
+
+namespace bale::tools {
+namespace {
+
+void add_fields(const ShardIndex& index, std::vector<DatasetSummary::Field>& fields) {
+  for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+    const FieldInfo& info = index.fields()[f];
+    const std::string codec = info.codec == Codec::zstd ? "zstd" : "none";
+    auto known = std::find_if(fields.begin(), fields.end(), [&](const DatasetSummary::Field& field) {
+      return field.name == info.name && field.codec == codec;
+    });
+    if (known == fields.end()) known = fields.insert(known, {.name = info.name, .codec = codec});
+    known->stored_bytes += info.stored_bytes;
+    for (std::uint64_t i = 0; i < index.size(); ++i) known->num_samples += index.extent(i, f).present() ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+DatasetSummary summarize_dataset(const std::string& spec) {
+  const Dataset dataset = Dataset::open(spec);
+  DatasetSummary summary{.spec = spec, .num_samples = dataset.size(), .classes = dataset.classes()};
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    const Shard& shard = dataset.shard(number);
+    const ShardIndex& index = shard.index();
+    if (number == 0) summary.format = shard.format().name;
+    const auto digest = index.digest();
+    summary.shards.push_back({.path = shard.path(),
+                              .num_samples = index.size(),
+                              .bytes = index.shard_bytes(),
+                              .indexed = ::access(index_path(shard.path()).c_str(), F_OK) == 0,
+                              .has_checksums = index.has_checksums(),
+                              .digest = digest ? digest_text(*digest) : std::string{}});
+    summary.num_bytes += index.shard_bytes();
+    add_fields(index, summary.fields);
+  }
+  if (const auto& manifest = dataset.manifest()) {
+    summary.has_manifest = true;
+    summary.name = manifest->name;
+    summary.created_by = manifest->created_by;
+    summary.plan = manifest->plan;
+    summary.num_skipped = manifest->num_skipped;
+    summary.format = manifest->format;
+    summary.layout = manifest->layout;
+  }
+  return summary;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,44 @@
+// What a packed dataset is, gathered from its manifest and indexes; no payload is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bale::tools {
+
+struct DatasetSummary {
+  struct Field {
+    std::string name;
+    std::string codec;
+    std::uint64_t num_samples = 0;
+    std::uint64_t stored_bytes = 0;
+  };
+  struct ShardRow {
+    std::string path;
+    std::uint64_t num_samples = 0;
+    std::uint64_t bytes = 0;
+    bool indexed = false;
+    bool has_checksums = false;
+    std::string digest;  // empty: unknown
+  };
+
+  std::string spec;
+  bool has_manifest = false;
+  std::string name;        // with a manifest
+  std::string created_by;  // with a manifest
+  std::string plan;        // with a manifest
+  std::uint64_t num_skipped = 0;
+  std::string format;  // of the first shard
+  std::string layout;  // empty: unknown
+  std::uint64_t num_samples = 0;
+  std::uint64_t num_bytes = 0;  // of shard files
+  std::vector<Field> fields;
+  std::vector<std::string> classes;
+  std::vector<ShardRow> shards;
+};
+
+/// Opens every shard. Throws as Dataset::open does.
+DatasetSummary summarize_dataset(const std::string& spec);
+
+}  // namespace bale::tools

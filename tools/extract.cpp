@@ -1,0 +1,86 @@
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include "bale/reader/dataset.hpp"
+#include "bale/tools/commands.hpp"
+#include "bale/tools/human.hpp"
+#include "bale/tools/progress.hpp"
+#include "bale/tools/read_ahead.hpp"
+#include "bale/tools/safe_directory.hpp"
+#include "bale/tools/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+bool wanted_key(const ExtractCommand& command, std::string_view key) {
+  if (command.include.empty()) return true;
+  const std::string text(key);
+  return std::any_of(command.include.begin(), command.include.end(),
+                     [&](const std::string& glob) { return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0; });
+}
+
+bool wanted_field(const ExtractCommand& command, std::string_view field) {
+  return command.fields.empty() ||
+         std::find(command.fields.begin(), command.fields.end(), field) != command.fields.end();
+}
+
+std::vector<std::uint64_t> wanted_samples(const ExtractCommand& command, const Dataset& dataset) {
+  std::vector<std::uint64_t> wanted;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+    if (wanted_key(command, dataset.key(i))) wanted.push_back(i);
+  }
+  return wanted;
+}
+
+void check_fields(const ExtractCommand& command, const Dataset& dataset) {
+  for (const std::string& field : command.fields) {
+    const auto& known = dataset.fields();
+    if (std::find(known.begin(), known.end(), field) != known.end()) continue;
+    throw Error(ErrorCode::not_found, fmt::format("no sample has a field \"{}\"", printable(field)),
+                {.path = command.spec,
+                 .hint = fmt::format("choose among: {}", printable(fmt::format("{}", fmt::join(known, ", "))))});
+  }
+}
+
+}  // namespace
+
+int run_extract(const ExtractCommand& command, Terminal& terminal) {
+  const Dataset dataset = Dataset::open(command.spec);
+  check_fields(command, dataset);
+  const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset);
+  SafeDirectory directory(command.directory);
+
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> samples{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::uint64_t files = 0;
+  const auto poll = [&] { return ProgressCounts{.samples = samples, .total_samples = wanted.size(), .bytes = bytes}; };
+  const StopOnSignal stop_on_signal(stop);
+  ProgressDisplay display(terminal, "extracted", poll, command.quiet);
+  ReadAhead ahead(dataset, wanted);
+  Scratch scratch;
+  for (std::size_t at = 0; at < wanted.size(); ++at) {
+    throw_if_stopped(stop);
+    ahead.reached(at);
+    const SampleView sample = dataset.read(wanted[at], scratch);
+    for (const FieldView& field : sample.fields) {
+      if (!wanted_field(command, field.name)) continue;
+      directory.write(fmt::format("{}.{}", sample.key, field.name), field.bytes, command.force);
+      bytes += field.bytes.size();
+      ++files;
+    }
+    ++samples;
+  }
+  display.finish();
+  if (!command.quiet) {
+    terminal.print(fmt::format("{}: {} of {}, {}\n", printable(command.directory), plural(files, "file"),
+                               plural(samples, "sample"), human_bytes(bytes)));
+  }
+  return k_exit_ok;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,54 @@
+#include "bale/tools/histogram.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/tools/human.hpp"
+#include "bale/tools/table.hpp"
+
+namespace bale::tools {
+namespace {
+
+constexpr std::uint64_t k_max_rows = 10;
+constexpr std::uint64_t k_bar_columns = 40;
+
+/// Smallest of 1, 2, 5, 10, 20, 50, ... that covers `span` in k_max_rows steps.
+std::uint64_t round_step(std::uint64_t span) {
+  std::uint64_t step = 1;
+  for (const std::uint64_t factor = 10; step <= span / factor; step *= factor) {
+    for (const std::uint64_t multiple : {1U, 2U, 5U}) {
+      if (step * multiple * (k_max_rows - 1) > span) return step * multiple;
+    }
+  }
+  for (const std::uint64_t multiple : {1U, 2U, 5U}) {
+    if (step * multiple * (k_max_rows - 1) > span) return step * multiple;
+  }
+  return step * 10;
+}
+
+}  // namespace
+
+std::string histogram_text(std::span<const std::uint64_t> sorted, std::string (*show)(std::uint64_t)) {
+  // The longest twentieth would stretch every bin: it goes into the last one.
+  const std::uint64_t low = sorted.front();
+  const std::uint64_t high = std::max(low, sorted[(sorted.size() - 1) - (sorted.size() - 1) / 20]);
+  const std::uint64_t step = round_step(high - low);
+  const std::uint64_t first = low / step * step;
+  const std::uint64_t rows = (high - first) / step + 1;
+  std::vector<std::uint64_t> counts(rows, 0);
+  for (const std::uint64_t value : sorted) ++counts[std::min((value - first) / step, rows - 1)];
+  const std::uint64_t tallest = *std::max_element(counts.begin(), counts.end());
+  TextTable table({Align::right, Align::right, Align::left});
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const bool open_ended = row + 1 == rows && sorted.back() >= first + rows * step;
+    const std::string bounds = fmt::format("{} .. {}", show(first + row * step),
+                                           open_ended ? show(sorted.back()) : show(first + (row + 1) * step - 1));
+    const std::uint64_t columns = (counts[row] * k_bar_columns + tallest - 1) / tallest;
+    table.add({bounds, human_count(counts[row]), std::string(columns, '#')});
+  }
+  return table.text(2);
+}
+
+}  // namespace bale::tools

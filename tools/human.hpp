@@ -1,0 +1,20 @@
+// Numbers as people read them. Sizes are binary (1 KiB = 1024 bytes), rates decimal (1 MB/s = 10^6 bytes/s).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace bale::tools {
+
+/// "512 B", "1.5 KiB", "256 MiB".
+std::string human_bytes(std::uint64_t bytes);
+/// "1,281,167".
+std::string human_count(std::uint64_t count);
+/// "0.42 s", "12.3 s", "3 min 07 s", "2 h 05 min".
+std::string human_seconds(double seconds);
+/// Time left as a clock: "0:07", "12:30", "2:05:00".
+std::string human_clock(double seconds);
+/// "1 shard", "3 shards", "2 classes".
+std::string plural(std::uint64_t count, const std::string& noun);
+
+}  // namespace bale::tools

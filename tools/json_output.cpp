@@ -1,0 +1,140 @@
+#include "bale/tools/json_output.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/core/json_bytes.hpp"
+
+namespace bale::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
+
+std::string document(const Json& value) { return value.dump(2) + '\n'; }
+
+double per_second(std::uint64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+}  // namespace
+
+std::string pack_json(const PackReport& report, double seconds, std::uint64_t num_passed_over) {
+  Json outputs = Json::array();
+  std::uint64_t num_shards = 0;
+  for (const PackReport::Output& output : report.outputs) {
+    const Manifest& manifest = output.manifest;
+    num_shards += manifest.shards.size();
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
+    outputs.push_back({{"directory", raw(output.directory)},
+                       {"name", raw(manifest.name)},
+                       {"format", manifest.format},
+                       {"layout", manifest.layout},
+                       {"samples", manifest.num_samples},
+                       {"skipped", manifest.num_skipped},
+                       {"classes", manifest.classes.size()},
+                       {"shards", manifest.shards.size()},
+                       {"bytes", bytes}});
+  }
+  Json skipped = Json::array();
+  for (const SkippedSample& sample : report.skipped) {
+    skipped.push_back({{"origin", raw(sample.origin)}, {"why", raw(sample.why)}});
+  }
+  return document({{"samples", report.num_samples},
+                   {"bytes", report.num_bytes},
+                   {"shards", num_shards},
+                   {"resumed_shards", report.num_resumed_shards},
+                   {"passed_over", num_passed_over},
+                   {"seconds", seconds},
+                   {"samples_per_second", per_second(report.num_samples, seconds)},
+                   {"bytes_per_second", per_second(report.num_bytes, seconds)},
+                   {"outputs", outputs},
+                   {"skipped", skipped}});
+}
+
+std::string preview_json(const PackPreview& preview) {
+  Json shards = Json::array();
+  for (const PackPreview::ShardRow& row : preview.shards) {
+    shards.push_back({{"file", raw(row.file)}, {"samples", row.num_samples}, {"payload_bytes", row.payload_bytes}});
+  }
+  return document({{"shards", shards}});
+}
+
+std::string summary_json(const DatasetSummary& summary) {
+  Json fields = Json::array();
+  for (const DatasetSummary::Field& field : summary.fields) {
+    fields.push_back({{"name", raw(field.name)},
+                      {"codec", field.codec},
+                      {"samples", field.num_samples},
+                      {"stored_bytes", field.stored_bytes}});
+  }
+  Json classes = Json::array();
+  for (const std::string& name : summary.classes) classes.push_back(raw(name));
+  Json shards = Json::array();
+  for (const DatasetSummary::ShardRow& shard : summary.shards) {
+    shards.push_back({{"path", raw(shard.path)},
+                      {"samples", shard.num_samples},
+                      {"bytes", shard.bytes},
+                      {"indexed", shard.indexed},
+                      {"checksums", shard.has_checksums},
+                      {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
+  }
+  Json out{{"spec", raw(summary.spec)},
+           {"format", summary.format},
+           {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
+           {"manifest", summary.has_manifest}};
+  if (summary.has_manifest) {
+    out["name"] = raw(summary.name);
+    out["created_by"] = summary.created_by;
+    out["plan"] = summary.plan;
+    out["skipped"] = summary.num_skipped;
+  }
+  out["samples"] = summary.num_samples;
+  out["bytes"] = summary.num_bytes;
+  out["fields"] = fields;
+  out["classes"] = classes;
+  out["shards"] = shards;
+  return document(out);
+}
+
+std::string check_json(const CheckReport& report) {
+  Json findings = Json::array();
+  for (const Damage& damage : report.findings) {
+    Json finding{{"path", raw(damage.path)}};
+    if (!damage.key.empty()) finding["key"] = raw(damage.key);
+    if (!damage.field.empty()) finding["field"] = raw(damage.field);
+    if (damage.offset) finding["offset"] = *damage.offset;
+    finding["what"] = raw(damage.what);
+    findings.push_back(std::move(finding));
+  }
+  return document({{"samples", report.num_samples},
+                   {"shards", report.num_shards},
+                   {"bytes", report.num_bytes},
+                   {"shards_without_checksums", report.num_unchecked_shards},
+                   {"findings", findings}});
+}
+
+std::string sample_json(const SampleRow& row) {
+  Json fields = Json::object();
+  for (const SampleRow::Field& field : row.fields) fields[printable(field.name)] = field.bytes;
+  Json out{{"index", row.index}, {"key", raw(row.key)}};
+  if (row.label != k_no_label) out["label"] = row.label;
+  if (!row.class_name.empty()) out["class"] = raw(row.class_name);
+  if (row.width != 0) out["width"] = row.width;
+  if (row.height != 0) out["height"] = row.height;
+  out["fields"] = fields;
+  out["shard"] = raw(row.shard);
+  return out.dump() + '\n';
+}
+
+std::string read_json(const ReadRates& rates) {
+  return document({{"epochs", rates.epochs},
+                   {"samples", rates.samples},
+                   {"bytes", rates.bytes},
+                   {"seconds", rates.seconds},
+                   {"samples_per_second", per_second(rates.samples, rates.seconds)},
+                   {"bytes_per_second", per_second(rates.bytes, rates.seconds)}});
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,46 @@
+// Results as JSON text, each ended by a newline. The only unit of tools/ that includes the JSON library.
+//
+// Names, paths and keys are strings where they are UTF-8, else {"hex": "..."} (formats/core/json_bytes.hpp),
+// so nothing is lost.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bale/tools/dataset_check.hpp"
+#include "bale/tools/dataset_summary.hpp"
+#include "bale/writer/packer.hpp"
+
+namespace bale::tools {
+
+std::string pack_json(const PackReport& report, double seconds, std::uint64_t num_passed_over);
+std::string preview_json(const PackPreview& preview);
+std::string summary_json(const DatasetSummary& summary);
+std::string check_json(const CheckReport& report);
+
+struct SampleRow {
+  struct Field {
+    std::string name;
+    std::uint64_t bytes;  // as stored
+  };
+  std::uint64_t index = 0;
+  std::string key;
+  std::int64_t label = k_no_label;
+  std::string class_name;  // empty: none
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<Field> fields;
+  std::string shard;
+};
+/// One line.
+std::string sample_json(const SampleRow& row);
+
+struct ReadRates {
+  std::uint64_t epochs = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+};
+std::string read_json(const ReadRates& rates);
+
+}  // namespace bale::tools

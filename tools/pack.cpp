@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/tools/commands.hpp"
+#include "bale/tools/human.hpp"
+#include "bale/tools/json_output.hpp"
+#include "bale/tools/progress.hpp"
+#include "bale/tools/signals.hpp"
+#include "bale/tools/table.hpp"
+
+namespace bale::tools {
+namespace {
+
+Error usage_error(const PackCommand& command, std::string_view message) {
+  return Error(ErrorCode::invalid_argument, message, {.hint = fmt::format("see `bale {} --help`", command.command)});
+}
+
+/// With --files-from the only positional argument is the destination.
+PackCommand with_places_settled(PackCommand command) {
+  if (command.files_from.empty()) {
+    if (command.source.empty()) throw usage_error(command, "SRC and DST are needed");
+    if (command.options.destination.empty()) throw usage_error(command, "DST is needed");
+    return command;
+  }
+  if (!command.options.destination.empty()) throw usage_error(command, "SRC and --files-from exclude each other");
+  if (command.source.empty()) throw usage_error(command, "DST is needed");
+  command.options.destination = std::exchange(command.source, {});
+  return command;
+}
+
+std::unique_ptr<Source> open_source_of(const PackCommand& command) {
+  if (!command.files_from.empty()) return open_list_source(command.files_from, command.source_options);
+  if (command.source_is_packed) return open_packed_source(command.source, command.source_options);
+  return open_source(command.source, command.source_options);
+}
+
+/// One line a reason, with an example.
+void tell_notices(const Source& source, Terminal& terminal) {
+  struct Reason {
+    std::uint64_t count = 0;
+    std::string example;
+  };
+  std::map<std::string, Reason> reasons;
+  for (const SourceNotice& notice : source.notices()) {
+    Reason& reason = reasons[notice.why];
+    if (reason.count++ == 0) reason.example = notice.path;
+  }
+  for (const auto& [why, reason] : reasons) {
+    terminal.warn(fmt::format("passed over {}: {} (such as {})", plural(reason.count, "path"), printable(why),
+                              printable(reason.example)));
+  }
+  if (source.num_notices() > source.notices().size()) {
+    terminal.warn(fmt::format("passed over {} more", plural(source.num_notices() - source.notices().size(), "path")));
+  }
+}
+
+void tell_skips(const PackReport& report, Terminal& terminal) {
+  constexpr std::size_t k_max_listed = 10;
+  for (std::size_t i = 0; i < std::min(report.skipped.size(), k_max_listed); ++i) {
+    terminal.warn(fmt::format("skipped {}: {}", printable(report.skipped[i].origin), printable(report.skipped[i].why)));
+  }
+  if (report.skipped.size() > k_max_listed) {
+    terminal.warn(fmt::format("skipped {} more", plural(report.skipped.size() - k_max_listed, "sample")));
+  }
+}
+
+std::uint64_t num_skipped(const PackReport& report) {
+  std::uint64_t skipped = 0;
+  for (const PackReport::Output& output : report.outputs) skipped += output.manifest.num_skipped;
+  return std::max<std::uint64_t>(skipped, report.skipped.size());
+}
+
+ProgressCounts counts_of(const PackProgress& progress) {
+  return {.samples = progress.samples,
+          .total_samples = progress.total_samples,
+          .bytes = progress.bytes,
+          .total_bytes = progress.total_bytes,
+          .shards = progress.shards,
+          .total_shards = progress.total_shards,
+          .skipped = progress.skipped};
+}
+
+std::string summary_text(const PackReport& report, double seconds) {
+  std::string text;
+  for (const PackReport::Output& output : report.outputs) {
+    const Manifest& manifest = output.manifest;
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
+    text += fmt::format("{}: {}", printable(output.directory), plural(manifest.num_samples, "sample"));
+    if (!manifest.classes.empty()) text += fmt::format(" of {}", plural(manifest.classes.size(), "class"));
+    text += fmt::format(" in {}, {} ({}.{})\n", plural(manifest.shards.size(), "shard"), human_bytes(bytes),
+                        manifest.format, manifest.layout);
+  }
+  const double samples = seconds > 0 ? static_cast<double>(report.num_samples) / seconds : 0;
+  const double bytes = seconds > 0 ? static_cast<double>(report.num_bytes) / seconds : 0;
+  text += fmt::format("{}, {} img/s, {:.0f} MB/s", human_seconds(seconds),
+                      human_count(static_cast<std::uint64_t>(samples)), bytes / 1e6);
+  if (report.num_resumed_shards > 0) {
+    text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
+  }
+  return text + '\n';
+}
+
+void print_preview(const PackCommand& command, const PackPreview& preview, Terminal& terminal) {
+  if (command.json) {
+    terminal.print(preview_json(preview));
+    return;
+  }
+  TextTable table({Align::left, Align::right, Align::right});
+  table.add({"SHARD", "SAMPLES", "PAYLOAD"});
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  for (const PackPreview::ShardRow& row : preview.shards) {
+    table.add({printable(row.file), human_count(row.num_samples), human_bytes(row.payload_bytes)});
+    samples += row.num_samples;
+    bytes += row.payload_bytes;
+  }
+  terminal.print(table.text());
+  terminal.print(fmt::format("{} in {}, {} of payload; nothing was written\n", plural(samples, "sample"),
+                             plural(preview.shards.size(), "shard"), human_bytes(bytes)));
+}
+
+/// Packs while progress is shown and a signal may stop it.
+PackReport pack_attended(const PackCommand& command, const Source& source, Terminal& terminal) {
+  PackProgress progress;
+  try {
+    const StopOnSignal stop(progress.stop);
+    ProgressDisplay display(
+        terminal, "packed", [&] { return counts_of(progress); }, command.quiet);
+    PackReport report = pack(source, command.options, progress);
+    display.finish();
+    return report;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::interrupted || !error.context().hint.empty()) throw;
+    ErrorContext context = error.context();
+    context.hint = "run the same command with --resume to go on";
+    throw Error(error.code(), error.message(), std::move(context));
+  }
+}
+
+}  // namespace
+
+int run_pack(const PackCommand& asked, Terminal& terminal) {
+  PackCommand command = with_places_settled(asked);
+  if (command.format.empty() && !command.layout.empty()) command.format = formats()[0]->name;
+  command.options.format =
+      command.format.empty() ? find_format(formats()[0]->name) : find_format(command.format, command.layout);
+
+  const auto start = std::chrono::steady_clock::now();
+  if (!command.quiet)
+    terminal.set_status("listing " + printable(command.source.empty() ? command.files_from : command.source));
+  const std::unique_ptr<Source> source = open_source_of(command);
+  terminal.clear_status();
+  if (!command.quiet) tell_notices(*source, terminal);
+  if (command.dry_run) {
+    print_preview(command, preview_pack(*source, command.options), terminal);
+    return k_exit_ok;
+  }
+
+  const PackReport report = pack_attended(command, *source, terminal);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  tell_skips(report, terminal);
+  if (command.json) {
+    terminal.print(pack_json(report, seconds, source->num_notices()));
+  } else if (!command.quiet) {
+    terminal.print(summary_text(report, seconds));
+  }
+  return num_skipped(report) > 0 ? k_exit_skipped : k_exit_ok;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,34 @@
+// What the process does about signals, and about standard descriptors that are closed.
+#pragma once
+
+#include <atomic>
+
+namespace bale::tools {
+
+inline constexpr int k_exit_ok = 0;
+inline constexpr int k_exit_failure = 1;
+inline constexpr int k_exit_usage = 2;
+inline constexpr int k_exit_damage = 3;
+inline constexpr int k_exit_skipped = 4;
+inline constexpr int k_exit_retryable = 5;
+inline constexpr int k_exit_interrupted = 130;
+inline constexpr int k_exit_output_closed = 141;  // 128 + SIGPIPE, what a shell shows for it
+
+/// Once, at the start of main: standard descriptors are open (a data file must never become descriptor 1),
+/// SIGPIPE and SIGXFSZ are errors of the write that raised them rather than a death.
+void prepare_process();
+
+/// While it lives, the first SIGINT or SIGTERM sets the flag and the second ends the process at once
+/// with exit code 130. One at a time.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(std::atomic<bool>& stop);
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
+
+/// Throws `interrupted` when the flag is set.
+void throw_if_stopped(const std::atomic<bool>& stop);
+
+}  // namespace bale::tools

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/key.hpp"
+#include "bale/reader/dataset.hpp"
+#include "bale/tools/commands.hpp"
+#include "bale/tools/histogram.hpp"
+#include "bale/tools/human.hpp"
+#include "bale/tools/table.hpp"
+
+namespace bale::tools {
+namespace {
+
+struct Gathered {
+  std::map<std::int64_t, std::uint64_t> label_counts;
+  std::uint64_t num_unlabelled = 0;
+  std::vector<std::uint64_t> widths;  // of samples whose index tells
+  std::vector<std::uint64_t> heights;
+  std::vector<std::uint64_t> image_bytes;
+};
+
+Gathered gather(const Dataset& dataset) {
+  Gathered gathered;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    const ShardIndex& index = dataset.shard(number).index();
+    for (std::uint64_t i = 0; i < index.size(); ++i) {
+      if (index.label(i) == k_no_label) {
+        ++gathered.num_unlabelled;
+      } else {
+        ++gathered.label_counts[index.label(i)];
+      }
+      if (index.width(i) != 0) {
+        gathered.widths.push_back(index.width(i));
+        gathered.heights.push_back(index.height(i));
+      }
+      for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+        const Extent extent = index.extent(i, f);
+        if (extent.present() && is_image_field(index.fields()[f].name)) gathered.image_bytes.push_back(extent.length);
+      }
+    }
+  }
+  return gathered;
+}
+
+std::string class_title(const Dataset& dataset, std::int64_t label) {
+  const auto& classes = dataset.classes();
+  if (label < 0 || static_cast<std::uint64_t>(label) >= classes.size()) return fmt::format("{}", label);
+  return fmt::format("{} {}", label, printable(classes[static_cast<std::size_t>(label)]));
+}
+
+std::string classes_text(const Dataset& dataset, Gathered& gathered) {
+  // Classes that a dataset names but has no sample of count as well: that is what imbalance is about.
+  for (std::size_t label = 0; label < dataset.classes().size(); ++label) {
+    gathered.label_counts.try_emplace(static_cast<std::int64_t>(label), 0);
+  }
+  std::string text = fmt::format("samples  {}\n", human_count(dataset.size()));
+  if (gathered.num_unlabelled > 0) text += fmt::format("without a label  {}\n", human_count(gathered.num_unlabelled));
+  if (gathered.label_counts.empty()) return text;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> counts;
+  for (const auto& [label, count] : gathered.label_counts) counts.emplace_back(count, label);
+  std::sort(counts.begin(), counts.end());
+  const auto& [fewest, fewest_label] = counts.front();
+  const auto& [most, most_label] = counts.back();
+  text += fmt::format("classes  {}\n", human_count(counts.size()));
+  text += fmt::format("samples a class  min {} ({}), median {}, max {} ({})\n", human_count(fewest),
+                      class_title(dataset, fewest_label), human_count(counts[counts.size() / 2].first),
+                      human_count(most), class_title(dataset, most_label));
+  text += fewest == 0 ? std::string("imbalance  some classes have no samples\n")
+                      : fmt::format("imbalance  {:.2f} (largest class / smallest)\n",
+                                    static_cast<double>(most) / static_cast<double>(fewest));
+  return text;
+}
+
+std::string spread_text(const std::string& title, std::vector<std::uint64_t>& values,
+                        std::string (*show)(std::uint64_t)) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  std::string text = fmt::format("\n{}  min {}, median {}, max {}\n", title, show(values.front()),
+                                 show(values[values.size() / 2]), show(values.back()));
+  return text + histogram_text(values, show);
+}
+
+std::string pixels_text(std::uint64_t pixels) { return fmt::format("{}", pixels); }
+
+}  // namespace
+
+int run_stats(const StatsCommand& command, Terminal& terminal) {
+  const Dataset dataset = Dataset::open(command.spec);
+  Gathered gathered = gather(dataset);
+  std::string text = classes_text(dataset, gathered);
+  const std::uint64_t num_measured = gathered.widths.size();
+  text += spread_text("image width", gathered.widths, pixels_text);
+  text += spread_text("image height", gathered.heights, pixels_text);
+  text += spread_text("image size", gathered.image_bytes, human_bytes);
+  if (num_measured < dataset.size()) {
+    text += fmt::format("\nwidth and height of {} are not known; `bale index` finds them\n",
+                        plural(dataset.size() - num_measured, "sample"));
+  }
+  terminal.print(text);
+  return 0;
+}
+
+}  // namespace bale::tools

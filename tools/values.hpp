@@ -1,0 +1,36 @@
+// Values of options as they are typed: sizes, splits, jobs. Pure functions; each throws
+// `invalid_argument` with one line that names the option and says what is accepted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/writer/packer.hpp"
+
+namespace bale::tools {
+
+/// "1048576", "256MiB", "64MB", "1.5GiB": K, M, G, T alone or with "iB" are powers of 1024, with "B" powers
+/// of 1000; letter case does not matter. Greater than zero.
+std::uint64_t parse_size(std::string_view option, std::string_view text);
+
+/// A decimal integer of at least 1.
+std::uint64_t parse_positive(std::string_view option, std::string_view text);
+
+/// "auto" is 0, else 1..1024.
+unsigned parse_jobs(std::string_view option, std::string_view text);
+
+/// "train=0.95,val=0.05": names fit for a directory, fractions above 0 that sum to 1.
+std::vector<Split> parse_splits(std::string_view option, std::string_view text);
+
+/// "zstd" or "zstd:LEVEL" with a level of 1..19.
+int parse_compression(std::string_view option, std::string_view text);
+
+/// "fail", "skip" or "quarantine".
+OnError parse_on_error(std::string_view option, std::string_view text);
+
+/// "jpg,json,png"; no part empty.
+std::vector<std::string> parse_list(std::string_view option, std::string_view text);
+
+}  // namespace bale::tools

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/tools/commands.hpp"
+#include "bale/tools/dataset_check.hpp"
+#include "bale/tools/human.hpp"
+#include "bale/tools/json_output.hpp"
+#include "bale/tools/progress.hpp"
+#include "bale/tools/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+/// "SHARD: WHAT (key "K", field F, offset N)".
+std::string finding_line(const Damage& damage) {
+  std::string where;
+  const auto add = [&](const std::string& part) { where += (where.empty() ? "" : ", ") + part; };
+  if (!damage.key.empty()) add(fmt::format("key \"{}\"", printable(damage.key)));
+  if (!damage.field.empty()) add("field " + printable(damage.field));
+  if (damage.offset) add(fmt::format("offset {}", *damage.offset));
+  std::string line = fmt::format("{}: {}", printable(damage.path), printable(damage.what));
+  if (!where.empty()) line += fmt::format(" ({})", where);
+  return line + '\n';
+}
+
+std::string summary_line(const CheckReport& report) {
+  const std::string what = fmt::format("{} in {}, {}", plural(report.num_samples, "sample"),
+                                       plural(report.num_shards, "shard"), human_bytes(report.num_bytes));
+  if (!report.findings.empty()) return fmt::format("{} found in {}\n", plural(report.findings.size(), "problem"), what);
+  if (report.num_unchecked_shards > 0) {
+    return fmt::format(
+        "no damage found in the structure of {}; {} without checksums of the data "
+        "(`bale index` makes them)\n",
+        what, plural(report.num_unchecked_shards, "shard"));
+  }
+  return fmt::format("ok: {}, every checksum matches\n", what);
+}
+
+}  // namespace
+
+int run_verify(const VerifyCommand& command, Terminal& terminal) {
+  CheckProgress progress;
+  const StopOnSignal stop(progress.stop);
+  const auto poll = [&] {
+    return ProgressCounts{.samples = progress.samples,
+                          .total_samples = progress.total_samples,
+                          .bytes = progress.bytes,
+                          .total_bytes = progress.total_bytes,
+                          .shards = progress.shards,
+                          .total_shards = progress.total_shards};
+  };
+  ProgressDisplay display(terminal, "verified", poll, command.quiet);
+  const CheckReport report = check_dataset(command.spec, command.jobs, progress, [&](const Damage& damage) {
+    if (!command.json) terminal.print(finding_line(damage));
+  });
+  display.finish();
+  if (command.json) {
+    terminal.print(check_json(report));
+  } else if (!command.quiet) {
+    terminal.print(summary_line(report));
+  }
+  return report.findings.empty() ? k_exit_ok : k_exit_damage;
+}
+
+}  // namespace bale::tools
