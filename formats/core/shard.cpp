@@ -1,7 +1,6 @@
 #include "bale/formats/core/shard.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -33,13 +32,6 @@ void merge_ranges(std::vector<FileRange>& ranges) {
 }
 
 }  // namespace
-
-Shard Shard::open(const std::string& path, const ShardOpenOptions& options) {
-  const Format& format = probe_format(path);
-  const std::string beside = index_path(path);
-  ShardIndex index = ::access(beside.c_str(), F_OK) == 0 ? ShardIndex::load(beside) : scan_shard(path, format);
-  return open(path, format, std::move(index), options);
-}
 
 Shard Shard::open(const std::string& path, const Format& format, ShardIndex index, const ShardOpenOptions& options) {
   Shard shard;

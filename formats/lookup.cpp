@@ -1,8 +1,11 @@
-#include "bale/formats/core/format.hpp"
+// Looking things up in the registry: the parts of core's interface that must know every format.
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/format.hpp"
+#include "bale/formats/core/shard.hpp"
 
 namespace bale {
 
@@ -51,6 +54,13 @@ const Format& probe_format(const std::string& path) {
     throw Error(ErrorCode::unsupported, "no format recognises this file", {.path = path, .hint = "is it a packed shard?"});
   }
   return *best;
+}
+
+Shard Shard::open(const std::string& path, const ShardOpenOptions& options) {
+  const Format& format = probe_format(path);
+  const std::string beside = index_path(path);
+  ShardIndex index = ::access(beside.c_str(), F_OK) == 0 ? ShardIndex::load(beside) : scan_shard(path, format);
+  return open(path, format, std::move(index), options);
 }
 
 }  // namespace bale
