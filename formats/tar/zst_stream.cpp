@@ -149,12 +149,14 @@ std::unique_ptr<Stream> inflate_whole(const File& file) {
   return std::move(spill).finish();
 }
 
-/// Whether every frame can be inflated on its own and in memory.
+/// Whether every frame can be inflated on its own and in memory. A frame said to be empty would never be
+/// looked at, and so never be found to hold something after all.
 bool fits_memory(const File& file, const SeekTable& table) {
   for (std::size_t i = 0; i < table.num_frames(); ++i) {
     const std::uint64_t compressed = table.starts[i + 1].file_offset - table.starts[i].file_offset;
     const std::uint64_t content = table.starts[i + 1].stream_offset - table.starts[i].stream_offset;
-    if (content > k_max_frame_bytes || compressed > k_max_frame_bytes + (k_max_frame_bytes >> 7)) return false;
+    if (content == 0 || content > k_max_frame_bytes || compressed > k_max_frame_bytes + (k_max_frame_bytes >> 7))
+      return false;
   }
   if (table.num_frames() == 0) return true;
   // Foreign writers may leave the content size out of their frame headers; the first speaks for all.
