@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <cstring>
 
-#include "bale/formats/core/error.hpp"
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/scheme.hpp"
@@ -31,12 +28,7 @@ void scan(const std::string& path, IndexBuilder& index) {
 }
 
 /// Every field lies in the file as it is, so reading needs neither liblmdb nor the tree.
-std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
-  const std::uint64_t file_bytes = File::open_read(path).size();
-  if (file_bytes != index.shard_bytes()) {
-    throw Error(ErrorCode::damaged, fmt::format("{} bytes, its index was made for {}", file_bytes, index.shard_bytes()),
-                {.path = path, .hint = "copy the shard again, or run `bale index` if it was replaced"});
-  }
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex&) {
   return std::make_unique<FilePayload>(path);
 }
 
@@ -48,7 +40,12 @@ constexpr Layout k_layouts[] = {{.name = "plain",
 }  // namespace
 
 extern const Format k_lmdb_format;
-const Format k_lmdb_format{
-    .name = "lmdb", .layouts = k_layouts, .probe = probe, .scan = scan, .open = open, .create = lmdb::create_writer};
+const Format k_lmdb_format{.name = "lmdb",
+                           .layouts = k_layouts,
+                           .probe = probe,
+                           .scan = scan,
+                           .open = open,
+                           .create = lmdb::create_writer,
+                           .scan_survives_damage = true};
 
 }  // namespace bale

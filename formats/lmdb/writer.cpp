@@ -325,6 +325,12 @@ void Writer::set_extents(const BTree& tree, IndexBuilder& index) const {
 
 }  // namespace
 
-std::unique_ptr<ShardWriter> create_writer(const WriterOptions& options) { return std::make_unique<Writer>(options); }
+std::unique_ptr<ShardWriter> create_writer(const WriterOptions& options) {
+  if (!options.format_options.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("this format has no option \"{}\"", printable(options.format_options.begin()->first)));
+  }
+  return std::make_unique<Writer>(options);
+}
 
 }  // namespace bale::lmdb

@@ -103,13 +103,3 @@ TEST_CASE("a page that is its own child is refused") {
   }
   CHECK_FALSE(scans(dir / "x.lmdb", bytes));
 }
-
-TEST_CASE("opening compares the file's size with its index") {
-  const TempDir dir;
-  const std::vector<std::byte> good = small_file(dir);
-  const std::string path = dir / "good.lmdb";
-  const ShardIndex index = scan_lmdb(path);
-  File file = File::open_update(path);
-  file.truncate(good.size() - 1);
-  CHECK_THROWS_AS(lmdb_format().open(path, index), Error);
-}

@@ -1,0 +1,132 @@
+// Damage is told, never delivered, and never the end of the reader.
+#include <fmt/format.h>
+
+#include "bale/tests/conformance/suite.hpp"
+
+using namespace bale;
+using namespace bale::test;
+
+namespace {
+
+void overwrite(const std::string& path, std::string_view text) {
+  File file = File::create(path);
+  file.write_at(0, as_bytes(text));
+  file.close();
+}
+
+/// Opens a damaged shard with its good index and reads everything: each sample is delivered as it was or
+/// refused with an Error. `refused` gets the keys that were not delivered, as the errors name them.
+std::string read_damaged(const Subject& subject, const std::string& stem, const ShardIndex& index,
+                         const std::vector<Sample>& samples, std::vector<std::string>* refused = nullptr) {
+  const auto copy = [&] {
+    return ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, subject.path(stem));
+  };
+  std::optional<Shard> shard;
+  try {
+    shard.emplace(subject.open(stem, copy(), {.check_size = false}));
+  } catch (const Error&) {
+    if (refused != nullptr) refused->push_back("(the whole shard)");
+    return "";
+  }
+  Scratch scratch;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    try {
+      const std::string why = difference(subject, samples[i], shard->read(i, scratch));
+      if (!why.empty()) return fmt::format("sample {} delivered wrong: {}", i, why);
+    } catch (const Error& error) {
+      if (refused != nullptr) refused->push_back(error.context().key);
+    }
+  }
+  return "";
+}
+
+/// Scans a damaged shard: an Error, or all there was.
+std::string scan_damaged(const Subject& subject, const std::string& stem, const ShardIndex& index) {
+  try {
+    const ShardIndex scanned = subject.scan(stem);
+    if (scanned.size() != index.size()) return fmt::format("scan found {} samples of {}", scanned.size(), index.size());
+  } catch (const Error&) {
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a shard that was cut short is an error wherever it was cut") {
+  for_each_layout([](const Subject& subject) {
+    const std::vector<Sample> samples = plain_samples_for(subject.layout(), 60, 5000);
+    const ShardIndex index = subject.pack("a", samples);
+    const auto good = subject.file_text("a");
+    if (!good) return;
+    const std::size_t size = good->size();
+    std::vector<std::size_t> cuts{0, 1, 7, 100, 511, 512, 513, 4095, 4096, 4097, size - 1, size - 512, size - 4096};
+    for (std::size_t i = 1; i < 16; ++i) cuts.push_back(size * i / 16);
+    for (const std::size_t cut : cuts) {
+      if (cut >= size) continue;
+      overwrite(subject.path("cut"), good->substr(0, cut));
+      INFO("cut to " << cut << " of " << size << " bytes");
+      CHECK_THROWS_AS(subject.open("cut", ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, "")),
+                      Error);
+      CHECK(in_child([&] { return read_damaged(subject, "cut", index, samples); }) == "");
+      CHECK(in_child([&] { return scan_damaged(subject, "cut", index); }) == "");
+    }
+  });
+}
+
+TEST_CASE("a flipped payload bit is found, its sample named, and the others still read") {
+  for_each_layout([](const Subject& subject) {
+    const std::vector<Sample> samples = plain_samples_for(subject.layout(), 20, 5000);
+    const ShardIndex index = subject.pack("a", samples);
+    const auto good = subject.file_text("a");
+    if (!good) return;
+    const Shard shard = subject.open("a", ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, ""));
+    for (std::uint64_t i = 0; i < index.size(); i += 7) {
+      for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+        const Extent extent = index.extent(i, f);
+        const auto range = extent.present() ? shard.payload().locate(i, f, extent) : std::nullopt;
+        if (!range || range->length == 0) continue;
+        const bool stored_plainly = subject.keeps_bytes() && range->length == extent.length;
+        for (const std::uint64_t at :
+             {range->offset, range->offset + range->length / 2, range->offset + range->length - 1}) {
+          std::string bad = *good;
+          bad[at] = static_cast<char>(bad[at] ^ 0x10);
+          overwrite(subject.path("flip"), bad);
+          INFO("sample " << i << ", byte " << at);
+          CHECK(in_child([&]() -> std::string {
+                  std::vector<std::string> refused;
+                  std::string why = read_damaged(subject, "flip", index, samples, &refused);
+                  if (!why.empty() || !stored_plainly) return why;
+                  if (refused.size() != 1) return fmt::format("{} samples refused", refused.size());
+                  return refused[0] == samples[i].key ? "" : "the error names " + refused[0];
+                }) == "");
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("flipped bits anywhere never deliver wrong bytes and never crash") {
+  for_each_layout([](const Subject& subject) {
+    const std::vector<Sample> samples = plain_samples_for(subject.layout(), 12, 600);
+    const ShardIndex index = subject.pack("a", samples);
+    const auto good = subject.file_text("a");
+    if (!good) return;
+    CHECK(in_child([&]() -> std::string {
+            const std::size_t step = good->size() / 500 + 1;
+            for (std::size_t at = 0; at < good->size(); at += step) {
+              std::string bad = *good;
+              bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
+              overwrite(subject.path("flip"), bad);
+              const std::string why = read_damaged(subject, "flip", index, samples);
+              if (!why.empty()) return fmt::format("byte {}: {}", at, why);
+              // Where scanning is a library's work it may die of this, so only those that promise are asked.
+              if (!subject.format().scan_survives_damage) continue;
+              try {
+                subject.scan("flip");
+              } catch (const Error&) {
+              }
+            }
+            return "";
+          }) == "");
+  });
+}

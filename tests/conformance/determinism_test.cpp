@@ -1,0 +1,34 @@
+// The same samples give the same bytes: again, and beside another writer.
+#include <thread>
+
+#include "bale/tests/conformance/suite.hpp"
+
+using namespace bale;
+using namespace bale::test;
+
+TEST_CASE("a shard written twice is the same file") {
+  for_each_layout([](const Subject& subject) {
+    const std::vector<Sample> samples = mixed_samples_for(subject.layout());
+    const ShardIndex first = subject.pack("a", samples);
+    // Other files of this format in between, so that memory used again is not as it was.
+    subject.pack("between", plain_samples_for(subject.layout(), 50, 40'000));
+    const ShardIndex second = subject.pack("b", samples);
+    CHECK(subject.file_text("a") == subject.file_text("b"));
+    CHECK(as_text(first.bytes()) == as_text(second.bytes()));
+  });
+}
+
+TEST_CASE("two writers at once write what each would write alone") {
+  for_each_layout([](const Subject& subject) {
+    const std::vector<Sample> left = plain_samples_for(subject.layout(), 800, 9000);
+    const std::vector<Sample> right = mixed_samples_for(subject.layout());
+    subject.pack("left", left);
+    subject.pack("right", right);
+    std::thread other([&] { subject.pack("right2", right); });
+    subject.pack("left2", left);
+    other.join();
+    CHECK(subject.file_text("left") == subject.file_text("left2"));
+    CHECK(subject.file_text("right") == subject.file_text("right2"));
+    check_shard(subject, subject.open("left2", subject.pack("left2", left)), left);
+  });
+}

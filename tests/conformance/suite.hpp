@@ -1,0 +1,87 @@
+// What every format and layout must do, whoever wrote it: the samples, and the way from them to a shard.
+//
+// A test runs once for each layout of bale::formats() (for_each_layout) and asks the layout's flags what
+// it may expect. Nothing here knows a format by name.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bale/formats/core/format.hpp"
+#include "bale/formats/core/shard.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+
+namespace bale::test {
+
+struct Field {
+  std::string name;  // as delivered
+  std::string bytes;
+};
+
+struct Sample {
+  std::string key;
+  std::int64_t label = k_no_label;
+  std::vector<Field> fields;
+
+  const Field* find(std::string_view name) const;
+};
+
+/// One layout under test, with a directory of its own.
+class Subject {
+ public:
+  Subject(const Format& format, const Layout& layout) : format_(&format), layout_(&layout) {}
+
+  const Format& format() const { return *format_; }
+  const Layout& layout() const { return *layout_; }
+  std::string path(const std::string& stem) const { return dir_ / (stem + std::string(layout_->suffix)); }
+  std::string index_file(const std::string& stem) const { return index_path(path(stem)); }
+
+  /// Whether fields come back as they were given.
+  bool keeps_bytes() const { return layout_->keeps_bytes; }
+
+  /// Writes a shard; fields named "json" are compressed where the layout has room for that.
+  ShardIndex pack(const std::string& stem, const std::vector<Sample>& samples) const;
+  /// Index made from the container alone.
+  ShardIndex scan(const std::string& stem) const;
+  Shard open(const std::string& stem, ShardIndex index, const ShardOpenOptions& options = {}) const {
+    return Shard::open(path(stem), *format_, std::move(index), options);
+  }
+  /// Content of the shard file; nullopt where the format keeps none.
+  std::optional<std::string> file_text(const std::string& stem) const;
+
+ private:
+  const Format* format_;
+  const Layout* layout_;
+  TempDir dir_;
+};
+
+/// Runs `test` for each layout, in a Catch section named after it.
+void for_each_layout(const std::function<void(const Subject&)>& test);
+
+/// A sample fit for the layout: `index` varies its content, `bytes` is the size of its image field where
+/// the layout keeps bytes (elsewhere the image is a real one, equal in size to all others).
+Sample make_sample_for(const Layout& layout, std::size_t index, std::size_t bytes);
+
+/// Odd keys, odd labels; missing, empty, tiny and large fields.
+std::vector<Sample> mixed_samples_for(const Layout& layout);
+/// Many small ones.
+std::vector<Sample> plain_samples_for(const Layout& layout, std::size_t count, std::size_t bytes = 100);
+
+/// Reproducible bytes that do not compress.
+std::string noise(std::size_t bytes, std::size_t seed);
+
+/// Why what was read is not the sample; empty where it is.
+std::string difference(const Subject& subject, const Sample& expected, const SampleView& read);
+
+/// difference() over all samples of a shard.
+void check_shard(const Subject& subject, const Shard& shard, const std::vector<Sample>& samples);
+
+/// Runs `work` in a forked child, so that a crash of a container's library is a finding and not the end
+/// of the suite. Gives what `work` returned: empty where all was well, else what was not (or how it died).
+std::string in_child(const std::function<std::string()>& work);
+
+}  // namespace bale::test
