@@ -42,8 +42,8 @@ std::optional<NameAndIndex> split_index(std::string_view line) {
 /// ImageNet's synset lists have a WordNet id (n + 8 digits) before the description.
 std::string_view without_description(std::string_view line) {
   const std::string_view first = line.substr(0, line.find_first_of(k_space));
-  const bool is_wordnet_id = first.size() == 9 && first[0] == 'n' &&
-                             first.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  const bool is_wordnet_id =
+      first.size() == 9 && first[0] == 'n' && first.find_first_not_of("0123456789", 1) == std::string_view::npos;
   return is_wordnet_id ? first : line;
 }
 

@@ -1,13 +1,8 @@
-// What a FileSource does once, before anything is read: sizes and times of all files, and unique keys.
+// Sizes and times of all of a FileSource's files, before any is read.
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <thread>
-#include <unordered_map>
 
-#include <fmt/format.h>
-
-#include "bale/formats/core/error.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/long_path.hpp"
 
@@ -48,44 +43,6 @@ void examine_all(const FileRows& rows, std::deque<FileRow>& list) {
 void FileSource::examine_files() {
   examine_all(listing_.rows, listing_.rows.samples());
   examine_all(listing_.rows, listing_.rows.companions());
-}
-
-void FileSource::refuse_duplicate_keys() const {
-  const FileRows& rows = listing_.rows;
-  std::string key;
-  const auto hash_of = [&](const FileRow& row) {
-    key.clear();
-    rows.append_key(row, key);
-    return std::hash<std::string_view>{}(key);
-  };
-  std::vector<std::size_t> hashes;
-  hashes.reserve(rows.samples().size());
-  for (const FileRow& row : rows.samples()) hashes.push_back(hash_of(row));
-  std::sort(hashes.begin(), hashes.end());
-  std::unordered_map<std::size_t, std::vector<const FileRow*>> suspects;
-  for (std::size_t i = 1; i < hashes.size(); ++i) {
-    if (hashes[i] == hashes[i - 1]) suspects[hashes[i]];
-  }
-  if (suspects.empty()) return;
-  hashes = {};
-  for (const FileRow& row : rows.samples()) {
-    const auto found = suspects.find(hash_of(row));
-    if (found == suspects.end()) continue;
-    for (const FileRow* other : found->second) {
-      std::string other_key;
-      rows.append_key(*other, other_key);
-      if (other_key != key) continue;
-      const std::string first = rows.path(*other);
-      const std::string second = rows.path(row);
-      if (first == second) {
-        throw Error(ErrorCode::invalid_argument, "the file is listed twice", {.path = second, .hint = "list it once"});
-      }
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("would share its key with {}", printable(first)),
-                  {.path = second, .key = key, .hint = "rename one, leave one out with --exclude, or join them with --pair"});
-    }
-    found->second.push_back(&row);
-  }
 }
 
 }  // namespace bale

@@ -39,7 +39,8 @@ std::string_view FileRows::key_directory(std::uint32_t id) const {
 
 FileRow FileRows::make_row(std::uint32_t directory, std::string_view name) {
   if (name.size() > std::numeric_limits<std::uint16_t>::max()) {
-    throw Error(ErrorCode::unsupported, "the file's name is too long", {.path = std::string(name.substr(0, 200)) + "..."});
+    throw Error(ErrorCode::unsupported, "the file's name is too long",
+                {.path = std::string(name.substr(0, 200)) + "..."});
   }
   FileRow row;
   row.name = arena_.add(name);

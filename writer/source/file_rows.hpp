@@ -33,13 +33,13 @@ class TextArena {
 };
 
 struct FileRow {
-  std::uint64_t name = 0;        // position in the arena
-  std::uint64_t bytes = 0;       // when listed; 0 where it could not be examined
-  std::int64_t mtime_ns = 0;     // when listed
+  std::uint64_t name = 0;     // position in the arena
+  std::uint64_t bytes = 0;    // when listed; 0 where it could not be examined
+  std::int64_t mtime_ns = 0;  // when listed
   std::int64_t label = k_no_label;
   std::uint32_t directory = 0;
   std::uint16_t name_bytes = 0;
-  std::uint16_t field = 0;       // which of the source's image fields; unused for companions
+  std::uint16_t field = 0;  // which of the source's image fields; unused for companions
 };
 
 class FileRows {

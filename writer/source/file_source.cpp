@@ -40,7 +40,6 @@ FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move
     throw Error(ErrorCode::invalid_argument, fmt::format("two sources for the field \"{}\"", printable(fields_[i])),
                 {.hint = "leave its extension out of --pair"});
   }
-  refuse_duplicate_keys();
   examine_files();
 }
 
@@ -69,7 +68,8 @@ bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
   for (std::size_t n = 0; n <= num_companions(); ++n) {
     if (n > 0) rows[n] = companion(i, n - 1);
     if (rows[n] == nullptr) {
-      throw Error(ErrorCode::not_found, fmt::format("no {} file beside it", printable(listing_.companion_fields[n - 1])),
+      throw Error(ErrorCode::not_found,
+                  fmt::format("no {} file beside it", printable(listing_.companion_fields[n - 1])),
                   {.path = origin(i), .hint = "add the file, or leave the image out with --exclude"});
     }
     listing_.rows.path(*rows[n], path);
@@ -83,8 +83,7 @@ bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
     if (n > 0 || num_companions() > 0) listing_.rows.path(*rows[n], path);
     const std::size_t size = files[n]->size();
     if (!files[n]->read(free.first(size + 1), path)) return false;
-    const std::string& name =
-        n == 0 ? listing_.image_fields[rows[0]->field] : listing_.companion_fields[n - 1];
+    const std::string& name = n == 0 ? listing_.image_fields[rows[0]->field] : listing_.companion_fields[n - 1];
     views.push_back({name, free.first(size)});
     free = free.subspan(size + 1);
   }
@@ -119,7 +118,8 @@ SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {
   sample.key = all.substr(0, key_end);
   if (sample.label != k_no_label) {
     views.push_back({k_label_field, as_bytes(all.substr(key_end, label_end - key_end))});
-  } else if (const auto cls = std::find_if(views.begin(), views.end(), [](const FieldView& v) { return v.name == k_label_field; });
+  } else if (const auto cls =
+                 std::find_if(views.begin(), views.end(), [](const FieldView& v) { return v.name == k_label_field; });
              cls != views.end()) {
     sample.label = parse_label(cls->bytes);
   }
@@ -143,7 +143,8 @@ void FileSource::will_need(std::uint64_t i) const {
 void FileSource::fingerprint(std::uint64_t i, std::string& out) const {
   const FileRow& image = row(i);
   listing_.rows.append_key(image, out);
-  fmt::format_to(std::back_inserter(out), "\t{}\t{}\t{}\t{}", fields_[image.field], image.bytes, image.mtime_ns, image.label);
+  fmt::format_to(std::back_inserter(out), "\t{}\t{}\t{}\t{}", fields_[image.field], image.bytes, image.mtime_ns,
+                 image.label);
   for (std::size_t which = 0; which < num_companions(); ++which) {
     if (const FileRow* beside = companion(i, which)) {
       fmt::format_to(std::back_inserter(out), "\t{}\t{}", beside->bytes, beside->mtime_ns);
@@ -171,7 +172,8 @@ std::vector<std::string> pair_fields(const std::vector<std::string>& pair) {
     fields.push_back(name);
   }
   if (fields.size() == 1 || fields.size() > 16) {
-    throw Error(ErrorCode::invalid_argument, "--pair takes 2 to 16 extensions", {.hint = "for example --pair jpg,json"});
+    throw Error(ErrorCode::invalid_argument, "--pair takes 2 to 16 extensions",
+                {.hint = "for example --pair jpg,json"});
   }
   return fields;
 }

@@ -1,5 +1,5 @@
 // FileSource: samples that are files, however they were found. Folder, list and table sources fill in a
-// FileListing; everything after that (sizes, keys, duplicates, reading) is done here, once.
+// FileListing; everything after that (sizes, keys, reading) is done here, once.
 //
 // Threads: as Source says.
 #pragma once
@@ -27,8 +27,8 @@ struct FileListing {
 
 class FileSource : public Source {
  public:
-  /// Examines every file (size and time; several threads). Throws `invalid_argument` where two samples
-  /// would share a key, naming both files.
+  /// Examines every file (size and time; several threads). Throws `invalid_argument` where two fields would
+  /// have one name. Keys may repeat: the planner refuses that, for every kind of source.
   explicit FileSource(FileListing listing, bool has_extra = false);
 
   std::uint64_t size() const override { return listing_.rows.samples().size(); }
@@ -59,7 +59,6 @@ class FileSource : public Source {
     return listing_.rows.companion(i, which, num_companions());
   }
   void examine_files();
-  void refuse_duplicate_keys() const;
   bool read_files(std::uint64_t i, Scratch& scratch) const;
 
   FileListing listing_;

@@ -84,7 +84,9 @@ class FolderLister {
   }
 
   void add_tree(const std::string& top, std::int64_t label) {
-    const auto wanted = [&](std::string_view name) { return pair_.empty() ? is_image_name(name) : pair_index(name) >= 0; };
+    const auto wanted = [&](std::string_view name) {
+      return pair_.empty() ? is_image_name(name) : pair_index(name) >= 0;
+    };
     for (const DirectoryFiles& files : walk_files(top, wanted, listing_.notices, root_)) {
       directory_added_ = false;
       if (pair_.empty()) {
@@ -106,7 +108,8 @@ class FolderLister {
   bool add_sample(const std::string& directory, std::string_view name, std::int64_t label) {
     found_any_ = true;
     const std::size_t key_start = std::min(directory.size(), root_ == "/" ? 1 : root_.size() + 1);
-    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(key_start), name))) return false;
+    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(key_start), name)))
+      return false;
     if (!directory_added_) directory_ = listing_.rows.add_directory(directory, key_start);
     directory_added_ = true;
     FileRow& row = listing_.rows.add_sample(directory_, name);
@@ -157,9 +160,9 @@ class FolderLister {
   NameFilter filter_;
   std::vector<std::string> pair_;
   FileListing listing_;
-  std::uint32_t directory_ = 0;   // of the files being added
+  std::uint32_t directory_ = 0;  // of the files being added
   bool directory_added_ = false;
-  bool found_any_ = false;        // in the tree being added, filtered out or not
+  bool found_any_ = false;  // in the tree being added, filtered out or not
 };
 
 }  // namespace

@@ -175,9 +175,8 @@ void DirectoryFiles::add(const char* name) {
 }
 
 void DirectoryFiles::sort() {
-  std::sort(starts_.begin(), starts_.end(), [&](std::size_t a, std::size_t b) {
-    return python_less(names_.c_str() + a, names_.c_str() + b);
-  });
+  std::sort(starts_.begin(), starts_.end(),
+            [&](std::size_t a, std::size_t b) { return python_less(names_.c_str() + a, names_.c_str() + b); });
 }
 
 std::vector<DirectoryFiles> walk_files(const std::string& top, const std::function<bool(std::string_view)>& wanted,

@@ -47,7 +47,8 @@ std::vector<std::pair<std::string, std::int64_t>> parse_class_map_json(std::stri
   try {
     const Json map = parse(text);
     if (map.is_array()) {
-      for (const Json& name : map) entries.emplace_back(name.get<std::string>(), static_cast<std::int64_t>(entries.size()));
+      for (const Json& name : map)
+        entries.emplace_back(name.get<std::string>(), static_cast<std::int64_t>(entries.size()));
       return entries;
     }
     for (const auto& [key, value] : map.items()) {
@@ -61,7 +62,8 @@ std::vector<std::pair<std::string, std::int64_t>> parse_class_map_json(std::stri
       entries.emplace_back(name.get<std::string>(), *index);
     }
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", printable(error.what())), {.path = path});
+    throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", printable(error.what())),
+                {.path = path});
   } catch (const Error& error) {
     throw Error(ErrorCode::invalid_argument, error.message(), {.path = path});
   }

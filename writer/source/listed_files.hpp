@@ -35,8 +35,8 @@ class ListedFiles {
 
   std::string root_;
   NameFilter filter_;
-  std::vector<std::string> pair_;         // field names
-  std::vector<std::string> pair_texts_;   // extensions as written
+  std::vector<std::string> pair_;        // field names
+  std::vector<std::string> pair_texts_;  // extensions as written
   std::unordered_map<std::string, std::uint32_t> directories_;
   FileListing listing_;
 };

@@ -100,7 +100,8 @@ std::size_t RecordReader::find_end() {
     }
     if (!fill()) break;
   }
-  if (state.quoted()) throw Error(ErrorCode::damaged, fmt::format("line {}: a quote is never closed", line_), {.path = path_});
+  if (state.quoted())
+    throw Error(ErrorCode::damaged, fmt::format("line {}: a quote is never closed", line_), {.path = path_});
   return buffer_.size();
 }
 

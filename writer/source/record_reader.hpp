@@ -41,8 +41,8 @@ class RecordReader {
   RecordKind kind_;
   Descriptor file_;
   std::string buffer_;
-  std::size_t at_ = 0;            // next record's start in buffer_
-  std::uint64_t base_ = 0;        // of buffer_ in the file
+  std::size_t at_ = 0;      // next record's start in buffer_
+  std::uint64_t base_ = 0;  // of buffer_ in the file
   bool ended_ = false;
   std::string_view record_;
   std::uint64_t offset_ = 0;

@@ -183,7 +183,8 @@ class TableLister {
 std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options) {
   const auto kind = TableColumns::kind_of(path);
   if (!kind) {
-    throw Error(ErrorCode::invalid_argument, "not a table by its name", {.path = path, .hint = "tables end in .csv, .tsv or .jsonl"});
+    throw Error(ErrorCode::invalid_argument, "not a table by its name",
+                {.path = path, .hint = "tables end in .csv, .tsv or .jsonl"});
   }
   TableFile file(path);
   return std::make_unique<TableSource>(std::move(file), TableLister(path, *kind, options).list());
