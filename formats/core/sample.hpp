@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -56,12 +57,15 @@ class Scratch {
   /// A second, independent buffer (decompression, names).
   std::vector<std::byte>& spare() { return spare_; }
   std::vector<FieldView>& fields() { return fields_; }
+  /// Text made for a view: a key that is stored nowhere, a label's digits.
+  std::string& text() { return text_; }
 
  private:
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t capacity_ = 0;
   std::vector<std::byte> spare_;
   std::vector<FieldView> fields_;
+  std::string text_;
 };
 
 /// The label in a `cls` field: an ASCII decimal integer with optional surrounding white space;

@@ -1,0 +1,174 @@
+// ImageFolder as torchvision.datasets.folder has it (find_classes, make_dataset): classes are the first-level
+// directories, samples the files below them whose lower-cased names end in an image's extension.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/writer/source/class_map.hpp"
+#include "bale/writer/source/file_source.hpp"
+#include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/name_filter.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::string_view k_extensions = ".jpg, .jpeg, .png, .ppm, .bmp, .pgm, .tif, .tiff, .webp";
+constexpr std::size_t k_max_named_classes = 20;
+
+bool is_image_name(std::string_view name) {
+  return name.find('.') != std::string_view::npos && is_image_field(field_name(split_file_name(name).extension));
+}
+
+class FolderLister {
+ public:
+  FolderLister(const std::string& path, const SourceOptions& options)
+      : root_(path), options_(options), filter_(options.include, options.exclude), pair_(pair_fields(options.pair)) {
+    while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
+    if (!pair_.empty()) listing_.companion_fields.assign(pair_.begin() + 1, pair_.end());
+  }
+
+  FileListing list() {
+    const TopLevel top = list_top_level(root_);
+    if (options_.flat) {
+      add_tree(root_, k_no_label);
+      if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", k_extensions));
+    } else {
+      add_classes(top);
+    }
+    if (listing_.rows.samples().empty() && !options_.allow_empty_classes) {
+      refuse("--include and --exclude leave no image", "loosen the patterns");
+    }
+    return std::move(listing_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view why, std::string hint) const {
+    throw Error(ErrorCode::invalid_argument, why, {.path = root_, .hint = std::move(hint)});
+  }
+
+  void add_classes(const TopLevel& top) {
+    if (top.directories.empty()) {
+      if (std::any_of(top.files.begin(), top.files.end(), is_image_name)) {
+        refuse("the images are not in class folders", "give --flat to pack them without labels");
+      }
+      refuse(fmt::format("Couldn't find any class folder in {}.", printable(root_)),
+             "put the images of each class into a folder of its own");
+    }
+    for (const std::string& name : top.files) listing_.notices.add(below(root_, name), "not in a class folder");
+    std::optional<ClassMap> map;
+    if (!options_.class_map.empty()) map = ClassMap::load(options_.class_map);
+    listing_.classes = map ? map->classes() : top.directories;
+    std::vector<std::string> empty;
+    for (std::size_t i = 0; i < top.directories.size(); ++i) {
+      const std::string& name = top.directories[i];
+      const std::string path = below(root_, name);
+      found_any_ = false;
+      add_tree(path, map ? map->label(name, path) : static_cast<std::int64_t>(i));
+      if (!found_any_) empty.push_back(name);
+    }
+    if (!empty.empty() && !options_.allow_empty_classes) refuse_empty_classes(empty);
+  }
+
+  [[noreturn]] void refuse_empty_classes(const std::vector<std::string>& empty) const {
+    std::string names;
+    for (std::size_t i = 0; i < std::min(empty.size(), k_max_named_classes); ++i) {
+      names += fmt::format("{}{}", i == 0 ? "" : ", ", printable(empty[i]));
+    }
+    if (empty.size() > k_max_named_classes) names += fmt::format(", ... ({} in all)", empty.size());
+    refuse(fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names, k_extensions),
+           "remove the empty folders or give --allow-empty");
+  }
+
+  void add_tree(const std::string& top, std::int64_t label) {
+    const auto wanted = [&](std::string_view name) {
+      return pair_.empty() ? is_image_name(name) : pair_index(name) >= 0;
+    };
+    for (const DirectoryFiles& files : walk_files(top, wanted, listing_.notices, root_)) {
+      directory_added_ = false;
+      if (pair_.empty()) {
+        for (std::size_t i = 0; i < files.size(); ++i) add_sample(files.path(), files[i], label);
+      } else {
+        add_pairs(files, label);
+      }
+    }
+  }
+
+  /// Which extension of --pair the name has; -1: none.
+  int pair_index(std::string_view name) const {
+    const std::string field = field_name(split_file_name(name).extension);
+    const auto found = std::find(pair_.begin(), pair_.end(), field);
+    return found == pair_.end() || field.empty() ? -1 : static_cast<int>(found - pair_.begin());
+  }
+
+  /// False where the filters leave the file out.
+  bool add_sample(const std::string& directory, std::string_view name, std::int64_t label) {
+    found_any_ = true;
+    const std::size_t key_start = std::min(directory.size(), root_ == "/" ? 1 : root_.size() + 1);
+    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(key_start), name)))
+      return false;
+    if (!directory_added_) directory_ = listing_.rows.add_directory(directory, key_start);
+    directory_added_ = true;
+    FileRow& row = listing_.rows.add_sample(directory_, name);
+    row.label = label;
+    row.field = listing_.image_field(split_file_name(name).extension);
+    return true;
+  }
+
+  void add_pairs(const DirectoryFiles& files, std::int64_t label) {
+    struct Part {
+      std::string_view stem;
+      int index;
+      std::string_view name;
+      bool operator<(const Part& other) const { return std::tie(stem, index) < std::tie(other.stem, other.index); }
+    };
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      parts.push_back({split_file_name(files[i]).stem, pair_index(files[i]), files[i]});
+    }
+    std::sort(parts.begin(), parts.end());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (i > 0 && !(parts[i - 1] < parts[i])) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("has the same stem and kind as {}", printable(parts[i - 1].name)),
+                    {.path = below(files.path(), parts[i].name), .hint = "rename one or leave it out with --exclude"});
+      }
+      const auto image = std::lower_bound(parts.begin(), parts.end(), Part{parts[i].stem, 0, {}});
+      if (image->index != 0) {
+        listing_.notices.add(below(files.path(), parts[i].name), fmt::format("no {} file beside it", pair_.front()));
+      }
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (pair_index(files[i]) != 0 || !add_sample(files.path(), files[i], label)) continue;
+      const std::string_view stem = split_file_name(files[i]).stem;
+      for (int index = 1; index < static_cast<int>(pair_.size()); ++index) {
+        const auto part = std::lower_bound(parts.begin(), parts.end(), Part{stem, index, {}});
+        if (part != parts.end() && part->stem == stem && part->index == index) {
+          listing_.rows.add_companion(directory_, part->name);
+        } else {
+          listing_.rows.add_missing_companion();
+        }
+      }
+    }
+  }
+
+  std::string root_;
+  const SourceOptions& options_;
+  NameFilter filter_;
+  std::vector<std::string> pair_;
+  FileListing listing_;
+  std::uint32_t directory_ = 0;  // of the files being added
+  bool directory_added_ = false;
+  bool found_any_ = false;  // in the tree being added, filtered out or not
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_folder_source(const std::string& path, const SourceOptions& options) {
+  return std::make_unique<FileSource>(FolderLister(path, options).list());
+}
+
+}  // namespace bale

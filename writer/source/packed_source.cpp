@@ -1,0 +1,133 @@
+// A packed dataset as a source: converting is packing from it.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/reader/dataset.hpp"
+#include "bale/writer/source/name_filter.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale {
+namespace {
+
+class PackedSource : public Source {
+ public:
+  PackedSource(const std::string& spec, const SourceOptions& options) : dataset_(Dataset::open(spec)) {
+    filter(NameFilter(options.include, options.exclude));
+    if (size() == 0 && dataset_.size() > 0) {
+      throw Error(ErrorCode::invalid_argument, "--include and --exclude leave no sample",
+                  {.path = spec, .hint = "loosen the patterns"});
+    }
+    fields_ = dataset_.fields();
+    std::stable_partition(fields_.begin(), fields_.end(), is_image_field);
+    const auto has_label = [&](std::uint64_t i) { return label(i) != k_no_label; };
+    if (!field_id(k_label_field)) {
+      for (std::uint64_t i = 0; i < size() && fields_.size() == dataset_.fields().size(); ++i) {
+        if (has_label(i)) fields_.emplace_back(k_label_field);
+      }
+    }
+    label_field_ = field_id(k_label_field);
+  }
+
+  std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
+  const std::vector<std::string>& fields() const override { return fields_; }
+  const std::vector<std::string>& classes() const override { return dataset_.classes(); }
+  std::int64_t label(std::uint64_t i) const override { return dataset_.label(at(i)); }
+
+  void describe(std::uint64_t i, SourceSample& out) const override {
+    const auto [number, sample] = dataset_.position(at(i));
+    const ShardIndex& index = dataset_.shard(number).index();
+    out.key = index.key(sample);
+    out.label = index.label(sample);
+    out.fields.clear();
+    bool has_label_field = false;
+    for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+      const Extent extent = index.extent(sample, f);
+      const auto id = field_id(index.fields()[f].name);
+      if (!extent.present() || !id) continue;
+      // For a compressed field this is what it is stored in, which will do for planning.
+      out.fields.push_back({*id, extent.length});
+      has_label_field = has_label_field || id == label_field_;
+    }
+    if (!has_label_field && label_field_ && out.label != k_no_label) {
+      out.fields.push_back({*label_field_, fmt::formatted_size("{}", out.label)});
+    }
+    std::sort(out.fields.begin(), out.fields.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  }
+
+  SampleView read(std::uint64_t i, Scratch& scratch) const override {
+    SampleView sample = dataset_.read(at(i), scratch);
+    if (sample.label == k_no_label || sample.find(k_label_field) != nullptr) return sample;
+    // A foreign pack may keep its label elsewhere; every layout of ours has it in a field.
+    scratch.text() = fmt::format_int(sample.label).str();
+    scratch.fields().push_back({k_label_field, as_bytes(scratch.text())});
+    sample.fields = scratch.fields();
+    return sample;
+  }
+
+  std::string origin(std::uint64_t i) const override {
+    const auto [number, sample] = dataset_.position(at(i));
+    return dataset_.shard_path(number) + ": " + std::string(dataset_.shard(number).index().key(sample));
+  }
+
+  void will_need(std::uint64_t i) const override {
+    const std::uint64_t indices[] = {at(i)};
+    try {
+      dataset_.prefetch(indices);
+    } catch (const Error&) {
+      // Reading ahead is a favour; the read itself will say what is wrong.
+    }
+  }
+
+  void fingerprint(std::uint64_t i, std::string& out) const override {
+    const auto [number, sample] = dataset_.position(at(i));
+    const ShardIndex& index = dataset_.shard(number).index();
+    out += index.key(sample);
+    fmt::format_to(std::back_inserter(out), "\t{}", index.label(sample));
+    for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+      const Extent extent = index.extent(sample, f);
+      if (!extent.present()) continue;
+      fmt::format_to(std::back_inserter(out), "\t{}\t{}", index.fields()[f].stored_name(), extent.length);
+      if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
+    }
+    out += '\n';
+  }
+
+  const std::vector<SourceNotice>& notices() const override { return no_notices_; }
+  std::uint64_t num_notices() const override { return 0; }
+
+ private:
+  std::uint64_t at(std::uint64_t i) const { return all_ ? i : chosen_[i]; }
+
+  std::optional<std::uint32_t> field_id(std::string_view name) const {
+    const auto found = std::find(fields_.begin(), fields_.end(), name);
+    if (found == fields_.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(found - fields_.begin());
+  }
+
+  void filter(const NameFilter& filter) {
+    all_ = filter.takes_all();
+    for (std::uint64_t i = 0; !all_ && i < dataset_.size(); ++i) {
+      if (filter.takes(std::string(dataset_.key(i)))) chosen_.push_back(i);
+    }
+  }
+
+  Dataset dataset_;
+  bool all_ = true;
+  std::vector<std::uint64_t> chosen_;  // where not all are
+  std::vector<std::string> fields_;
+  std::optional<std::uint32_t> label_field_;
+  std::vector<SourceNotice> no_notices_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options) {
+  return std::make_unique<PackedSource>(spec, options);
+}
+
+}  // namespace bale

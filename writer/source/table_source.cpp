@@ -1,0 +1,193 @@
+// CSV, TSV and JSONL: a path and a label a row; the other columns become the sample's `json` field, read
+// again from the table when the sample is.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/writer/source/class_map.hpp"
+#include "bale/writer/source/integer_text.hpp"
+#include "bale/writer/source/listed_files.hpp"
+#include "bale/writer/source/python_order.hpp"
+#include "bale/writer/source/record_reader.hpp"
+#include "bale/writer/source/table_rows.hpp"
+
+namespace bale {
+namespace {
+
+struct Record {
+  std::uint64_t offset;
+  std::uint32_t bytes;
+};
+
+struct Table {
+  TableColumns columns;
+  FileListing listing{};
+  std::vector<Record> records{};  // of the samples; empty where no row has more than path and label
+};
+
+/// The table on disk, which must stay what it was when it was listed.
+class TableFile {
+ public:
+  explicit TableFile(const std::string& path) : file_(File::open_read(path)) { examine(first_); }
+
+  std::string read(const Record& record) const {
+    struct stat now {};
+    examine(now);
+    if (now.st_size != first_.st_size || mtime_ns(now) != mtime_ns(first_)) {
+      throw Error(ErrorCode::changed, "the table changed since it was listed",
+                  {.path = file_.path(), .hint = "pack again when nothing writes to it"});
+    }
+    std::string text(record.bytes, '\0');
+    file_.read_exact(record.offset, {reinterpret_cast<std::byte*>(text.data()), text.size()});
+    return text;
+  }
+
+ private:
+  void examine(struct stat& info) const {
+    if (::fstat(file_.fd(), &info) != 0) throw_errno("examine", file_.path());
+  }
+  File file_;
+  struct stat first_ {};
+};
+
+class TableSource : public FileSource {
+ public:
+  TableSource(TableFile file, Table table)
+      : FileSource(std::move(table.listing), !table.records.empty()),
+        file_(std::move(file)),
+        columns_(std::move(table.columns)),
+        records_(std::move(table.records)) {}
+
+ protected:
+  std::uint64_t extra_bytes(std::uint64_t i) const override { return records_[i].bytes; }
+  void append_extra(std::uint64_t i, std::string& out) const override {
+    try {
+      out += columns_.extra_json(file_.read(records_[i]));
+    } catch (const Error& error) {
+      if (!error.context().path.empty()) throw;
+      throw Error(error.code(), fmt::format("its row in the table: {}", error.message()), {.path = origin(i)});
+    }
+  }
+  void append_extra_identity(std::uint64_t i, std::string& out) const override { out += file_.read(records_[i]); }
+
+ private:
+  TableFile file_;
+  TableColumns columns_;
+  std::vector<Record> records_;
+};
+
+class TableLister {
+ public:
+  TableLister(const std::string& path, TableColumns::Kind kind, const SourceOptions& options)
+      : path_(path), kind_(kind), options_(options) {
+    if (!options.class_map.empty()) map_ = ClassMap::load(options.class_map);
+  }
+
+  Table list() {
+    std::optional<Table> table = pass();
+    if (!table) {
+      labels_are_text_ = true;
+      table = pass();
+    }
+    if (labels_are_text_) {
+      name_classes(table->listing);
+    } else if (map_) {
+      table->listing.classes = map_->classes();
+    }
+    return std::move(*table);
+  }
+
+ private:
+  /// Reads the whole table; nullopt where a label turned out to be text and all must be read as text.
+  std::optional<Table> pass() {
+    Table table{.columns = TableColumns(kind_, options_)};
+    std::string root = options_.root.empty() ? parent_directory(path_) : options_.root;
+    ListedFiles files(options_, root == "." ? "" : std::move(root));
+    RecordReader reader(path_, kind_ == TableColumns::Kind::csv   ? RecordKind::csv
+                               : kind_ == TableColumns::Kind::tsv ? RecordKind::tsv
+                                                                  : RecordKind::lines);
+    bool has_extra = false;
+    std::uint64_t line = 1;
+    try {
+      if (kind_ != TableColumns::Kind::jsonl && reader.next()) table.columns.set_header(reader.record());
+      while (reader.next()) {
+        line = reader.line();
+        if (reader.record().empty()) continue;
+        const TableRow row = table.columns.parse(reader.record());
+        FileRow* added = files.add(row.path);
+        if (added == nullptr) continue;
+        table.records.push_back({reader.offset(), static_cast<std::uint32_t>(reader.record().size())});
+        has_extra = has_extra || row.has_extra;
+        if (row.label && !options_.flat && !set_label(*added, *row.label)) return std::nullopt;
+      }
+    } catch (const Error& error) {
+      rethrow_at_line(error, path_, line);
+    }
+    table.listing = std::move(files.listing());
+    if (table.listing.rows.samples().empty()) {
+      throw Error(ErrorCode::invalid_argument, "the table names no image", {.path = path_});
+    }
+    if (!has_extra) table.records = {};
+    return table;
+  }
+
+  /// False where the label is text but the pass takes integers.
+  bool set_label(FileRow& row, const std::string& text) {
+    if (map_) {
+      if (const auto label = map_->find(text)) {
+        row.label = *label;
+        return true;
+      }
+    }
+    if (!labels_are_text_) {
+      if (const auto integer = parse_integer(text)) {
+        row.label = *integer;
+        return true;
+      }
+      if (map_) row.label = map_->label(text, {});
+      return false;
+    }
+    row.label = static_cast<std::int64_t>(names_.try_emplace(text, names_.size()).first->second);
+    return true;
+  }
+
+  /// Labels were numbered as they were met; now as their names sort.
+  void name_classes(FileListing& listing) {
+    std::vector<std::string> met(names_.size());
+    for (const auto& [name, number] : names_) met[number] = name;
+    listing.classes = met;
+    std::sort(listing.classes.begin(), listing.classes.end(), python_less);
+    std::vector<std::int64_t> label_of;
+    for (const std::string& name : met) {
+      label_of.push_back(std::lower_bound(listing.classes.begin(), listing.classes.end(), name, python_less) -
+                         listing.classes.begin());
+    }
+    for (FileRow& row : listing.rows.samples()) {
+      if (row.label != k_no_label) row.label = label_of[static_cast<std::size_t>(row.label)];
+    }
+  }
+
+  std::string path_;
+  TableColumns::Kind kind_;
+  const SourceOptions& options_;
+  std::optional<ClassMap> map_;
+  bool labels_are_text_ = false;
+  std::map<std::string, std::size_t> names_;  // in text mode: number in order of appearance
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options) {
+  const auto kind = TableColumns::kind_of(path);
+  if (!kind) {
+    throw Error(ErrorCode::invalid_argument, "not a table by its name",
+                {.path = path, .hint = "tables end in .csv, .tsv or .jsonl"});
+  }
+  TableFile file(path);
+  return std::make_unique<TableSource>(std::move(file), TableLister(path, *kind, options).list());
+}
+
+}  // namespace bale

@@ -1,0 +1,38 @@
+// --class-map: which label a class folder (or a class's name in a list or table) has.
+//
+// Immutable once loaded; safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace bale {
+
+class ClassMap {
+ public:
+  /// "name index" or "name,index" lines; lines that are a name each (label = line number from 0), or open
+  /// with a WordNet id ("n01440764 tench, Tinca tinca"); a JSON array of names, an object {name: index},
+  /// {"index": name} or {"index": [name, ...]}. Throws `invalid_argument`, naming file and line.
+  static ClassMap load(const std::string& path);
+
+  std::optional<std::int64_t> find(std::string_view name) const;
+  /// Throws `invalid_argument` for a name that is not in the map; `where` is the path it was met at.
+  std::int64_t label(std::string_view name, const std::string& where) const;
+  /// Class name of label 0, 1, ...; "" for labels without one.
+  const std::vector<std::string>& classes() const { return classes_; }
+
+ private:
+  explicit ClassMap(std::string path) : path_(std::move(path)) {}
+  void add(std::string name, std::int64_t label, std::size_t line);
+  void parse_lines(std::string_view text);
+
+  std::string path_;
+  std::unordered_map<std::string, std::int64_t> labels_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace bale

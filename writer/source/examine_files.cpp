@@ -1,0 +1,48 @@
+// Sizes and times of all of a FileSource's files, before any is read.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "bale/writer/source/file_source.hpp"
+#include "bale/writer/source/long_path.hpp"
+
+namespace bale {
+namespace {
+
+// Cold directories answer one inode at a time, so waiting is shared by more threads than there are cores.
+constexpr unsigned k_examine_threads = 8;
+constexpr std::size_t k_examine_chunk = 512;
+
+void examine(const FileRows& rows, FileRow& row, std::string& path) {
+  rows.path(row, path);
+  struct stat info {};
+  if (stat_long_path(path, info) != 0 || !S_ISREG(info.st_mode)) return;  // reading it will tell why
+  row.bytes = static_cast<std::uint64_t>(info.st_size);
+  row.mtime_ns = mtime_ns(info);
+}
+
+void examine_all(const FileRows& rows, std::deque<FileRow>& list) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    std::string path;
+    for (;;) {
+      const std::size_t first = next.fetch_add(k_examine_chunk);
+      if (first >= list.size()) return;
+      const std::size_t last = std::min(first + k_examine_chunk, list.size());
+      for (std::size_t i = first; i < last; ++i) examine(rows, list[i], path);
+    }
+  };
+  std::vector<std::jthread> threads;
+  const std::size_t chunks = list.size() / k_examine_chunk;
+  for (std::size_t i = 1; i < std::min<std::size_t>(k_examine_threads, chunks); ++i) threads.emplace_back(work);
+  work();
+}
+
+}  // namespace
+
+void FileSource::examine_files() {
+  examine_all(listing_.rows, listing_.rows.samples());
+  examine_all(listing_.rows, listing_.rows.companions());
+}
+
+}  // namespace bale

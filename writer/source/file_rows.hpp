@@ -1,0 +1,104 @@
+// The files of a source, stored compactly: 40 bytes and the file's name each, directories once.
+//
+// Ownership: names handed out borrow from the FileRows. Threads: const methods from any number; adding is
+// for one thread. Memory grows in blocks, so there is never a second copy of everything.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/core/sample.hpp"
+
+namespace bale {
+
+/// Text that is added and never removed; positions are stable.
+class TextArena {
+ public:
+  static constexpr std::size_t k_block_bytes = std::size_t{1} << 20;
+
+  /// Precondition: text.size() <= k_block_bytes.
+  std::uint64_t add(std::string_view text);
+  std::string_view get(std::uint64_t position, std::size_t length) const {
+    if (length == 0) return {};
+    return {blocks_[position / k_block_bytes].get() + position % k_block_bytes, length};
+  }
+
+ private:
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t used_ = k_block_bytes;
+};
+
+struct FileRow {
+  std::uint64_t name = 0;     // position in the arena
+  std::uint64_t bytes = 0;    // when listed; 0 where it could not be examined
+  std::int64_t mtime_ns = 0;  // when listed
+  std::int64_t label = k_no_label;
+  std::uint32_t directory = 0;
+  std::uint16_t name_bytes = 0;
+  std::uint16_t field = 0;  // which of the source's image fields; unused for companions
+};
+
+class FileRows {
+ public:
+  static constexpr std::size_t k_max_path_bytes = std::size_t{1} << 16;
+  static constexpr std::uint32_t k_no_companion = ~std::uint32_t{0};
+
+  /// `path` is what is opened ("" for the current directory); from `key_start` on it is part of the keys.
+  /// Throws `unsupported` for a path over k_max_path_bytes.
+  std::uint32_t add_directory(std::string_view path, std::size_t key_start);
+  std::string_view directory(std::uint32_t id) const;
+  /// The part of it that is in the keys.
+  std::string_view key_directory(std::uint32_t id) const;
+  std::uint32_t num_directories() const { return static_cast<std::uint32_t>(directories_.size()); }
+
+  /// Throws `unsupported` for a name over 65,535 bytes.
+  FileRow& add_sample(std::uint32_t directory, std::string_view name);
+  /// Files beside a sample's first: call it once per companion field of the sample added last, in order.
+  void add_companion(std::uint32_t directory, std::string_view name);
+  void add_missing_companion() { companion_of_.push_back(k_no_companion); }
+
+  std::deque<FileRow>& samples() { return samples_; }
+  const std::deque<FileRow>& samples() const { return samples_; }
+  std::deque<FileRow>& companions() { return companions_; }
+  /// Companion number `which` of sample `i`, of `count` a sample; null where it is missing.
+  const FileRow* companion(std::uint64_t i, std::size_t which, std::size_t count) const;
+
+  std::string_view name(const FileRow& row) const { return arena_.get(row.name, row.name_bytes); }
+  /// `out` is overwritten.
+  void path(const FileRow& row, std::string& out) const;
+  std::string path(const FileRow& row) const;
+  /// Path below the source's root: what filters see and keys are made of.
+  std::string path_below_root(const FileRow& row) const;
+  /// The sample's key (encode_key of the path below the root without its extension), appended to `out`.
+  void append_key(const FileRow& row, std::string& out) const;
+
+ private:
+  struct Directory {
+    std::uint64_t text;
+    std::uint32_t bytes;
+    std::uint32_t key_start;
+  };
+  FileRow make_row(std::uint32_t directory, std::string_view name);
+
+  TextArena arena_;
+  std::vector<Directory> directories_;
+  std::deque<FileRow> samples_;
+  std::deque<FileRow> companions_;
+  std::vector<std::uint32_t> companion_of_;
+};
+
+/// A file name without its last extension, and that extension; ".jpg" is all stem, extension "jpg".
+struct StemAndExtension {
+  std::string_view stem;
+  std::string_view extension;
+};
+StemAndExtension split_file_name(std::string_view name);
+
+/// `join_path` that takes "" for the current directory.
+std::string below(std::string_view directory, std::string_view name);
+
+}  // namespace bale

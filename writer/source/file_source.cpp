@@ -1,0 +1,181 @@
+#include "bale/writer/source/file_source.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/writer/source/steady_file.hpp"
+
+namespace bale {
+
+std::uint16_t FileListing::image_field(std::string_view extension) {
+  const std::string name = field_name(extension);
+  const auto found = std::find(image_fields.begin(), image_fields.end(), name);
+  if (found == image_fields.end()) {
+    image_fields.push_back(name);
+    return static_cast<std::uint16_t>(image_fields.size() - 1);
+  }
+  return static_cast<std::uint16_t>(found - image_fields.begin());
+}
+
+FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move(listing)), has_extra_(has_extra) {
+  fields_ = listing_.image_fields;
+  fields_.insert(fields_.end(), listing_.companion_fields.begin(), listing_.companion_fields.end());
+  const auto& samples = listing_.rows.samples();
+  const bool labelled =
+      std::any_of(samples.begin(), samples.end(), [](const FileRow& row) { return row.label != k_no_label; });
+  label_field_ = static_cast<std::uint32_t>(fields_.size());
+  if (labelled) fields_.emplace_back(k_label_field);
+  extra_field_ = static_cast<std::uint32_t>(fields_.size());
+  if (has_extra_) fields_.emplace_back("json");
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (std::find(fields_.begin(), fields_.begin() + static_cast<std::ptrdiff_t>(i), fields_[i]) ==
+        fields_.begin() + static_cast<std::ptrdiff_t>(i)) {
+      continue;
+    }
+    throw Error(ErrorCode::invalid_argument, fmt::format("two sources for the field \"{}\"", printable(fields_[i])),
+                {.hint = "leave its extension out of --pair"});
+  }
+  examine_files();
+}
+
+void FileSource::describe(std::uint64_t i, SourceSample& out) const {
+  const FileRow& image = row(i);
+  out.key.clear();
+  listing_.rows.append_key(image, out.key);
+  out.label = image.label;
+  out.fields.clear();
+  out.fields.push_back({image.field, image.bytes});
+  for (std::size_t which = 0; which < num_companions(); ++which) {
+    const FileRow* beside = companion(i, which);
+    const auto id = static_cast<std::uint32_t>(listing_.image_fields.size() + which);
+    if (beside != nullptr) out.fields.push_back({id, beside->bytes});
+  }
+  if (image.label != k_no_label) out.fields.push_back({label_field_, fmt::formatted_size("{}", image.label)});
+  if (has_extra_) out.fields.push_back({extra_field_, extra_bytes(i)});
+}
+
+/// Files' bytes into `scratch`, views of them into its fields; false where one changed meanwhile.
+bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
+  const FileRow* rows[k_max_files] = {&row(i)};
+  std::optional<SteadyFile> files[k_max_files];
+  std::size_t total = 0;
+  std::string& path = scratch.text();
+  for (std::size_t n = 0; n <= num_companions(); ++n) {
+    if (n > 0) rows[n] = companion(i, n - 1);
+    if (rows[n] == nullptr) {
+      throw Error(ErrorCode::not_found,
+                  fmt::format("no {} file beside it", printable(listing_.companion_fields[n - 1])),
+                  {.path = origin(i), .hint = "add the file, or leave the image out with --exclude"});
+    }
+    listing_.rows.path(*rows[n], path);
+    files[n].emplace(path);
+    total += files[n]->size() + 1;
+  }
+  MutableBytes free = scratch.bytes(total);
+  std::vector<FieldView>& views = scratch.fields();
+  views.clear();
+  for (std::size_t n = 0; n <= num_companions(); ++n) {
+    if (n > 0 || num_companions() > 0) listing_.rows.path(*rows[n], path);
+    const std::size_t size = files[n]->size();
+    if (!files[n]->read(free.first(size + 1), path)) return false;
+    const std::string& name = n == 0 ? listing_.image_fields[rows[0]->field] : listing_.companion_fields[n - 1];
+    views.push_back({name, free.first(size)});
+    free = free.subspan(size + 1);
+  }
+  return true;
+}
+
+SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {
+  if (!read_files(i, scratch) && !read_files(i, scratch)) {
+    throw Error(ErrorCode::changed, "the file changed while it was read",
+                {.path = scratch.text(), .hint = "pack it when nothing writes to it"});
+  }
+  std::vector<FieldView>& views = scratch.fields();
+  SampleView sample{.label = row(i).label};
+  if (is_image_field(views[0].name)) {
+    if (views[0].bytes.empty()) throw Error(ErrorCode::damaged, "empty file", {.path = origin(i)});
+    const ImageHeader header = probe_image(views[0].bytes);
+    if (header.kind == ImageKind::unknown) {
+      throw Error(ErrorCode::damaged, "not an image: no known signature", {.path = origin(i)});
+    }
+    sample.width = header.width;
+    sample.height = header.height;
+  }
+  // Text first, views after: appending may move what is there.
+  std::string& text = scratch.text();
+  text.clear();
+  listing_.rows.append_key(row(i), text);
+  const std::size_t key_end = text.size();
+  if (sample.label != k_no_label) text += fmt::format_int(sample.label).c_str();
+  const std::size_t label_end = text.size();
+  if (has_extra_) append_extra(i, text);
+  const std::string_view all = text;
+  sample.key = all.substr(0, key_end);
+  if (sample.label != k_no_label) {
+    views.push_back({k_label_field, as_bytes(all.substr(key_end, label_end - key_end))});
+  } else if (const auto cls =
+                 std::find_if(views.begin(), views.end(), [](const FieldView& v) { return v.name == k_label_field; });
+             cls != views.end()) {
+    sample.label = parse_label(cls->bytes);
+  }
+  if (has_extra_) views.push_back({fields_[extra_field_], as_bytes(all.substr(label_end))});
+  sample.fields = views;
+  return sample;
+}
+
+void FileSource::will_need(std::uint64_t i) const {
+  std::string path;
+  listing_.rows.path(row(i), path);
+  read_ahead(path);
+  for (std::size_t which = 0; which < num_companions(); ++which) {
+    if (const FileRow* beside = companion(i, which)) {
+      listing_.rows.path(*beside, path);
+      read_ahead(path);
+    }
+  }
+}
+
+void FileSource::fingerprint(std::uint64_t i, std::string& out) const {
+  const FileRow& image = row(i);
+  listing_.rows.append_key(image, out);
+  fmt::format_to(std::back_inserter(out), "\t{}\t{}\t{}\t{}", fields_[image.field], image.bytes, image.mtime_ns,
+                 image.label);
+  for (std::size_t which = 0; which < num_companions(); ++which) {
+    if (const FileRow* beside = companion(i, which)) {
+      fmt::format_to(std::back_inserter(out), "\t{}\t{}", beside->bytes, beside->mtime_ns);
+    } else {
+      out += "\tmissing";
+    }
+  }
+  if (has_extra_) {
+    out += '\t';
+    append_extra_identity(i, out);
+  }
+  out += '\n';
+}
+
+std::vector<std::string> pair_fields(const std::vector<std::string>& pair) {
+  std::vector<std::string> fields;
+  for (const std::string& extension : pair) {
+    const std::string_view bare = std::string_view(extension).substr(extension.starts_with('.') ? 1 : 0);
+    const std::string name = field_name(bare);
+    const bool twice = std::find(fields.begin(), fields.end(), name) != fields.end();
+    if (name.empty() || name.find_first_of("./") != std::string::npos || twice) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("--pair: \"{}\" {}", printable(extension), twice ? "is named twice" : "is no extension"));
+    }
+    fields.push_back(name);
+  }
+  if (fields.size() == 1 || fields.size() > 16) {
+    throw Error(ErrorCode::invalid_argument, "--pair takes 2 to 16 extensions",
+                {.hint = "for example --pair jpg,json"});
+  }
+  return fields;
+}
+
+}  // namespace bale

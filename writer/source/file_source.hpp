@@ -1,0 +1,75 @@
+// FileSource: samples that are files, however they were found. Folder, list and table sources fill in a
+// FileListing; everything after that (sizes, keys, reading) is done here, once.
+//
+// Threads: as Source says.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bale/writer/source/file_rows.hpp"
+#include "bale/writer/source/notice_log.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale {
+
+struct FileListing {
+  FileRows rows;
+  std::vector<std::string> image_fields;      // what FileRow::field counts
+  std::vector<std::string> companion_fields;  // of the files beside the first, in order
+  std::vector<std::string> classes;
+  NoticeLog notices;
+
+  /// Position of the extension's field in `image_fields`, added when new.
+  std::uint16_t image_field(std::string_view extension);
+};
+
+class FileSource : public Source {
+ public:
+  /// Examines every file (size and time; several threads). Throws `invalid_argument` where two fields would
+  /// have one name. Keys may repeat: the planner refuses that, for every kind of source.
+  explicit FileSource(FileListing listing, bool has_extra = false);
+
+  std::uint64_t size() const override { return listing_.rows.samples().size(); }
+  const std::vector<std::string>& fields() const override { return fields_; }
+  const std::vector<std::string>& classes() const override { return listing_.classes; }
+  std::int64_t label(std::uint64_t i) const override { return row(i).label; }
+  void describe(std::uint64_t i, SourceSample& out) const override;
+  SampleView read(std::uint64_t i, Scratch& scratch) const override;
+  std::string origin(std::uint64_t i) const override { return listing_.rows.path(row(i)); }
+  void will_need(std::uint64_t i) const override;
+  void fingerprint(std::uint64_t i, std::string& out) const override;
+  const std::vector<SourceNotice>& notices() const override { return listing_.notices.kept(); }
+  std::uint64_t num_notices() const override { return listing_.notices.count(); }
+
+ protected:
+  /// One more field (`json`) whose bytes come from elsewhere than a file of its own.
+  virtual std::uint64_t extra_bytes(std::uint64_t) const { return 0; }
+  virtual void append_extra(std::uint64_t, std::string&) const {}
+  /// What identifies it in a fingerprint; does not throw for damaged content.
+  virtual void append_extra_identity(std::uint64_t, std::string&) const {}
+
+ private:
+  static constexpr std::size_t k_max_files = 16;  // that make one sample
+
+  const FileRow& row(std::uint64_t i) const { return listing_.rows.samples()[i]; }
+  std::size_t num_companions() const { return listing_.companion_fields.size(); }
+  const FileRow* companion(std::uint64_t i, std::size_t which) const {
+    return listing_.rows.companion(i, which, num_companions());
+  }
+  void examine_files();
+  bool read_files(std::uint64_t i, Scratch& scratch) const;
+
+  FileListing listing_;
+  std::vector<std::string> fields_;
+  std::uint32_t label_field_ = 0;
+  std::uint32_t extra_field_ = 0;
+  bool has_extra_;
+};
+
+/// Field names of `--pair`, the image's first. Throws `invalid_argument` for fewer than two, more than 16,
+/// or one named twice.
+std::vector<std::string> pair_fields(const std::vector<std::string>& pair);
+
+}  // namespace bale

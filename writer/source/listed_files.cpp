@@ -1,0 +1,102 @@
+#include "bale/writer/source/listed_files.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/writer/source/long_path.hpp"
+
+namespace bale {
+namespace {
+
+/// Without ".", doubled and trailing slashes. Throws for ".." and for nothing left.
+std::string normalised(std::string_view path) {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("the path \"{}\" {}", printable(path), why),
+                {.hint = "name files below --root"});
+  };
+  std::string clean(path.starts_with('/') ? "/" : "");
+  std::string_view rest = path;
+  while (!rest.empty()) {
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    const std::string_view component = rest.substr(0, slash);
+    rest.remove_prefix(std::min(slash + 1, rest.size()));
+    if (component.empty() || component == ".") continue;
+    if (component == "..") refuse("goes up with \"..\"");
+    if (component.find('\0') != std::string_view::npos) refuse("has a NUL byte");
+    if (!clean.empty() && clean.back() != '/') clean += '/';
+    clean += component;
+  }
+  if (clean.empty() || clean == "/") refuse("names no file");
+  return clean;
+}
+
+}  // namespace
+
+ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
+    : root_(std::move(root)), filter_(options.include, options.exclude), pair_(pair_fields(options.pair)) {
+  while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
+  if (pair_.empty()) return;
+  listing_.companion_fields.assign(pair_.begin() + 1, pair_.end());
+  for (const std::string& text : options.pair) pair_texts_.push_back(text.starts_with('.') ? text.substr(1) : text);
+}
+
+FileRow* ListedFiles::add(std::string_view path) {
+  std::string clean = normalised(path);
+  bool absolute = clean.starts_with('/');
+  // A full path below the root gets the key that its relative path would have.
+  const std::string prefix = root_ == "/" ? root_ : root_ + "/";
+  if (absolute && !root_.empty() && clean.starts_with(prefix)) {
+    clean.erase(0, prefix.size());
+    absolute = false;
+  }
+  const std::string_view below_root = std::string_view(clean).substr(absolute ? 1 : 0);
+  const std::size_t slash = clean.rfind('/');
+  const std::string_view name = std::string_view(clean).substr(slash == std::string::npos ? 0 : slash + 1);
+  const std::string field = field_name(split_file_name(name).extension);
+  if (pair_.empty() ? !is_image_field(field) : field != pair_.front()) {
+    const bool companion = std::find(pair_.begin(), pair_.end(), field) != pair_.end();
+    if (!companion) listing_.notices.add(clean, pair_.empty() ? "not an image by its name" : "not in --pair");
+    return nullptr;
+  }
+  if (!filter_.takes_all() && !filter_.takes(std::string(below_root))) return nullptr;
+  const std::string_view directory = std::string_view(clean).substr(0, slash == std::string::npos ? 0 : slash);
+  FileRow& row = listing_.rows.add_sample(directory_id(directory, absolute), name);
+  row.field = listing_.image_field(field);
+  if (!pair_.empty()) add_companions(row);
+  return &row;
+}
+
+std::uint32_t ListedFiles::directory_id(std::string_view text, bool absolute) {
+  const std::string path = absolute ? (text.empty() ? "/" : std::string(text)) : below(root_, text);
+  const auto found = directories_.find(path);
+  if (found != directories_.end()) return found->second;
+  const std::size_t key_start = absolute ? 1 : path.size() - text.size();
+  const std::uint32_t id = listing_.rows.add_directory(path, key_start);
+  directories_.emplace(path, id);
+  return id;
+}
+
+void ListedFiles::add_companions(const FileRow& row) {
+  const std::string stem(split_file_name(listing_.rows.name(row)).stem);
+  const std::string directory(listing_.rows.directory(row.directory));
+  for (std::size_t which = 1; which < pair_texts_.size(); ++which) {
+    const std::string name = stem + "." + pair_texts_[which];
+    struct stat info {};
+    if (stat_long_path(below(directory, name), info) == 0) {
+      listing_.rows.add_companion(row.directory, name);
+    } else {
+      listing_.rows.add_missing_companion();
+    }
+  }
+}
+
+std::string_view ListedFiles::parent_name(const FileRow& row) const {
+  const std::string_view path = listing_.rows.key_directory(row.directory);
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace bale

@@ -1,0 +1,44 @@
+// Files that are named one by one (lists, tables) gathered into a FileListing.
+//
+// For one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "bale/writer/source/file_source.hpp"
+#include "bale/writer/source/name_filter.hpp"
+
+namespace bale {
+
+class ListedFiles {
+ public:
+  /// Relative paths start from `root` ("": the current directory).
+  ListedFiles(const SourceOptions& options, std::string root);
+
+  /// Adds the file as a sample; its row, or null where it was passed over (excluded, not an image by its
+  /// name, a companion of another). The key is the path below the root. Throws
+  /// `invalid_argument` (without place) for an empty path or one with "..".
+  FileRow* add(std::string_view path);
+
+  /// Name of the directory that holds the row's file; "" where its path has none.
+  std::string_view parent_name(const FileRow& row) const;
+
+  FileListing& listing() { return listing_; }
+
+ private:
+  std::uint32_t directory_id(std::string_view text, bool absolute);
+  void add_companions(const FileRow& row);
+
+  std::string root_;
+  NameFilter filter_;
+  std::vector<std::string> pair_;        // field names
+  std::vector<std::string> pair_texts_;  // extensions as written
+  std::unordered_map<std::string, std::uint32_t> directories_;
+  FileListing listing_;
+};
+
+}  // namespace bale

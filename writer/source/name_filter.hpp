@@ -1,0 +1,24 @@
+// --include and --exclude: shell patterns on paths or keys; `*` crosses slashes.
+//
+// Immutable once made; safe in any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bale {
+
+class NameFilter {
+ public:
+  NameFilter(std::vector<std::string> include, std::vector<std::string> exclude);
+
+  /// Whether the name matches an include pattern (or there is none) and no exclude pattern.
+  bool takes(const std::string& name) const;
+  bool takes_all() const { return include_.empty() && exclude_.empty(); }
+
+ private:
+  std::vector<std::string> include_;
+  std::vector<std::string> exclude_;
+};
+
+}  // namespace bale

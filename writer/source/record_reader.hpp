@@ -1,0 +1,59 @@
+// Reads a text file record by record: lines, NUL-separated names, CSV and TSV records (RFC 4180).
+//
+// Memory: one block and the longest record. For one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/writer/source/long_path.hpp"
+
+namespace bale {
+
+enum class RecordKind { lines, nul_separated, csv, tsv };
+
+class RecordReader {
+ public:
+  static constexpr std::size_t k_max_record_bytes = std::size_t{16} << 20;
+
+  /// "-" is standard input. Throws `not_found`, `io`.
+  RecordReader(const std::string& path, RecordKind kind);
+  ~RecordReader();
+
+  /// Goes to the next record, its line end taken off; false at the end. Throws `io`, and `damaged` for a
+  /// record past k_max_record_bytes or a quote that is never closed.
+  bool next();
+  /// Borrows until the next call.
+  std::string_view record() const { return record_; }
+  /// Where the record starts in the file; a byte order mark counts.
+  std::uint64_t offset() const { return offset_; }
+  /// Line the record starts on, from 1; its number where records are NUL-separated.
+  std::uint64_t line() const { return line_; }
+
+ private:
+  std::size_t find_end();
+  bool fill();
+
+  std::string path_;
+  RecordKind kind_;
+  Descriptor file_;
+  std::string buffer_;
+  std::size_t at_ = 0;      // next record's start in buffer_
+  std::uint64_t base_ = 0;  // of buffer_ in the file
+  bool ended_ = false;
+  std::string_view record_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t line_ = 1;
+  std::uint64_t next_line_ = 1;
+};
+
+/// Throws `error` again with file and line in front, unless it names a place of its own.
+[[noreturn]] void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t line);
+
+/// The record's cells, quotes taken off; `cells` is overwritten. A quote inside an unquoted cell is text.
+void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells);
+
+}  // namespace bale

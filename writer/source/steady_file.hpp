@@ -1,0 +1,36 @@
+// A file read whole, with an eye on whether it changes meanwhile.
+//
+// For one thread at a time. open, fstat, read, fstat, close; nothing is allocated.
+#pragma once
+
+#include <string>
+
+#include "bale/formats/core/bytes.hpp"
+#include "bale/writer/source/long_path.hpp"
+
+namespace bale {
+
+class SteadyFile {
+ public:
+  /// Largest file that fits a field (its length is 32 bits wide).
+  static constexpr std::uint64_t k_max_bytes = 0xFFFFFFFFU;
+
+  /// Throws `not_found`, `io` or `unsupported` (not a regular file, too large).
+  explicit SteadyFile(const std::string& path);
+
+  /// Size when opened.
+  std::size_t size() const { return static_cast<std::size_t>(info_.st_size); }
+
+  /// Reads the file into `out`, which is one byte longer than size() so that growth shows. False where
+  /// the file changed since it was opened. Throws `io`, naming `path`.
+  bool read(MutableBytes out, const std::string& path) const;
+
+ private:
+  Descriptor file_;
+  struct stat info_ {};
+};
+
+/// Asks the kernel to read the whole file ahead; never fails.
+void read_ahead(const std::string& path);
+
+}  // namespace bale

@@ -1,0 +1,123 @@
+#include "bale/writer/source/table_rows.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/writer/source/json_text.hpp"
+#include "bale/writer/source/record_reader.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::array<std::string_view, 5> k_path_names{"path", "file_name", "filename", "file", "image"};
+constexpr std::array<std::string_view, 4> k_label_names{"label", "class", "target", "y"};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+/// Position of the column called `wanted`, or where that is empty, of the first usual name there is.
+template <typename NameAt>
+std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::string& wanted,
+                                std::span<const std::string_view> usual) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!wanted.empty() && name_at(i) == wanted) return i;
+  }
+  if (!wanted.empty()) return std::nullopt;
+  for (const std::string_view name : usual) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (lower(name_at(i)) == name) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse_columns(std::string_view what, const std::string& wanted, std::string_view option,
+                                 const std::string& known) {
+  const std::string which = wanted.empty() ? fmt::format("a {}", what) : fmt::format("\"{}\"", printable(wanted));
+  throw Error(ErrorCode::invalid_argument, fmt::format("no column for {}; there are: {}", which, known),
+              {.hint = fmt::format("name it with {}", option)});
+}
+
+}  // namespace
+
+std::optional<TableColumns::Kind> TableColumns::kind_of(const std::string& path) {
+  const std::string name = lower(path);
+  if (name.ends_with(".csv")) return Kind::csv;
+  if (name.ends_with(".tsv")) return Kind::tsv;
+  if (name.ends_with(".jsonl")) return Kind::jsonl;
+  return std::nullopt;
+}
+
+void TableColumns::set_header(std::string_view record) {
+  split_cells(record, delimiter(), header_);
+  const auto name_at = [&](std::size_t i) -> const std::string& { return header_[i]; };
+  std::string known;
+  for (const std::string& name : header_) known += (known.empty() ? "" : ", ") + printable(name);
+  const auto path = pick(header_.size(), name_at, options_.path_column, k_path_names);
+  if (!path) refuse_columns("path", options_.path_column, "--path-column", known);
+  path_column_ = *path;
+  label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_names);
+  if (!label_column_ && !options_.label_column.empty()) {
+    refuse_columns("label", options_.label_column, "--label-column", known);
+  }
+}
+
+TableRow TableColumns::parse(std::string_view record) const {
+  TableRow row;
+  if (kind_ != Kind::jsonl) {
+    std::vector<std::string> cells;
+    split_cells(record, delimiter(), cells);
+    if (cells.size() != header_.size()) {
+      throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), header_.size()));
+    }
+    row.path = std::move(cells[path_column_]);
+    if (label_column_ && !cells[*label_column_].empty()) row.label = std::move(cells[*label_column_]);
+    row.has_extra = header_.size() > (label_column_ ? 2U : 1U);
+    return row;
+  }
+  std::vector<JsonCell> cells = parse_json_cells(record);
+  const auto name_at = [&](std::size_t i) -> const std::string& { return cells[i].name; };
+  const auto path = pick(cells.size(), name_at, options_.path_column, k_path_names);
+  const auto label = pick(cells.size(), name_at, options_.label_column, k_label_names);
+  if (!path || !cells[*path].is_scalar || !cells[*path].text) {
+    throw Error(ErrorCode::invalid_argument, "no path in the object", {.hint = "name its column with --path-column"});
+  }
+  row.path = std::move(*cells[*path].text);
+  if (label && !cells[*label].is_scalar) {
+    throw Error(ErrorCode::invalid_argument, "the label is neither an integer nor text",
+                {.hint = "name another column with --label-column"});
+  }
+  if (label && cells[*label].text != "") row.label = std::move(cells[*label].text);
+  row.has_extra = cells.size() > (label ? 2U : 1U);
+  return row;
+}
+
+std::string TableColumns::extra_json(std::string_view record) const {
+  if (kind_ == Kind::jsonl) {
+    const std::vector<JsonCell> cells = parse_json_cells(record);
+    const auto name_at = [&](std::size_t i) -> const std::string& { return cells[i].name; };
+    const auto path = pick(cells.size(), name_at, options_.path_column, k_path_names);
+    const auto label = pick(cells.size(), name_at, options_.label_column, k_label_names);
+    std::vector<std::string_view> without;
+    if (path) without.push_back(cells[*path].name);
+    if (label) without.push_back(cells[*label].name);
+    return json_without(record, without);
+  }
+  std::vector<std::string> cells;
+  split_cells(record, delimiter(), cells);
+  std::vector<std::pair<std::string_view, std::string_view>> members;
+  for (std::size_t i = 0; i < std::min(cells.size(), header_.size()); ++i) {
+    if (i != path_column_ && i != label_column_) members.emplace_back(header_[i], cells[i]);
+  }
+  return json_of_texts(members);
+}
+
+}  // namespace bale
