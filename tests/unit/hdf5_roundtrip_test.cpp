@@ -19,7 +19,8 @@ std::vector<std::byte> bytes_of(const std::string& path) { return read_file(path
 std::vector<OwnedSample> many_samples(std::size_t count) {
   std::vector<OwnedSample> samples;
   for (std::uint32_t i = 0; i < count; ++i) {
-    samples.push_back({"class/" + std::to_string(i), i % 7, {{"jpg", noise(100 + i % 500, i)}, {"cls", std::to_string(i % 7)}}});
+    samples.push_back(
+        {"class/" + std::to_string(i), i % 7, {{"jpg", noise(100 + i % 500, i)}, {"cls", std::to_string(i % 7)}}});
   }
   return samples;
 }
@@ -100,7 +101,8 @@ TEST_CASE("the same samples give the same bytes, however many others were planne
 TEST_CASE("compressed fields larger than memory's share go through a file") {
   const TempDir directory;
   std::vector<OwnedSample> samples;
-  for (std::uint32_t i = 0; i < 7; ++i) samples.push_back({std::to_string(i), i, {{"json.zst", noise(3'000'000 + i, i)}}});
+  for (std::uint32_t i = 0; i < 7; ++i)
+    samples.push_back({std::to_string(i), i, {{"json.zst", noise(3'000'000 + i, i)}}});
   const std::string path = directory / "x.h5";
   CHECK(read_all(path, pack_shard(path, samples, {})) == samples);
 }
@@ -163,9 +165,11 @@ TEST_CASE("array wants one size, and makes it where told") {
                                          {"second", 0, {{"png", png_of(solid_image(9, 8, 2))}}}};
   CHECK_THROWS_WITH(pack_shard(path, samples, {.layout = "array"}),
                     Contains("second") && Contains("9 x 8") && Contains("8 x 8") && Contains("--size"));
-  const ShardIndex index = pack_shard(path, samples, {.layout = "array", .format_options = {{"size", "4"}, {"level", "9"}}});
+  const ShardIndex index =
+      pack_shard(path, samples, {.layout = "array", .format_options = {{"size", "4"}, {"level", "9"}}});
   CHECK(read_all(path, index)[1].fields.at("npy").size() == 128 + 4 * 4 * 3);
-  CHECK_THROWS_WITH(pack_shard(path, {{"broken", 0, {{"jpg", "not an image"}}}}, {.layout = "array"}), Contains("broken"));
+  CHECK_THROWS_WITH(pack_shard(path, {{"broken", 0, {{"jpg", "not an image"}}}}, {.layout = "array"}),
+                    Contains("broken"));
   CHECK_THROWS_WITH(pack_shard(path, {{"none", 0, {{"txt", ""}}}}, {.layout = "array"}), Contains("none"));
   CHECK_THROWS_AS(pack_shard(path, samples, {.layout = "array", .format_options = {{"size", "0"}}}), Error);
   CHECK_THROWS_AS(pack_shard(path, samples, {.layout = "blob", .format_options = {{"size", "4"}}}), Error);

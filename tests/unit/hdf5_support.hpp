@@ -56,7 +56,8 @@ struct PackSettings {
   std::vector<std::string> class_names{};
 };
 
-inline ShardIndex pack_shard(const std::string& path, const std::vector<OwnedSample>& samples, const PackSettings& settings) {
+inline ShardIndex pack_shard(const std::string& path, const std::vector<OwnedSample>& samples,
+                             const PackSettings& settings) {
   const ShardPlan plan = settings.plan ? *settings.plan : plan_of(samples);
   const auto writer = k_hdf5_format.create({.path = path,
                                             .layout = settings.layout,
