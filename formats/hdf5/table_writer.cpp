@@ -20,6 +20,7 @@ namespace bale::h5 {
 namespace {
 
 constexpr hsize_t k_rows_per_chunk = 1024;  // of vlen references, 16 bytes each
+constexpr std::size_t k_conversion_bytes = 1024;
 constexpr std::uint64_t k_max_image_bytes = std::uint64_t{1} << 30;
 
 struct VlenColumn {
@@ -66,6 +67,9 @@ class TableWriter final : public ShardWriter {
     const H5Lock lock;
     file_.emplace(OutputFile::create(options_.path));
     vlen_type_ = file_->take_for_write(H5Tvlen_create(H5T_STD_U8LE), H5Tclose, "make a type");
+    // The library clears two conversion buffers a write, 1 MiB each by default: ten times the image.
+    transfer_ = file_->take_for_write(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "make a property list");
+    file_->check(H5Pset_buffer(transfer_.id(), k_conversion_bytes, nullptr, nullptr), "set a buffer's size");
     file_->make_group("fields");
   }
 
@@ -185,7 +189,7 @@ class TableWriter final : public ShardWriter {
     file_->check(H5Sselect_hyperslab(rows.id(), H5S_SELECT_SET, &row, nullptr, &one, nullptr), "select a row");
     const H5Handle cell = file_->take_for_write(H5Screate_simple(1, &one, nullptr), H5Sclose, "make a dataspace");
     const hvl_t value{bytes.size(), const_cast<std::byte*>(bytes.data())};
-    file_->check(H5Dwrite(column.dataset.id(), vlen_type_.id(), cell.id(), rows.id(), H5P_DEFAULT, &value), "write");
+    file_->check(H5Dwrite(column.dataset.id(), vlen_type_.id(), cell.id(), rows.id(), transfer_.id(), &value), "write");
     column.present.back() = 1;
     ++column.num_present;
   }
@@ -219,6 +223,7 @@ class TableWriter final : public ShardWriter {
     for (auto& [name, column] : columns_) column.dataset.reset();
     images_.reset();
     vlen_type_.reset();
+    transfer_.reset();
   }
 
   void release() {
@@ -233,6 +238,7 @@ class TableWriter final : public ShardWriter {
   std::string image_field_;
   std::optional<OutputFile> file_;
   H5Handle vlen_type_;
+  H5Handle transfer_;
   H5Handle images_;
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;

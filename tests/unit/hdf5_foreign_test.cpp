@@ -1,0 +1,254 @@
+// HDF5 containers of other makers, made here with the library itself; and those that must be refused.
+#include <hdf5.h>
+
+#include <array>
+
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/unit/hdf5_support.hpp"
+
+using namespace bale;
+using namespace bale::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Dims = std::vector<hsize_t>;
+
+/// A file under construction; every handle is closed with it.
+class Maker {
+ public:
+  explicit Maker(const std::string& path, hsize_t user_block = 0) {
+    const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_userblock(creation, user_block);
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access);
+    H5Pclose(access);
+    H5Pclose(creation);
+    REQUIRE(file_ >= 0);
+  }
+  ~Maker() { H5Fclose(file_); }
+  Maker(const Maker&) = delete;
+  Maker& operator=(const Maker&) = delete;
+
+  hid_t id() const { return file_; }
+
+  void write(const char* name, hid_t type, const Dims& dims, const void* data, const Dims& chunk = {},
+             const std::vector<H5Z_filter_t>& filters = {}) {
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (!chunk.empty()) H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+    for (const H5Z_filter_t filter : filters) {
+      if (filter == H5Z_FILTER_DEFLATE) H5Pset_deflate(creation, 6);
+      if (filter == H5Z_FILTER_SHUFFLE) H5Pset_shuffle(creation);
+      if (filter == H5Z_FILTER_FLETCHER32) H5Pset_fletcher32(creation);
+    }
+    const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
+    const hid_t dataset = H5Dcreate2(file_, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    REQUIRE(dataset >= 0);
+    if (data != nullptr) REQUIRE(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  }
+
+  void write_vlen(const char* name, const std::vector<std::string>& rows, const Dims& chunk = {},
+                  const std::vector<H5Z_filter_t>& filters = {}) {
+    std::vector<hvl_t> cells;
+    for (const std::string& row : rows) cells.push_back({row.size(), const_cast<char*>(row.data())});
+    write(name, H5Tvlen_create(H5T_STD_U8LE), {rows.size()}, cells.data(), chunk, filters);
+  }
+
+  void write_names(const char* name, const std::vector<std::string>& rows, std::size_t width) {
+    std::string cells;
+    for (std::string row : rows) {
+      row.resize(width, '\0');
+      cells += row;
+    }
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, width);
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    write(name, type, {rows.size(), 1}, cells.data());
+  }
+
+ private:
+  hid_t file_;
+};
+
+template <typename T>
+std::vector<T> ramp(std::size_t count) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(i * 7 % 251);
+  return values;
+}
+
+/// Each delivered .npy is a header that states `shape` and the rows of `data` in order.
+template <typename T>
+void check_rows(const std::string& path, const std::vector<T>& data, std::size_t rows, const std::string& shape) {
+  const std::vector<OwnedSample> read = read_all(path, scan(path));
+  REQUIRE(read.size() == rows);
+  const std::size_t row_bytes = data.size() / rows * sizeof(T);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::string& npy = read[i].fields.at("npy");
+    REQUIRE(npy.size() == 128 + row_bytes);
+    CHECK_THAT(npy.substr(0, 128), Contains(shape));
+    CHECK(npy.substr(128) == std::string(reinterpret_cast<const char*>(data.data()) + i * row_bytes, row_bytes));
+  }
+}
+
+const std::string k_jpeg_head = "\xff\xd8\xff\xe0 not decoded here ";
+
+}  // namespace
+
+TEST_CASE("Fuel's ILSVRC2012: vlen images, short int16 targets, fixed names") {
+  const TempDir directory;
+  const std::string path = directory / "ilsvrc2012.hdf5";
+  const std::vector<std::string> images{k_jpeg_head + noise(9000, 1), k_jpeg_head, k_jpeg_head + noise(70, 2)};
+  {
+    Maker maker(path, GENERATE(0, 512));
+    maker.write_vlen("encoded_images", images);
+    const std::array<std::int16_t, 2> targets{7, 999};
+    maker.write("targets", H5T_STD_I16LE, {2, 1}, targets.data());
+    maker.write_names("filenames", {"n01440764_10026.JPEG", "ILSVRC2012_val_00000001.JPEG", "n01440764_10026.JPEG"},
+                      32);
+  }
+  const std::vector<OwnedSample> read = read_all(path, scan(path));
+  CHECK(read == std::vector<OwnedSample>{{"n01440764_10026", 7, {{"jpg", images[0]}}},
+                                         {"ILSVRC2012_val_00000001", 999, {{"jpg", images[1]}}},
+                                         {"n01440764_10026-00000002", k_no_label, {{"jpg", images[2]}}}});
+}
+
+TEST_CASE("vlen images in filtered chunks, with numbers for keys") {
+  const TempDir directory;
+  const std::string path = directory / "x.h5";
+  std::vector<std::string> images;
+  for (std::uint32_t i = 0; i < 100; ++i) images.push_back(png_of(solid_image(1 + i % 3, 2, i)));
+  std::vector<std::int32_t> labels = ramp<std::int32_t>(100);
+  {
+    Maker maker(path);
+    maker.write_vlen("images", images, {16}, {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE});
+    maker.write("labels", H5T_STD_I32BE, {100}, nullptr);
+    const hid_t dataset = H5Dopen2(maker.id(), "labels", H5P_DEFAULT);
+    REQUIRE(H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, labels.data()) >= 0);
+  }
+  const ShardIndex index = scan(path);
+  CHECK(index.fields()[0].located);
+  const std::vector<OwnedSample> read = read_all(path, index);
+  REQUIRE(read.size() == images.size());
+  for (std::size_t i = 0; i < images.size(); ++i) CHECK(read[i].fields.at("png") == images[i]);
+  CHECK(read[42].key == "00000042");
+  CHECK(read[42].label == 42 * 7 % 251);
+}
+
+TEST_CASE("arrays in every storage: chunks of rows, contiguous, chunks that cut rows") {
+  const TempDir directory;
+  const std::string path = directory / "x.h5";
+  const auto bytes = ramp<std::uint8_t>(10 * 3 * 8 * 6);
+  const auto labels = ramp<std::int64_t>(10);
+  SECTION("BigGAN: imgs in deflated chunks of four") {
+    Maker maker(path);
+    maker.write("imgs", H5T_STD_U8LE, {10, 3, 8, 6}, bytes.data(), {4, 3, 8, 6}, {H5Z_FILTER_DEFLATE});
+    maker.write("labels", H5T_STD_I64LE, {10}, labels.data());
+  }
+  SECTION("contiguous, behind a user block") {
+    Maker maker(path, 512);
+    maker.write("images", H5T_STD_U8LE, {10, 3, 8, 6}, bytes.data());
+    maker.write("targets", H5T_STD_I64LE, {10}, labels.data());
+  }
+  SECTION("chunks that cut images") {
+    Maker maker(path);
+    maker.write("images", H5T_STD_U8LE, {10, 3, 8, 6}, bytes.data(), {2, 3, 4, 6}, {H5Z_FILTER_DEFLATE});
+    maker.write("y", H5T_STD_I64LE, {10, 1, 1}, labels.data());
+  }
+  SECTION("plain chunks with checksums") {
+    Maker maker(path);
+    maker.write("x", H5T_STD_U8LE, {10, 3, 8, 6}, bytes.data(), {1, 3, 8, 6}, {H5Z_FILTER_FLETCHER32});
+    maker.write("y", H5T_STD_I64LE, {10}, labels.data());
+  }
+  check_rows(path, bytes, 10, "'shape': (3, 8, 6), ");
+  const ShardIndex index = scan(path);
+  CHECK(index.label(9) == labels[9]);
+  CHECK(index.width(0) == 6);
+  CHECK(index.height(0) == 8);
+}
+
+TEST_CASE("Caffe: float data and float labels") {
+  const TempDir directory;
+  const std::string path = directory / "x.h5";
+  const auto data = ramp<float>(4 * 1 * 5 * 5);
+  const std::array<float, 4> labels{3, 1, 4, 1};
+  {
+    Maker maker(path);
+    maker.write("data", H5T_IEEE_F32LE, {4, 1, 5, 5}, data.data());
+    maker.write("label", H5T_IEEE_F32LE, {4}, labels.data());
+  }
+  check_rows(path, data, 4, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 5, 5), }");
+  CHECK(scan(path).label(2) == 4);
+}
+
+TEST_CASE("nothing outside the file is ever read") {
+  const TempDir directory;
+  const std::string path = directory / "x.h5";
+  const auto bytes = ramp<std::uint8_t>(100);
+  {
+    Maker other(directory / "other.h5");
+    other.write("images", H5T_STD_U8LE, {10, 10}, bytes.data());
+  }
+  File::create(directory / "raw").write_at(0, std::as_bytes(std::span(bytes)));
+  const Dims dims{10, 10};
+  SECTION("external link") {
+    Maker maker(path);
+    H5Lcreate_external("other.h5", "/images", maker.id(), "images", H5P_DEFAULT, H5P_DEFAULT);
+  }
+  SECTION("soft link") {
+    Maker maker(path);
+    maker.write("hidden", H5T_STD_U8LE, dims, bytes.data());
+    H5Lcreate_soft("/hidden", maker.id(), "images", H5P_DEFAULT, H5P_DEFAULT);
+  }
+  SECTION("external storage") {
+    Maker maker(path);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(creation, (directory / "raw").c_str(), 0, 100);
+    const hid_t space = H5Screate_simple(2, dims.data(), nullptr);
+    REQUIRE(H5Dcreate2(maker.id(), "images", H5T_STD_U8LE, space, H5P_DEFAULT, creation, H5P_DEFAULT) >= 0);
+  }
+  SECTION("virtual dataset") {
+    Maker maker(path);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t space = H5Screate_simple(2, dims.data(), nullptr);
+    REQUIRE(H5Pset_virtual(creation, space, (directory / "other.h5").c_str(), "/images", space) >= 0);
+    REQUIRE(H5Dcreate2(maker.id(), "images", H5T_STD_U8LE, space, H5P_DEFAULT, creation, H5P_DEFAULT) >= 0);
+  }
+  try {
+    scan(path);
+    FAIL("was scanned");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::unsupported);
+    CHECK_THAT(error.what(), Contains("/images"));
+  }
+}
+
+TEST_CASE("counts that the file cannot hold, and files without images, are refused") {
+  const TempDir directory;
+  const std::string path = directory / "x.h5";
+  SECTION("a trillion rows never written") {
+    Maker maker(path);
+    maker.write("images", H5T_STD_U8LE, {hsize_t{1} << 40, 16}, nullptr, {1024, 16}, {H5Z_FILTER_DEFLATE});
+  }
+  SECTION("a trillion references never written") {
+    Maker maker(path);
+    maker.write("images", H5Tvlen_create(H5T_STD_U8LE), {hsize_t{1} << 40}, nullptr, {1024});
+  }
+  SECTION("nothing that looks like images") {
+    Maker maker(path);
+    maker.write("weights", H5T_STD_U8LE, {10, 10}, nullptr);
+  }
+  SECTION("a newer layout of ours") {
+    Maker maker(path);
+    const hid_t space = H5Screate(H5S_SCALAR);
+    for (const char* name : {"layout", "bale_version"}) {
+      const hid_t attribute = H5Acreate2(maker.id(), name, H5T_C_S1, space, H5P_DEFAULT, H5P_DEFAULT);
+      H5Awrite(attribute, H5T_C_S1, "9");
+    }
+    const std::int64_t label = 0;
+    maker.write("labels", H5T_NATIVE_INT64, {1}, &label);
+  }
+  CHECK_THROWS_AS(scan(path), Error);
+}

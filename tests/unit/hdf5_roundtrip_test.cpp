@@ -1,0 +1,207 @@
+// HDF5 layouts: what goes in comes out, where the index says, in the same bytes every time.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/unit/hdf5_support.hpp"
+
+using namespace bale;
+using namespace bale::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::vector<std::byte> bytes_of(const std::string& path) { return read_file(path); }
+
+std::vector<OwnedSample> many_samples(std::size_t count) {
+  std::vector<OwnedSample> samples;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    samples.push_back(
+        {"class/" + std::to_string(i), i % 7, {{"jpg", noise(100 + i % 500, i)}, {"cls", std::to_string(i % 7)}}});
+  }
+  return samples;
+}
+
+void check_located(const std::string& path, const ShardIndex& index, const std::vector<OwnedSample>& samples) {
+  const File file = File::open_read(path);
+  for (std::uint64_t i = 0; i < index.size(); ++i) {
+    std::size_t present = 0;
+    for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+      REQUIRE(index.fields()[f].located);
+      const Extent extent = index.extent(i, f);
+      if (!extent.present()) continue;
+      ++present;
+      std::string bytes(extent.length, '\0');
+      file.read_exact(extent.offset, std::as_writable_bytes(std::span(bytes)));
+      CHECK(bytes == samples[i].fields.at(index.fields()[f].stored_name()));
+    }
+    CHECK(present == samples[i].fields.size());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("blob and vlen give back odd samples, from the writer's index and from a scan") {
+  const TempDir directory;
+  const std::string layout = GENERATE("blob", "vlen");
+  const std::string path = directory / (layout + ".h5");
+  const std::vector<OwnedSample> samples = odd_samples();
+  const ShardIndex written = pack_shard(path, samples, {.layout = layout, .class_names = {"cat", "d\xc3\xb6g"}});
+  CHECK(read_all(path, written) == samples);
+  check_located(path, written, samples);
+  const ShardIndex scanned = scan(path);
+  CHECK(read_all(path, scanned) == samples);
+  check_located(path, scanned, samples);
+  const auto json = scanned.field_id("json");
+  REQUIRE(json);
+  CHECK(scanned.fields()[*json].codec == Codec::zstd);
+}
+
+TEST_CASE("thousands of samples cross every chunk and heap boundary") {
+  const TempDir directory;
+  const std::string layout = GENERATE("blob", "vlen");
+  const std::string path = directory / "x.h5";
+  const std::vector<OwnedSample> samples = many_samples(3000);
+  CHECK(read_all(path, pack_shard(path, samples, {.layout = layout})) == samples);
+  CHECK(read_all(path, scan(path)) == samples);
+}
+
+TEST_CASE("shards without samples are shards") {
+  const TempDir directory;
+  const std::string layout = GENERATE("blob", "vlen", "array");
+  const std::string path = directory / "x.h5";
+  CHECK(pack_shard(path, {}, {.layout = layout}).size() == 0);
+  CHECK(scan(path).size() == 0);
+}
+
+TEST_CASE("the same samples give the same bytes, however many others were planned") {
+  const TempDir directory;
+  const std::string layout = GENERATE("blob", "vlen");
+  const std::vector<OwnedSample> samples = odd_samples();
+  pack_shard(directory / "exact.h5", samples, {.layout = layout});
+  pack_shard(directory / "again.h5", samples, {.layout = layout});
+  CHECK(bytes_of(directory / "exact.h5") == bytes_of(directory / "again.h5"));
+
+  std::vector<OwnedSample> more = samples;
+  more.push_back({"skipped", 9, {{"jpg", noise(70'000, 9)}, {"gone", "never added"}, {"json.zst", noise(900, 9)}}});
+  const ShardIndex index = pack_shard(directory / "fewer.h5", samples, {.layout = layout, .plan = plan_of(more)});
+  CHECK(bytes_of(directory / "exact.h5") == bytes_of(directory / "fewer.h5"));
+  CHECK(read_all(directory / "fewer.h5", index) == samples);
+
+  const std::vector<OwnedSample> fewer(samples.begin(), samples.begin() + 1);
+  pack_shard(directory / "grown.h5", samples, {.layout = layout, .plan = plan_of(fewer)});
+  CHECK(read_all(directory / "grown.h5", scan(directory / "grown.h5")) == samples);
+  CHECK_FALSE(std::filesystem::exists(directory / "grown.h5.resize"));
+  CHECK_FALSE(std::filesystem::exists(directory / "grown.h5.spool"));
+}
+
+TEST_CASE("compressed fields larger than memory's share go through a file") {
+  const TempDir directory;
+  std::vector<OwnedSample> samples;
+  for (std::uint32_t i = 0; i < 7; ++i)
+    samples.push_back({std::to_string(i), i, {{"json.zst", noise(3'000'000 + i, i)}}});
+  const std::string path = directory / "x.h5";
+  CHECK(read_all(path, pack_shard(path, samples, {})) == samples);
+}
+
+TEST_CASE("a sample that no dataset can hold is refused and the shard goes on") {
+  const TempDir directory;
+  const std::string layout = GENERATE("blob", "vlen");
+  const std::vector<OwnedSample> samples = odd_samples();
+  const std::string path = directory / "x.h5";
+  const auto writer = k_hdf5_format.create({.path = path, .layout = layout, .plan = plan_of(samples)});
+  IndexBuilder index;
+  for (const OwnedSample& sample : samples) {
+    for (const char* name : {"", ".", "a/b"}) {
+      CHECK_THROWS_WITH(add(*writer, {"bad key", 0, {{"jpg", "x"}, {name, "y"}}}), Contains("bad key"));
+    }
+    add(*writer, sample);
+    index.add_sample(sample.key, sample.label);
+  }
+  writer->finish(index);
+  CHECK(read_all(path, scan(path)) == samples);
+}
+
+TEST_CASE("array decodes images and delivers them as .npy") {
+  const TempDir directory;
+  const std::string path = directory / "x.h5";
+  std::vector<OwnedSample> samples;
+  std::vector<Image> images;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    images.push_back(solid_image(9, 7, i));
+    samples.push_back({"k" + std::to_string(i), i, {{"png", png_of(images.back())}, {"cls", std::to_string(i)}}});
+  }
+  const ShardIndex index = pack_shard(path, samples, {.layout = "array"});
+  const ShardIndex scanned = scan(path);
+  const std::vector<OwnedSample> read = read_all(path, index);
+  CHECK(read == read_all(path, scanned));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::string& npy = read[i].fields.at("npy");
+    REQUIRE(npy.size() == 128 + 9 * 7 * 3);
+    CHECK(npy.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
+    CHECK_THAT(npy.substr(0, 128), Contains("{'descr': '|u1', 'fortran_order': False, 'shape': (7, 9, 3), }"));
+    CHECK(npy[127] == '\n');
+    CHECK(std::memcmp(npy.data() + 128, images[i].rgb.data(), images[i].rgb.size()) == 0);
+    CHECK(read[i].fields.at("cls") == samples[i].fields.at("cls"));
+    CHECK(read[i].fields.size() == 2);
+    CHECK(index.width(i) == 9);
+    CHECK(scanned.height(i) == 7);
+  }
+  CHECK_FALSE(index.fields()[*index.field_id("npy")].located);
+
+  SECTION("and takes such .npy back") {
+    pack_shard(directory / "back.h5", read, {.layout = "array"});
+    CHECK(bytes_of(path) == bytes_of(directory / "back.h5"));
+  }
+}
+
+TEST_CASE("array wants one size, and makes it where told") {
+  const TempDir directory;
+  const std::string path = directory / "x.h5";
+  const std::vector<OwnedSample> samples{{"first", 0, {{"png", png_of(solid_image(8, 8, 1))}}},
+                                         {"second", 0, {{"png", png_of(solid_image(9, 8, 2))}}}};
+  CHECK_THROWS_WITH(pack_shard(path, samples, {.layout = "array"}),
+                    Contains("second") && Contains("9 x 8") && Contains("8 x 8") && Contains("--size"));
+  const ShardIndex index =
+      pack_shard(path, samples, {.layout = "array", .format_options = {{"size", "4"}, {"level", "9"}}});
+  CHECK(read_all(path, index)[1].fields.at("npy").size() == 128 + 4 * 4 * 3);
+  CHECK_THROWS_WITH(pack_shard(path, {{"broken", 0, {{"jpg", "not an image"}}}}, {.layout = "array"}),
+                    Contains("broken"));
+  CHECK_THROWS_WITH(pack_shard(path, {{"none", 0, {{"txt", ""}}}}, {.layout = "array"}), Contains("none"));
+  CHECK_THROWS_AS(pack_shard(path, samples, {.layout = "array", .format_options = {{"size", "0"}}}), Error);
+  CHECK_THROWS_AS(pack_shard(path, samples, {.layout = "blob", .format_options = {{"size", "4"}}}), Error);
+}
+
+TEST_CASE("a file that may not grow is an error with errno, and the process goes on") {
+  const TempDir directory;
+  const std::string layout = GENERATE("blob", "vlen");
+  const std::vector<OwnedSample> samples = many_samples(2000);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit low{.rlim_cur = 200'000, .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &low) == 0);
+  std::optional<Error> error;
+  try {
+    pack_shard(directory / "x.h5", samples, {.layout = layout});
+  } catch (const Error& caught) {
+    error = caught;
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::io);
+  CHECK_THAT(error->what(), Contains("x.h5") && Contains("File too large"));
+  CHECK(read_all(directory / "y.h5", pack_shard(directory / "y.h5", samples, {.layout = layout})) == samples);
+}
+
+TEST_CASE("the signature is found at every place it may be") {
+  for (const std::size_t at : {0, 512, 1024, 2048}) {
+    std::string head(4096, '\0');
+    head.replace(at, 8, "\x89HDF\r\n\x1a\n");
+    CHECK(k_hdf5_format.probe({.path = "x", .head = as_bytes(head), .file_bytes = 9999}) == 100);
+  }
+  CHECK(k_hdf5_format.probe({.path = "x.h5", .head = as_bytes("\x89HDF"), .file_bytes = 4}) == 0);
+}
