@@ -1,7 +1,5 @@
 #include "bale/writer/plan.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -61,7 +59,7 @@ void check_keys_unique(const Source& source) {
   SourceSample sample;
   for (std::uint32_t i = 0; i < hashes.size(); ++i) {
     source.describe(i, sample);
-    hashes[i] = {XXH3_64bits(sample.key.data(), sample.key.size()), i};
+    hashes[i] = {hash_key(sample.key), i};
   }
   std::sort(hashes.begin(), hashes.end(), [](const Hashed& a, const Hashed& b) {
     return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample;

@@ -24,6 +24,8 @@ std::uint32_t crc32c(Bytes bytes, std::uint32_t crc) {
   return ~state;
 }
 
+std::uint64_t hash_key(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
+
 std::string digest_text(const Digest& digest) {
   std::string text = "xxh3:";
   for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "bale/formats/core/bytes.hpp"
 
@@ -15,6 +16,9 @@ namespace bale {
 
 /// CRC32C of `bytes`; pass the result of the previous part as `crc` to go on. Hardware-accelerated.
 std::uint32_t crc32c(Bytes bytes, std::uint32_t crc = 0);
+
+/// XXH3-64 of a key: for hash tables and sorting, never for integrity.
+std::uint64_t hash_key(std::string_view key);
 
 /// XXH3-128 in its canonical (big-endian) form.
 using Digest = std::array<std::uint8_t, 16>;

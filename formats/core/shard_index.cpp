@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "bale/formats/core/error.hpp"
 
@@ -57,10 +56,6 @@ struct KeyRow {
 };
 
 constexpr std::size_t k_sample_row_bytes = 16;
-
-std::uint32_t key_hash(std::string_view key) {
-  return static_cast<std::uint32_t>(XXH3_64bits(key.data(), key.size()));
-}
 
 template <typename T>
 T load_at(const std::byte* at) {
@@ -189,7 +184,7 @@ Extent ShardIndex::extent(std::uint64_t i, std::uint32_t field) const {
 }
 
 std::optional<std::uint64_t> ShardIndex::find(std::string_view wanted) const {
-  const std::uint32_t hash = key_hash(wanted);
+  const std::uint32_t hash = static_cast<std::uint32_t>(hash_key(wanted));
   std::uint64_t low = 0;
   std::uint64_t high = num_samples_;
   while (low < high) {
@@ -302,7 +297,7 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
     throw Error(ErrorCode::unsupported, "too many samples for one shard", {.path = shard_path, .hint = "use more shards"});
   }
   std::vector<KeyRow> order(samples_.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {key_hash(key(i)), i};
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {static_cast<std::uint32_t>(hash_key(key(i))), i};
   std::sort(order.begin(), order.end(), [](const KeyRow& a, const KeyRow& b) {
     return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample;
   });
