@@ -391,7 +391,7 @@ int exit_code_of(ErrorCode code) {
 int run(int argc, const char* const* argv, Terminal& terminal) {
   Grammar grammar;
   const auto misuse = [&](std::string_view what) {
-    terminal.warn(fmt::format("{}; see `{} --help`", what, grammar.current_model().name));
+    terminal.error(fmt::format("{}; see `{} --help`", what, grammar.current_model().name));
     return k_exit_usage;
   };
   try {
@@ -423,7 +423,7 @@ int bale_main(int argc, const char* const* argv, Terminal& terminal) {
     } catch (...) {
       terminal.discard();
     }
-    terminal.warn(line);
+    terminal.error(line);
     return code;
   };
   try {

@@ -12,6 +12,7 @@
 #include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
 #include "bale/tools/table.hpp"
+#include "bale/writer/destination.hpp"
 
 namespace bale::tools {
 namespace {
@@ -33,6 +34,19 @@ PackCommand with_places_settled(PackCommand command) {
   return command;
 }
 
+/// The source's own name where it is fit to name files, else the destination's, else "data".
+std::string default_name(const PackCommand& command) {
+  const bool is_list = !command.files_from.empty();
+  for (const std::string& path : {is_list ? std::string{} : command.source, command.options.destination}) {
+    std::string name = base_name(path);
+    name.resize(std::min(name.find('.', 1), name.size()));
+    const bool plain = !name.empty() && name[0] != '.' && name[0] != '/' && printable(name) == name &&
+                       name.find_first_of("*?[]{}:") == std::string::npos;
+    if (plain) return name;
+  }
+  return "data";
+}
+
 std::unique_ptr<Source> open_source_of(const PackCommand& command) {
   if (!command.files_from.empty()) return open_list_source(command.files_from, command.source_options);
   if (command.source_is_packed) return open_packed_source(command.source, command.source_options);
@@ -51,21 +65,11 @@ void tell_notices(const Source& source, Terminal& terminal) {
     if (reason.count++ == 0) reason.example = notice.path;
   }
   for (const auto& [why, reason] : reasons) {
-    terminal.warn(fmt::format("passed over {}: {} (such as {})", plural(reason.count, "path"), printable(why),
+    terminal.note(fmt::format("passed over {}: {} (such as {})", plural(reason.count, "path"), printable(why),
                               printable(reason.example)));
   }
   if (source.num_notices() > source.notices().size()) {
-    terminal.warn(fmt::format("passed over {} more", plural(source.num_notices() - source.notices().size(), "path")));
-  }
-}
-
-void tell_skips(const PackReport& report, Terminal& terminal) {
-  constexpr std::size_t k_max_listed = 10;
-  for (std::size_t i = 0; i < std::min(report.skipped.size(), k_max_listed); ++i) {
-    terminal.warn(fmt::format("skipped {}: {}", printable(report.skipped[i].origin), printable(report.skipped[i].why)));
-  }
-  if (report.skipped.size() > k_max_listed) {
-    terminal.warn(fmt::format("skipped {} more", plural(report.skipped.size() - k_max_listed, "sample")));
+    terminal.note(fmt::format("passed over {} more", plural(source.num_notices() - source.notices().size(), "path")));
   }
 }
 
@@ -73,6 +77,22 @@ std::uint64_t num_skipped(const PackReport& report) {
   std::uint64_t skipped = 0;
   for (const PackReport::Output& output : report.outputs) skipped += output.manifest.num_skipped;
   return std::max<std::uint64_t>(skipped, report.skipped.size());
+}
+
+void tell_skips(const PackReport& report, Terminal& terminal) {
+  constexpr std::size_t k_max_listed = 10;
+  for (std::size_t i = 0; i < std::min(report.skipped.size(), k_max_listed); ++i) {
+    terminal.note(fmt::format("skipped {}: {}", printable(report.skipped[i].origin), printable(report.skipped[i].why)));
+  }
+  if (report.skipped.size() > k_max_listed) {
+    terminal.note(fmt::format("skipped {} more", plural(report.skipped.size() - k_max_listed, "sample")));
+  }
+  std::string ledgers;
+  for (const PackReport::Output& output : report.outputs) {
+    if (output.manifest.num_skipped == 0) continue;
+    ledgers += (ledgers.empty() ? "" : ", ") + printable(join_path(output.directory, k_ledger_name));
+  }
+  terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
 }
 
 ProgressCounts counts_of(const PackProgress& progress) {
@@ -147,9 +167,9 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
 
 int run_pack(const PackCommand& asked, Terminal& terminal) {
   PackCommand command = with_places_settled(asked);
-  if (command.format.empty() && !command.layout.empty()) command.format = formats()[0]->name;
-  command.options.format =
-      command.format.empty() ? find_format(formats()[0]->name) : find_format(command.format, command.layout);
+  if (command.format.empty()) command.format = formats()[0]->name;
+  command.options.format = find_format(command.format, command.layout);
+  if (command.options.name.empty()) command.options.name = default_name(command);
 
   const auto start = std::chrono::steady_clock::now();
   if (!command.quiet)
@@ -164,13 +184,15 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
 
   const PackReport report = pack_attended(command, *source, terminal);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  tell_skips(report, terminal);
   if (command.json) {
     terminal.print(pack_json(report, seconds, source->num_notices()));
   } else if (!command.quiet) {
     terminal.print(summary_text(report, seconds));
   }
-  return num_skipped(report) > 0 ? k_exit_skipped : k_exit_ok;
+  if (num_skipped(report) == 0) return k_exit_ok;
+  terminal.flush();
+  tell_skips(report, terminal);
+  return k_exit_skipped;
 }
 
 }  // namespace bale::tools

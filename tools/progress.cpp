@@ -150,7 +150,7 @@ void ProgressDisplay::finish() {
   if (!printed_) return;
   const ProgressCounts counts = poll_();
   meter_.update(since_start(), counts);
-  terminal_.warn(progress_sentence(verb_, counts, meter_.rates()));
+  terminal_.note(progress_sentence(verb_, counts, meter_.rates()));
 }
 
 void ProgressDisplay::show() {
@@ -167,7 +167,7 @@ void ProgressDisplay::show() {
     if (redraw) {
       terminal_.set_status(progress_bar(counts, meter_.rates(), terminal_.err_width()));
     } else if (now >= next_line) {
-      terminal_.warn(progress_sentence(verb_, counts, meter_.rates()));
+      terminal_.note(progress_sentence(verb_, counts, meter_.rates()));
       printed_ = true;
       next_line = now + k_line_seconds;
     }

@@ -78,14 +78,17 @@ void Terminal::write_err(std::string_view text) {
   static_cast<void>(write_all(err_fd_, text));
 }
 
-void Terminal::warn(std::string_view line) {
-  std::string text = fmt::format("bale: {}", line);
+void Terminal::write_err_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   text += '\n';
   const std::lock_guard lock(mutex_);
   clear_status_locked();
   write_err(text);
 }
+
+void Terminal::error(std::string_view line) { write_err_line(fmt::format("bale: {}", line)); }
+
+void Terminal::note(std::string_view line) { write_err_line(std::string(line)); }
 
 void Terminal::set_status(std::string_view line) {
   if (!err_is_terminal_) return;

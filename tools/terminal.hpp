@@ -28,8 +28,10 @@ class Terminal {
   /// Forgets what print() kept.
   void discard();
 
-  /// "bale: LINE" on standard error; line breaks inside become spaces. Never fails.
-  void warn(std::string_view line);
+  /// What ends a run without success: "bale: LINE" on standard error, once. Never fails.
+  void error(std::string_view line);
+  /// What is worth knowing on the way: LINE on standard error. Never fails.
+  void note(std::string_view line);
 
   bool out_is_terminal() const { return out_is_terminal_; }
   bool err_is_terminal() const { return err_is_terminal_; }
@@ -45,6 +47,7 @@ class Terminal {
   void flush_locked();
   void clear_status_locked();
   void write_err(std::string_view text);
+  void write_err_line(std::string text);
 
   int out_fd_;
   int err_fd_;

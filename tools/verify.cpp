@@ -26,7 +26,6 @@ std::string finding_line(const Damage& damage) {
 std::string summary_line(const CheckReport& report) {
   const std::string what = fmt::format("{} in {}, {}", plural(report.num_samples, "sample"),
                                        plural(report.num_shards, "shard"), human_bytes(report.num_bytes));
-  if (!report.findings.empty()) return fmt::format("{} found in {}\n", plural(report.findings.size(), "problem"), what);
   if (report.num_unchecked_shards > 0) {
     return fmt::format(
         "no damage found in the structure of {}; {} without checksums of the data "
@@ -56,10 +55,13 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   display.finish();
   if (command.json) {
     terminal.print(check_json(report));
-  } else if (!command.quiet) {
+  } else if (!command.quiet && report.findings.empty()) {
     terminal.print(summary_line(report));
   }
-  return report.findings.empty() ? k_exit_ok : k_exit_damage;
+  if (report.findings.empty()) return k_exit_ok;
+  terminal.flush();
+  terminal.error(fmt::format("{}: {} found", printable(command.spec), plural(report.findings.size(), "problem")));
+  return k_exit_damage;
 }
 
 }  // namespace bale::tools
