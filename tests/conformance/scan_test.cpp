@@ -17,10 +17,7 @@ void check_scan(const Subject& subject, const std::string& stem, const std::vect
     REQUIRE(scanned.label(i) == written.label(i));
     for (std::uint32_t f = 0; f < written.fields().size(); ++f) {
       const Extent expected = written.extent(i, f);
-      Extent found;
-      for (std::uint32_t g = 0; g < scanned.fields().size(); ++g) {
-        if (scanned.fields()[g].stored_name() == written.fields()[f].stored_name()) found = scanned.extent(i, g);
-      }
+      const Extent found = stored_extent(scanned, i, written.fields()[f].stored_name());
       INFO("field " << written.fields()[f].stored_name());
       REQUIRE(found.present() == expected.present());
       if (!found.present()) continue;

@@ -80,6 +80,13 @@ void for_each_layout(const std::function<void(const Subject&)>& test) {
   }
 }
 
+Extent stored_extent(const ShardIndex& index, std::uint64_t i, std::string_view stored_name) {
+  for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+    if (index.fields()[f].stored_name() == stored_name) return index.extent(i, f);
+  }
+  return {};
+}
+
 std::string difference(const Subject& subject, const Sample& expected, const SampleView& read) {
   if (read.key != expected.key) return fmt::format("key is \"{}\"", printable(read.key));
   if (read.label != expected.label) return fmt::format("label is {}", read.label);

@@ -74,6 +74,9 @@ std::vector<Sample> plain_samples_for(const Layout& layout, std::size_t count, s
 /// Reproducible bytes that do not compress.
 std::string noise(std::size_t bytes, std::size_t seed);
 
+/// Extent of sample `i`'s field by its name inside the container; absent where there is none.
+Extent stored_extent(const ShardIndex& index, std::uint64_t i, std::string_view stored_name);
+
 /// Why what was read is not the sample; empty where it is.
 std::string difference(const Subject& subject, const Sample& expected, const SampleView& read);
 
