@@ -1,17 +1,22 @@
 #include <zlib.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/tar/frame_sink.hpp"
+#include "bale/formats/tar/sink.hpp"
 
 namespace bale::tar {
 namespace {
 
 constexpr int k_gzip_only = 15 + 16;  // windowBits: largest window, gzip wrapper
 constexpr int k_memory_level = 8;     // zlib's default
+constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
 
-class GzipSink : public FrameSink {
+/// One gzip member from end to end: tarfile's stream mode, and so WebDataset, stops after the first.
+class GzipSink : public Sink {
  public:
-  GzipSink(File file, int level) : FrameSink(std::move(file)) {
+  GzipSink(File file, int level) : file_(std::move(file)), output_(k_buffer_bytes) {
     // zlib's own gzip header: no name, modification time 0.
     if (deflateInit2(&state_, level, Z_DEFLATED, k_gzip_only, k_memory_level, Z_DEFAULT_STRATEGY) != Z_OK) {
       throw Error(ErrorCode::invalid_argument, "zlib refuses this compression level");
@@ -19,21 +24,41 @@ class GzipSink : public FrameSink {
   }
   ~GzipSink() override { deflateEnd(&state_); }
 
- protected:
-  void compress(Bytes content, std::vector<std::byte>& frame) override {
-    deflateReset(&state_);
-    frame.resize(deflateBound(&state_, content.size()));
-    state_.next_in = const_cast<Bytef*>(as_uchar(content));
-    state_.avail_in = static_cast<uInt>(content.size());
-    state_.next_out = reinterpret_cast<Bytef*>(frame.data());
-    state_.avail_out = static_cast<uInt>(frame.size());
-    if (deflate(&state_, Z_FINISH) != Z_STREAM_END) throw Error(ErrorCode::io, "zlib cannot compress");
-    frame.resize(frame.size() - state_.avail_out);
+  void write(std::span<const Bytes> parts) override {
+    for (Bytes part : parts) {
+      while (!part.empty()) {
+        const Bytes piece = part.first(std::min(part.size(), k_max_piece_bytes));
+        part = part.subspan(piece.size());
+        compress(piece, Z_NO_FLUSH);
+      }
+    }
   }
 
-  void make_trailer(std::vector<std::byte>& trailer) override { trailer.clear(); }
+  void finish() override {
+    compress({}, Z_FINISH);
+    file_.close();
+  }
 
  private:
+  static constexpr std::size_t k_max_piece_bytes = std::size_t{1} << 30;  // zlib counts in 32 bits
+
+  /// Takes all of `input`; with Z_FINISH ends the member.
+  void compress(Bytes input, int flush) {
+    state_.next_in = const_cast<Bytef*>(as_uchar(input));
+    state_.avail_in = static_cast<uInt>(input.size());
+    do {
+      state_.next_out = reinterpret_cast<Bytef*>(output_.data());
+      state_.avail_out = static_cast<uInt>(output_.size());
+      if (deflate(&state_, flush) == Z_STREAM_ERROR) throw Error(ErrorCode::io, "zlib cannot compress");
+      const Bytes ready = Bytes(output_).first(output_.size() - state_.avail_out);
+      file_.write_at(written_, ready);
+      written_ += ready.size();
+    } while (state_.avail_out == 0);
+  }
+
+  File file_;
+  std::uint64_t written_ = 0;
+  std::vector<std::byte> output_;
   z_stream state_{};
 };
 

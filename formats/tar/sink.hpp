@@ -21,9 +21,9 @@ class Sink {
 };
 
 std::unique_ptr<Sink> make_plain_sink(File file);
-/// Standard gzip, a member a stretch (FORMAT.md, section 6). Level 1..9.
+/// Standard gzip, one member (FORMAT.md, section 6). Level 1..9.
 std::unique_ptr<Sink> make_gzip_sink(File file, int level);
-/// Seekable zstd, a frame a stretch (FORMAT.md, section 5). Level 1..19.
+/// Seekable zstd frames (FORMAT.md, section 5). Level 1..19.
 std::unique_ptr<Sink> make_zstd_sink(File file, int level);
 
 }  // namespace bale::tar

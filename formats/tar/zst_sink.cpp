@@ -1,13 +1,22 @@
 #include <zstd.h>
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/tar/frame_sink.hpp"
 #include "bale/formats/tar/seek_table.hpp"
+#include "bale/formats/tar/sink.hpp"
 
 namespace bale::tar {
 namespace {
+
+/// A frame ends before the sample that would make it larger than this...
+constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
+/// ...and inside a sample only to stay within what a reader keeps in memory.
+constexpr std::size_t k_max_frame_bytes = std::size_t{32} << 20;
+constexpr std::uint64_t k_writeback_bytes = std::uint64_t{16} << 20;
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -20,25 +29,61 @@ std::size_t checked(std::size_t result) {
   return result;
 }
 
-class ZstdSink : public FrameSink {
+class ZstdSink : public Sink {
  public:
-  ZstdSink(File file, int level) : FrameSink(std::move(file)), context_(ZSTD_createCCtx()) {
+  ZstdSink(File file, int level) : file_(std::move(file)), context_(ZSTD_createCCtx()) {
     checked(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level));
     checked(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1));
   }
 
- protected:
-  void compress(Bytes content, std::vector<std::byte>& frame) override {
-    frame.resize(ZSTD_compressBound(content.size()));
-    frame.resize(checked(ZSTD_compress2(context_.get(), frame.data(), frame.size(), content.data(), content.size())));
-    frames_.push_back({.compressed = static_cast<std::uint32_t>(frame.size()),
-                       .content = static_cast<std::uint32_t>(content.size())});
+  void write(std::span<const Bytes> parts) override {
+    std::size_t total = 0;
+    for (const Bytes part : parts) total += part.size();
+    if (content_.size() + total > k_frame_bytes) cut();
+    for (Bytes part : parts) {
+      while (!part.empty()) {
+        const std::size_t taken = std::min(part.size(), k_max_frame_bytes - content_.size());
+        content_.insert(content_.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(taken));
+        part = part.subspan(taken);
+        if (content_.size() == k_max_frame_bytes) cut();
+      }
+    }
   }
 
-  void make_trailer(std::vector<std::byte>& trailer) override { trailer = make_seek_table(frames_); }
+  void finish() override {
+    cut();
+    put(make_seek_table(frames_));
+    file_.close();
+  }
 
  private:
+  /// Ends the frame and writes it out.
+  void cut() {
+    if (content_.empty()) return;
+    frame_.resize(ZSTD_compressBound(content_.size()));
+    const std::size_t size =
+        checked(ZSTD_compress2(context_.get(), frame_.data(), frame_.size(), content_.data(), content_.size()));
+    put(Bytes(frame_).first(size));
+    frames_.push_back(
+        {.compressed = static_cast<std::uint32_t>(size), .content = static_cast<std::uint32_t>(content_.size())});
+    content_.clear();
+  }
+
+  void put(Bytes bytes) {
+    file_.write_at(written_, bytes);
+    written_ += bytes.size();
+    if (written_ - started_ >= k_writeback_bytes) {
+      file_.start_writeback(started_, written_ - started_);
+      started_ = written_;
+    }
+  }
+
+  File file_;
+  std::uint64_t written_ = 0;
+  std::uint64_t started_ = 0;  // writeback was asked for up to here
   std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
+  std::vector<std::byte> content_;  // of the open frame
+  std::vector<std::byte> frame_;
   std::vector<FrameSizes> frames_;
 };
 

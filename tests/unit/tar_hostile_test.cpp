@@ -219,7 +219,8 @@ TEST_CASE("no flipped bit of a header goes unseen") {
   const std::string good = slurp(path);
   std::size_t refused = 0;
   File file = File::open_update(path);
-  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+  const std::size_t end = good.find_last_not_of('\0') / 512 * 512 + 3 * 512;  // with both zero blocks
+  for (std::size_t bit = 0; bit < end * 8; ++bit) {
     const char flipped = static_cast<char>(good[bit / 8] ^ (1 << (bit % 8)));
     file.write_at(bit / 8, as_bytes({&flipped, 1}));
     const bool is_refused = !error_of_scan(path).empty();

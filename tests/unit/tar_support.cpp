@@ -8,15 +8,7 @@
 #include <map>
 #include <random>
 
-namespace bale {
-
-// These tests link one format alone.
-std::span<const Format* const> formats() {
-  static constexpr std::array k_formats{&k_tar_format};
-  return k_formats;
-}
-
-namespace test {
+namespace bale::test {
 
 std::string random_bytes(std::size_t size, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
@@ -92,5 +84,4 @@ bool run_in(const std::string& directory, const std::string& command) {
   return std::system(("cd '" + directory + "' && { " + command + " ; } >/dev/null 2>&1").c_str()) == 0;
 }
 
-}  // namespace test
-}  // namespace bale
+}  // namespace bale::test
