@@ -28,8 +28,8 @@ std::optional<std::vector<ChunkFilter>> read_pipeline(hid_t creation) {
         filters.push_back({ChunkFilter::Kind::deflate});
         break;
       case H5Z_FILTER_SHUFFLE:
-        if (num_values < 1) return std::nullopt;
-        filters.push_back({ChunkFilter::Kind::shuffle, values[0]});
+        // Without its parameter (vlen data) the library leaves the filter out of every chunk.
+        filters.push_back({ChunkFilter::Kind::shuffle, num_values < 1 ? 1 : values[0]});
         break;
       case H5Z_FILTER_FLETCHER32:
         filters.push_back({ChunkFilter::Kind::fletcher32});
