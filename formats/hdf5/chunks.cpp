@@ -28,8 +28,8 @@ std::optional<std::vector<ChunkFilter>> read_pipeline(hid_t creation) {
         filters.push_back({ChunkFilter::Kind::deflate});
         break;
       case H5Z_FILTER_SHUFFLE:
-        if (num_values < 1) return std::nullopt;
-        filters.push_back({ChunkFilter::Kind::shuffle, values[0]});
+        // Without its parameter (vlen data) the library leaves the filter out of every chunk.
+        filters.push_back({ChunkFilter::Kind::shuffle, num_values < 1 ? 1 : values[0]});
         break;
       case H5Z_FILTER_FLETCHER32:
         filters.push_back({ChunkFilter::Kind::fletcher32});
@@ -104,6 +104,7 @@ std::vector<std::byte> ChunkMap::read(const File& file, std::uint64_t chunk) con
 std::vector<std::byte> read_raw_rows(const InputFile& file, const InputDataset& dataset) {
   const bool flat = dataset.dims.size() == 1 || (dataset.dims.size() == 2 && dataset.dims[1] == 1);
   if (!flat) file.unsupported(fmt::format("/{} is not one-dimensional", printable(dataset.name)));
+  file.check_table(dataset);
   const std::uint64_t total = dataset.count * dataset.element_bytes;
   std::vector<std::byte> rows(total);
   if (dataset.layout == H5D_CONTIGUOUS) {

@@ -174,10 +174,17 @@ std::optional<std::string> InputFile::text_attribute(const std::string& object, 
   return text.substr(0, text.find('\0'));
 }
 
+void InputFile::check_table(const InputDataset& dataset) const {
+  if (dataset.count * dataset.element_bytes > size_ + k_small_bytes) {
+    damaged(fmt::format("/{} is larger than the file", printable(dataset.name)));
+  }
+}
+
 std::vector<std::int64_t> InputFile::read_integers(const InputDataset& dataset) const {
   if (dataset.kind != ElementKind::integer && dataset.kind != ElementKind::real) {
     unsupported(fmt::format("/{} does not hold numbers", printable(dataset.name)));
   }
+  check_table(dataset);
   std::vector<std::int64_t> values(dataset.count);
   if (!values.empty() && H5Dread(dataset.id.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
     throw_h5(ErrorCode::damaged, fmt::format("read /{}", printable(dataset.name)), path());
@@ -189,6 +196,7 @@ std::vector<std::uint8_t> InputFile::read_bytes(const InputDataset& dataset) con
   if (dataset.kind != ElementKind::integer || dataset.element_bytes != 1) {
     damaged(fmt::format("/{} does not hold bytes", printable(dataset.name)));
   }
+  check_table(dataset);
   std::vector<std::uint8_t> values(dataset.count);
   if (!values.empty() &&
       H5Dread(dataset.id.id(), dataset.type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
@@ -198,6 +206,7 @@ std::vector<std::uint8_t> InputFile::read_bytes(const InputDataset& dataset) con
 }
 
 std::vector<std::string> InputFile::read_fixed_strings(const InputDataset& dataset) const {
+  check_table(dataset);
   std::string text(dataset.count * dataset.element_bytes, '\0');
   if (!text.empty() && H5Dread(dataset.id.id(), dataset.type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
     throw_h5(ErrorCode::damaged, fmt::format("read /{}", printable(dataset.name)), path());

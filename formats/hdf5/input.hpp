@@ -57,6 +57,10 @@ class InputFile {
   /// All elements of a string dataset of any kind, as raw bytes.
   std::vector<std::string> read_strings(const InputDataset& dataset) const;
 
+  /// Throws `damaged` for a dataset to be read whole that is larger than the file: compression does not
+  /// bring tables beside images to that, only a bomb does.
+  void check_table(const InputDataset& dataset) const;
+
   [[noreturn]] void damaged(std::string_view why) const;
   [[noreturn]] void unsupported(std::string_view why, std::string hint = {}) const;
 

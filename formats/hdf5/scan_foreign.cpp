@@ -62,6 +62,7 @@ std::string key_of(std::string_view name) {
 }
 
 void add_samples(const InputFile& file, std::uint64_t num_samples, IndexBuilder& index) {
+  if (num_samples > file.size()) file.damaged("more samples than bytes");
   const std::vector<std::int64_t> labels = find_labels(file, num_samples);
   const std::vector<std::string> names = find_names(file, num_samples);
   std::unordered_set<std::string> used;

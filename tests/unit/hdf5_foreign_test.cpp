@@ -236,6 +236,11 @@ TEST_CASE("counts that the file cannot hold, and files without images, are refus
     Maker maker(path);
     maker.write("images", H5Tvlen_create(H5T_STD_U8LE), {hsize_t{1} << 40}, nullptr, {1024});
   }
+  SECTION("a bomb: sixty million rows in a few kilobytes") {
+    Maker maker(path);
+    const std::vector<std::uint8_t> zeros(60'000'000);
+    maker.write("images", H5T_STD_U8LE, {zeros.size() / 2, 2}, zeros.data(), {1'000'000, 2}, {H5Z_FILTER_DEFLATE});
+  }
   SECTION("nothing that looks like images") {
     Maker maker(path);
     maker.write("weights", H5T_STD_U8LE, {10, 10}, nullptr);

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
@@ -195,6 +196,33 @@ TEST_CASE("a file that may not grow is an error with errno, and the process goes
   CHECK(error->code() == ErrorCode::io);
   CHECK_THAT(error->what(), Contains("x.h5") && Contains("File too large"));
   CHECK(read_all(directory / "y.h5", pack_shard(directory / "y.h5", samples, {.layout = layout})) == samples);
+}
+
+TEST_CASE("threads pack and read side by side") {
+  const TempDir directory;
+  const std::vector<OwnedSample> samples = many_samples(300);
+  std::vector<OwnedSample> pictures;
+  for (std::uint32_t i = 0; i < 50; ++i)
+    pictures.push_back({std::to_string(i), i, {{"png", png_of(solid_image(6, 5, i))}}});
+  const std::vector<PackSettings> settings{{.layout = "blob"}, {.layout = "vlen"}, {.layout = "array"}};
+  const auto content = [&](std::size_t worker) -> const std::vector<OwnedSample>& {
+    return settings[worker % 3].layout == "array" ? pictures : samples;
+  };
+  std::vector<std::vector<OwnedSample>> read(6);
+  std::vector<std::thread> threads;
+  for (std::size_t worker = 0; worker < read.size(); ++worker) {
+    threads.emplace_back([&, worker] {
+      const std::string path = directory / std::to_string(worker);
+      pack_shard(path, content(worker), settings[worker % 3]);
+      read[worker] = read_all(path, scan(path));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t worker = 0; worker < 3; ++worker) {
+    CHECK(bytes_of(directory / std::to_string(worker)) == bytes_of(directory / std::to_string(worker + 3)));
+    CHECK(read[worker] == read[worker + 3]);
+    if (worker < 2) CHECK(read[worker] == samples);
+  }
 }
 
 TEST_CASE("the signature is found at every place it may be") {
