@@ -42,7 +42,7 @@ rows=()
 for format in tar lmdb hdf5; do
   step "Pack into $format, verify, read once in random order"
   timed "$bale" pack "$folder" "$out/$format" --format "$format" --overwrite
-  images=$("$bale" ls "$out/$format" --quiet | wc -l)
+  images=$("$bale" ls "$out/$format" | wc -l)
   packed=$(rate)
   "$bale" verify "$out/$format"
   timed "$bale" read "$out/$format" --shuffle 1

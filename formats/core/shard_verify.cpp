@@ -31,8 +31,10 @@ void compare_with_scan(const std::string& path, const Format& format, const Shar
       const FieldInfo& field = index.fields()[f];
       const Extent extent = index.extent(i, f);
       if (!field.located || !extent.present()) continue;
-      const auto id = scanned.field_id(field.stored_name());
-      const Extent found = id ? scanned.extent(i, *id) : Extent{};
+      const auto same_field = [&](const FieldInfo& other) { return other.stored_name() == field.stored_name(); };
+      const auto twin = std::find_if(scanned.fields().begin(), scanned.fields().end(), same_field);
+      const auto id = static_cast<std::uint32_t>(twin - scanned.fields().begin());
+      const Extent found = twin != scanned.fields().end() ? scanned.extent(i, id) : Extent{};
       if (found.offset == extent.offset && found.length == extent.length) continue;
       report({.path = path, .key = key, .field = field.name, .offset = extent.offset,
               .what = "the container has the field elsewhere than its index says"});
@@ -59,9 +61,10 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
       if (!extent.present()) continue;
       bytes += extent.length;
       try {
-        if (extent.offset > file_bytes && index_->fields()[f].located && payload_->locate(i, f, extent)) {
+        const auto range = payload_->locate(i, f, extent);
+        if (range && range->offset > file_bytes) {
           // Nothing to allocate for: the file ends before the field begins.
-          throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = extent.offset});
+          throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = range->offset});
         }
         load_field(i, f, scratch.bytes(extent.length), scratch.spare());
       } catch (const Error& error) {
