@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <new>
+#include <set>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -55,6 +56,7 @@ class Grammar {
   CommandModel model() const { return model_of(app_, "bale"); }
   /// The command that was named, or the program.
   CommandModel current_model() const;
+  bool names_command() const { return !app_.get_subcommands().empty(); }
 
  private:
   CLI::App* add_command(const std::string& name, const std::string& summary, Action action);
@@ -62,10 +64,11 @@ class Grammar {
   void declare_writing_commands();
   void declare_reading_commands();
   void declare_program_commands();
-  static CommandModel model_of(const CLI::App& app, const std::string& name);
+  CommandModel model_of(const CLI::App& app, const std::string& name) const;
 
   CLI::App app_;
   Action action_;
+  std::set<const CLI::Option*> needed_;  // by the command itself, in more ways than CLI11 can say
   PackCommand pack_;
   PackCommand convert_;
   IndexCommand index_;
@@ -99,8 +102,12 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::st
   return app.add_option(names, values, text)->type_name(value_name)->allow_extra_args(false);
 }
 
-void add_seed(CLI::App& app, const std::string& names, std::optional<std::uint64_t>& seed, const std::string& text) {
-  app.add_option(names, seed, text)->type_name("SEED");
+/// The option's value, read as a whole number into anything that can hold one.
+template <typename Value>
+CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string& value_name, Value& value,
+                       const std::string& text) {
+  return add_parsed(
+      app, name, value_name, [&value, name](const std::string& typed) { value = parse_whole(name, typed); }, text);
 }
 
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text) {
@@ -127,8 +134,9 @@ Grammar::Grammar() : app_("Packs folders of small images into shards and reads t
   declare_reading_commands();
   declare_program_commands();
   app_.footer(
-      "`bale COMMAND --help` tells more. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 verify found damage,\n"
-      "4 finished but samples were skipped, 5 may succeed when tried again, 130 interrupted.");
+      "`bale COMMAND --help` tells more. Exit codes: 0 success, 1 failure, 2 wrong usage,\n"
+      "3 verify found damage, 4 finished but samples were skipped, 5 may succeed when\n"
+      "tried again, 130 interrupted.");
 }
 
 CLI::App* Grammar::add_command(const std::string& name, const std::string& summary, Action action) {
@@ -140,12 +148,16 @@ CLI::App* Grammar::add_command(const std::string& name, const std::string& summa
 void Grammar::declare_pack(PackCommand& command, CLI::App& app) {
   PackOptions& options = command.options;
   SourceOptions& source = command.source_options;
-  app.add_option("SRC", command.source,
-                 command.source_is_packed
-                     ? k_spec_text
-                     : "Folder with one subfolder a class, a table (.csv, .tsv, .jsonl) with paths "
-                       "and labels, or a packed dataset; omitted with --files-from");
-  app.add_option("DST", options.destination, "Directory to write the dataset to; made where it does not exist");
+  auto* from = app.add_option("SRC", command.source,
+                              command.source_is_packed
+                                  ? k_spec_text
+                                  : "Folder with one subfolder a class, a table (.csv, .tsv, .jsonl) with paths "
+                                    "and labels, or a packed dataset; omitted with --files-from");
+  auto* to =
+      app.add_option("DST", options.destination, "Directory to write the dataset to; made where it does not exist");
+
+  needed_.insert(to);
+  if (command.source_is_packed) needed_.insert(from);
 
   app.option_defaults()->group("Format");
   add_text(app, "-f,--format", joined(format_names(), "|"), command.format,
@@ -181,7 +193,7 @@ void Grammar::declare_pack(PackCommand& command, CLI::App& app) {
       "Write this many samples to a shard");
   by_bytes->excludes(by_count)->excludes(by_samples);
   by_count->excludes(by_samples);
-  add_seed(app, "--shuffle", options.shuffle_seed, "Shuffle the samples; the same seed gives the same order");
+  add_whole(app, "--shuffle", "SEED", options.shuffle_seed, "Shuffle the samples; the same seed gives the same order");
   auto* split = add_parsed(
       app, "--split", "NAME=F,...", [&](const std::string& text) { options.splits = parse_splits("--split", text); },
       "Write one dataset a part to DST/NAME, such as train=0.95,val=0.05");
@@ -270,7 +282,7 @@ void Grammar::declare_reading_commands() {
                           [this](Terminal& terminal) { return run_cat(cat_, terminal); });
   add_spec(*cat, cat_.spec);
   auto* key = cat->add_option("KEY", cat_.key, "Key of the sample, as `bale ls` prints it");
-  cat->add_option("--index", cat_.index, "The N-th sample, from 0, instead of a key")->type_name("N")->excludes(key);
+  add_whole(*cat, "--index", "N", cat_.index, "The N-th sample, from 0, instead of a key")->excludes(key);
   add_text(*cat, "--field", "NAME", cat_.field, "Field to write (default: the image)");
 
   auto* extract = add_command("extract", "Write the samples as files, DIR/KEY.FIELD.",
@@ -291,7 +303,9 @@ void Grammar::declare_reading_commands() {
   add_json(*verify, verify_.json);
   add_quiet(*verify, verify_.quiet);
   verify->footer(
-      "Findings are printed one a line: shard, what is wrong, key, field and offset. Exit code 3 when there are any.");
+
+      "Findings are printed one a line: shard, what is wrong, key, field and offset.\n"
+      "Exit code 3 when there are any.");
 
   auto* stats = add_command("stats", "Samples a class, image sizes and file sizes as small histograms.",
                             [this](Terminal& terminal) { return run_stats(stats_, terminal); });
@@ -308,12 +322,12 @@ void Grammar::declare_reading_commands() {
       *preview, "--columns", "N",
       [this](const std::string& text) { preview_.columns = parse_positive("--columns", text); },
       "Samples a row (default: 6)");
-  preview->add_option("--seed", preview_.seed, "Another seed, other samples (default: 0)")->type_name("SEED");
+  add_whole(*preview, "--seed", "SEED", preview_.seed, "Another seed, other samples (default: 0)");
 
   auto* read = add_command("read", "Read every sample once and tell how fast that was.",
                            [this](Terminal& terminal) { return run_read(read_, terminal); });
   add_spec(*read, read_.spec);
-  add_seed(*read, "--shuffle", read_.shuffle_seed, "Read in a random order");
+  add_whole(*read, "--shuffle", "SEED", read_.shuffle_seed, "Read in a random order");
   add_parsed(
       *read, "--epochs", "N", [this](const std::string& text) { read_.epochs = parse_positive("--epochs", text); },
       "Times to read the dataset (default: 1)");
@@ -339,11 +353,11 @@ void Grammar::declare_program_commands() {
               [this](Terminal& terminal) { return run_man(model(), terminal); });
 }
 
-CommandModel Grammar::model_of(const CLI::App& app, const std::string& name) {
+CommandModel Grammar::model_of(const CLI::App& app, const std::string& name) const {
   CommandModel model{.name = name, .summary = app.get_description(), .footer = app.get_footer()};
   OptionGroup last{.title = "Options"};
   for (const CLI::Option* option : app.get_options()) {
-    OptionModel row{.text = option->get_description(), .required = option->get_required()};
+    OptionModel row{.text = option->get_description(), .required = option->get_required() || needed_.count(option) > 0};
     if (option->get_expected_max() > 0) row.value_name = option->get_type_name();
     if (option->get_positional()) {
       if (row.value_name.find('|') == std::string::npos) row.value_name = option->get_name(true);
@@ -388,6 +402,16 @@ int exit_code_of(ErrorCode code) {
   }
 }
 
+/// What is wrong with a command line in which no command was found.
+std::string missing_command(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) return fmt::format("\"{}\" is not an option of bale itself", printable(word));
+    return fmt::format("there is no command \"{}\"", printable(word));
+  }
+  return "a command is needed";
+}
+
 int run(int argc, const char* const* argv, Terminal& terminal) {
   Grammar grammar;
   const auto misuse = [&](std::string_view what) {
@@ -405,6 +429,7 @@ int run(int argc, const char* const* argv, Terminal& terminal) {
     terminal.flush();
     return k_exit_ok;
   } catch (const CLI::ParseError& error) {
+    if (!grammar.names_command()) return misuse(missing_command(argc, argv));
     return misuse(printable(error.what()));
   } catch (const Error& error) {
     return misuse(error.what());

@@ -14,27 +14,28 @@ namespace {
 constexpr std::uint64_t k_max_rows = 10;
 constexpr std::uint64_t k_bar_columns = 40;
 
-/// Smallest of 1, 2, 5, 10, 20, 50, ... that covers `span` in k_max_rows steps.
-std::uint64_t round_step(std::uint64_t span) {
+/// Smallest round number that covers `span` in k_max_rows steps wherever the first one begins.
+std::uint64_t round_step(std::uint64_t span, Bounds bounds) {
+  const auto covers = [&](std::uint64_t step) { return step > span / (k_max_rows - 1); };
   std::uint64_t step = 1;
-  for (const std::uint64_t factor = 10; step <= span / factor; step *= factor) {
+  if (bounds == Bounds::binary) {
+    while (!covers(step)) step *= 2;
+    return step;
+  }
+  for (;; step *= 10) {
     for (const std::uint64_t multiple : {1U, 2U, 5U}) {
-      if (step * multiple * (k_max_rows - 1) > span) return step * multiple;
+      if (covers(step * multiple)) return step * multiple;
     }
   }
-  for (const std::uint64_t multiple : {1U, 2U, 5U}) {
-    if (step * multiple * (k_max_rows - 1) > span) return step * multiple;
-  }
-  return step * 10;
 }
 
 }  // namespace
 
-std::string histogram_text(std::span<const std::uint64_t> sorted, std::string (*show)(std::uint64_t)) {
+std::string histogram_text(std::span<const std::uint64_t> sorted, Bounds bounds, std::string (*show)(std::uint64_t)) {
   // The longest twentieth would stretch every bin: it goes into the last one.
   const std::uint64_t low = sorted.front();
   const std::uint64_t high = std::max(low, sorted[(sorted.size() - 1) - (sorted.size() - 1) / 20]);
-  const std::uint64_t step = round_step(high - low);
+  const std::uint64_t step = round_step(high - low, bounds);
   const std::uint64_t first = low / step * step;
   const std::uint64_t rows = (high - first) / step + 1;
   std::vector<std::uint64_t> counts(rows, 0);
@@ -43,10 +44,10 @@ std::string histogram_text(std::span<const std::uint64_t> sorted, std::string (*
   TextTable table({Align::right, Align::right, Align::left});
   for (std::uint64_t row = 0; row < rows; ++row) {
     const bool open_ended = row + 1 == rows && sorted.back() >= first + rows * step;
-    const std::string bounds = fmt::format("{} .. {}", show(first + row * step),
-                                           open_ended ? show(sorted.back()) : show(first + (row + 1) * step - 1));
+    const std::string label = fmt::format("{} .. {}", show(first + row * step),
+                                          open_ended ? show(sorted.back()) : show(first + (row + 1) * step - 1));
     const std::uint64_t columns = (counts[row] * k_bar_columns + tallest - 1) / tallest;
-    table.add({bounds, human_count(counts[row]), std::string(columns, '#')});
+    table.add({label, human_count(counts[row]), std::string(columns, '#')});
   }
   return table.text(2);
 }

@@ -7,7 +7,10 @@
 
 namespace bale::tools {
 
-/// `sorted` is ascending and not empty; `show` writes a bound. One row a bin: "  bound..bound  count  ####".
-std::string histogram_text(std::span<const std::uint64_t> sorted, std::string (*show)(std::uint64_t));
+/// What counts as round: 1, 2, 5, 10, ... or powers of two.
+enum class Bounds { decimal, binary };
+
+/// `sorted` is ascending and not empty; `show` writes a bound. One row a bin: "  bound .. bound  count  ####".
+std::string histogram_text(std::span<const std::uint64_t> sorted, Bounds bounds, std::string (*show)(std::uint64_t));
 
 }  // namespace bale::tools

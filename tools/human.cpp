@@ -18,8 +18,9 @@ std::string human_bytes(std::uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  const bool whole = value >= 99.95 || value == std::floor(value);
-  return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, k_units[unit]);
+  std::string text = fmt::format("{:.{}f}", value, value >= 99.95 ? 0 : 1);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return fmt::format("{} {}", text, k_units[unit]);
 }
 
 std::string human_count(std::uint64_t count) {

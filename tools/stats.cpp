@@ -47,8 +47,8 @@ Gathered gather(const Dataset& dataset) {
 
 std::string class_title(const Dataset& dataset, std::int64_t label) {
   const auto& classes = dataset.classes();
-  if (label < 0 || static_cast<std::uint64_t>(label) >= classes.size()) return fmt::format("{}", label);
-  return fmt::format("{} {}", label, printable(classes[static_cast<std::size_t>(label)]));
+  if (label < 0 || static_cast<std::uint64_t>(label) >= classes.size()) return fmt::format("class {}", label);
+  return fmt::format("class {} {}", label, printable(classes[static_cast<std::size_t>(label)]));
 }
 
 std::string classes_text(const Dataset& dataset, Gathered& gathered) {
@@ -74,13 +74,13 @@ std::string classes_text(const Dataset& dataset, Gathered& gathered) {
   return text;
 }
 
-std::string spread_text(const std::string& title, std::vector<std::uint64_t>& values,
+std::string spread_text(const std::string& title, std::vector<std::uint64_t>& values, Bounds bounds,
                         std::string (*show)(std::uint64_t)) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
   std::string text = fmt::format("\n{}  min {}, median {}, max {}\n", title, show(values.front()),
                                  show(values[values.size() / 2]), show(values.back()));
-  return text + histogram_text(values, show);
+  return text + histogram_text(values, bounds, show);
 }
 
 std::string pixels_text(std::uint64_t pixels) { return fmt::format("{}", pixels); }
@@ -92,9 +92,9 @@ int run_stats(const StatsCommand& command, Terminal& terminal) {
   Gathered gathered = gather(dataset);
   std::string text = classes_text(dataset, gathered);
   const std::uint64_t num_measured = gathered.widths.size();
-  text += spread_text("image width", gathered.widths, pixels_text);
-  text += spread_text("image height", gathered.heights, pixels_text);
-  text += spread_text("image size", gathered.image_bytes, human_bytes);
+  text += spread_text("image width", gathered.widths, Bounds::decimal, pixels_text);
+  text += spread_text("image height", gathered.heights, Bounds::decimal, pixels_text);
+  text += spread_text("image size", gathered.image_bytes, Bounds::binary, human_bytes);
   if (num_measured < dataset.size()) {
     text += fmt::format("\nwidth and height of {} are not known; `bale index` finds them\n",
                         plural(dataset.size() - num_measured, "sample"));

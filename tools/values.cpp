@@ -60,6 +60,12 @@ std::uint64_t parse_size(std::string_view option, std::string_view text) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+std::uint64_t parse_whole(std::string_view option, std::string_view text) {
+  const auto value = whole_number<std::uint64_t>(text);
+  if (!value) refuse(option, text, "a whole number");
+  return *value;
+}
+
 std::uint64_t parse_positive(std::string_view option, std::string_view text) {
   const auto value = whole_number<std::uint64_t>(text);
   if (!value || *value == 0) refuse(option, text, "a whole number of at least 1");

@@ -15,6 +15,9 @@ namespace bale::tools {
 /// of 1000; letter case does not matter. Greater than zero.
 std::uint64_t parse_size(std::string_view option, std::string_view text);
 
+/// A decimal integer, 0 or above.
+std::uint64_t parse_whole(std::string_view option, std::string_view text);
+
 /// A decimal integer of at least 1.
 std::uint64_t parse_positive(std::string_view option, std::string_view text);
 

@@ -50,6 +50,8 @@ TEST_CASE("jobs and counts") {
   CHECK(parse_jobs("--jobs", "auto") == 0);
   CHECK(parse_jobs("--jobs", "16") == 16);
   for (const char* text : {"0", "-1", "", "many", "1025", "4x"}) CHECK_THROWS_AS(parse_jobs("--jobs", text), Error);
+  CHECK(parse_whole("--seed", "0") == 0);
+  for (const char* text : {"", "-1", "x", "1.0"}) CHECK_THROWS_AS(parse_whole("--seed", text), Error);
   CHECK(parse_positive("--n", "18446744073709551615") == ~std::uint64_t{0});
   for (const char* text : {"0", "", "-3", "18446744073709551616", "+1"})
     CHECK_THROWS_AS(parse_positive("--n", text), Error);
@@ -138,9 +140,7 @@ TEST_CASE("rates follow the counters and never go below zero") {
 }
 
 TEST_CASE("names that would leave the directory are refused") {
-  for (const std::string name : {"", "/etc/passwd", "..", "../x", "a/../x", "a/..", "a//b", "a/", "./a", "a/.",
-                                 std::string("a\0b", 3).c_str()}) {
-    if (name == "a") continue;
+  for (const char* name : {"", "/etc/passwd", "..", "../x", "a/../x", "a/..", "a//b", "a/", "./a", "a/."}) {
     CAPTURE(name);
     CHECK_THROWS_AS(check_contained(name), Error);
   }
@@ -179,10 +179,11 @@ TEST_CASE("every value is in the histogram, in at most a dozen rows") {
   for (std::uint64_t i = 0; i < 1000; ++i) values.push_back(i * i % 7919 + 3);
   values.push_back(1'000'000);
   std::sort(values.begin(), values.end());
-  const std::string text = histogram_text(values, human_count);
+  const std::string text = histogram_text(values, Bounds::decimal, human_count);
   CHECK(std::count(text.begin(), text.end(), '\n') <= 12);
   CHECK_THAT(text, Catch::Contains("1,000,000"));
-  CHECK_THAT(histogram_text(std::vector<std::uint64_t>{5}, human_count), Catch::Contains("5 .. 5  1  ####"));
+  CHECK_THAT(histogram_text(std::vector<std::uint64_t>{5}, Bounds::binary, human_count),
+             Catch::Contains("5 .. 5  1  ####"));
 }
 
 TEST_CASE("help, man page and completion tell every command and option") {
