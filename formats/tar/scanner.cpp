@@ -53,8 +53,16 @@ void Scanner::check_size(std::uint64_t size) const {
 bool Scanner::read_header(const Extras& extras) {
   header_at_ = at_;
   const std::uint64_t left = stream_bytes_ - at_;
-  if (left != 0 && left < k_block_bytes) fail("the archive ends inside a block", at_);
-  const Bytes block = left == 0 ? Bytes{} : view(at_, k_block_bytes);
+  if (left == 0) {
+    if (extras.any()) fail("the archive ends after an extended header", at_);
+    // Cut between two members, an archive would otherwise pass for a smaller one.
+    throw Error(ErrorCode::damaged, "the archive has no end marker: it was cut short, or never finished",
+                {.path = path_,
+                 .offset = at_,
+                 .hint = "copy it again; if nothing is missing, append 1024 zero bytes and index it again"});
+  }
+  if (left < k_block_bytes) fail("the archive ends inside a block", at_);
+  const Bytes block = view(at_, k_block_bytes);
   if (!is_zero_block(block)) {
     check(parse_header(block, header_));
     at_ += k_block_bytes;
