@@ -1,5 +1,7 @@
 #include "bale/formats/hdf5/h5.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 
 #include <fmt/format.h>
@@ -54,6 +56,8 @@ H5Handle untimed(hid_t kind, const std::string& path) {
 
 H5Lock::H5Lock() : guard_(library_mutex()) {
   static const bool initialised = [] {
+    // We close what we open; what a failed write left behind must not be touched again, least of all at exit.
+    H5dont_atexit();
     H5open();
     // A file could name a filter that is a shared library somewhere on a search path.
     H5PLset_loading_state(0);
@@ -82,11 +86,36 @@ H5Handle take(hid_t id, H5Handle::Close close, ErrorCode code, std::string_view 
 }
 
 H5Handle OutputFile::take_for_write(hid_t id, H5Handle::Close closer, std::string_view action) const {
-  return take(id, closer, ErrorCode::io, action, path_);
+  if (id < 0) fail(action);
+  return {id, closer};
 }
 
 void OutputFile::check(herr_t result, std::string_view action) const {
-  if (result < 0) throw_h5(ErrorCode::io, action, path_);
+  if (result < 0) fail(action);
+}
+
+void OutputFile::fail(std::string_view action) const {
+  failed_ = true;
+  throw_h5(ErrorCode::io, action, path_);
+}
+
+OutputFile::~OutputFile() {
+  if (!file_) return;
+  if (failed_ || H5Fflush(id(), H5F_SCOPE_GLOBAL) < 0) {
+    abandon();
+  } else {
+    file_.reset();
+  }
+}
+
+void OutputFile::abandon() {
+  // The descriptor stays open, which keeps the inode from being taken for this file again; its space is freed.
+  void* descriptor = nullptr;
+  if (H5Fget_vfd_handle(id(), H5P_DEFAULT, &descriptor) >= 0 && descriptor != nullptr) {
+    static_cast<void>(::ftruncate(*static_cast<int*>(descriptor), 0) == 0);
+  }
+  H5Eclear2(H5E_DEFAULT);
+  file_.forget();
 }
 
 OutputFile OutputFile::create(const std::string& path) {
@@ -187,7 +216,7 @@ void OutputFile::write_attribute(hid_t object, const char* name, std::string_vie
 
 void OutputFile::close() {
   check(H5Fflush(id(), H5F_SCOPE_GLOBAL), "write");
-  if (!file_.reset()) throw_h5(ErrorCode::io, "close", path_);
+  if (!file_.reset()) fail("close");
 }
 
 haddr_t dataset_offset(hid_t dataset) {

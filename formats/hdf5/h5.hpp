@@ -49,6 +49,8 @@ class H5Handle {
 
   hid_t id() const { return id_; }
   explicit operator bool() const { return id_ >= 0; }
+  /// Never closes it.
+  void forget() { id_ = -1; }
   /// Closes; false where the library reports a failure (a file's last writes may fail here).
   bool reset() {
     const hid_t id = std::exchange(id_, -1);
@@ -63,9 +65,14 @@ class H5Handle {
 /// A handle for a fresh identifier; throws as throw_h5 does where the library gave none.
 H5Handle take(hid_t id, H5Handle::Close close, ErrorCode code, std::string_view action, const std::string& path);
 
-/// Creation and writing: failures are `io`.
+/// Creation and writing: failures are `io`. After a failed write the library crashes when it closes the file
+/// (1.10.8: H5Fclose, or its handler at exit), so such a file is emptied and left open for good instead.
 class OutputFile {
  public:
+  ~OutputFile();
+  OutputFile(OutputFile&&) noexcept = default;
+  OutputFile& operator=(OutputFile&&) = delete;
+
   /// Makes a new file: latest format, no timestamps, no file locks.
   static OutputFile create(const std::string& path);
   /// Opens one of ours to add to it.
@@ -85,6 +92,8 @@ class OutputFile {
   void write_strings(const std::string& name, const std::vector<std::string_view>& strings);
   void write_attribute(hid_t object, const char* name, std::string_view text);
   void write_attribute(hid_t object, const char* name, hid_t file_type, hid_t memory_type, const void* value);
+  /// Whether a call on this file has failed: handles into it are then to be forgotten, not closed.
+  bool failed() const { return failed_; }
   /// Writes everything out and closes; every other handle into the file must be closed before.
   void close();
 
@@ -93,8 +102,12 @@ class OutputFile {
 
  private:
   OutputFile(H5Handle file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  [[noreturn]] void fail(std::string_view action) const;
+  void abandon();
+
   H5Handle file_;
   std::string path_;
+  mutable bool failed_ = false;
 };
 
 /// Offset in the file of a contiguous dataset; HADDR_UNDEF where it has no storage.

@@ -227,6 +227,10 @@ class TableWriter final : public ShardWriter {
   }
 
   void release() {
+    if (file_ && file_->failed()) {
+      for (auto& [name, column] : columns_) column.dataset.forget();
+      images_.forget();
+    }
     release_datasets();
     file_.reset();
   }

@@ -1,7 +1,4 @@
 // HDF5 layouts: what goes in comes out, where the index says, in the same bytes every time.
-#include <sys/resource.h>
-
-#include <csignal>
 #include <cstring>
 #include <thread>
 
@@ -174,28 +171,6 @@ TEST_CASE("array wants one size, and makes it where told") {
   CHECK_THROWS_WITH(pack_shard(path, {{"none", 0, {{"txt", ""}}}}, {.layout = "array"}), Contains("none"));
   CHECK_THROWS_AS(pack_shard(path, samples, {.layout = "array", .format_options = {{"size", "0"}}}), Error);
   CHECK_THROWS_AS(pack_shard(path, samples, {.layout = "blob", .format_options = {{"size", "4"}}}), Error);
-}
-
-TEST_CASE("a file that may not grow is an error with errno, and the process goes on") {
-  const TempDir directory;
-  const std::string layout = GENERATE("blob", "vlen");
-  const std::vector<OwnedSample> samples = many_samples(2000);
-  std::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const rlimit low{.rlim_cur = 200'000, .rlim_max = before.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &low) == 0);
-  std::optional<Error> error;
-  try {
-    pack_shard(directory / "x.h5", samples, {.layout = layout});
-  } catch (const Error& caught) {
-    error = caught;
-  }
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  REQUIRE(error);
-  CHECK(error->code() == ErrorCode::io);
-  CHECK_THAT(error->what(), Contains("x.h5") && Contains("File too large"));
-  CHECK(read_all(directory / "y.h5", pack_shard(directory / "y.h5", samples, {.layout = layout})) == samples);
 }
 
 TEST_CASE("threads pack and read side by side") {

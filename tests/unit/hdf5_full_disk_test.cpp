@@ -1,0 +1,76 @@
+// A file that may not grow: an error that names path and errno, wherever it strikes, and a process that goes on
+// and exits as usual (the library's own handling of failed writes crashes, so each case is a child process).
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/unit/hdf5_support.hpp"
+
+using namespace bale;
+using namespace bale::test;
+
+namespace {
+
+std::vector<OwnedSample> samples_for(const std::string& layout) {
+  std::vector<OwnedSample> samples;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    OwnedSample sample{std::to_string(i), i, {{"cls", std::to_string(i)}, {"json.zst", noise(50, i)}}};
+    if (layout == "array") {
+      sample.fields["png"] = png_of(solid_image(20, 20, i));
+    } else {
+      sample.fields["jpg"] = noise(1000, i);
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+enum Verdict { k_failed_well = 0, k_succeeded = 1, k_wrong_error = 2, k_no_recovery = 3 };
+
+Verdict pack_below(std::uint64_t limit, const TempDir& directory, const std::string& layout,
+                   const std::vector<OwnedSample>& samples) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit low{.rlim_cur = limit, .rlim_max = before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &low);
+  Verdict verdict = k_succeeded;
+  try {
+    pack_shard(directory / "small.h5", samples, {.layout = layout});
+  } catch (const Error& error) {
+    const bool named = error.code() == ErrorCode::io && std::strstr(error.what(), "small.h5") != nullptr &&
+                       std::strstr(error.what(), "File too large") != nullptr;
+    verdict = named ? k_failed_well : k_wrong_error;
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  const std::string path = directory / "next.h5";
+  const ShardIndex index = pack_shard(path, samples, {.layout = layout});
+  return read_all(path, index).size() == samples.size() ? verdict : k_no_recovery;
+}
+
+}  // namespace
+
+TEST_CASE("a file that may not grow is an error with errno, and the process goes on") {
+  const TempDir directory;
+  const std::string layout = GENERATE("blob", "vlen", "array");
+  const std::vector<OwnedSample> samples = samples_for(layout);
+  pack_shard(directory / "whole.h5", samples, {.layout = layout});
+  const std::uint64_t whole = File::open_read(directory / "whole.h5").size();
+  for (std::uint64_t part = 0; part <= 24; ++part) {
+    const std::uint64_t limit = part == 24 ? whole + 8192 : whole * part / 24;
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) std::exit(pack_below(limit, directory, layout, samples));
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CAPTURE(layout, limit, whole, status);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == (part == 24 ? k_succeeded : k_failed_well));
+  }
+}
