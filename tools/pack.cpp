@@ -82,7 +82,9 @@ std::uint64_t num_skipped(const PackReport& report) {
 void tell_skips(const PackReport& report, Terminal& terminal) {
   constexpr std::size_t k_max_listed = 10;
   for (std::size_t i = 0; i < std::min(report.skipped.size(), k_max_listed); ++i) {
-    terminal.note(fmt::format("skipped {}: {}", printable(report.skipped[i].origin), printable(report.skipped[i].why)));
+    const std::string origin = printable(report.skipped[i].origin);
+    const std::string why = printable(report.skipped[i].why);
+    terminal.note(why.starts_with(origin) ? "skipped " + why : fmt::format("skipped {}: {}", origin, why));
   }
   if (report.skipped.size() > k_max_listed) {
     terminal.note(fmt::format("skipped {} more", plural(report.skipped.size() - k_max_listed, "sample")));
