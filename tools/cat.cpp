@@ -9,9 +9,6 @@ namespace {
 
 std::uint64_t position_of(const CatCommand& command, const Dataset& dataset) {
   if (command.index) return *command.index;
-  if (!command.key) {
-    throw Error(ErrorCode::invalid_argument, "KEY or --index N is needed", {.hint = "see `bale cat --help`"});
-  }
   if (const auto found = dataset.find(*command.key)) return *found;
   throw Error(ErrorCode::not_found, "no sample has this key",
               {.path = command.spec, .key = *command.key, .hint = "`bale ls` lists the keys"});
@@ -36,6 +33,9 @@ std::string field_of(const CatCommand& command, const Dataset& dataset, std::uin
 }  // namespace
 
 int run_cat(const CatCommand& command, Terminal& terminal) {
+  if (!command.key && !command.index) {
+    throw Error(ErrorCode::invalid_argument, "KEY or --index N is needed", {.hint = "see `bale cat --help`"});
+  }
   const Dataset dataset = Dataset::open(command.spec);
   const std::uint64_t position = position_of(command, dataset);
   Scratch scratch;

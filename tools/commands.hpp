@@ -1,4 +1,4 @@
-// The commands: what each was asked (plain values, filled by the grammar in cli.cpp) and its function.
+// The commands: what each was asked (plain values, filled by grammar.cpp) and its function.
 //
 // A command calls the libraries and prints; it returns an exit code and throws `Error`, which bale_main
 // turns into one line on standard error.

@@ -127,12 +127,16 @@ void Checker::check_open(Task& task, const Shard& shard) {
                                                  task.expected->digest)});
     }
   }
+  std::uint64_t payload = 0;
   shard.verify([&](const Damage& damage) { report(task.findings, damage); },
                [&](std::uint64_t bytes) {
+                 payload += bytes;
                  progress_.bytes += bytes;
                  progress_.samples += 1;
                  throw_if_stopped(progress_.stop);
                });
+  const std::uint64_t whole = file_bytes(task.path);
+  if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
   const std::lock_guard lock(mutex_);
   report_.num_samples += shard.size();
   if (!shard.index().has_checksums() && task.expected == nullptr) ++report_.num_unchecked_shards;

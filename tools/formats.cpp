@@ -1,9 +1,30 @@
+#include "bale/tools/formats.hpp"
+
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "bale/formats/core/format.hpp"
 #include "bale/tools/commands.hpp"
 
 namespace bale::tools {
+
+std::string format_choices() {
+  std::vector<std::string_view> names;
+  for (const Format* format : formats()) names.push_back(format->name);
+  return fmt::format("{}", fmt::join(names, "|"));
+}
+
+std::string layout_choices() {
+  std::vector<std::string_view> names;
+  for (const Format* format : formats()) {
+    for (const Layout& layout : format->layouts) {
+      if (std::find(names.begin(), names.end(), layout.name) == names.end()) names.push_back(layout.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, "|"));
+}
 
 int run_formats(Terminal& terminal) {
   terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", "FORMAT", "LAYOUT", "SUFFIX", "WHAT"));

@@ -41,14 +41,15 @@ std::string pack_json(const PackReport& report, double seconds, std::uint64_t nu
   for (const SkippedSample& sample : report.skipped) {
     skipped.push_back({{"origin", raw(sample.origin)}, {"why", raw(sample.why)}});
   }
+  const bool resumed = report.num_resumed_shards > 0;  // how long those took is not known
   return document({{"samples", report.num_samples},
                    {"bytes", report.num_bytes},
                    {"shards", num_shards},
                    {"resumed_shards", report.num_resumed_shards},
                    {"passed_over", num_passed_over},
                    {"seconds", seconds},
-                   {"samples_per_second", per_second(report.num_samples, seconds)},
-                   {"bytes_per_second", per_second(report.num_bytes, seconds)},
+                   {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
+                   {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
                    {"outputs", outputs},
                    {"skipped", skipped}});
 }

@@ -82,7 +82,9 @@ std::uint64_t num_skipped(const PackReport& report) {
 void tell_skips(const PackReport& report, Terminal& terminal) {
   constexpr std::size_t k_max_listed = 10;
   for (std::size_t i = 0; i < std::min(report.skipped.size(), k_max_listed); ++i) {
-    terminal.note(fmt::format("skipped {}: {}", printable(report.skipped[i].origin), printable(report.skipped[i].why)));
+    const std::string origin = printable(report.skipped[i].origin);
+    const std::string why = printable(report.skipped[i].why);
+    terminal.note(why.starts_with(origin) ? "skipped " + why : fmt::format("skipped {}: {}", origin, why));
   }
   if (report.skipped.size() > k_max_listed) {
     terminal.note(fmt::format("skipped {} more", plural(report.skipped.size() - k_max_listed, "sample")));
@@ -116,12 +118,13 @@ std::string summary_text(const PackReport& report, double seconds) {
     text += fmt::format(" in {}, {} ({}.{})\n", plural(manifest.shards.size(), "shard"), human_bytes(bytes),
                         manifest.format, manifest.layout);
   }
-  const double samples = seconds > 0 ? static_cast<double>(report.num_samples) / seconds : 0;
-  const double bytes = seconds > 0 ? static_cast<double>(report.num_bytes) / seconds : 0;
-  text += fmt::format("{}, {} img/s, {:.0f} MB/s", human_seconds(seconds),
-                      human_count(static_cast<std::uint64_t>(samples)), bytes / 1e6);
+  text += human_seconds(seconds);
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
+  } else if (seconds > 0) {
+    text += fmt::format(", {} img/s, {:.0f} MB/s",
+                        human_count(static_cast<std::uint64_t>(static_cast<double>(report.num_samples) / seconds)),
+                        static_cast<double>(report.num_bytes) / seconds / 1e6);
   }
   return text + '\n';
 }
@@ -156,10 +159,11 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
     display.finish();
     return report;
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::interrupted || !error.context().hint.empty()) throw;
-    ErrorContext context = error.context();
-    context.hint = "run the same command with --resume to go on";
-    throw Error(error.code(), error.message(), std::move(context));
+    if (error.code() != ErrorCode::interrupted) throw;
+    const std::string done = fmt::format("interrupted with {} of {} written", human_count(progress.shards),
+                                         plural(progress.total_shards, "shard"));
+    throw Error(error.code(), done,
+                {.path = command.options.destination, .hint = "run the same command with --resume to go on"});
   }
 }
 

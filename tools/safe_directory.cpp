@@ -20,7 +20,7 @@ constexpr int k_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXE
 constexpr const char* k_temporary = ".bale-extract.tmp";
 
 [[noreturn]] void refuse(std::string_view name, std::string_view why) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("refusing to write \"{}\": {}", printable(name), why),
+  throw Error(ErrorCode::unsupported, fmt::format("refusing to write \"{}\": {}", printable(name), why),
               {.hint = "choose other samples with --include"});
 }
 

@@ -11,7 +11,7 @@
 
 namespace bale::tools {
 
-/// Throws `invalid_argument` for a name that is not a plain path below a directory: empty, absolute, with an
+/// Throws `unsupported` for a name that is not a plain path below a directory: empty, absolute, with an
 /// empty, "." or ".." component, or with a NUL byte.
 void check_contained(std::string_view name);
 

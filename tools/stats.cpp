@@ -51,6 +51,21 @@ std::string class_title(const Dataset& dataset, std::int64_t label) {
   return fmt::format("class {} {}", label, printable(classes[static_cast<std::size_t>(label)]));
 }
 
+/// Every class with its count, where they fit on a screen.
+std::string class_table(const Dataset& dataset, const std::map<std::int64_t, std::uint64_t>& label_counts) {
+  constexpr std::size_t k_max_rows = 30;
+  if (label_counts.size() > k_max_rows) return {};
+  TextTable table({Align::right, Align::left, Align::right});
+  table.add({"LABEL", "CLASS", "SAMPLES"});
+  const auto& names = dataset.classes();
+  for (const auto& [label, count] : label_counts) {
+    const bool named = label >= 0 && static_cast<std::uint64_t>(label) < names.size();
+    const std::string name = named ? printable(names[static_cast<std::size_t>(label)]) : "-";
+    table.add({fmt::format("{}", label), name, human_count(count)});
+  }
+  return '\n' + table.text(2);
+}
+
 std::string classes_text(const Dataset& dataset, Gathered& gathered) {
   // Classes that a dataset names but has no sample of count as well: that is what imbalance is about.
   for (std::size_t label = 0; label < dataset.classes().size(); ++label) {
@@ -71,7 +86,7 @@ std::string classes_text(const Dataset& dataset, Gathered& gathered) {
   text += fewest == 0 ? std::string("imbalance  some classes have no samples\n")
                       : fmt::format("imbalance  {:.2f} (largest class / smallest)\n",
                                     static_cast<double>(most) / static_cast<double>(fewest));
-  return text;
+  return text + class_table(dataset, gathered.label_counts);
 }
 
 std::string spread_text(const std::string& title, std::vector<std::uint64_t>& values, Bounds bounds,

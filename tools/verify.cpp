@@ -16,7 +16,8 @@ std::string finding_line(const Damage& damage) {
   std::string where;
   const auto add = [&](const std::string& part) { where += (where.empty() ? "" : ", ") + part; };
   if (!damage.key.empty()) add(fmt::format("key \"{}\"", printable(damage.key)));
-  if (!damage.field.empty()) add("field " + printable(damage.field));
+  const bool named_already = damage.what.find("field " + damage.field) != std::string::npos;
+  if (!damage.field.empty() && !named_already) add("field " + printable(damage.field));
   if (damage.offset) add(fmt::format("offset {}", *damage.offset));
   std::string line = fmt::format("{}: {}", printable(damage.path), printable(damage.what));
   if (!where.empty()) line += fmt::format(" ({})", where);
@@ -41,10 +42,11 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   CheckProgress progress;
   const StopOnSignal stop(progress.stop);
   const auto poll = [&] {
+    // Samples tell how far it is, where the manifest counts them; payload never adds up to the files' bytes.
     return ProgressCounts{.samples = progress.samples,
                           .total_samples = progress.total_samples,
                           .bytes = progress.bytes,
-                          .total_bytes = progress.total_bytes,
+                          .total_bytes = progress.total_samples == 0 ? progress.total_bytes.load() : 0,
                           .shards = progress.shards,
                           .total_shards = progress.total_shards};
   };
