@@ -95,7 +95,7 @@ TEST_CASE("keyed random numbers have golden values") {
   for (const int count : counts) CHECK(std::abs(count - 10000) < 500);  // over five standard deviations
 }
 
-TEST_CASE("a manifest survives writing and reading; what is no manifest is refused") {
+TEST_CASE("a manifest survives writing and reading, what is no manifest is refused") {
   const Manifest manifest{.name = "n", .format = "f", .layout = "l", .num_samples = 3, .num_skipped = 1,
                           .fields = {{"jpg", "none", 5}}, .classes = {"a", "\xff"},
                           .shards = {{"n-000000.x", "xxh3:00", 3, 77}}, .plan = "p", .created_by = "c"};
@@ -113,7 +113,7 @@ TEST_CASE("a manifest survives writing and reading; what is no manifest is refus
   CHECK_THROWS_AS(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": \"3\""), "m"), Error);
 }
 
-TEST_CASE("compressed fields come back; damaged frames are refused") {
+TEST_CASE("compressed fields come back, damaged frames are refused") {
   const std::string text(10000, 'x');
   std::vector<std::byte> frame;
   zstd_compress(as_bytes(text), 3, frame);
