@@ -14,6 +14,12 @@
 namespace bale {
 namespace {
 
+/// Whether every format can keep the key. Foreign packs have others, such as file names with their dots.
+bool is_fit(std::string_view key) {
+  const std::string_view base = key.substr(key.rfind('/') + 1);
+  return base.find('.') == std::string_view::npos && !is_reserved_member(key);
+}
+
 class PackedSource : public Source {
  public:
   PackedSource(const std::string& spec, const SourceOptions& options) : dataset_(Dataset::open(spec)) {
@@ -42,6 +48,7 @@ class PackedSource : public Source {
     const auto [number, sample] = dataset_.position(at(i));
     const ShardIndex& index = dataset_.shard(number).index();
     out.key = index.key(sample);
+    if (!is_fit(out.key)) out.key = encode_key(out.key);
     out.label = index.label(sample);
     out.fields.clear();
     bool has_label_field = false;
@@ -61,11 +68,17 @@ class PackedSource : public Source {
 
   SampleView read(std::uint64_t i, Scratch& scratch) const override {
     SampleView sample = dataset_.read(at(i), scratch);
-    if (sample.label == k_no_label || sample.find(k_label_field) != nullptr) return sample;
-    // A foreign pack may keep its label elsewhere; every layout of ours has it in a field.
-    scratch.text() = fmt::format_int(sample.label).str();
-    scratch.fields().push_back({k_label_field, as_bytes(scratch.text())});
-    sample.fields = scratch.fields();
+    const bool lacks_label = sample.label != k_no_label && sample.find(k_label_field) == nullptr;
+    if (!lacks_label && is_fit(sample.key)) return sample;
+    const std::string key = is_fit(sample.key) ? std::string(sample.key) : encode_key(sample.key);
+    scratch.text() = lacks_label ? key + fmt::format_int(sample.label).str() : key;
+    const std::string_view text = scratch.text();
+    sample.key = text.substr(0, key.size());
+    if (lacks_label) {
+      // A foreign pack may keep its label elsewhere; every layout of ours has it in a field.
+      scratch.fields().push_back({k_label_field, as_bytes(text.substr(key.size()))});
+      sample.fields = scratch.fields();
+    }
     return sample;
   }
 
