@@ -46,7 +46,7 @@ struct PackOptions {
   std::string destination;
   FormatAndLayout format{};
   std::map<std::string, std::string> format_options{};
-  std::string name{};  // of the dataset, and the shards' prefix
+  std::string name{};  // of the dataset, and the shards' prefix; empty: the destination's last component
   ShardSizing sizing{};
   unsigned jobs = 0;                            // 0: one a core
   std::optional<std::uint64_t> shuffle_seed{};  // none: source order

@@ -10,6 +10,7 @@
 
 #include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
 #include "bale/formats/core/random.hpp"
 
 namespace bale {
@@ -25,13 +26,15 @@ constexpr std::uint64_t k_split_stream = 2;
   throw Error(ErrorCode::invalid_argument, message, {.hint = std::move(hint)});
 }
 
-void check_options(const PackOptions& options) {
-  const bool plain_name = !options.name.empty() && options.name.find('/') == std::string::npos &&
-                          options.name[0] != '.' && printable(options.name) == options.name;
-  if (!plain_name) {
-    fail_usage(fmt::format("\"{}\" cannot name a dataset", printable(options.name)),
-               "give --name a word that is fit for a file name");
+/// A name that is a plain file name on any file system and terminal.
+void check_name(std::string_view what, const std::string& name) {
+  const bool plain = !name.empty() && name.find('/') == std::string::npos && name[0] != '.' && printable(name) == name;
+  if (!plain) {
+    fail_usage(fmt::format("\"{}\" cannot name a {}", printable(name), what), "use a word that is fit for a file name");
   }
+}
+
+void check_options(const PackOptions& options) {
   if (options.compress_level && !options.format.layout->compresses_fields) {
     fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
                "leave --compress out");
@@ -188,15 +191,15 @@ Plan make_plan(const Source& source, const PackOptions& options) {
   Plan plan;
   plan.num_samples = order.size();
   if (options.splits.empty()) {
-    plan.datasets.push_back({.name = options.name, .subdirectory = {}, .order = std::move(order), .shards = {}});
+    const std::string name = options.name.empty() ? base_name(options.destination) : options.name;
+    check_name("dataset", name);
+    plan.datasets.push_back({.name = name, .subdirectory = {}, .order = std::move(order), .shards = {}});
   } else {
     std::vector<Order> orders = split_order(source, options, order);
     for (std::size_t s = 0; s < orders.size(); ++s) {
       const std::string& name = options.splits[s].name;
       if (orders[s].empty()) fail_usage(fmt::format("split {} would be empty", name), "give it a larger fraction");
-      if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos || printable(name) != name) {
-        fail_usage(fmt::format("\"{}\" cannot name a split", printable(name)));
-      }
+      check_name("split", name);
       plan.datasets.push_back({.name = name, .subdirectory = name, .order = std::move(orders[s]), .shards = {}});
     }
   }

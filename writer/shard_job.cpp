@@ -54,6 +54,17 @@ class StoredFields {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
+/// A source that read the sample from a foreign pack may not know its size.
+std::pair<std::uint32_t, std::uint32_t> dimensions_of(const SampleView& sample) {
+  if (sample.width != 0) return {sample.width, sample.height};
+  for (const FieldView& field : sample.fields) {
+    if (!is_image_field(field.name)) continue;
+    const ImageHeader header = probe_image(field.bytes);
+    return {header.width, header.height};
+  }
+  return {0, 0};
+}
+
 ShardPlan shard_plan(const ShardJob& job) {
   ShardPlan plan{.num_samples = job.shard.end - job.shard.begin};
   for (const std::string& name : job.source.fields()) {
@@ -168,7 +179,8 @@ class ShardRun {
     SampleView stored = sample;
     stored.fields = stored_.store(sample);
     writer_->add(stored);
-    const std::uint64_t i = index_.add_sample(sample.key, sample.label, sample.width, sample.height);
+    const auto [width, height] = dimensions_of(sample);
+    const std::uint64_t i = index_.add_sample(sample.key, sample.label, width, height);
     std::uint64_t bytes = 0;
     for (const FieldView& field : sample.fields) {
       index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));

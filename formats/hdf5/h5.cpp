@@ -43,6 +43,8 @@ H5Handle writing_access(const std::string& path) {
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
   // Shards are written under temporary names nobody else opens, and some network mounts refuse locks.
   H5Pset_file_locking(access.id(), false, true);
+  // Unbuffered: what the sieve buffer holds back is written when a dataset closes, where a failure goes unheard.
+  H5Pset_sieve_buf_size(access.id(), 0);
   return access;
 }
 
@@ -214,8 +216,10 @@ void OutputFile::write_attribute(hid_t object, const char* name, std::string_vie
   write_attribute(object, name, type.id(), type.id(), text.empty() ? "" : text.data());
 }
 
+void OutputFile::flush() { check(H5Fflush(id(), H5F_SCOPE_GLOBAL), "write"); }
+
 void OutputFile::close() {
-  check(H5Fflush(id(), H5F_SCOPE_GLOBAL), "write");
+  flush();
   if (!file_.reset()) fail("close");
 }
 

@@ -94,6 +94,9 @@ class OutputFile {
   void write_attribute(hid_t object, const char* name, hid_t file_type, hid_t memory_type, const void* value);
   /// Whether a call on this file has failed: handles into it are then to be forgotten, not closed.
   bool failed() const { return failed_; }
+  /// Writes everything out. To be called before handles of chunked datasets close: their chunks would be
+  /// written then, and a failure lost.
+  void flush();
   /// Writes everything out and closes; every other handle into the file must be closed before.
   void close();
 

@@ -94,6 +94,7 @@ class TableWriter final : public ShardWriter {
   void finish(IndexBuilder& index) override {
     const H5Lock lock;
     write_tables();
+    file_->flush();
     release_datasets();
     file_->close();
     file_.reset();

@@ -15,7 +15,7 @@ def options(format_name, samples):
     return ["--format", format_name, "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
 
 
-@pytest.fixture(scope="module", params=FORMATS)
+@pytest.fixture(scope="module", params=[*FORMATS, "hdf5.vlen"])
 def case(request, bale, tiny, tmp_path_factory):
     """(format, bytes of an unkilled run): six images in two shards."""
     out = tmp_path_factory.mktemp("whole") / "out"

@@ -276,5 +276,5 @@ TEST_CASE("options that make no sense are usage errors") {
   CHECK(refused([](PackOptions& o) { o.splits = {{"../a", 0.5}, {"b", 0.5}}; }));
   CHECK(refused([](PackOptions& o) { o.stratify = true; }));
   CHECK(refused([](PackOptions& o) { o.name = "a/b"; }));
-  CHECK(refused([](PackOptions& o) { o.name = ""; }));
+  CHECK(refused([](PackOptions& o) { o.name = ".hidden"; }));
 }
