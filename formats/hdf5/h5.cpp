@@ -174,7 +174,13 @@ H5Handle OutputFile::write_table(const std::string& name, hid_t file_type, hid_t
       take_for_write(H5Dcreate2(id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT),
                      H5Dclose, "create a dataset");
   if (count > 0) check(H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write");
+  flush(dataset);
   return dataset;
+}
+
+void OutputFile::flush(const H5Handle& dataset) {
+  // Small writes wait in a buffer of the dataset's; where closing it is what writes them, a failure would go unseen.
+  check(H5Dflush(dataset.id()), "write");
 }
 
 void OutputFile::write_strings(const std::string& name, const std::vector<std::string_view>& strings) {

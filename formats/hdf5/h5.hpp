@@ -89,6 +89,8 @@ class OutputFile {
   /// A contiguous one-dimensional dataset written whole; gives its handle for attributes.
   H5Handle write_table(const std::string& name, hid_t file_type, hid_t memory_type, std::uint64_t count,
                        const void* data);
+  /// Writes out what the library holds back of a dataset; to be called before its handle closes.
+  void flush(const H5Handle& dataset);
   void write_strings(const std::string& name, const std::vector<std::string_view>& strings);
   void write_attribute(hid_t object, const char* name, std::string_view text);
   void write_attribute(hid_t object, const char* name, hid_t file_type, hid_t memory_type, const void* value);

@@ -94,6 +94,8 @@ class TableWriter final : public ShardWriter {
   void finish(IndexBuilder& index) override {
     const H5Lock lock;
     write_tables();
+    for (auto& [name, column] : columns_) file_->flush(column.dataset);
+    if (images_) file_->flush(images_);
     release_datasets();
     file_->close();
     file_.reset();
