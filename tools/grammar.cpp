@@ -214,7 +214,7 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       "What a sample that cannot be read does (default: fail)");
 
   app.option_defaults()->group("Run");
-  add_jobs(app, options.jobs, "Shards written at a time (default: one a core); the result never depends on it");
+  add_jobs(app, options.jobs, "Shards written at a time (default: two a core); the result never depends on it");
   auto* resume = app.add_flag_callback(
       "--resume", [&] { options.mode = DestinationMode::resume; }, "Go on with an interrupted run of the same command");
   app.add_flag_callback(

@@ -38,6 +38,9 @@ bool is_intact(const std::string& path, const ManifestShard& expected) {
   }
 }
 
+/// Two jobs a core: while one waits for its shard to be durable, another has work for the core.
+unsigned default_jobs() { return 2 * std::max(1U, std::thread::hardware_concurrency()); }
+
 class Packer {
  public:
   Packer(const Source& source, const PackOptions& options, PackProgress& progress)
@@ -94,7 +97,7 @@ class Packer {
   void write_remaining_shards() {
     const auto remaining =
         static_cast<unsigned>(std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.finished; }));
-    const unsigned wanted = options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
+    const unsigned wanted = options_.jobs != 0 ? options_.jobs : default_jobs();
     std::vector<std::jthread> threads;
     for (unsigned t = 1; t < std::min(wanted, remaining); ++t) threads.emplace_back([this] { work(); });
     work();
@@ -145,7 +148,9 @@ class Packer {
         manifest.shards.push_back(slot.finished->shard);
         add_fields(manifest, slot.finished->fields);
         for (const SkippedSample& sample : slot.finished->skipped) {
-          ledger += nlohmann::json{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}}.dump() + "\n";
+          ledger +=
+              nlohmann::json{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}}.dump() +
+              "\n";
           report.skipped.push_back(sample);
         }
         report.num_bytes += slot.finished->shard.bytes;

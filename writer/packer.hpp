@@ -48,7 +48,7 @@ struct PackOptions {
   std::map<std::string, std::string> format_options{};
   std::string name{};  // of the dataset, and the shards' prefix; empty: the destination's last component
   ShardSizing sizing{};
-  unsigned jobs = 0;                            // 0: one a core
+  unsigned jobs = 0;                            // 0: two a core
   std::optional<std::uint64_t> shuffle_seed{};  // none: source order
   std::vector<Split> splits{};                  // each becomes a dataset in destination/NAME
   bool stratify = false;                        // split every class by the same fractions

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -17,7 +18,26 @@
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_read_ahead_samples = 16;
+/// Announces samples to the kernel a little before they are read, as long as reading is slow: from a page
+/// cache that is warm the announcement costs as much as it saves.
+class ReadAhead {
+ public:
+  /// Called before each read, with the position of the sample that is `k_distance` further on.
+  bool wanted() const { return slow_reads_left_ > 0; }
+  void read_took(std::chrono::steady_clock::duration time) {
+    if (time > k_slow) {
+      slow_reads_left_ = k_patience;
+    } else if (slow_reads_left_ > 0) {
+      --slow_reads_left_;
+    }
+  }
+  static constexpr std::uint64_t k_distance = 16;
+
+ private:
+  static constexpr std::chrono::microseconds k_slow{300};  // no page cache takes that long for a small image
+  static constexpr int k_patience = 256;
+  int slow_reads_left_ = 0;
+};
 
 /// Whether a field is compressed: images are already, and a class number stays readable by any tool.
 Codec codec_of(const PackOptions& options, std::string_view field) {
@@ -109,6 +129,14 @@ void quarantine(const ShardJob& job, const std::string& origin, const std::strin
   }
 }
 
+/// Digest of a file that is ours alone, so that it may be mapped: half the cost of copying it out again.
+Digest digest_mapped(const std::string& path) {
+  const FileMapping mapping(path);
+  DigestStream stream;
+  stream.update(mapping.bytes());
+  return stream.digest();
+}
+
 void sync_path(const std::string& path) { File::open_update(path).sync(); }
 
 /// Temporary files of a shard, removed unless kept.
@@ -145,7 +173,8 @@ class ShardRun {
                              .class_names = job_.source.classes()});
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
       if (progress_.stop.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
-      if (at + k_read_ahead_samples < job_.shard.end) job_.source.will_need(job_.dataset.order[at + k_read_ahead_samples]);
+      const std::uint64_t ahead = at + ReadAhead::k_distance;
+      if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.order[ahead]);
       pack_sample(job_.dataset.order[at]);
     }
     writer_->finish(index_);
@@ -164,7 +193,9 @@ class ShardRun {
   void pack_sample(std::uint32_t number) {
     std::optional<SampleView> sample;
     try {
+      const auto begin = std::chrono::steady_clock::now();
       sample = job_.source.read(number, scratch_);
+      read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
       add(*sample);
     } catch (const Error& error) {
       const bool ours = sample.has_value() && error.code() != ErrorCode::invalid_argument;  // writing failed
@@ -202,7 +233,7 @@ class ShardRun {
 
   FinishedShard publish_index() {
     const std::uint64_t bytes = File::open_read(job_.staged_path).size();
-    const Digest digest = digest_file(job_.staged_path);
+    const Digest digest = digest_mapped(job_.staged_path);
     File file = File::create(index_path(job_.staged_path));
     const ShardIndex index = ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
     file.write_at(0, index.bytes());
@@ -227,6 +258,7 @@ class ShardRun {
   std::unique_ptr<ShardWriter> writer_;
   IndexBuilder index_;
   Scratch scratch_;
+  ReadAhead read_ahead_;
   StoredFields stored_;
   std::vector<SkippedSample> skipped_;
 };
