@@ -13,8 +13,8 @@ FormatAndLayout find_format(std::string_view name, std::string_view layout) {
   for (const Format* format : formats()) {
     std::string_view wanted = layout;
     if (name != format->name) {
-      const bool prefixed = name.size() > format->name.size() && name.starts_with(format->name) &&
-                            name[format->name.size()] == '.';
+      const bool prefixed =
+          name.size() > format->name.size() && name.starts_with(format->name) && name[format->name.size()] == '.';
       if (!prefixed) continue;
       wanted = name.substr(format->name.size() + 1);
       if (!layout.empty() && layout != wanted) {
@@ -27,7 +27,8 @@ FormatAndLayout find_format(std::string_view name, std::string_view layout) {
       if (candidate.name == wanted) return {format, &candidate};
       known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.name);
     }
-    throw Error(ErrorCode::invalid_argument, fmt::format("format {} has no layout \"{}\"", format->name, printable(wanted)),
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("format {} has no layout \"{}\"", format->name, printable(wanted)),
                 {.hint = fmt::format("choose one of: {}", known)});
   }
   std::string known;
@@ -51,7 +52,8 @@ const Format& probe_format(const std::string& path) {
     }
   }
   if (best == nullptr) {
-    throw Error(ErrorCode::unsupported, "no format recognises this file", {.path = path, .hint = "is it a packed shard?"});
+    throw Error(ErrorCode::unsupported, "no format recognises this file",
+                {.path = path, .hint = "is it a packed shard?"});
   }
   return *best;
 }

@@ -196,7 +196,8 @@ void Dataset::prefetch(std::span<const std::uint64_t> indices) const {
     std::size_t end = begin + 1;
     while (end < wanted.size() && wanted[end].shard == wanted[begin].shard &&
            wanted[end].range.offset <= range.offset + range.length + k_gap_bytes) {
-      range.length = std::max(range.offset + range.length, wanted[end].range.offset + wanted[end].range.length) - range.offset;
+      range.length =
+          std::max(range.offset + range.length, wanted[end].range.offset + wanted[end].range.length) - range.offset;
       ++end;
     }
     shard(wanted[begin].shard).payload().will_need(range);

@@ -10,15 +10,27 @@
 
 namespace bale::tools {
 
+namespace {
+
+/// What this program can write: not what would be gone with it.
+std::vector<const Format*> lasting_formats() {
+  std::vector<const Format*> lasting;
+  std::copy_if(formats().begin(), formats().end(), std::back_inserter(lasting),
+               [](const Format* format) { return format->on_disk; });
+  return lasting;
+}
+
+}  // namespace
+
 std::string format_choices() {
   std::vector<std::string_view> names;
-  for (const Format* format : formats()) names.push_back(format->name);
+  for (const Format* format : lasting_formats()) names.push_back(format->name);
   return fmt::format("{}", fmt::join(names, "|"));
 }
 
 std::string layout_choices() {
   std::vector<std::string_view> names;
-  for (const Format* format : formats()) {
+  for (const Format* format : lasting_formats()) {
     for (const Layout& layout : format->layouts) {
       if (std::find(names.begin(), names.end(), layout.name) == names.end()) names.push_back(layout.name);
     }
@@ -28,7 +40,7 @@ std::string layout_choices() {
 
 int run_formats(Terminal& terminal) {
   terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", "FORMAT", "LAYOUT", "SUFFIX", "WHAT"));
-  for (const Format* format : formats()) {
+  for (const Format* format : lasting_formats()) {
     for (const Layout& layout : format->layouts) {
       std::string what(layout.summary);
       if (!layout.keeps_bytes) what += what.empty() ? "decoded pixels" : "; decoded pixels, not the original bytes";

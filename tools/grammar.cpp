@@ -243,7 +243,7 @@ void Grammar::State::declare_writing_commands() {
   auto* convert = add_command("convert", "Write a packed dataset again, in another format, order or number of shards.",
                               [this](Terminal& terminal) { return run_pack(convert_, terminal); });
   declare_pack(convert_, *convert);
-  convert->footer(fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats().back()->name));
+  convert->footer(fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats()[1]->name));
 
   auto* index = add_command("index", "Write an index beside each shard that another program made.",
                             [this](Terminal& terminal) { return run_index(index_, terminal); });

@@ -128,8 +128,9 @@ Journal Journal::resume(const std::string& destination, const std::string& plan_
     return start(destination, plan_fingerprint);
   }
   if (content.plan != plan_fingerprint) {
-    throw Error(ErrorCode::exists, "holds an unfinished pack of other files or options",
-                {.path = destination, .hint = "resume with the same source and options, or start afresh with --overwrite"});
+    throw Error(
+        ErrorCode::exists, "holds an unfinished pack of other files or options",
+        {.path = destination, .hint = "resume with the same source and options, or start afresh with --overwrite"});
   }
   journal.finished_ = std::move(content.finished);
   journal.end_ = content.good_bytes;

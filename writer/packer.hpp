@@ -83,7 +83,7 @@ struct PackReport {
   };
   std::vector<Output> outputs;  // one, or one a split
   std::uint64_t num_samples = 0;
-  std::uint64_t num_bytes = 0;          // of shard files
+  std::uint64_t num_bytes = 0;           // of shard files
   std::uint64_t num_resumed_shards = 0;  // found finished by an earlier run
   std::vector<SkippedSample> skipped;
 };

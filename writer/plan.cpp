@@ -35,6 +35,9 @@ void check_name(std::string_view what, const std::string& name) {
 }
 
 void check_options(const PackOptions& options) {
+  if (!options.format.format->on_disk) {
+    fail_usage(fmt::format("format {} keeps nothing on disk", options.format.format->name), "choose another --format");
+  }
   if (options.compress_level && !options.format.layout->compresses_fields) {
     fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
                "leave --compress out");
@@ -64,19 +67,19 @@ void check_keys_unique(const Source& source) {
     source.describe(i, sample);
     hashes[i] = {hash_key(sample.key), i};
   }
-  std::sort(hashes.begin(), hashes.end(), [](const Hashed& a, const Hashed& b) {
-    return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample;
-  });
+  std::sort(hashes.begin(), hashes.end(),
+            [](const Hashed& a, const Hashed& b) { return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample; });
   SourceSample other;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     for (std::size_t j = i + 1; j < hashes.size() && hashes[j].hash == hashes[i].hash; ++j) {
       source.describe(hashes[i].sample, sample);
       source.describe(hashes[j].sample, other);
       if (sample.key != other.key) continue;
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} and {} would have the same key", printable(source.origin(hashes[i].sample)),
-                              printable(source.origin(hashes[j].sample))),
-                  {.key = sample.key, .hint = "rename one, leave one out with --exclude, or make them one sample with --pair"});
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{} and {} would have the same key", printable(source.origin(hashes[i].sample)),
+                      printable(source.origin(hashes[j].sample))),
+          {.key = sample.key, .hint = "rename one, leave one out with --exclude, or make them one sample with --pair"});
     }
   }
 }
@@ -89,7 +92,8 @@ std::vector<std::uint64_t> cut(std::uint64_t count, const std::vector<Split>& sp
   for (std::size_t s = 0; s < splits.size(); ++s) {
     fraction += splits[s].fraction;
     const bool last = s + 1 == splits.size();
-    const auto end = last ? count : std::min(count, static_cast<std::uint64_t>(std::llround(fraction * static_cast<double>(count))));
+    const auto end =
+        last ? count : std::min(count, static_cast<std::uint64_t>(std::llround(fraction * static_cast<double>(count))));
     sizes.push_back(end - used);
     used = end;
   }
@@ -109,7 +113,8 @@ std::vector<Order> split_order(const Source& source, const PackOptions& options,
     const std::vector<std::uint64_t> sizes = cut(positions.size(), options.splits);
     std::uint64_t at = 0;
     for (std::size_t s = 0; s < sizes.size(); ++s) {
-      for (const std::uint64_t end = at + sizes[s]; at < end; ++at) member[positions[at]] = static_cast<std::uint16_t>(s);
+      for (const std::uint64_t end = at + sizes[s]; at < end; ++at)
+        member[positions[at]] = static_cast<std::uint16_t>(s);
     }
   }
   std::vector<Order> result(options.splits.size());
@@ -129,7 +134,8 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
     const std::uint64_t shards = std::min(options.sizing.shard_count, count);
     for (std::uint64_t s = 1; s <= shards; ++s) ends.push_back(s * count / shards);
   } else if (options.sizing.shard_samples != 0) {
-    for (std::uint64_t end = options.sizing.shard_samples; end < count; end += options.sizing.shard_samples) ends.push_back(end);
+    for (std::uint64_t end = options.sizing.shard_samples; end < count; end += options.sizing.shard_samples)
+      ends.push_back(end);
     ends.push_back(count);
   }
   SourceSample scratch;

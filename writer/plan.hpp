@@ -11,10 +11,10 @@
 namespace bale {
 
 struct PlannedShard {
-  std::string file;          // name within its dataset's directory
-  std::uint64_t begin = 0;   // range of PlannedDataset::order
+  std::string file;         // name within its dataset's directory
+  std::uint64_t begin = 0;  // range of PlannedDataset::order
   std::uint64_t end = 0;
-  std::uint64_t bytes = 0;   // payload
+  std::uint64_t bytes = 0;  // payload
 };
 
 struct PlannedDataset {

@@ -235,16 +235,15 @@ class ShardRun {
     const std::uint64_t bytes = File::open_read(job_.staged_path).size();
     const Digest digest = digest_mapped(job_.staged_path);
     File file = File::create(index_path(job_.staged_path));
-    const ShardIndex index = ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
+    const ShardIndex index =
+        ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
     file.write_at(0, index.bytes());
     file.sync();
     file.close();
-    FinishedShard finished{.subdirectory = job_.dataset.subdirectory,
-                           .shard = {.file = job_.shard.file,
-                                     .digest = digest_text(digest),
-                                     .num_samples = index_.size(),
-                                     .bytes = bytes},
-                           .skipped = std::move(skipped_)};
+    FinishedShard finished{
+        .subdirectory = job_.dataset.subdirectory,
+        .shard = {.file = job_.shard.file, .digest = digest_text(digest), .num_samples = index_.size(), .bytes = bytes},
+        .skipped = std::move(skipped_)};
     for (const FieldInfo& field : index.fields()) {
       finished.fields.push_back({.name = field.name,
                                  .codec = field.codec == Codec::zstd ? "zstd" : "none",

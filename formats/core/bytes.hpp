@@ -15,17 +15,11 @@ using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
 /// The same memory as bytes; borrows from `text`.
-inline Bytes as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
+inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 
 /// The same memory as text (no encoding implied); borrows from `bytes`.
-inline std::string_view as_text(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+inline std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-inline const unsigned char* as_uchar(Bytes bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
+inline const unsigned char* as_uchar(Bytes bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
 }  // namespace bale

@@ -36,7 +36,7 @@ struct Layout {
 /// What `probe` may look at: the name and the first bytes of a file.
 struct ProbeInput {
   std::string_view path;
-  Bytes head;               // up to 4 KiB
+  Bytes head;  // up to 4 KiB
   std::uint64_t file_bytes = 0;
 };
 
@@ -89,11 +89,11 @@ struct ShardPlan {
 };
 
 struct WriterOptions {
-  std::string path;                                       // file to create; a temporary name
-  std::string_view layout;                                // Layout::name
+  std::string path;         // file to create; a temporary name
+  std::string_view layout;  // Layout::name
   ShardPlan plan{};
-  std::map<std::string, std::string> format_options{};    // the format's own, e.g. {"size", "128"}
-  std::vector<std::string> class_names{};                 // may be empty
+  std::map<std::string, std::string> format_options{};  // the format's own, e.g. {"size", "128"}
+  std::vector<std::string> class_names{};               // may be empty
 };
 
 /// Writes one shard. For one thread; destroying it without finish() leaves an unfinished file to delete.
@@ -125,6 +125,8 @@ struct Format {
   std::unique_ptr<ShardWriter> (*create)(const WriterOptions& options);
   /// Whether scan is safe on damaged bytes: our own bounds-checked parser rather than a library that may crash.
   bool scan_survives_damage = false;
+  /// Whether shards outlive the process; false for a format that keeps them in its memory.
+  bool on_disk = true;
 };
 
 /// Every format that was built in, in the order of formats/CMakeLists.txt.

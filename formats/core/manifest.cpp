@@ -34,10 +34,8 @@ std::string manifest_text(const Manifest& manifest) {
   for (const std::string& name : manifest.classes) classes.push_back(Json(bytes_to_json(name)));
   Json shards = Json::array();
   for (const ManifestShard& shard : manifest.shards) {
-    shards.push_back({{"file", shard.file},
-                      {"num_samples", shard.num_samples},
-                      {"bytes", shard.bytes},
-                      {"digest", shard.digest}});
+    shards.push_back(
+        {{"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}});
   }
   const Json root = {{"bale_manifest", k_schema_version},
                      {"name", manifest.name},
@@ -61,7 +59,8 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     const auto root = nlohmann::json::parse(text);
     const int version = root.at("bale_manifest").get<int>();
     if (version != k_schema_version) {
-      throw Error(ErrorCode::unsupported, fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
                   {.path = path, .hint = "use a newer bale"});
     }
     Manifest manifest{.name = root.at("name"),

@@ -14,7 +14,10 @@ namespace {
 constexpr std::uint64_t k_max_field_bytes = std::uint64_t{1} << 32;
 
 ErrorContext place(const std::string& path, std::string_view key, std::optional<std::uint64_t> offset) {
-  return {.path = path, .key = std::string(key), .offset = offset, .hint = "run `bale verify` for the extent of the damage"};
+  return {.path = path,
+          .key = std::string(key),
+          .offset = offset,
+          .hint = "run `bale verify` for the extent of the damage"};
 }
 
 void merge_ranges(std::vector<FileRange>& ranges) {
@@ -22,7 +25,8 @@ void merge_ranges(std::vector<FileRange>& ranges) {
   std::size_t kept = 0;
   for (const FileRange& range : ranges) {
     if (kept > 0 && range.offset <= ranges[kept - 1].offset + ranges[kept - 1].length) {
-      const std::uint64_t end = std::max(ranges[kept - 1].offset + ranges[kept - 1].length, range.offset + range.length);
+      const std::uint64_t end =
+          std::max(ranges[kept - 1].offset + ranges[kept - 1].length, range.offset + range.length);
       ranges[kept - 1].length = end - ranges[kept - 1].offset;
     } else {
       ranges[kept++] = range;
@@ -51,7 +55,8 @@ Shard Shard::open(const std::string& path, const Format& format, ShardIndex inde
 }
 
 /// Decompresses where needed, compares the checksum, and names the place of whatever is wrong.
-Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes stored, std::vector<std::byte>& plain) const {
+Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes stored,
+                        std::vector<std::byte>& plain) const {
   const Extent extent = index_->extent(i, field);
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {

@@ -26,8 +26,8 @@ struct ShardOpenOptions {
 
 /// One finding of verify.
 struct Damage {
-  std::string path;                       // shard or index file
-  std::string key{};                      // sample affected; empty: container structure
+  std::string path;   // shard or index file
+  std::string key{};  // sample affected; empty: container structure
   std::string field{};
   std::optional<std::uint64_t> offset{};  // of the field's stored bytes in the file
   std::string what;
@@ -59,7 +59,8 @@ class Shard {
 
   /// Reads and compares everything: file size, whole-file digest, every field's checksum, and the container's
   /// own structure by a fresh scan against the index (where the scan cannot be crashed by damage, or the
-  /// digest has shown that there is none). Calls `report` for each finding. `on_progress` (bytes read since the last call) may throw to stop.
+  /// digest has shown that there is none). Calls `report` for each finding. `on_progress` (bytes read since the last
+  /// call) may throw to stop.
   void verify(const std::function<void(const Damage&)>& report,
               const std::function<void(std::uint64_t)>& on_progress = {}) const;
 

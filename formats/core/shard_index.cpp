@@ -294,17 +294,18 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
   }
   const auto sections = lay_out(samples_.size(), columns.size(), keys_.size());
   if (!sections) {
-    throw Error(ErrorCode::unsupported, "too many samples for one shard", {.path = shard_path, .hint = "use more shards"});
+    throw Error(ErrorCode::unsupported, "too many samples for one shard",
+                {.path = shard_path, .hint = "use more shards"});
   }
   std::vector<KeyRow> order(samples_.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {static_cast<std::uint32_t>(hash_key(key(i))), i};
-  std::sort(order.begin(), order.end(), [](const KeyRow& a, const KeyRow& b) {
-    return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample;
-  });
+  std::sort(order.begin(), order.end(),
+            [](const KeyRow& a, const KeyRow& b) { return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample; });
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (std::size_t j = i + 1; j < order.size() && order[j].hash == order[i].hash; ++j) {
       if (key(order[i].sample) == key(order[j].sample)) {
-        throw Error(ErrorCode::damaged, fmt::format("samples {} and {} have the same key", order[i].sample, order[j].sample),
+        throw Error(ErrorCode::damaged,
+                    fmt::format("samples {} and {} have the same key", order[i].sample, order[j].sample),
                     {.path = shard_path, .key = std::string(key(order[i].sample)), .hint = "keys must be unique"});
       }
     }
@@ -323,7 +324,8 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
     row.stored_bytes = field.stored_bytes;
     put(sections->fields + column * sizeof row, &row, sizeof row);
     for (std::uint64_t i = 0; i < samples_.size(); ++i) {
-      put(sections->extents + (i * columns.size() + column) * sizeof(Extent), &extents_[i][columns[column]], sizeof(Extent));
+      put(sections->extents + (i * columns.size() + column) * sizeof(Extent), &extents_[i][columns[column]],
+          sizeof(Extent));
     }
   }
   put(sections->samples, samples_.data(), samples_.size() * k_sample_row_bytes);

@@ -120,10 +120,10 @@ class IndexBuilder {
   void set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_t crc);
   Extent extent(std::uint64_t i, std::uint32_t field) const { return extents_[i][field]; }
 
-  /// Lays the index out, without the columns that no sample has. `digest` where the file's is known; `has_checksums` where every present
-  /// extent was given its CRC. Throws `damaged` for duplicate keys, naming one.
-  std::vector<std::byte> build(std::uint64_t shard_bytes, const std::optional<Digest>& digest,
-                               bool has_checksums, const std::string& shard_path) const;
+  /// Lays the index out, without the columns that no sample has. `digest` where the file's is known; `has_checksums`
+  /// where every present extent was given its CRC. Throws `damaged` for duplicate keys, naming one.
+  std::vector<std::byte> build(std::uint64_t shard_bytes, const std::optional<Digest>& digest, bool has_checksums,
+                               const std::string& shard_path) const;
 
  private:
   struct SampleRow {

@@ -24,7 +24,8 @@ void compare_with_scan(const std::string& path, const Format& format, const Shar
   for (std::uint64_t i = 0; i < index.size() && findings < k_max_findings; ++i) {
     const std::string key(index.key(i));
     if (keys_in_file && scanned.key(i) != key) {
-      report({.path = path, .key = key, .what = fmt::format("the container calls it \"{}\"", printable(scanned.key(i)))});
+      report(
+          {.path = path, .key = key, .what = fmt::format("the container calls it \"{}\"", printable(scanned.key(i)))});
       ++findings;
     }
     for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
@@ -36,7 +37,10 @@ void compare_with_scan(const std::string& path, const Format& format, const Shar
       const auto id = static_cast<std::uint32_t>(twin - scanned.fields().begin());
       const Extent found = twin != scanned.fields().end() ? scanned.extent(i, id) : Extent{};
       if (found.offset == extent.offset && found.length == extent.length) continue;
-      report({.path = path, .key = key, .field = field.name, .offset = extent.offset,
+      report({.path = path,
+              .key = key,
+              .field = field.name,
+              .offset = extent.offset,
               .what = "the container has the field elsewhere than its index says"});
       ++findings;
     }
@@ -49,7 +53,8 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
   const std::uint64_t file_bytes = File::open_read(path_).size();
   const bool size_matches = file_bytes == index_->shard_bytes();
   if (!size_matches) {
-    report({.path = path_, .what = fmt::format("file has {} bytes, its index says {}", file_bytes, index_->shard_bytes())});
+    report({.path = path_,
+            .what = fmt::format("file has {} bytes, its index says {}", file_bytes, index_->shard_bytes())});
   }
 
   std::uint64_t findings = 0;
@@ -105,8 +110,8 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
 void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format,
                       const DimensionsOf& dimensions, const std::function<void(std::uint64_t)>& on_progress) {
   const std::uint64_t file_bytes = File::open_read(path).size();
-  const Shard shard = Shard::open(
-      path, format, ShardIndex::from_bytes(builder.build(file_bytes, std::nullopt, false, path), path), {});
+  const Shard shard =
+      Shard::open(path, format, ShardIndex::from_bytes(builder.build(file_bytes, std::nullopt, false, path), path), {});
   Scratch scratch;
   for (std::uint64_t i = 0; i < shard.size(); ++i) {
     std::uint64_t bytes = 0;

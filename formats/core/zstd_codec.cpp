@@ -20,8 +20,7 @@ struct FreeContext {
 void zstd_compress(Bytes input, int level, std::vector<std::byte>& out) {
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context{ZSTD_createCCtx()};
   out.resize(ZSTD_compressBound(input.size()));
-  const std::size_t size =
-      ZSTD_compressCCtx(context.get(), out.data(), out.size(), input.data(), input.size(), level);
+  const std::size_t size = ZSTD_compressCCtx(context.get(), out.data(), out.size(), input.data(), input.size(), level);
   if (ZSTD_isError(size) != 0U) {
     throw Error(ErrorCode::invalid_argument, fmt::format("zstd: {}", ZSTD_getErrorName(size)));
   }

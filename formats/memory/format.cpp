@@ -144,6 +144,7 @@ const Format k_memory_format{
     .create = [](const WriterOptions& options) -> std::unique_ptr<ShardWriter> {
       return std::make_unique<MemoryWriter>(options.path);
     },
+    .on_disk = false,
 };
 
 }  // namespace bale

@@ -1,6 +1,6 @@
 // The shard index: what goes in comes out, and no flipped bit gets past load.
-#include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/core/error.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;
@@ -50,7 +50,8 @@ TEST_CASE("every single-bit flip and every truncation of an index is refused") {
     CHECK_THROWS_AS(ShardIndex::from_bytes(bad, "x"), Error);
   }
   for (std::size_t size = 0; size < good.size(); ++size) {
-    CHECK_THROWS_AS(ShardIndex::from_bytes({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)}, "x"), Error);
+    CHECK_THROWS_AS(ShardIndex::from_bytes({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)}, "x"),
+                    Error);
   }
 }
 

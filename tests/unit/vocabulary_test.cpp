@@ -96,19 +96,28 @@ TEST_CASE("keyed random numbers have golden values") {
 }
 
 TEST_CASE("a manifest survives writing and reading, what is no manifest is refused") {
-  const Manifest manifest{.name = "n", .format = "f", .layout = "l", .num_samples = 3, .num_skipped = 1,
-                          .fields = {{"jpg", "none", 5}}, .classes = {"a", "\xff"},
-                          .shards = {{"n-000000.x", "xxh3:00", 3, 77}}, .plan = "p", .created_by = "c"};
+  const Manifest manifest{.name = "n",
+                          .format = "f",
+                          .layout = "l",
+                          .num_samples = 3,
+                          .num_skipped = 1,
+                          .fields = {{"jpg", "none", 5}},
+                          .classes = {"a", "\xff"},
+                          .shards = {{"n-000000.x", "xxh3:00", 3, 77}},
+                          .plan = "p",
+                          .created_by = "c"};
   const std::string text = manifest_text(manifest);
   CHECK(manifest_text(parse_manifest(text, "m")) == text);
-  for (std::size_t size = 0; size + 2 < text.size(); ++size) CHECK_THROWS_AS(parse_manifest(text.substr(0, size), "m"), Error);
+  for (std::size_t size = 0; size + 2 < text.size(); ++size)
+    CHECK_THROWS_AS(parse_manifest(text.substr(0, size), "m"), Error);
   const auto changed = [&](std::string_view from, std::string_view to) {
     std::string other = text;
     other.replace(other.find(from), from.size(), to);
     return other;
   };
   CHECK_THROWS_WITH(parse_manifest(changed("n-000000.x", "../../etc/x"), "m"), Contains("plain file name"));
-  CHECK_THROWS_WITH(parse_manifest(changed("\"bale_manifest\": 1", "\"bale_manifest\": 2"), "m"), Contains("newer bale"));
+  CHECK_THROWS_WITH(parse_manifest(changed("\"bale_manifest\": 1", "\"bale_manifest\": 2"), "m"),
+                    Contains("newer bale"));
   CHECK_THROWS_WITH(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": 4"), "m"), Contains("add up"));
   CHECK_THROWS_AS(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": \"3\""), "m"), Error);
 }

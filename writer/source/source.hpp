@@ -21,13 +21,13 @@ namespace bale {
 
 /// What is known of a sample without reading it.
 struct SourceSample {
-  std::string key;                        // unique in the source, fit to be split back (encode_key)
+  std::string key;  // unique in the source, fit to be split back (encode_key)
   std::int64_t label = k_no_label;
   struct Field {
-    std::uint32_t id;                     // position in Source::fields()
-    std::uint64_t bytes;                  // expected size
+    std::uint32_t id;     // position in Source::fields()
+    std::uint64_t bytes;  // expected size
   };
-  std::vector<Field> fields;              // sorted by id
+  std::vector<Field> fields;  // sorted by id
   std::uint64_t total_bytes() const {
     std::uint64_t sum = 0;
     for (const Field& field : fields) sum += field.bytes;
@@ -74,16 +74,16 @@ class Source {
 };
 
 struct SourceOptions {
-  std::vector<std::string> include{};       // globs on the path below the root; empty: everything
+  std::vector<std::string> include{};  // globs on the path below the root; empty: everything
   std::vector<std::string> exclude{};
-  std::string class_map{};                  // file: "name index" lines, "name" lines, or a JSON object / array
-  std::vector<std::string> pair{};          // extensions of the files that make one sample, the image first
-  bool allow_empty_classes = false;         // torchvision's allow_empty
-  std::string path_column{};                // CSV/TSV/JSONL; empty: path, file_name, filename, file, image
-  std::string label_column{};               // empty: label, class, target, y
-  std::string root{};                       // directory that relative paths of lists and tables start from
-  bool nul_separated = false;               // --files-from with -0
-  bool flat = false;                        // a folder without class folders: no labels
+  std::string class_map{};           // file: "name index" lines, "name" lines, or a JSON object / array
+  std::vector<std::string> pair{};   // extensions of the files that make one sample, the image first
+  bool allow_empty_classes = false;  // torchvision's allow_empty
+  std::string path_column{};         // CSV/TSV/JSONL; empty: path, file_name, filename, file, image
+  std::string label_column{};        // empty: label, class, target, y
+  std::string root{};                // directory that relative paths of lists and tables start from
+  bool nul_separated = false;        // --files-from with -0
+  bool flat = false;                 // a folder without class folders: no labels
 };
 
 /// ImageFolder: classes are the sorted first-level directories, samples the image files below them, in
