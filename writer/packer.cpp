@@ -145,7 +145,9 @@ class Packer {
         manifest.shards.push_back(slot.finished->shard);
         add_fields(manifest, slot.finished->fields);
         for (const SkippedSample& sample : slot.finished->skipped) {
-          ledger += nlohmann::json{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}}.dump() + "\n";
+          ledger +=
+              nlohmann::json{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}}.dump() +
+              "\n";
           report.skipped.push_back(sample);
         }
         report.num_bytes += slot.finished->shard.bytes;

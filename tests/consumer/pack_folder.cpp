@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     const auto source = bale::open_folder_source(argv[1], {});
     bale::PackProgress progress;
     const bale::PackReport report =
-        bale::pack(*source, {.destination = argv[2], .format = bale::find_format(argv[3])}, progress);
+        bale::pack(*source, {.destination = argv[2], .format = bale::find_format(argv[3]), .name = "photos"}, progress);
     std::cout << report.num_samples << '\n';
   } catch (const bale::Error& error) {
     std::cerr << error.what() << '\n';
