@@ -1,15 +1,11 @@
 #include "bale/reader/dataset.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <mutex>
 
 #include <fmt/format.h>
 
-#include "bale/reader/shard_directory.hpp"
-#include "bale/reader/shard_spec.hpp"
+#include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
 namespace {
@@ -22,20 +18,6 @@ struct Entry {
   std::once_flag once{};
   std::unique_ptr<const Shard> shard{};
 };
-
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
-
-bool is_directory(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/// The manifest of a spec that names a dataset directory or its manifest file; empty for anything else.
-std::string manifest_path_of(const std::string& spec) {
-  if (base_name(spec) == k_manifest_name && exists(spec) && !is_directory(spec)) return spec;
-  const std::string inside = join_path(spec, k_manifest_name);
-  return is_directory(spec) && exists(inside) ? inside : std::string{};
-}
 
 }  // namespace
 
@@ -107,12 +89,11 @@ Dataset::~Dataset() = default;
 Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   auto state = std::make_unique<State>();
   state->options = options;
-  if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
-    state->use_manifest(manifest);
+  const DatasetSpec resolved = resolve_dataset(spec);
+  if (!resolved.manifest_path.empty()) {
+    state->use_manifest(resolved.manifest_path);
   } else {
-    for (const std::string& path : expand_shard_spec(spec)) {
-      state->add_shards(is_directory(path) ? list_shards(path) : std::vector{path});
-    }
+    state->add_shards(resolved.shards);
     state->count_samples();
   }
   return Dataset(std::move(state));

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/reader/dataset_summary.hpp"
 #include "bale/tools/commands.hpp"
-#include "bale/tools/dataset_summary.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
 #include "bale/tools/table.hpp"

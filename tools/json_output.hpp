@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/tools/dataset_check.hpp"
-#include "bale/tools/dataset_summary.hpp"
+#include "bale/reader/dataset_check.hpp"
+#include "bale/reader/dataset_summary.hpp"
 #include "bale/writer/packer.hpp"
 
 namespace bale::tools {

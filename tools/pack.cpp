@@ -97,7 +97,7 @@ void tell_skips(const PackReport& report, Terminal& terminal) {
   terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
 }
 
-ProgressCounts counts_of(const PackProgress& progress) {
+ProgressCounts counts_of(const Progress& progress) {
   return {.samples = progress.samples,
           .total_samples = progress.total_samples,
           .bytes = progress.bytes,
@@ -150,7 +150,7 @@ void print_preview(const PackCommand& command, const PackPreview& preview, Termi
 
 /// Packs while progress is shown and a signal may stop it.
 PackReport pack_attended(const PackCommand& command, const Source& source, Terminal& terminal) {
-  PackProgress progress;
+  Progress progress;
   try {
     const StopOnSignal stop(progress.stop);
     ProgressDisplay display(

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/random.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
-#include "bale/tools/parallel.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/read_ahead.hpp"
 #include "bale/tools/signals.hpp"

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands.hpp"
-#include "bale/tools/dataset_check.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
 #include "bale/tools/progress.hpp"
@@ -39,7 +39,7 @@ std::string summary_line(const CheckReport& report) {
 }  // namespace
 
 int run_verify(const VerifyCommand& command, Terminal& terminal) {
-  CheckProgress progress;
+  Progress progress;
   const StopOnSignal stop(progress.stop);
   const auto poll = [&] {
     // Samples tell how far it is, where the manifest counts them; payload never adds up to the files' bytes.

@@ -1,9 +1,7 @@
 #include "bale/writer/packer.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/json_bytes.hpp"
+#include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/journal.hpp"
@@ -43,7 +42,7 @@ unsigned default_jobs() { return 2 * std::max(1U, std::thread::hardware_concurre
 
 class Packer {
  public:
-  Packer(const Source& source, const PackOptions& options, PackProgress& progress)
+  Packer(const Source& source, const PackOptions& options, Progress& progress)
       : source_(source), options_(options), progress_(progress), plan_(make_plan(source, options)) {
     for (const PlannedDataset& dataset : plan_.datasets) {
       for (const PlannedShard& shard : dataset.shards) slots_.push_back({&dataset, &shard});
@@ -95,32 +94,18 @@ class Packer {
   }
 
   void write_remaining_shards() {
-    const auto remaining =
-        static_cast<unsigned>(std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.finished; }));
-    const unsigned wanted = options_.jobs != 0 ? options_.jobs : default_jobs();
-    std::vector<std::jthread> threads;
-    for (unsigned t = 1; t < std::min(wanted, remaining); ++t) threads.emplace_back([this] { work(); });
-    work();
-    threads.clear();
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
-  void work() {
-    for (;;) {
-      const std::size_t number = next_.fetch_add(1);
-      if (number >= slots_.size() || failed_.load()) return;
-      if (slots_[number].finished) continue;
-      try {
-        write_one(slots_[number]);
-      } catch (...) {
-        const std::lock_guard guard(mutex_);
-        // The first cause is the one to tell; what it stops in other threads is not news.
-        if (!failure_) failure_ = std::current_exception();
-        failed_ = true;
-        progress_.stop = true;
-        return;
-      }
+    std::vector<Slot*> remaining;
+    for (Slot& slot : slots_) {
+      if (!slot.finished) remaining.push_back(&slot);
     }
+    run_parallel(remaining.size(), options_.jobs != 0 ? options_.jobs : default_jobs(), [&](std::size_t number) {
+      try {
+        write_one(*remaining[number]);
+      } catch (...) {
+        progress_.stop = true;  // the shards that others are at will not be of use soon either
+        throw;
+      }
+    });
   }
 
   void write_one(Slot& slot) {
@@ -199,15 +184,11 @@ class Packer {
 
   const Source& source_;
   const PackOptions& options_;
-  PackProgress& progress_;
+  Progress& progress_;
   const Plan plan_;
   std::vector<Slot> slots_;
   Journal* journal_ = nullptr;
   std::uint64_t num_resumed_ = 0;
-  std::atomic<std::size_t> next_{0};
-  std::atomic<bool> failed_{false};
-  std::mutex mutex_;
-  std::exception_ptr failure_;
 };
 
 }  // namespace
@@ -223,7 +204,7 @@ PackPreview preview_pack(const Source& source, const PackOptions& options) {
   return preview;
 }
 
-PackReport pack(const Source& source, const PackOptions& options, PackProgress& progress) {
+PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
   return Packer(source, options, progress).run();
 }
 

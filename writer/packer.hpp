@@ -7,7 +7,6 @@
 // Memory: `jobs` buffers of the largest sample each, the current shards' indexes, and the source's own.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +16,7 @@
 
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/core/manifest.hpp"
+#include "bale/formats/core/progress.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -58,18 +58,6 @@ struct PackOptions {
   DestinationMode mode = DestinationMode::fresh;
 };
 
-/// Counters that a progress display may read at any time from another thread.
-struct PackProgress {
-  std::atomic<std::uint64_t> samples{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> skipped{0};
-  std::atomic<std::uint64_t> shards{0};
-  std::atomic<std::uint64_t> total_samples{0};
-  std::atomic<std::uint64_t> total_bytes{0};
-  std::atomic<std::uint64_t> total_shards{0};
-  std::atomic<bool> stop{false};  // set to end with `interrupted`, leaving resumable state
-};
-
 /// A sample that was left out.
 struct SkippedSample {
   std::string origin;
@@ -102,6 +90,6 @@ PackPreview preview_pack(const Source& source, const PackOptions& options);
 
 /// Throws `exists` (destination not empty), `invalid_argument`, `io`, `interrupted`, and with
 /// OnError::fail the error of the first bad sample.
-PackReport pack(const Source& source, const PackOptions& options, PackProgress& progress);
+PackReport pack(const Source& source, const PackOptions& options, Progress& progress);
 
 }  // namespace bale

@@ -159,7 +159,7 @@ class Staged {
 
 class ShardRun {
  public:
-  ShardRun(const ShardJob& job, PackProgress& progress) : job_(job), progress_(progress), stored_(job.options) {
+  ShardRun(const ShardJob& job, Progress& progress) : job_(job), progress_(progress), stored_(job.options) {
     for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of(job.options, name));
   }
 
@@ -172,7 +172,7 @@ class ShardRun {
                              .format_options = job_.options.format_options,
                              .class_names = job_.source.classes()});
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
-      if (progress_.stop.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
+      progress_.throw_if_stopped();
       const std::uint64_t ahead = at + ReadAhead::k_distance;
       if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.order[ahead]);
       pack_sample(job_.dataset.order[at]);
@@ -253,7 +253,7 @@ class ShardRun {
   }
 
   const ShardJob& job_;
-  PackProgress& progress_;
+  Progress& progress_;
   std::unique_ptr<ShardWriter> writer_;
   IndexBuilder index_;
   Scratch scratch_;
@@ -264,6 +264,6 @@ class ShardRun {
 
 }  // namespace
 
-FinishedShard write_shard(const ShardJob& job, PackProgress& progress) { return ShardRun(job, progress).run(); }
+FinishedShard write_shard(const ShardJob& job, Progress& progress) { return ShardRun(job, progress).run(); }
 
 }  // namespace bale

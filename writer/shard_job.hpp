@@ -20,6 +20,6 @@ struct ShardJob {
 
 /// Writes the shard and its index under their temporary names, both durable when it returns. On any error
 /// the temporary files are removed. Throws `interrupted` soon after `progress.stop` is set.
-FinishedShard write_shard(const ShardJob& job, PackProgress& progress);
+FinishedShard write_shard(const ShardJob& job, Progress& progress);
 
 }  // namespace bale

@@ -4,8 +4,10 @@
 // Threads: plain values, safe to copy between threads.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -21,5 +23,14 @@ inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const st
 inline std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 inline const unsigned char* as_uchar(Bytes bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+
+/// A little-endian number or plain struct at any alignment; the caller has checked that it is all there.
+template <typename T>
+T load_at(const std::byte* at) {
+  static_assert(std::endian::native == std::endian::little, "files are read in place on little-endian machines");
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
 
 }  // namespace bale

@@ -9,19 +9,6 @@
 #include "bale/formats/core/utf8.hpp"
 
 namespace bale {
-namespace {
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-}  // namespace
-
 nlohmann::json bytes_to_json(std::string_view raw) {
   if (is_utf8(raw)) return std::string(raw);
   std::string hex;

@@ -1,7 +1,6 @@
 #include "bale/formats/core/shard_index.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -10,9 +9,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-
-// The layout is little-endian and read in place (INDEX.md).
-static_assert(std::endian::native == std::endian::little, "bale reads its index in place on little-endian machines");
 
 namespace bale {
 namespace {
@@ -56,13 +52,6 @@ struct KeyRow {
 };
 
 constexpr std::size_t k_sample_row_bytes = 16;
-
-template <typename T>
-T load_at(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 /// Byte offsets of the sections; nullopt where the counts overflow.
 struct Sections {

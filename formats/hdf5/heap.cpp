@@ -18,13 +18,6 @@ constexpr std::uint64_t k_collection_header_bytes = 16;
 constexpr std::uint64_t k_object_header_bytes = 16;
 constexpr std::uint64_t k_window_bytes = 4096;  // the library's smallest collection
 
-template <typename T>
-T load_at(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
 class GlobalHeap {
  public:
   explicit GlobalHeap(const InputFile& file)

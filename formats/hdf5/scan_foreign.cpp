@@ -84,24 +84,7 @@ std::string sniff_field(const InputFile& file, const std::vector<FileRange>& ran
     if (range.length == 0) continue;
     std::vector<std::byte> head(std::min<std::uint64_t>(range.length, 4096));
     file.bytes().read_exact(range.offset, head);
-    switch (probe_image(head).kind) {
-      case ImageKind::png:
-        return "png";
-      case ImageKind::bmp:
-        return "bmp";
-      case ImageKind::gif:
-        return "gif";
-      case ImageKind::webp:
-        return "webp";
-      case ImageKind::tiff:
-        return "tiff";
-      case ImageKind::pnm:
-        return "ppm";
-      case ImageKind::jpeg:
-        return "jpg";
-      case ImageKind::unknown:
-        return "bin";
-    }
+    return std::string(image_field_name(probe_image(head).kind));
   }
   return "jpg";
 }

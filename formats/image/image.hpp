@@ -17,6 +17,9 @@ enum class ImageKind : std::uint8_t { unknown, jpeg, png, bmp, gif, webp, tiff, 
 
 std::string_view image_kind_name(ImageKind kind);
 
+/// Field name for an image of this kind: "jpg", "png", ...; "bin" for `unknown`.
+std::string_view image_field_name(ImageKind kind);
+
 struct ImageHeader {
   ImageKind kind = ImageKind::unknown;
   std::uint32_t width = 0;  // 0 where the header does not tell

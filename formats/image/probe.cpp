@@ -166,6 +166,19 @@ std::string_view image_kind_name(ImageKind kind) {
   return "unknown";
 }
 
+std::string_view image_field_name(ImageKind kind) {
+  switch (kind) {
+    case ImageKind::unknown:
+      return "bin";
+    case ImageKind::jpeg:
+      return "jpg";
+    case ImageKind::pnm:
+      return "ppm";
+    default:
+      return image_kind_name(kind);
+  }
+}
+
 ImageHeader probe_image(Bytes bytes) {
   const ByteReader in(bytes);
   if (in.matches(0, "\xFF\xD8")) return image_detail::probe_jpeg(in);

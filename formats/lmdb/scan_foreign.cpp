@@ -1,7 +1,6 @@
 // Finds the samples of files that others wrote, by the shape of their keys and values (FORMAT.md,
 // "Foreign files").
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/image/image.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/datum.hpp"
 #include "bale/formats/lmdb/scheme.hpp"
@@ -26,17 +26,8 @@ bool is_about_the_file(std::string_view key) { return key == k_keys_key || key =
 
 /// Field name by the first bytes of an image; empty where they open none.
 std::string_view image_field_of(Bytes head) {
-  struct Magic {
-    std::string_view bytes;
-    std::string_view field;
-  };
-  static constexpr std::array<Magic, 4> k_magics{
-      {{"\xFF\xD8\xFF", "jpg"}, {"\x89PNG\r\n\x1A\n", "png"}, {"II*\0", "tif"}, {"BM", "bmp"}}};
-  const std::string_view text = as_text(head);
-  for (const Magic& magic : k_magics) {
-    if (text.starts_with(magic.bytes)) return magic.field;
-  }
-  return text.starts_with("RIFF") && text.size() >= 12 && text.substr(8, 4) == "WEBP" ? "webp" : "";
+  const ImageKind kind = probe_image(head).kind;
+  return kind == ImageKind::unknown ? std::string_view{} : image_field_name(kind);
 }
 
 /// A key made of a number: "00000012", "12", "00000012.cls", "image-000000012".

@@ -67,15 +67,6 @@ void append_block(UstarBlock& block, std::vector<std::byte>& out) {
   std::memcpy(out.data() + at, &block, sizeof block);
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 /// "LENGTH KEY=VALUE\n", LENGTH counting its own digits.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;

@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   if (argc != 4) return 2;
   try {
     const auto source = bale::open_folder_source(argv[1], {});
-    bale::PackProgress progress;
+    bale::Progress progress;
     const bale::PackReport report =
         bale::pack(*source, {.destination = argv[2], .format = bale::find_format(argv[3]), .name = "photos"}, progress);
     std::cout << report.num_samples << '\n';

@@ -284,3 +284,22 @@ def test_verify_changes_nothing(bale, packed):
     for command in ("verify", "inspect", "ls", "stats", "read"):
         bale.ok(command, packed)
     assert tree_bytes(packed) == before
+
+
+def test_a_directory_of_strangers_shards(bale, photos, tmp_path):
+    """Without manifest and index a directory of shards is still a dataset for every command that reads."""
+    bale.pack(photos, tmp_path / "packed", "--shard-samples", "9", "--name", "x")
+    for path in (tmp_path / "packed").iterdir():
+        if path.suffix in (".bidx", ".json"):
+            path.unlink()
+    count = len(bale("ls", tmp_path / "packed").stdout.splitlines())
+    assert count > 9
+    assert bale("verify", tmp_path / "packed").code == 0
+    assert bale("index", tmp_path / "packed").code == 0
+    assert len(list((tmp_path / "packed").glob("*.bidx"))) == len(list((tmp_path / "packed").glob("x-*.tar")))
+    assert bale("verify", tmp_path / "packed").code == 0
+    victim = sorted((tmp_path / "packed").glob("x-*.tar"))[1]
+    content = bytearray(victim.read_bytes())
+    content[700] ^= 1
+    victim.write_bytes(content)
+    assert bale("verify", tmp_path / "packed").code == 3

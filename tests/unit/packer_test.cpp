@@ -36,7 +36,7 @@ std::map<std::string, std::string> files_of(const std::string& directory) {
 }
 
 std::map<std::string, std::string> packed(const Source& source, PackOptions options) {
-  PackProgress progress;
+  Progress progress;
   pack(source, options, progress);
   return files_of(options.destination);
 }
@@ -83,12 +83,12 @@ TEST_CASE("a run that fails in the middle is resumed to the bytes of a run that 
     source.before_read = [bad](std::uint64_t i) {
       if (i == bad) throw Error(ErrorCode::io, "cannot read", {.path = "fake"});
     };
-    PackProgress progress;
+    Progress progress;
     CHECK_THROWS_AS(pack(source, small_shards(destination), progress), Error);
     CHECK_FALSE(fs::exists(destination + "/manifest.json"));
     if (fs::exists(destination)) {
       CHECK_THROWS_WITH(Dataset::open(destination), Catch::Matchers::Contains("unfinished"));
-      PackProgress again;
+      Progress again;
       CHECK_THROWS_WITH(pack(source, small_shards(destination), again), Catch::Matchers::Contains("--resume"));
     }
     source.before_read = [](std::uint64_t) {};
@@ -108,7 +108,7 @@ TEST_CASE("a finished shard that was damaged before the resume is written again"
   };
   PackOptions options = small_shards(dir / "data");
   options.jobs = 1;
-  PackProgress progress;
+  Progress progress;
   CHECK_THROWS(pack(source, options, progress));
   const std::string shard = (dir / "data") + "/" + whole.begin()->first;
   REQUIRE(fs::exists(shard));
@@ -126,7 +126,7 @@ TEST_CASE("resuming with other options is refused") {
   };
   PackOptions options = small_shards(dir / "data");
   options.jobs = 1;
-  PackProgress progress;
+  Progress progress;
   CHECK_THROWS(pack(source, options, progress));
   options.mode = DestinationMode::resume;
   options.shuffle_seed = 3;
@@ -136,7 +136,7 @@ TEST_CASE("resuming with other options is refused") {
 TEST_CASE("a stop request ends the run with `interrupted`") {
   FakeSource source(95);
   const TempDir dir;
-  PackProgress progress;
+  Progress progress;
   source.before_read = [&](std::uint64_t i) {
     if (i == 33) progress.stop = true;
   };
@@ -159,7 +159,7 @@ TEST_CASE("bad samples are skipped by policy, counted and named") {
   const TempDir dir;
   PackOptions options = small_shards(dir / "data");
   options.on_error = OnError::skip;
-  PackProgress progress;
+  Progress progress;
   const PackReport report = pack(source, options, progress);
   CHECK(report.num_samples == 27);
   REQUIRE(report.skipped.size() == 3);
@@ -177,7 +177,7 @@ TEST_CASE("what bale did not write is never deleted") {
   const auto first = packed(source, small_shards(data));
   std::ofstream(data + "/mine.txt") << "keep me";
   PackOptions options = small_shards(data);
-  PackProgress progress;
+  Progress progress;
   CHECK_THROWS_WITH(pack(source, options, progress), Catch::Matchers::Contains("is not empty"));
   options.mode = DestinationMode::overwrite;
   auto second = packed(source, options);
@@ -198,7 +198,7 @@ TEST_CASE("splits share out every sample exactly once, by class when asked") {
   PackOptions options = small_shards(dir / "data");
   options.splits = {{"train", 0.75}, {"val", 0.25}};
   options.stratify = true;
-  PackProgress progress;
+  Progress progress;
   const PackReport report = pack(source, options, progress);
   REQUIRE(report.outputs.size() == 2);
   CHECK(report.outputs[0].manifest.num_samples == 300);
@@ -251,7 +251,7 @@ TEST_CASE("duplicate keys are refused before anything is written, naming both") 
   FakeSource source(20);
   source.key_of = [](std::uint64_t i) { return "key" + std::to_string(i == 17 ? 4 : i); };
   const TempDir dir;
-  PackProgress progress;
+  Progress progress;
   CHECK_THROWS_WITH(pack(source, small_shards(dir / "data"), progress),
                     Catch::Matchers::Contains("fake:4") && Catch::Matchers::Contains("fake:17"));
   CHECK_FALSE(fs::exists(dir / "data"));
@@ -259,7 +259,7 @@ TEST_CASE("duplicate keys are refused before anything is written, naming both") 
 
 TEST_CASE("options that make no sense are usage errors") {
   const FakeSource source(20);
-  PackProgress progress;
+  Progress progress;
   const auto refused = [&](auto change) {
     PackOptions options = small_shards("never-made");
     change(options);

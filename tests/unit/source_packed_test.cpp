@@ -22,7 +22,7 @@ struct Packed {
   void pack_to(const std::string& name, const Source& source) {
     PackOptions options{.destination = dir / name, .format = find_format(formats().front()->name), .name = "x"};
     options.sizing.shard_samples = 2;
-    PackProgress progress;
+    Progress progress;
     pack(source, options, progress);
   }
   std::string shards() const { return dir / ("packed/x-*" + std::string(formats().front()->layouts.front().suffix)); }

@@ -1,4 +1,4 @@
-#include "bale/tools/parallel.hpp"
+#include "bale/formats/core/parallel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace bale::tools {
+namespace bale {
 
 void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work) {
   const unsigned wanted = jobs != 0 ? jobs : std::max(1U, std::thread::hardware_concurrency());
@@ -34,4 +34,4 @@ void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace bale::tools
+}  // namespace bale

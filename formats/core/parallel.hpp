@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <functional>
 
-namespace bale::tools {
+namespace bale {
 
 /// Calls `work(i)` for every i in [0, count) on up to `jobs` threads (0: one a core), lowest first. After an
 /// exception no further piece is begun; the first one is rethrown here once all threads are done.
 void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work);
 
-}  // namespace bale::tools
+}  // namespace bale

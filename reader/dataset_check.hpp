@@ -2,25 +2,15 @@
 // against the manifest.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "bale/formats/core/progress.hpp"
 #include "bale/formats/core/shard.hpp"
 
-namespace bale::tools {
-
-struct CheckProgress {
-  std::atomic<std::uint64_t> samples{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> shards{0};
-  std::atomic<std::uint64_t> total_samples{0};
-  std::atomic<std::uint64_t> total_bytes{0};
-  std::atomic<std::uint64_t> total_shards{0};
-  std::atomic<bool> stop{false};
-};
+namespace bale {
 
 struct CheckReport {
   std::uint64_t num_samples = 0;
@@ -32,7 +22,7 @@ struct CheckReport {
 
 /// `on_finding` is called as findings are made, from any thread, one at a time. `jobs` 0: one a core.
 /// Damage is never thrown; `io`, `not_found` (of the spec) and `interrupted` are.
-CheckReport check_dataset(const std::string& spec, unsigned jobs, CheckProgress& progress,
+CheckReport check_dataset(const std::string& spec, unsigned jobs, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding);
 
-}  // namespace bale::tools
+}  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/tools/dataset_summary.hpp"
+#include "bale/reader/dataset_summary.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 
 #include "bale/reader/dataset.hpp"
 
-namespace bale::tools {
+namespace bale {
 namespace {
 
 void add_fields(const ShardIndex& index, std::vector<DatasetSummary::Field>& fields) {
@@ -53,4 +53,4 @@ DatasetSummary summarize_dataset(const std::string& spec) {
   return summary;
 }
 
-}  // namespace bale::tools
+}  // namespace bale

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bale::tools {
+namespace bale {
 
 struct DatasetSummary {
   struct Field {
@@ -41,4 +41,4 @@ struct DatasetSummary {
 /// Opens every shard. Throws as Dataset::open does.
 DatasetSummary summarize_dataset(const std::string& spec);
 
-}  // namespace bale::tools
+}  // namespace bale

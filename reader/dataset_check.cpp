@@ -1,4 +1,4 @@
-#include "bale/tools/dataset_check.hpp"
+#include "bale/reader/dataset_check.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,11 +11,10 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/manifest.hpp"
-#include "bale/reader/shard_spec.hpp"
-#include "bale/tools/parallel.hpp"
-#include "bale/tools/signals.hpp"
+#include "bale/formats/core/parallel.hpp"
+#include "bale/reader/dataset_spec.hpp"
 
-namespace bale::tools {
+namespace bale {
 namespace {
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
@@ -34,7 +33,7 @@ struct Task {
 
 class Checker {
  public:
-  Checker(CheckProgress& progress, const std::function<void(const Damage&)>& on_finding)
+  Checker(Progress& progress, const std::function<void(const Damage&)>& on_finding)
       : progress_(progress), on_finding_(on_finding) {}
 
   CheckReport run(const std::string& spec, unsigned jobs);
@@ -47,7 +46,7 @@ class Checker {
   void find_strays();
   void report(std::vector<Damage>& into, Damage damage);
 
-  CheckProgress& progress_;
+  Progress& progress_;
   const std::function<void(const Damage&)>& on_finding_;
   std::string manifest_path_;
   std::optional<Manifest> manifest_;
@@ -63,17 +62,10 @@ void Checker::report(std::vector<Damage>& into, Damage damage) {
 }
 
 void Checker::list_tasks(const std::string& spec) {
-  struct stat info {};
-  const bool is_directory = ::stat(spec.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  if (is_directory && exists(join_path(spec, k_manifest_name))) {
-    manifest_path_ = join_path(spec, k_manifest_name);
-  } else if (!is_directory && base_name(spec) == k_manifest_name) {
-    manifest_path_ = spec;
-  }
-  if (manifest_path_.empty()) {
-    for (const std::string& path : expand_shard_spec(spec)) tasks_.push_back({.path = path});
-    return;
-  }
+  const DatasetSpec resolved = resolve_dataset(spec);
+  manifest_path_ = resolved.manifest_path;
+  for (const std::string& path : resolved.shards) tasks_.push_back({.path = path});
+  if (manifest_path_.empty()) return;
   manifest_ = load_manifest(manifest_path_);
   for (const ManifestShard& shard : manifest_->shards) {
     tasks_.push_back({.path = join_path(parent_directory(manifest_path_), shard.file), .expected = &shard});
@@ -133,7 +125,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
                  payload += bytes;
                  progress_.bytes += bytes;
                  progress_.samples += 1;
-                 throw_if_stopped(progress_.stop);
+                 progress_.throw_if_stopped();
                });
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
@@ -143,7 +135,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
 }
 
 void Checker::check(Task& task) {
-  throw_if_stopped(progress_.stop);
+  progress_.throw_if_stopped();
   if (!exists(task.path)) {
     if (task.expected == nullptr) throw Error(ErrorCode::not_found, "no such file", {.path = task.path});
     report(task.findings, {.path = task.path, .what = "shard file is missing"});
@@ -182,13 +174,6 @@ CheckReport Checker::run(const std::string& spec, unsigned jobs) {
   progress_.total_bytes = report_.num_bytes;
   progress_.total_shards = tasks_.size();
   if (manifest_) {
-    std::uint64_t sum = 0;
-    for (const ManifestShard& shard : manifest_->shards) sum += shard.num_samples;
-    if (sum != manifest_->num_samples) {
-      report(report_.findings,
-             {.path = manifest_path_,
-              .what = fmt::format("says {} samples, its shards sum to {}", manifest_->num_samples, sum)});
-    }
     try {
       find_strays();
     } catch (const Error& error) {
@@ -204,9 +189,9 @@ CheckReport Checker::run(const std::string& spec, unsigned jobs) {
 
 }  // namespace
 
-CheckReport check_dataset(const std::string& spec, unsigned jobs, CheckProgress& progress,
+CheckReport check_dataset(const std::string& spec, unsigned jobs, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding) {
   return Checker(progress, on_finding).run(spec, jobs);
 }
 
-}  // namespace bale::tools
+}  // namespace bale

@@ -1,0 +1,18 @@
+// What a dataset's name on a command line or in a program stands for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bale {
+
+struct DatasetSpec {
+  std::string manifest_path{};           // where there is a manifest: it names the shards
+  std::vector<std::string> shards{};     // else: the shard files, in order
+};
+
+/// Resolves what Dataset::open takes: a directory, a manifest, or shard names with braces, globs and "::".
+/// Throws as Dataset::open does; opens no shard.
+DatasetSpec resolve_dataset(const std::string& spec);
+
+}  // namespace bale
