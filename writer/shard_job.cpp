@@ -22,7 +22,7 @@ namespace {
 /// cache that is warm the announcement costs as much as it saves.
 class ReadAhead {
  public:
-  /// Called before each read, with the position of the sample that is `k_distance` further on.
+  /// Whether the sample `k_distance` further on is to be announced.
   bool wanted() const { return slow_reads_left_ > 0; }
   void read_took(std::chrono::steady_clock::duration time) {
     if (time > k_slow) {
@@ -43,6 +43,12 @@ class ReadAhead {
 Codec codec_of(const PackOptions& options, std::string_view field) {
   const bool compress = options.compress_level && !is_image_field(field) && field != k_label_field;
   return compress ? Codec::zstd : Codec::none;
+}
+
+/// Whether the process lacks something, whatever the sample: skipping would lose good samples by the thousand.
+bool is_our_own_trouble(const Error& error) {
+  const int value = error.context().system_error;
+  return value == EMFILE || value == ENFILE || value == ENOMEM;
 }
 
 /// Fields in stored form: those that are to be compressed are, the others are passed on.
@@ -198,9 +204,9 @@ class ShardRun {
       read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
       add(*sample);
     } catch (const Error& error) {
-      const bool ours = sample.has_value() && error.code() != ErrorCode::invalid_argument;  // writing failed
-      const bool fatal = ours || job_.options.on_error == OnError::fail || error.code() == ErrorCode::interrupted;
-      if (fatal) throw;
+      const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
+      const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
+      if (writing_failed || is_our_own_trouble(error) || !policy_applies) throw;
       skip(number, error);
     }
     progress_.samples.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,5 @@
 // Packing: the same bytes for any number of jobs, resumption, policies, splits, what is never deleted.
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -168,6 +169,21 @@ TEST_CASE("bad samples are skipped by policy, counted and named") {
   const auto files = files_of(dir / "data");
   CHECK(files.at("skipped.jsonl").find("file13") != std::string::npos);
   CHECK(Dataset::open(dir / "data").size() == 27);
+}
+
+TEST_CASE("a lack of descriptors or memory is never taken for a bad sample") {
+  for (const int value : {EMFILE, ENFILE, ENOMEM}) {
+    FakeSource source(30);
+    source.before_read = [value](std::uint64_t i) {
+      if (i == 7) throw Error(ErrorCode::io, "cannot open", {.path = "file", .system_error = value});
+    };
+    const TempDir dir;
+    PackOptions options = small_shards(dir / "data");
+    options.on_error = OnError::skip;
+    Progress progress;
+    CHECK_THROWS_AS(pack(source, options, progress), Error);
+    CHECK_FALSE(fs::exists((dir / "data") + "/manifest.json"));
+  }
 }
 
 TEST_CASE("what bale did not write is never deleted") {
