@@ -36,6 +36,10 @@ if(BALE_SANITIZE)
   add_link_options(-fsanitize=${BALE_SANITIZE})
 endif()
 
+if(BALE_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Headers are named as an installed program names them, "bale/reader/dataset.hpp": one link makes the
 # source tree look like that.
 file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include")
