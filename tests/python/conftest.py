@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 
 import pytest
 
@@ -18,6 +19,15 @@ SHIM = BUILD / "tests" / "libbale_test_shim.so"
 FORMATS = ["tar", "lmdb", "hdf5"]
 # Layouts that keep the packed bytes, as (format, layout).
 LAYOUTS = [("tar", "plain"), ("tar", "gz"), ("tar", "zst"), ("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen")]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """A temporary directory of this run's own: pytest's default is shared by all runs, and one that starts takes away
+    the permissions that another has just given to an ordinary user."""
+    if not config.option.basetemp:
+        config.option.basetemp = tempfile.mkdtemp(prefix="bale-pytest-")
+        config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
 
 
 class Result:
