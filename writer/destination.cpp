@@ -66,6 +66,7 @@ void remove_dataset(const std::string& directory) {
 }
 
 void remove_previous_run(const std::string& destination, const Plan& plan) {
+  const File lock = Journal::lock_unfinished(destination);
   remove_dataset(destination);
   for (const std::string& name : entries_of(destination)) {
     const std::string directory = join_path(destination, name);

@@ -86,6 +86,13 @@ JournalContent read_journal(const std::string& path) {
   return content;
 }
 
+void lock(const File& journal) {
+  if (::flock(journal.fd(), LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) throw_errno("lock", journal.path());
+  throw Error(ErrorCode::retryable, "another bale is packing into this directory",
+              {.path = parent_directory(parent_directory(journal.path())), .hint = "wait for it to end"});
+}
+
 }  // namespace
 
 Journal::Journal(std::string directory) : directory_(std::move(directory)) {}
@@ -94,11 +101,12 @@ bool Journal::present(const std::string& destination) {
   return ::access(partial_directory(destination).c_str(), F_OK) == 0;
 }
 
-void Journal::lock() {
-  if (::flock(file_.fd(), LOCK_EX | LOCK_NB) == 0) return;
-  if (errno != EWOULDBLOCK) throw_errno("lock", file_.path());
-  throw Error(ErrorCode::retryable, "another bale is packing into this directory",
-              {.path = parent_directory(directory_), .hint = "wait for it to end"});
+File Journal::lock_unfinished(const std::string& destination) {
+  const std::string path = join_path(partial_directory(destination), k_journal_name);
+  if (::access(path.c_str(), F_OK) != 0) return {};
+  File file = File::open_update(path);
+  lock(file);
+  return file;
 }
 
 Journal Journal::start(const std::string& destination, const std::string& plan_fingerprint) {
@@ -106,7 +114,7 @@ Journal Journal::start(const std::string& destination, const std::string& plan_f
   if (::mkdir(journal.directory_.c_str(), 0755) != 0 && errno != EEXIST) throw_errno("create", journal.directory_);
   sync_directory(destination);
   journal.file_ = File::create(join_path(journal.directory_, k_journal_name));
-  journal.lock();
+  lock(journal.file_);
   const std::string head = Json{{"bale_journal", 1}, {"plan", plan_fingerprint}}.dump() + "\n";
   journal.file_.write_at(0, as_bytes(head));
   journal.file_.sync();
@@ -120,7 +128,7 @@ Journal Journal::resume(const std::string& destination, const std::string& plan_
   const std::string path = join_path(journal.directory_, k_journal_name);
   if (::access(path.c_str(), F_OK) != 0) return start(destination, plan_fingerprint);
   journal.file_ = File::open_update(path);
-  journal.lock();
+  lock(journal.file_);
   JournalContent content = read_journal(path);
   if (content.good_bytes == 0) {
     // Killed before the first line was durable: nothing had been published.

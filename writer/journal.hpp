@@ -33,6 +33,9 @@ class Journal {
   static Journal start(const std::string& destination, const std::string& plan_fingerprint);
   /// Takes up the journal that is there. Throws `exists` where it belongs to another plan.
   static Journal resume(const std::string& destination, const std::string& plan_fingerprint);
+  /// Holds the lock of an unfinished run's journal while its files are removed; throws `retryable` where
+  /// another run is at work. Not open where there is no journal.
+  static File lock_unfinished(const std::string& destination);
   /// Whether the destination holds an unfinished run.
   static bool present(const std::string& destination);
   /// Files (relative to the destination) that an unfinished run may have published; for cleaning up.
@@ -47,7 +50,6 @@ class Journal {
 
  private:
   explicit Journal(std::string directory);
-  void lock();
 
   std::string directory_;
   File file_;

@@ -86,7 +86,8 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
   }
 
   const std::optional<Digest> expected = index_->digest();
-  const bool digest_matches = size_matches && (!expected || digest_file(path_) == *expected);
+  const std::optional<Digest> found = size_matches && expected ? std::optional(digest_file(path_)) : std::nullopt;
+  const bool digest_matches = size_matches && found == expected;
   if (digest_matches || format_->scan_survives_damage) {
     const auto keeps_keys = [](const Layout& layout) { return layout.keeps_keys_in_file; };
     const bool keys_in_file = std::all_of(format_->layouts.begin(), format_->layouts.end(), keeps_keys);
@@ -103,7 +104,7 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
   if (size_matches && !digest_matches && findings == 0) {
     report({.path = path_,
             .what = fmt::format("digest is {}, its index says {}: bytes outside every sample's data are damaged",
-                                digest_text(digest_file(path_)), digest_text(*expected))});
+                                digest_text(*found), digest_text(*expected))});
   }
 }
 

@@ -134,6 +134,26 @@ TEST_CASE("resuming with other options is refused") {
   CHECK_THROWS_WITH(pack(source, options, progress), Catch::Matchers::Contains("other files or options"));
 }
 
+TEST_CASE("a run that is at work is not overwritten or resumed by another") {
+  FakeSource source(30);
+  const TempDir dir;
+  PackOptions options = small_shards(dir / "data");
+  options.jobs = 1;
+  source.before_read = [&](std::uint64_t i) {
+    if (i != 25) return;
+    const FakeSource other(30);
+    for (const DestinationMode mode : {DestinationMode::overwrite, DestinationMode::resume}) {
+      PackOptions intruding = options;
+      intruding.mode = mode;
+      Progress progress;
+      CHECK_THROWS_WITH(pack(other, intruding, progress), Catch::Matchers::Contains("another bale is packing"));
+    }
+  };
+  Progress progress;
+  pack(source, options, progress);
+  CHECK(Dataset::open(dir / "data").size() == 30);
+}
+
 TEST_CASE("a stop request ends the run with `interrupted`") {
   FakeSource source(95);
   const TempDir dir;
