@@ -27,6 +27,7 @@ PLACES = {
     r"hdf5\.h|H5.*\.h": ["formats/hdf5"],
     r"archive(_entry)?\.h": ["formats/tar"],
     r"jpeglib\.h|jerror\.h|png\.h": ["formats/image"],
+    r"hwy/.*": ["formats/image"],
     r"curl/.*": ["reader/storage"],
     r"cuda.*|cub/.*": ["loader/cuda"],
     r"CLI/.*": ["tools"],

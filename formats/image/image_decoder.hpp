@@ -1,0 +1,34 @@
+// ImageDecoder: JPEG and PNG bytes to pixels, whole or a part, with memory that is reused from image to image.
+//
+// A part is what a decode of the whole image holds at that place, bit for bit, and costs little more than
+// the entropy decoding of the rows down to its last one. For one thread at a time.
+#pragma once
+
+#include <memory>
+
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/image/region.hpp"
+
+namespace bale {
+
+class ImageDecoder {
+ public:
+  ImageDecoder();
+  ~ImageDecoder();
+  ImageDecoder(ImageDecoder&&) noexcept;
+  ImageDecoder& operator=(ImageDecoder&&) noexcept;
+
+  /// Reads the header. `bytes` must outlive the reads that follow. Throws `damaged` or `unsupported`, the
+  /// latter where width * height exceeds `max_pixels`, before anything of that size is allocated.
+  ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
+
+  /// The pixels of `region`, as decode_image() has them there. Borrows from the decoder until its next call.
+  /// One read an open(). Throws `damaged`, and `invalid_argument` for a region that is empty or not inside the image.
+  PixelView read(const Region& region);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bale

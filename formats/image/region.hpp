@@ -1,0 +1,27 @@
+// Parts of images: rectangles, and borrowed pixels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bale {
+
+/// A rectangle of pixels, (0, 0) at the top left.
+struct Region {
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+/// 8-bit RGB pixels, `height` rows of `width` pixels, rows `stride` bytes apart. Borrows.
+struct PixelView {
+  const std::uint8_t* rgb = nullptr;
+  std::size_t stride = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+}  // namespace bale

@@ -1,0 +1,1 @@
+#include "bale/formats/image/resizer.hpp"

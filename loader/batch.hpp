@@ -1,0 +1,68 @@
+// Batch: a lease on one slot of the loader's ring.
+//
+// Everything it hands out lies in the ring (zero copies) and lives until the Batch is destroyed, which gives the slot
+// back to the workers. Keep few: next() throws when every slot is in the caller's hands. A Batch may outlive its
+// Loader; the memory stays until the last of them is gone. Threads: any one thread at a time may use a Batch; it may be
+// destroyed in another thread than next() was called in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "bale/formats/core/bytes.hpp"
+#include "bale/loader/transform/augment_draw.hpp"
+
+namespace bale {
+
+namespace loader_detail {
+class Session;
+}
+
+class Batch {
+ public:
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) noexcept;
+  ~Batch();
+
+  /// Number in its epoch, from 0 (a resumed epoch goes on counting from 0), and the epoch.
+  std::uint64_t index() const;
+  std::uint64_t epoch() const;
+  /// Rows, masked ones included.
+  std::size_t size() const;
+
+  /// All rows one after another, size() x H x W x C or size() x C x H x W of the transform's dtype. Transforms of fixed
+  /// shape only; throws `invalid_argument` for ragged and raw ones.
+  Bytes pixels() const;
+  template <typename Value>
+  std::span<const Value> pixels_as() const {
+    return {reinterpret_cast<const Value*>(pixels().data()), pixels().size() / sizeof(Value)};
+  }
+  /// Row `i` alone, of any transform: H x W x C; empty where masked out.
+  Bytes image(std::size_t i) const;
+  /// Size in pixels of row `i` as it lies in the batch (ragged: its own); 0 x 0 for raw and for masked rows.
+  std::uint32_t width(std::size_t i) const;
+  std::uint32_t height(std::size_t i) const;
+
+  /// Class numbers; k_no_label where the sample has none or the row is empty.
+  std::span<const std::int64_t> labels() const;
+  /// Positions in the Dataset; of the substitute where there is one. Dataset::key() gives the key.
+  std::span<const std::uint64_t> samples() const;
+  /// 1: a delivery that counts once in this epoch; 0: padding (pixels are there), an empty row or a skipped sample
+  /// (zeros).
+  std::span<const std::uint8_t> mask() const;
+  /// The drawn parameters of row `i`, and the size of its stored image.
+  const AugmentDraw& draw(std::size_t i) const;
+  std::uint32_t source_width(std::size_t i) const;
+  std::uint32_t source_height(std::size_t i) const;
+
+ private:
+  friend class loader_detail::Session;
+  Batch(std::shared_ptr<loader_detail::Session> session, std::uint32_t slot);
+  void release() noexcept;
+  std::shared_ptr<loader_detail::Session> session_;
+  std::uint32_t slot_ = 0;
+};
+
+}  // namespace bale

@@ -1,0 +1,54 @@
+// What a Loader is asked for, beside PyTorch's names for it. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bale/loader/transform/transform.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/order/rank_plan.hpp"
+
+namespace bale {
+
+enum class WorkerMode : std::uint8_t {
+  processes,  // exec'd programs: a crash of one is survived and goes unseen
+  threads,    // of this process, over the same ring
+};
+
+/// What a sample that cannot be read or decoded does to its row. Each is named in Loader::bad_samples().
+enum class OnBadSample : std::uint8_t {
+  fail,        // next() throws, naming it
+  skip,        // the row stays, masked out and zero
+  substitute,  // another sample, drawn from the same dataset, takes the row
+};
+
+inline constexpr unsigned k_workers_auto = ~0U;  // one a core that this process may run on
+
+struct LoaderOptions {
+  std::uint32_t batch_size = 256;     // DataLoader(batch_size)
+  unsigned workers = k_workers_auto;  // DataLoader(num_workers); 0: in the caller, inside next()
+  WorkerMode worker_mode = WorkerMode::processes;
+  std::uint32_t prefetch = 4;      // batches in the ring, those in the caller's hands included; DataLoader counts per
+                                   // worker (prefetch_factor * num_workers), here it is all workers together
+  bool persistent_workers = true;  // false: workers end with each epoch and start with the next
+  bool read_on = true;             // start on the next epoch while the end of this one is being consumed
+
+  std::uint64_t seed = 0;
+  Shuffle shuffle = Shuffle::full();
+  std::uint64_t rank = 0;  // DistributedSampler(rank, num_replicas)
+  std::uint64_t world_size = 1;
+  Tail tail = Tail::pad;  // DataLoader(drop_last), DistributedSampler(drop_last)
+
+  Transform transform = train_transform();
+  std::string field{};  // field that holds the image; empty: the first one with an image's name
+  OnBadSample on_bad_sample = OnBadSample::fail;
+  bool verify_checksums = true;
+  std::uint64_t max_pixels = std::uint64_t{1} << 27;  // of a stored image, checked before it is decoded
+
+  double stall_timeout_s = 120;  // a worker that is at one sample for longer is killed and replaced; 0: never
+  std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // asked of the kernel before workers come to it; 0: none
+  std::string
+      worker_program{};  // path of bale-worker; empty: $BALE_WORKER, beside this program, or where it was installed
+};
+
+}  // namespace bale

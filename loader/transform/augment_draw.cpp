@@ -1,0 +1,1 @@
+#include "bale/loader/transform/augment_draw.hpp"

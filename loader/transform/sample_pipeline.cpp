@@ -1,0 +1,1 @@
+#include "bale/loader/transform/sample_pipeline.hpp"

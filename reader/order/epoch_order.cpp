@@ -1,0 +1,1 @@
+#include "bale/reader/order/epoch_order.hpp"

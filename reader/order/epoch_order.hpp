@@ -1,0 +1,50 @@
+// EpochOrder: position in an epoch -> sample, a pure function in O(1) memory.
+//
+// The same for any world size, worker count and restart. Values; safe in any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "bale/reader/order/selection.hpp"
+
+namespace bale {
+
+struct Shuffle {
+  enum class Kind : std::uint8_t { none, full, block };
+
+  Kind kind = Kind::full;
+  std::uint64_t block_samples = 0;  // block: neighbours in the dataset that are read together
+  std::uint64_t window_blocks = 0;  // block: so many blocks, from all over the dataset, are mixed with each other
+
+  /// The order of the dataset.
+  static Shuffle none() { return {.kind = Kind::none}; }
+  /// Every permutation of the epoch about as likely as any other.
+  static Shuffle full() { return {}; }
+  /// For cold and remote storage: blocks are permuted, then the samples of a window of blocks are shuffled with each
+  /// other, so that reads are as long as a block. Holds back nothing: a reader needs one window's bytes at hand at
+  /// most.
+  static Shuffle block(std::uint64_t block_samples = 64, std::uint64_t window_blocks = 32) {
+    return {.kind = Kind::block, .block_samples = block_samples, .window_blocks = window_blocks};
+  }
+  friend bool operator==(const Shuffle&, const Shuffle&) = default;
+};
+
+class EpochOrder {
+ public:
+  /// Throws `invalid_argument` for a block shuffle with blocks or windows of 0.
+  EpochOrder(Selection selection, const Shuffle& shuffle, std::uint64_t seed);
+
+  std::uint64_t size() const { return selection_.size(); }
+  /// The delivery at `position` < size() of epoch `epoch`.
+  Pick at(std::uint64_t epoch, std::uint64_t position) const;
+  /// Hash of selection, shuffle and seed: two orders that agree in it are the same.
+  std::uint64_t fingerprint() const;
+  const Shuffle& shuffle() const { return shuffle_; }
+
+ private:
+  Selection selection_;
+  Shuffle shuffle_;
+  std::uint64_t seed_;
+};
+
+}  // namespace bale

@@ -1,0 +1,1 @@
+#include "bale/reader/order/rank_plan.hpp"
