@@ -39,6 +39,9 @@ class KeyedRandom {
     }
   }
 
+  /// Uniform in [0, 1): a multiple of 2^-53, exact in every arithmetic.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
   /// Fisher-Yates over anything with size() and operator[].
   template <typename Sequence>
   void shuffle(Sequence& items) {

@@ -1,1 +1,250 @@
+// The arithmetic is Pillow's own: blending in float, cut off, not rounded (its Blend.c); grey in fixed point and HSV in
+// the mixture of float and double of its Convert.c. This file is built without contraction of a * b + c, and once for
+// every instruction set: the loops over planes are plain ones that compilers turn into vectors.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include "bale/formats/image/colour.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bale/formats/image/colour.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bale::image_detail {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t k_block = 256;
+
+/// Some pixels, a channel at a time. Loops run over whole blocks: what lies behind the last pixel is zero.
+struct Planes {
+  alignas(64) std::uint8_t red[k_block];
+  alignas(64) std::uint8_t green[k_block];
+  alignas(64) std::uint8_t blue[k_block];
+};
+
+const hn::CappedTag<std::uint8_t, 64> k_lanes;
+
+void split(const std::uint8_t* rgb, std::size_t count, Planes& planes) {
+  std::size_t i = 0;
+  const std::size_t step = hn::Lanes(k_lanes);
+  for (; i + step <= count; i += step) {
+    hn::Vec<decltype(k_lanes)> red, green, blue;
+    hn::LoadInterleaved3(k_lanes, rgb + i * 3, red, green, blue);
+    hn::Store(red, k_lanes, planes.red + i);
+    hn::Store(green, k_lanes, planes.green + i);
+    hn::Store(blue, k_lanes, planes.blue + i);
+  }
+  for (; i < k_block; ++i) {
+    const bool there = i < count;
+    planes.red[i] = there ? rgb[i * 3] : std::uint8_t{0};
+    planes.green[i] = there ? rgb[i * 3 + 1] : std::uint8_t{0};
+    planes.blue[i] = there ? rgb[i * 3 + 2] : std::uint8_t{0};
+  }
+}
+
+void join(const Planes& planes, std::size_t count, std::uint8_t* rgb) {
+  std::size_t i = 0;
+  const std::size_t step = hn::Lanes(k_lanes);
+  for (; i + step <= count; i += step) {
+    hn::StoreInterleaved3(hn::Load(k_lanes, planes.red + i), hn::Load(k_lanes, planes.green + i),
+                          hn::Load(k_lanes, planes.blue + i), k_lanes, rgb + i * 3);
+  }
+  for (; i < count; ++i) {
+    rgb[i * 3] = planes.red[i];
+    rgb[i * 3 + 1] = planes.green[i];
+    rgb[i * 3 + 2] = planes.blue[i];
+  }
+}
+
+/// Calls change(planes) for the pixels, a block at a time.
+template <typename Change>
+void for_each_block(std::uint8_t* rgb, std::size_t num_pixels, const Change& change) {
+  Planes planes;
+  for (std::size_t at = 0; at < num_pixels; at += k_block) {
+    const std::size_t count = std::min(k_block, num_pixels - at);
+    split(rgb + at * 3, count, planes);
+    change(planes);
+    join(planes, count, rgb + at * 3);
+  }
+}
+
+int luma(int red, int green, int blue) { return (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16; }
+
+std::uint8_t blend(int from, int to, float factor) {
+  float mixed = static_cast<float>(from) + factor * static_cast<float>(to - from);
+  mixed = mixed > 0.0F ? mixed : 0.0F;
+  mixed = mixed < 255.0F ? mixed : 255.0F;
+  return static_cast<std::uint8_t>(static_cast<int>(mixed));
+}
+
+void saturate_block(Planes& planes, float factor) {
+  for (std::size_t i = 0; i < k_block; ++i) {
+    const int red = planes.red[i];
+    const int green = planes.green[i];
+    const int blue = planes.blue[i];
+    const int grey = luma(red, green, blue);
+    planes.red[i] = blend(grey, red, factor);
+    planes.green[i] = blend(grey, green, factor);
+    planes.blue[i] = blend(grey, blue, factor);
+  }
+}
+
+void grey_block(Planes& planes) {
+  for (std::size_t i = 0; i < k_block; ++i) {
+    const auto grey = static_cast<std::uint8_t>(luma(planes.red[i], planes.green[i], planes.blue[i]));
+    planes.red[i] = grey;
+    planes.green[i] = grey;
+    planes.blue[i] = grey;
+  }
+}
+
+/// Hue, saturation and value of the pixels, into red, green and blue.
+void to_hsv_block(Planes& planes) {
+  for (std::size_t i = 0; i < k_block; ++i) {
+    const int red = planes.red[i];
+    const int green = planes.green[i];
+    const int blue = planes.blue[i];
+    const int high = std::max(red, std::max(green, blue));
+    const int range = high - std::min(red, std::min(green, blue));
+    const auto divisor = static_cast<float>(range > 0 ? range : 1);
+    const float from_red = static_cast<float>(high - red) / divisor;
+    const float from_green = static_cast<float>(high - green) / divisor;
+    const float from_blue = static_cast<float>(high - blue) / divisor;
+    const float saturation = static_cast<float>(range) / static_cast<float>(high > 0 ? high : 1);
+    const double by_green = 2.0 + static_cast<double>(from_red) - static_cast<double>(from_blue);
+    const double by_blue = 4.0 + static_cast<double>(from_green) - static_cast<double>(from_red);
+    const double by_red = static_cast<double>(from_blue - from_green);
+    const auto sixths = static_cast<float>(red == high ? by_red : green == high ? by_green : by_blue);
+    // From -1/6 to 5/6 of the circle; Pillow takes fmod(x + 1, 1), of which both steps are exact from 1 on.
+    const double ahead = static_cast<double>(sixths) / 6.0 + 1.0;
+    const auto hue = static_cast<float>(ahead >= 1.0 ? ahead - 1.0 : ahead);
+    planes.red[i] = static_cast<std::uint8_t>(static_cast<int>(static_cast<double>(hue) * 255.0));
+    planes.green[i] = static_cast<std::uint8_t>(static_cast<int>(static_cast<double>(saturation) * 255.0));
+    planes.blue[i] = static_cast<std::uint8_t>(high);
+  }
+}
+
+int round_positive(double x) { return static_cast<int>(x + 0.5); }
+
+/// The way back.
+void from_hsv_block(Planes& planes) {
+  for (std::size_t i = 0; i < k_block; ++i) {
+    const int value = planes.blue[i];
+    const double sixths = static_cast<double>(planes.red[i]) * 6.0 / 255.0;
+    const int sector = static_cast<int>(sixths);  // 0 to 6
+    const auto part = static_cast<float>(sixths - sector);
+    const float saturation = static_cast<float>(planes.green[i]) / 255.0F;
+    const int low = round_positive(value * (1.0 - static_cast<double>(saturation)));
+    const int falling = round_positive(value * (1.0 - static_cast<double>(saturation * part)));
+    const int rising =
+        round_positive(value * (1.0 - static_cast<double>(saturation) * (1.0 - static_cast<double>(part))));
+    const bool first = sector == 0 || sector == 6;
+    const int red = first || sector == 5 ? value : sector == 1 ? falling : sector == 4 ? rising : low;
+    const int green = sector == 1 || sector == 2 ? value : sector == 3 ? falling : first ? rising : low;
+    const int blue = sector == 3 || sector == 4 ? value : sector == 5 ? falling : sector == 2 ? rising : low;
+    planes.red[i] = static_cast<std::uint8_t>(red);
+    planes.green[i] = static_cast<std::uint8_t>(green);
+    planes.blue[i] = static_cast<std::uint8_t>(blue);
+  }
+}
+
+void turn_block(Planes& planes, std::uint8_t steps) {
+  for (std::size_t i = 0; i < k_block; ++i) planes.red[i] = static_cast<std::uint8_t>(planes.red[i] + steps);
+}
+
+}  // namespace
+
+std::uint64_t sum_luma(const std::uint8_t* rgb, std::size_t num_pixels) {
+  std::uint64_t sum = 0;
+  Planes planes;
+  for (std::size_t at = 0; at < num_pixels; at += k_block) {
+    split(rgb + at * 3, std::min(k_block, num_pixels - at), planes);
+    int block_sum = 0;
+    for (std::size_t i = 0; i < k_block; ++i) block_sum += luma(planes.red[i], planes.green[i], planes.blue[i]);
+    sum += static_cast<std::uint64_t>(block_sum);
+  }
+  return sum;
+}
+
+void saturate(std::uint8_t* rgb, std::size_t num_pixels, float factor) {
+  for_each_block(rgb, num_pixels, [&](Planes& planes) { saturate_block(planes, factor); });
+}
+
+void turn_hue(std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t steps) {
+  for_each_block(rgb, num_pixels, [&](Planes& planes) {
+    to_hsv_block(planes);
+    turn_block(planes, steps);
+    from_hsv_block(planes);
+  });
+}
+
+void grey(std::uint8_t* rgb, std::size_t num_pixels) {
+  for_each_block(rgb, num_pixels, [](Planes& planes) { grey_block(planes); });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace bale::image_detail
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bale {
+namespace image_detail {
+namespace {
+
+HWY_EXPORT(sum_luma);
+HWY_EXPORT(saturate);
+HWY_EXPORT(turn_hue);
+HWY_EXPORT(grey);
+
+/// Every value blended with one grey level.
+void blend_with(std::uint8_t* rgb, std::size_t num_pixels, int level, double factor) {
+  const auto alpha = static_cast<float>(factor);
+  std::array<std::uint8_t, 256> table{};
+  for (int value = 0; value < 256; ++value) {
+    const float mixed = static_cast<float>(level) + alpha * static_cast<float>(value - level);
+    table[static_cast<std::size_t>(value)] = static_cast<std::uint8_t>(std::clamp(mixed, 0.0F, 255.0F));
+  }
+  for (std::size_t i = 0; i < num_pixels * 3; ++i) rgb[i] = table[rgb[i]];
+}
+
+}  // namespace
+}  // namespace image_detail
+
+void adjust_brightness(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
+  image_detail::blend_with(rgb, num_pixels, 0, factor);
+}
+
+void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
+  if (num_pixels == 0) return;
+  using namespace image_detail;
+  const std::uint64_t sum = HWY_DYNAMIC_DISPATCH(sum_luma)(rgb, num_pixels);
+  const double mean = static_cast<double>(sum) / static_cast<double>(num_pixels);
+  blend_with(rgb, num_pixels, static_cast<int>(mean + 0.5), factor);
+}
+
+void adjust_saturation(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
+  using namespace image_detail;
+  HWY_DYNAMIC_DISPATCH(saturate)(rgb, num_pixels, static_cast<float>(factor));
+}
+
+void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn) {
+  // torchvision's np.int32(turn * 255).astype(np.uint8): cut off towards zero, then around the circle of 256. Its older
+  // np.uint8(turn * 255) comes to the same on x86, and is undefined for negative turns elsewhere.
+  const auto steps = static_cast<std::uint8_t>(static_cast<int>(turn * 255));
+  using namespace image_detail;
+  HWY_DYNAMIC_DISPATCH(turn_hue)(rgb, num_pixels, steps);
+}
+
+void make_grey(std::uint8_t* rgb, std::size_t num_pixels) {
+  using namespace image_detail;
+  HWY_DYNAMIC_DISPATCH(grey)(rgb, num_pixels);
+}
+
+}  // namespace bale
+#endif
