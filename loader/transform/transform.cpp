@@ -1,1 +1,129 @@
 #include "bale/loader/transform/transform.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale {
+namespace {
+
+// Sides of a JPEG end here, and a batch of such images would fill any memory.
+constexpr std::uint32_t k_max_side = 65535;
+constexpr double k_max_factor = std::numeric_limits<float>::max();
+
+[[noreturn]] void refuse(std::string_view option, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("transform: {} {}", option, what));
+}
+
+// Conditions are written so that NaN fails them.
+
+void check_range(std::string_view option, const Range& range, double least, double most) {
+  if (!(least <= range.low && range.low <= range.high && range.high <= most)) {
+    refuse(option, fmt::format("[{}, {}] is no range within [{}, {}]", range.low, range.high, least, most));
+  }
+}
+
+void check_positive_range(std::string_view option, const Range& range) {
+  if (!(0 < range.low && range.low <= range.high && range.high <= k_max_factor)) {
+    refuse(option, fmt::format("[{}, {}] is no range of positive numbers", range.low, range.high));
+  }
+}
+
+void check_probability(std::string_view option, double probability) {
+  if (!(0 <= probability && probability <= 1)) refuse(option, fmt::format("{} is not within [0, 1]", probability));
+}
+
+void check_train(const Transform& transform) {
+  check_positive_range("scale", transform.scale);
+  check_positive_range("ratio", transform.ratio);
+  check_probability("flip_probability", transform.flip_probability);
+  check_range("jitter.brightness", transform.jitter.brightness, 0, k_max_factor);
+  check_range("jitter.contrast", transform.jitter.contrast, 0, k_max_factor);
+  check_range("jitter.saturation", transform.jitter.saturation, 0, k_max_factor);
+  check_range("jitter.hue", transform.jitter.hue, -0.5, 0.5);
+  check_probability("grey_probability", transform.grey_probability);
+}
+
+void check_eval(const Transform& transform) {
+  const std::uint32_t longer = std::max(transform.width, transform.height);
+  if (transform.resize_short < longer || transform.resize_short > k_max_side) {
+    refuse("resize_short", fmt::format("{} is not within [{}, {}], from the crop's longer side to the largest one",
+                                       transform.resize_short, longer, k_max_side));
+  }
+}
+
+void check_values(const Transform& transform) {
+  if (!transform.normalise) return;
+  if (transform.dtype == DType::uint8) refuse("normalise", "needs one of the float types");
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    if (!std::isfinite(transform.mean[channel])) refuse("mean", "must be finite");
+    if (!std::isfinite(transform.stddev[channel]) || !(transform.stddev[channel] > 0)) {
+      refuse("stddev", "must be finite and above 0");
+    }
+  }
+}
+
+Range around_one(double distance) { return {std::max(0.0, 1 - distance), 1 + distance}; }
+
+}  // namespace
+
+std::size_t dtype_bytes(DType dtype) {
+  switch (dtype) {
+    case DType::uint8:
+      return 1;
+    case DType::float16:
+    case DType::bfloat16:
+      return 2;
+    case DType::float32:
+      break;
+  }
+  return 4;
+}
+
+ColorJitter ColorJitter::symmetric(double brightness, double contrast, double saturation, double hue) {
+  return {around_one(brightness), around_one(contrast), around_one(saturation), {0.0 - hue, hue}};
+}
+
+bool ColorJitter::active() const { return *this != ColorJitter{}; }
+
+std::size_t Transform::image_bytes() const {
+  return has_fixed_shape() ? std::size_t{width} * height * 3 * dtype_bytes(dtype) : 0;
+}
+
+Transform train_transform(std::uint32_t size) { return {.width = size, .height = size}; }
+
+Transform eval_transform(std::uint32_t size, std::uint32_t resize_short) {
+  // 224 from 256; rounded to the nearest.
+  const auto usual = static_cast<std::uint32_t>((std::uint64_t{size} * 256 + 112) / 224);
+  return {.kind = Transform::Kind::eval,
+          .width = size,
+          .height = size,
+          .resize_short = resize_short == 0 ? usual : resize_short};
+}
+
+Transform padded_transform(std::uint32_t height, std::uint32_t width) {
+  return {.kind = Transform::Kind::padded, .width = width, .height = height};
+}
+
+Transform ragged_transform() { return {.kind = Transform::Kind::ragged}; }
+
+Transform raw_transform() { return {.kind = Transform::Kind::raw}; }
+
+void check_transform(const Transform& transform) {
+  if (transform.kind == Transform::Kind::raw) return;
+  check_values(transform);
+  if (transform.has_fixed_shape()) {
+    for (const auto& [option, side] : {std::pair{"width", transform.width}, {"height", transform.height}}) {
+      if (side < 1 || side > k_max_side) refuse(option, fmt::format("{} is not within [1, {}]", side, k_max_side));
+    }
+  }
+  if (transform.kind == Transform::Kind::train) check_train(transform);
+  if (transform.kind == Transform::Kind::eval) check_eval(transform);
+}
+
+}  // namespace bale

@@ -31,6 +31,8 @@ struct ColorJitter {
   /// torchvision.transforms.ColorJitter(b, c, s, h): factors from [max(0, 1 - b), 1 + b], hue from [-h, h].
   static ColorJitter symmetric(double brightness, double contrast, double saturation, double hue);
   bool active() const;
+
+  friend bool operator==(const ColorJitter&, const ColorJitter&) = default;
 };
 
 struct Transform {

@@ -1,0 +1,79 @@
+#include "bale/loader/transform/convert.hpp"
+
+#include <cstring>
+
+#include "bale/loader/transform/half.hpp"
+
+namespace bale::transform_detail {
+namespace {
+
+/// Where the values of an image go, in values.
+struct Places {
+  std::size_t column;
+  std::size_t row;
+  std::size_t channel;
+};
+
+Places places_of(PixelLayout layout, std::uint32_t width, std::uint32_t height) {
+  if (layout == PixelLayout::nhwc) return {.column = 3, .row = std::size_t{width} * 3, .channel = 1};
+  return {.column = 1, .row = width, .channel = std::size_t{width} * height};
+}
+
+template <typename Value>
+void store(std::byte* out, std::size_t index, Value value) {
+  std::memcpy(out + index * sizeof value, &value, sizeof value);
+}
+
+template <typename Value>
+void convert(const PixelView& pixels, const std::array<std::array<Value, 256>, 3>& tables, const Places& places,
+             std::byte* out) {
+  for (std::uint32_t y = 0; y < pixels.height; ++y) {
+    const std::uint8_t* row = pixels.rgb + y * pixels.stride;
+    std::byte* out_row = out + y * places.row * sizeof(Value);
+    if (places.column == 3) {
+      for (std::size_t i = 0; i < std::size_t{pixels.width} * 3; i += 3) {
+        store(out_row, i, tables[0][row[i]]);
+        store(out_row, i + 1, tables[1][row[i + 1]]);
+        store(out_row, i + 2, tables[2][row[i + 2]]);
+      }
+    } else {
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        std::byte* plane_row = out_row + channel * places.channel * sizeof(Value);
+        for (std::size_t x = 0; x < pixels.width; ++x) store(plane_row, x, tables[channel][row[x * 3 + channel]]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+PixelConverter::PixelConverter(const Transform& transform) : dtype_(transform.dtype), layout_(transform.layout) {
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    for (std::size_t value = 0; value < 256; ++value) {
+      float converted = static_cast<float>(value) / 255.0F;
+      if (transform.normalise) converted = (converted - transform.mean[channel]) / transform.stddev[channel];
+      bytes_[channel][value] = static_cast<std::uint8_t>(value);
+      halves_[channel][value] = dtype_ == DType::bfloat16 ? to_bfloat16(converted) : to_float16(converted);
+      floats_[channel][value] = converted;
+    }
+  }
+}
+
+void PixelConverter::run(const PixelView& pixels, std::uint32_t width, std::uint32_t height, std::byte* out) const {
+  const Places places = places_of(layout_, width, height);
+  switch (dtype_) {
+    case DType::uint8:
+      if (layout_ == PixelLayout::nchw) return convert(pixels, bytes_, places, out);
+      for (std::uint32_t y = 0; y < pixels.height; ++y) {
+        std::memcpy(out + y * places.row, pixels.rgb + y * pixels.stride, std::size_t{pixels.width} * 3);
+      }
+      return;
+    case DType::float16:
+    case DType::bfloat16:
+      return convert(pixels, halves_, places, out);
+    case DType::float32:
+      return convert(pixels, floats_, places, out);
+  }
+}
+
+}  // namespace bale::transform_detail
