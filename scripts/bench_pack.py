@@ -19,20 +19,7 @@ import subprocess
 import sys
 import time
 
-REPO = pathlib.Path(__file__).resolve().parents[1]
-BALE = REPO / "build" / "bin" / "bale"
-
-
-def listing(folder):
-    """[(path, label)] in ImageFolder's order."""
-    classes = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
-    return [(os.path.join(folder, name, file), label) for label, name in enumerate(classes)
-            for file in sorted(os.listdir(os.path.join(folder, name)))]
-
-
-def content(path):
-    with open(path, "rb") as file:
-        return file.read()
+from bench_common import BALE, content, drop_caches, listing, replicated
 
 
 # --- contenders: each takes (folder, directory to write to)
@@ -97,12 +84,6 @@ CONTENDERS = {
 
 # --- timing
 
-def drop_caches():
-    os.sync()
-    with open("/proc/sys/vm/drop_caches", "w") as file:
-        file.write("3")
-
-
 def time_one(name, folder, out, cold):
     """Seconds from start to synced, in a fresh process."""
     shutil.rmtree(out, ignore_errors=True)
@@ -121,16 +102,6 @@ def time_one(name, folder, out, cold):
 def warm_up(folder):
     for path, _ in listing(folder):
         content(path)
-
-
-def replicate(folder, times, target):
-    """`times` copies of each image, spread over the class folders as FOLDER has them."""
-    for path, _ in listing(folder):
-        relative = pathlib.Path(path).relative_to(folder)
-        data = content(path)
-        (target / relative.parent).mkdir(parents=True, exist_ok=True)
-        for number in range(times):
-            (target / relative.parent / f"{relative.stem}_{number:03d}{relative.suffix}").write_bytes(data)
 
 
 def measure(names, folder, work, rounds, cold):
@@ -184,12 +155,7 @@ def main():
     if missing:
         print(f"not installed, left out: {', '.join(missing)}", file=sys.stderr)
 
-    source = args.work / f"source-{args.times}"
-    if not (source / "done").exists():
-        shutil.rmtree(source, ignore_errors=True)
-        replicate(args.folder, args.times, source / "images")
-        (source / "done").touch()
-    images = source / "images"
+    images = replicated(args.folder, args.times, args.work)
     num_files = len(listing(images))
     num_bytes = sum(os.path.getsize(path) for path, _ in listing(images))
 
