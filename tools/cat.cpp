@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "bale/formats/core/key.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands.hpp"
 
@@ -19,9 +18,7 @@ std::string field_of(const CatCommand& command, const Dataset& dataset, std::uin
   if (!command.field.empty()) return command.field;
   const auto [number, sample] = dataset.position(position);
   const ShardIndex& index = dataset.shard(number).index();
-  for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
-    if (is_image_field(index.fields()[f].name) && index.extent(sample, f).present()) return index.fields()[f].name;
-  }
+  if (const auto field = index.image_field(sample)) return index.fields()[*field].name;
   std::string names;
   for (const FieldInfo& field : index.fields()) names += (names.empty() ? "" : ", ") + field.name;
   throw Error(ErrorCode::not_found, "the sample has no image field",

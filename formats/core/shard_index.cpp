@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
 
 namespace bale {
 namespace {
@@ -170,6 +171,13 @@ std::uint32_t ShardIndex::height(std::uint64_t i) const {
 
 Extent ShardIndex::extent(std::uint64_t i, std::uint32_t field) const {
   return load_at<Extent>(extents_ + (i * fields_.size() + field) * sizeof(Extent));
+}
+
+std::optional<std::uint32_t> ShardIndex::image_field(std::uint64_t i) const {
+  for (std::uint32_t field = 0; field < fields_.size(); ++field) {
+    if (is_image_field(fields_[field].name) && extent(i, field).present()) return field;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::uint64_t> ShardIndex::find(std::string_view wanted) const {

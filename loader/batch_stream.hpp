@@ -1,0 +1,52 @@
+// BatchStream: the endless sequence of batches of one rank from some point of some epoch on. Pure; safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/order/rank_plan.hpp"
+
+namespace bale::loader_detail {
+
+/// A row of a batch, and what is delivered in it (nothing where it is empty).
+struct StreamRow {
+  PlannedRow planned;
+  Pick pick;
+};
+
+/// A batch by epoch and number in that epoch.
+struct BatchPlace {
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;
+};
+
+class BatchStream {
+ public:
+  /// From `position` of `epoch` on; later epochs are whole.
+  BatchStream(EpochOrder order, const RankShare& share, std::uint64_t epoch, std::uint64_t position);
+
+  /// The n-th batch from the start; nullopt where epochs have none at all.
+  std::optional<BatchPlace> place(std::uint64_t n) const;
+  std::uint64_t num_batches(std::uint64_t epoch) const { return plan_of(epoch).num_batches(); }
+  std::uint64_t num_rows(const BatchPlace& place) const { return plan_of(place.epoch).num_rows(place.index); }
+  StreamRow row(const BatchPlace& place, std::uint64_t i) const;
+  /// Deliveries of the epoch that are consumed, over all ranks, once `batches` of its batches are.
+  std::uint64_t position_after(std::uint64_t epoch, std::uint64_t batches) const {
+    return plan_of(epoch).position_after(batches);
+  }
+  std::uint64_t first_epoch() const { return first_epoch_; }
+  std::uint64_t first_position() const { return first_position_; }
+  const EpochOrder& order() const { return order_; }
+
+ private:
+  const RankPlan& plan_of(std::uint64_t epoch) const { return epoch == first_epoch_ ? first_ : whole_; }
+
+  EpochOrder order_;
+  std::uint64_t first_epoch_;
+  std::uint64_t first_position_;
+  RankPlan first_;
+  RankPlan whole_;
+};
+
+}  // namespace bale::loader_detail

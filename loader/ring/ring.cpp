@@ -1,0 +1,249 @@
+#include "bale/loader/ring/ring.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/loader/ring/futex.hpp"
+#include "bale_version.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+constexpr std::uint64_t k_page_bytes = 4096;
+constexpr std::uint64_t k_line_bytes = 64;
+constexpr std::uint64_t k_max_ring_bytes = std::uint64_t{1} << 46;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+
+std::uint32_t phase_number(RowPhase phase) { return static_cast<std::uint32_t>(phase); }
+
+}  // namespace
+
+/// The first bytes of the memory. Words that are waited upon have a cache line each.
+struct Ring::Header {
+  char version[32];  // of the program that made it: workers of another one refuse
+  RingShape shape;
+  std::uint64_t slots_at;
+  std::uint64_t rows_at;
+  std::uint64_t workers_at;
+  std::uint64_t samples_at;
+  std::uint64_t labels_at;
+  std::uint64_t mask_at;
+  std::uint64_t config_at;
+  std::uint64_t slots_of_batches_at;  // slot of batch b at [b % num_slots]
+  std::uint64_t pixels_at;
+  std::uint64_t pixel_stride;
+  alignas(k_line_bytes) std::atomic<std::uint32_t> publications;
+  alignas(k_line_bytes) std::atomic<std::uint32_t> completions;
+  alignas(k_line_bytes) std::atomic<std::uint32_t> stopped;
+  std::atomic<std::uint64_t> oldest;     // batch
+  std::atomic<std::uint64_t> published;  // batches
+};
+
+std::uint64_t Ring::lay_out(const RingShape& shape, Header* header) {
+  std::uint64_t end = sizeof(Header);
+  const auto place = [&](std::uint64_t bytes, std::uint64_t alignment = k_line_bytes) {
+    const std::uint64_t at = round_up(end, alignment);
+    end = at + bytes;
+    return at;
+  };
+  const std::uint64_t num_rows = std::uint64_t{shape.num_slots} * shape.batch_size;
+  Header plan{};
+  plan.slots_at = place(shape.num_slots * sizeof(Slot));
+  plan.rows_at = place(num_rows * sizeof(Row));
+  plan.workers_at = place(k_max_workers * sizeof(WorkerEntry));
+  plan.samples_at = place(num_rows * sizeof(std::uint64_t));
+  plan.labels_at = place(num_rows * sizeof(std::int64_t));
+  plan.mask_at = place(num_rows);
+  plan.config_at = place(shape.config_bytes);
+  plan.slots_of_batches_at = place(shape.num_slots * sizeof(std::atomic<std::uint32_t>));
+  plan.pixel_stride = round_up(shape.pixel_bytes, k_page_bytes);
+  plan.pixels_at = place(plan.pixel_stride * shape.num_slots, k_page_bytes);
+  if (header != nullptr) {
+    header->shape = shape;
+    header->slots_at = plan.slots_at;
+    header->rows_at = plan.rows_at;
+    header->workers_at = plan.workers_at;
+    header->samples_at = plan.samples_at;
+    header->labels_at = plan.labels_at;
+    header->mask_at = plan.mask_at;
+    header->config_at = plan.config_at;
+    header->slots_of_batches_at = plan.slots_of_batches_at;
+    header->pixel_stride = plan.pixel_stride;
+    header->pixels_at = plan.pixels_at;
+  }
+  return round_up(end, k_page_bytes);
+}
+
+Ring::Ring(SharedMemory memory)
+    : memory_(std::move(memory)),
+      slots_(reinterpret_cast<Slot*>(memory_.data() + header().slots_at)),
+      rows_(reinterpret_cast<Row*>(memory_.data() + header().rows_at)),
+      workers_(reinterpret_cast<WorkerEntry*>(memory_.data() + header().workers_at)) {}
+
+Ring Ring::create(const RingShape& shape) {
+  if (shape.batch_size == 0 || shape.batch_size > k_max_rows) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a batch has 1 to {} samples, not {}", k_max_rows, shape.batch_size));
+  }
+  if (shape.num_slots == 0 || shape.pixel_bytes > k_max_ring_bytes / shape.num_slots) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("a ring of {} batches of {} bytes is beyond any memory",
+                                                         shape.num_slots, shape.pixel_bytes));
+  }
+  SharedMemory memory = SharedMemory::create(lay_out(shape, nullptr));
+  // Fresh memory is all zeros, which is a valid value of everything in it.
+  auto* const header = new (memory.data()) Header{};
+  lay_out(shape, header);
+  std::strncpy(header->version, k_version_text, sizeof header->version - 1);
+  return Ring(std::move(memory));
+}
+
+Ring Ring::attach(SharedMemory memory) {
+  const auto* const header = reinterpret_cast<const Header*>(memory.data());
+  if (memory.size() < sizeof(Header) || std::string_view(header->version) != k_version_text) {
+    throw Error(ErrorCode::damaged, "the worker and the program that started it are of different versions of bale",
+                {.hint = "set BALE_WORKER to the bale-worker that belongs to the program"});
+  }
+  return Ring(std::move(memory));
+}
+
+Ring::Header& Ring::header() const { return *reinterpret_cast<Header*>(memory_.data()); }
+const RingShape& Ring::shape() const { return header().shape; }
+
+MutableBytes Ring::config() const { return {memory_.data() + header().config_at, shape().config_bytes}; }
+
+std::span<std::uint64_t> Ring::samples(std::uint32_t slot) const {
+  const std::size_t rows = shape().batch_size;
+  return {reinterpret_cast<std::uint64_t*>(memory_.data() + header().samples_at) + slot * rows, rows};
+}
+
+std::span<std::int64_t> Ring::labels(std::uint32_t slot) const {
+  const std::size_t rows = shape().batch_size;
+  return {reinterpret_cast<std::int64_t*>(memory_.data() + header().labels_at) + slot * rows, rows};
+}
+
+std::span<std::uint8_t> Ring::mask(std::uint32_t slot) const {
+  const std::size_t rows = shape().batch_size;
+  return {reinterpret_cast<std::uint8_t*>(memory_.data() + header().mask_at) + slot * rows, rows};
+}
+
+MutableBytes Ring::pixels(std::uint32_t slot) const {
+  return {memory_.data() + header().pixels_at + slot * header().pixel_stride, shape().pixel_bytes};
+}
+
+MutableBytes Ring::all_pixels() const {
+  return {memory_.data() + header().pixels_at, header().pixel_stride * shape().num_slots};
+}
+
+void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, RowPhase phase) const {
+  Row& asked = this->row(slot, row);
+  asked.kills = 0;
+  asked.interruptions = 0;
+  asked.source_width = 0;
+  asked.source_height = 0;
+  asked.bytes = 0;
+  asked.draw = {};
+  asked.error[0] = '\0';
+  asked.state.store(row_state(batch, phase_number(phase)));
+}
+
+void Ring::publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_rows) const {
+  Slot& opened = slots_[slot];
+  opened.num_rows = num_rows;
+  opened.left.store(
+      static_cast<std::uint32_t>(std::count_if(&row(slot, 0), &row(slot, 0) + num_rows, [](const Row& asked) {
+        return phase_of(asked.state.load()) == phase_number(RowPhase::free);
+      })));
+  opened.claim.store(batch << 20);
+  auto* const slots_of_batches =
+      reinterpret_cast<std::atomic<std::uint32_t>*>(memory_.data() + header().slots_of_batches_at);
+  slots_of_batches[batch % shape().num_slots].store(slot);
+  header().published.store(batch + 1);
+  futex_bump(header().publications);
+}
+
+void Ring::reoffer(std::uint32_t slot, std::uint64_t batch) const {
+  slots_[slot].claim.store(batch << 20);
+  futex_bump(header().publications);
+}
+
+void Ring::set_oldest(std::uint64_t batch) const { header().oldest.store(batch); }
+
+bool Ring::complete(std::uint32_t slot, std::uint64_t batch) const {
+  for (std::uint32_t i = 0; i < slots_[slot].num_rows; ++i) {
+    const std::uint64_t state = row(slot, i).state.load();
+    const std::uint32_t phase = phase_of(state);
+    if (batch_of(state) != batch || phase == phase_number(RowPhase::free) || phase >= phase_number(RowPhase::claimed)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Ring::close(std::uint32_t slot, std::uint64_t batch) const {
+  std::uint32_t dropped = 0;
+  for (std::uint32_t i = 0; i < slots_[slot].num_rows; ++i) {
+    std::uint64_t free = row_state(batch, phase_number(RowPhase::free));
+    const std::uint64_t drop = row_state(batch, phase_number(RowPhase::dropped));
+    if (row(slot, i).state.compare_exchange_strong(free, drop)) ++dropped;
+  }
+  slots_[slot].left.fetch_sub(dropped);
+}
+
+std::uint32_t Ring::completions() const { return header().completions.load(); }
+void Ring::wait_for_completion(std::uint32_t seen, int timeout_ms) const {
+  futex_wait(header().completions, seen, timeout_ms);
+}
+void Ring::announce_completion() const { futex_bump(header().completions); }
+
+void Ring::stop() const {
+  header().stopped.store(1);
+  futex_bump(header().publications);
+}
+
+void Ring::resume() const { header().stopped.store(0); }
+
+std::optional<Claim> Ring::claim(std::uint32_t worker) const {
+  const auto* const slots_of_batches =
+      reinterpret_cast<const std::atomic<std::uint32_t>*>(memory_.data() + header().slots_of_batches_at);
+  const std::uint64_t claimed_phase = phase_number(RowPhase::claimed) + worker;
+  for (std::uint64_t batch = header().oldest.load(); batch < header().published.load(); ++batch) {
+    const std::uint32_t number = slots_of_batches[batch % shape().num_slots].load();
+    Slot& slot = slots_[number];
+    for (;;) {
+      // Looking first keeps the counter from running on while there is nothing to claim.
+      std::uint64_t ticket = slot.claim.load();
+      if (batch_of(ticket) != batch || phase_of(ticket) >= slot.num_rows) break;
+      ticket = slot.claim.fetch_add(1);
+      const std::uint32_t row_number = phase_of(ticket);
+      if (batch_of(ticket) != batch || row_number >= slot.num_rows) break;
+      std::uint64_t free = row_state(batch, phase_number(RowPhase::free));
+      if (row(number, row_number)
+              .state.compare_exchange_strong(free, row_state(batch, static_cast<std::uint32_t>(claimed_phase)))) {
+        return Claim{batch, number, row_number};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void Ring::finish(const Claim& claim, std::string_view error) const {
+  Row& finished = row(claim.slot, claim.row);
+  const std::size_t length = std::min(error.size(), k_error_bytes - 1);
+  std::memcpy(finished.error, error.data(), length);
+  finished.error[length] = '\0';
+  finished.state.store(row_state(claim.batch, phase_number(error.empty() ? RowPhase::done : RowPhase::failed)));
+  if (slots_[claim.slot].left.fetch_sub(1) == 1) announce_completion();
+}
+
+bool Ring::stopped() const { return header().stopped.load() != 0; }
+std::uint32_t Ring::publications() const { return header().publications.load(); }
+void Ring::wait_for_work(std::uint32_t seen, int timeout_ms) const {
+  futex_wait(header().publications, seen, timeout_ms);
+}
+
+}  // namespace bale::loader_detail

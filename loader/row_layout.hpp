@@ -1,0 +1,30 @@
+// RowLayout: how much room each image needs in a batch, and where a sample's image is. Immutable; safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bale/loader/transform/transform.hpp"
+#include "bale/reader/dataset.hpp"
+
+namespace bale::loader_detail {
+
+class RowLayout {
+ public:
+  /// `dataset` outlives the layout. Ragged and raw transforms look at the whole index for the largest batch there can
+  /// be. Throws `unsupported` where the index does not tell the sizes that are needed.
+  RowLayout(const Dataset& dataset, const Transform& transform, std::string field, std::uint32_t batch_size);
+
+  /// Room for the pixels of any batch.
+  std::uint64_t batch_bytes() const { return batch_bytes_; }
+  /// Room for this sample's.
+  std::uint64_t row_bytes(std::size_t shard, std::uint64_t sample_in_shard) const;
+
+ private:
+  const Dataset& dataset_;
+  Transform transform_;
+  std::string field_;
+  std::uint64_t batch_bytes_ = 0;
+};
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,315 @@
+#include "bale/loader/session.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/loader/worker/worker_program.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+constexpr int k_wait_ms = 50;  // a worker that died may have kept its last word to itself
+
+unsigned usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  return static_cast<unsigned>(std::max(CPU_COUNT(&cores), 1));
+}
+
+std::string working_directory() {
+  std::string path(4096, '\0');
+  return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.c_str()) : std::string();
+}
+
+LoaderOptions checked(LoaderOptions options) {
+  const auto refuse = [](std::string_view what) { throw Error(ErrorCode::invalid_argument, what); };
+  if (options.workers == k_workers_auto) options.workers = usable_cores();
+  if (options.workers > k_max_workers)
+    refuse(fmt::format("{} workers; {} is the most", options.workers, k_max_workers));
+  if (options.batch_size == 0 || options.batch_size > k_max_rows) {
+    refuse(fmt::format("a batch of {} samples; 1 to {} are possible", options.batch_size, k_max_rows));
+  }
+  if (options.prefetch < 2 && options.workers > 0)
+    refuse("prefetch is below 2: one batch is in your hands while another is made");
+  if (options.prefetch == 0 || options.prefetch > 4096)
+    refuse(fmt::format("prefetch of {} batches; 1 to 4096 are possible", options.prefetch));
+  check_transform(options.transform);
+  return options;
+}
+
+EpochOrder make_order(const Dataset& dataset, const LoaderOptions& options, std::optional<Selection> selection) {
+  return EpochOrder(selection ? *std::move(selection) : Selection::all(dataset.size()), options.shuffle, options.seed);
+}
+
+RankShare share_of(const LoaderOptions& options) {
+  return {
+      .batch_size = options.batch_size, .rank = options.rank, .world_size = options.world_size, .tail = options.tail};
+}
+
+WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
+  WorkerConfig config{.transform = options.transform,
+                      .seed = options.seed,
+                      .max_pixels = options.max_pixels,
+                      .verify_checksums = options.verify_checksums,
+                      .field = options.field,
+                      .directory = working_directory()};
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) config.shards.push_back(dataset.shard_path(shard));
+  return config;
+}
+
+}  // namespace
+
+Session::Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
+    : options_(checked(std::move(options))),
+      dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums})),
+      layout_(dataset_, options_.transform, options_.field, options_.batch_size),
+      stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
+      fingerprint_(mix64(stream_.order().fingerprint() ^ mix64(dataset_.size()))),
+      config_(config_of(dataset_, options_)),
+      shard_of_([this](std::uint32_t shard) -> const Shard& { return dataset_.shard(shard); }),
+      ring_(make_ring()) {
+  for (std::uint32_t slot = options_.prefetch; slot > 0; --slot) free_slots_.push_back(slot - 1);
+}
+
+Session::~Session() { stop_workers(); }
+
+Ring Session::make_ring() {
+  const std::vector<std::byte> config = pack_config(config_);
+  Ring ring = Ring::create({.num_slots = options_.prefetch,
+                            .batch_size = options_.batch_size,
+                            .pixel_bytes = layout_.batch_bytes(),
+                            .config_bytes = config.size()});
+  std::copy(config.begin(), config.end(), ring.config().begin());
+  return ring;
+}
+
+void Session::start() {
+  if (own_worker_ || threads_ || processes_) return;
+  ring_.resume();
+  if (options_.workers == 0) {
+    own_worker_ = std::make_unique<Worker>(ring_, config_, 0, shard_of_);
+  } else if (options_.worker_mode == WorkerMode::threads) {
+    threads_ = std::make_unique<ThreadPool>(ring_, config_, options_.workers, shard_of_);
+  } else {
+    processes_ =
+        std::make_unique<ProcessPool>(ring_,
+                                      ProcessPoolOptions{.program = find_worker_program(options_.worker_program),
+                                                         .num_workers = options_.workers,
+                                                         .stall_timeout_s = options_.stall_timeout_s},
+                                      [this](const WorkerEnd& end) { on_worker_end(end); });
+  }
+  const std::lock_guard lock(mutex_);
+  open_batches();
+}
+
+void Session::stop_workers() {
+  own_worker_.reset();
+  threads_.reset();
+  if (processes_) replaced_by_earlier_pools_ += processes_->num_replaced();
+  processes_.reset();
+}
+
+void Session::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  stop_workers();
+}
+
+/// Hands workers as many batches as there are slots. Under the lock.
+void Session::open_batches() {
+  while (!free_slots_.empty() && !ended_) {
+    if (options_.workers == 0 && !open_.empty()) return;  // nobody would work on a second one meanwhile
+    const auto place = stream_.place(next_to_open_);
+    if (!place || (!options_.read_on && place->epoch != epoch_)) return;
+    open_batch(free_slots_.back(), *place);
+    free_slots_.pop_back();
+    ++next_to_open_;
+  }
+}
+
+void Session::open_batch(std::uint32_t slot, const BatchPlace& place) {
+  const std::uint64_t number = batches_opened_;
+  const auto num_rows = static_cast<std::uint32_t>(stream_.num_rows(place));
+  ring_.slot(slot).epoch = place.epoch;
+  ring_.slot(slot).index = place.index;
+  std::uint64_t used_bytes = 0;
+  for (std::uint32_t i = 0; i < num_rows; ++i) {
+    const StreamRow row = stream_.row(place, i);
+    ring_.mask(slot)[i] = row.planned.kind == PlannedRow::Kind::sample ? 1 : 0;
+    if (row.planned.kind == PlannedRow::Kind::empty) {
+      Row& asked = ring_.row(slot, i);
+      asked.offset = used_bytes;
+      asked.capacity = options_.transform.image_bytes();
+      used_bytes += asked.capacity;
+      ring_.prepare_row(slot, i, number, RowPhase::done);
+      empty_row(slot, i);
+    } else {
+      ask_row(slot, i, number, row.pick, used_bytes);
+    }
+  }
+  open_.push_back({.number = number, .slot = slot, .place = place});
+  ring_.set_oldest(open_.front().number);
+  ring_.publish(slot, number, num_rows);
+  ++batches_opened_;
+}
+
+void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick,
+                      std::uint64_t& used_bytes) {
+  const auto [shard, sample_in_shard] = dataset_.position(pick.sample);
+  Row& asked = ring_.row(slot, row);
+  asked.sample = pick.sample;
+  asked.copy = pick.copy;
+  asked.shard = static_cast<std::uint32_t>(shard);
+  asked.sample_in_shard = sample_in_shard;
+  asked.offset = used_bytes;
+  asked.capacity = layout_.row_bytes(shard, sample_in_shard);
+  used_bytes += asked.capacity;
+  ring_.samples(slot)[row] = pick.sample;
+  ring_.labels(slot)[row] = dataset_.shard(shard).index().label(sample_in_shard);
+  const bool refused = quarantined_.contains(pick.sample);
+  ring_.prepare_row(slot, row, batch, refused ? RowPhase::failed : RowPhase::free);
+  if (refused) std::strncpy(asked.error, "in quarantine: it ended its worker before", k_error_bytes - 1);
+}
+
+/// A row without a sample: zeros, no label, masked out.
+void Session::empty_row(std::uint32_t slot, std::uint32_t row) const {
+  Row& emptied = ring_.row(slot, row);
+  emptied.bytes = 0;
+  emptied.source_width = 0;
+  emptied.source_height = 0;
+  ring_.mask(slot)[row] = 0;
+  ring_.labels(slot)[row] = k_no_label;
+  if (options_.transform.has_fixed_shape()) {
+    const MutableBytes pixels = ring_.pixels(slot).subspan(emptied.offset, emptied.capacity);
+    std::fill(pixels.begin(), pixels.end(), std::byte{0});
+  }
+}
+
+std::optional<Batch> Session::next() {
+  start();
+  std::unique_lock lock(mutex_);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  if (delivered_ == stream_.num_batches(epoch_)) {
+    ++epoch_;
+    delivered_ = 0;
+    open_batches();
+    if (!options_.persistent_workers && open_.empty()) {
+      lock.unlock();
+      stop_workers();
+    }
+    return std::nullopt;
+  }
+  open_batches();
+  if (open_.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("all {} batches of the ring are held by the caller", options_.prefetch),
+                {.hint = "let go of one before asking for the next, or raise prefetch"});
+  }
+  const OpenBatch batch = open_.front();
+  do {
+    wait_until_complete(lock, batch);
+  } while (!settle_failed_rows(batch));
+  open_.pop_front();
+  ring_.set_oldest(open_.empty() ? batches_opened_ : open_.front().number);
+  ++delivered_;
+  ++counters_.batches;
+  const auto mask = ring_.mask(batch.slot).first(ring_.slot(batch.slot).num_rows);
+  counters_.samples += static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1}));
+  return Batch(shared_from_this(), batch.slot);
+}
+
+void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch) {
+  if (ring_.complete(batch.slot, batch.number)) return;
+  const auto begin = std::chrono::steady_clock::now();
+  lock.unlock();
+  for (;;) {
+    const std::uint32_t seen = ring_.completions();
+    if (ring_.complete(batch.slot, batch.number)) break;
+    if (own_worker_) {
+      own_worker_->step();
+      continue;
+    }
+    if (processes_) processes_->check();
+    ring_.wait_for_completion(seen, k_wait_ms);
+  }
+  lock.lock();
+  counters_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Session::release(std::uint32_t slot) noexcept {
+  const std::lock_guard lock(mutex_);
+  free_slots_.push_back(slot);
+  if (ended_) return;
+  try {
+    open_batches();
+  } catch (...) {
+    failure_ = std::current_exception();  // told by the next call of next()
+  }
+}
+
+void Session::close_open_batches() {
+  std::unique_lock lock(mutex_);
+  closing_ = true;
+  for (const OpenBatch& batch : open_) ring_.close(batch.slot, batch.number);
+  while (!open_.empty()) {
+    const OpenBatch batch = open_.front();
+    wait_until_complete(lock, batch);
+    free_slots_.push_back(batch.slot);
+    open_.pop_front();
+  }
+  ring_.set_oldest(batches_opened_);
+  closing_ = false;
+  attempts_.clear();
+  failure_ = nullptr;
+}
+
+void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
+  if (epoch == epoch_ && position == state().position) return;  // what is being made ahead is what is wanted
+  close_open_batches();
+  const std::lock_guard lock(mutex_);
+  stream_ = BatchStream(stream_.order(), share_of(options_), epoch, position);
+  epoch_ = epoch;
+  delivered_ = 0;
+  next_to_open_ = 0;
+  if (own_worker_ || threads_ || processes_) open_batches();
+}
+
+LoaderState Session::state() const {
+  return {.epoch = epoch_, .position = stream_.position_after(epoch_, delivered_), .fingerprint = fingerprint_};
+}
+
+void Session::load_state(const LoaderState& state) {
+  if (state.fingerprint != fingerprint_) {
+    throw Error(ErrorCode::invalid_argument,
+                "the state is of another dataset, selection, shuffle or seed than this loader's",
+                {.hint = "open the same packed dataset with the options that the state was saved under"});
+  }
+  go_to(state.epoch, state.position);
+}
+
+LoaderCounters Session::counters() const {
+  const std::lock_guard lock(mutex_);
+  LoaderCounters counters = counters_;
+  counters.workers_replaced = replaced_by_earlier_pools_ + (processes_ ? processes_->num_replaced() : 0);
+  return counters;
+}
+
+std::vector<int> Session::worker_pids() const { return processes_ ? processes_->pids() : std::vector<int>(); }
+
+std::vector<BadSample> Session::bad_samples() const {
+  const std::lock_guard lock(mutex_);
+  return bad_samples_;
+}
+
+}  // namespace bale::loader_detail

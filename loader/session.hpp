@@ -1,0 +1,104 @@
+// Session: what a Loader and its batches share: ring, workers, and who has which slot.
+//
+// One lock guards the owner's side of the ring. It is taken by the thread that calls the Loader, by whoever destroys a
+// Batch, and by the process pool's thread when a worker died; never while waiting and never by workers.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bale/loader/batch.hpp"
+#include "bale/loader/batch_stream.hpp"
+#include "bale/loader/loader.hpp"
+#include "bale/loader/ring/ring.hpp"
+#include "bale/loader/row_layout.hpp"
+#include "bale/loader/worker/process_pool.hpp"
+#include "bale/loader/worker/thread_pool.hpp"
+
+namespace bale::loader_detail {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection);
+  ~Session();
+
+  void start();
+  std::optional<Batch> next();
+  void go_to(std::uint64_t epoch, std::uint64_t position);
+  /// The Loader is gone: workers end, memory stays for batches that are still held.
+  void end();
+
+  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t num_batches() const { return stream_.num_batches(epoch_); }
+  LoaderState state() const;
+  void load_state(const LoaderState& state);
+
+  const Dataset& dataset() const { return dataset_; }
+  const LoaderOptions& options() const { return options_; }
+  std::vector<BadSample> bad_samples() const;
+  LoaderCounters counters() const;
+  std::vector<int> worker_pids() const;
+
+  // For batches.
+  const Ring& ring() const { return ring_; }
+  void release(std::uint32_t slot) noexcept;
+
+ private:
+  /// A batch that workers are at.
+  struct OpenBatch {
+    std::uint64_t number = 0;  // in the ring
+    std::uint32_t slot = 0;
+    BatchPlace place{};
+  };
+  Ring make_ring();
+  void stop_workers();
+  void open_batches();
+  void open_batch(std::uint32_t slot, const BatchPlace& place);
+  void ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t& used_bytes);
+  void close_open_batches();
+  void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
+  bool settle_failed_rows(const OpenBatch& batch);
+  void empty_row(std::uint32_t slot, std::uint32_t row) const;
+  BadSample describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const;
+  void on_worker_end(const WorkerEnd& end);
+  void recover_row(const OpenBatch& batch, std::uint32_t row, const WorkerEnd& end);
+
+  LoaderOptions options_;
+  Dataset dataset_;
+  RowLayout layout_;
+  BatchStream stream_;
+  std::uint64_t fingerprint_;
+  WorkerConfig config_;
+  ShardOf shard_of_;
+  Ring ring_;
+
+  mutable std::mutex mutex_;
+  std::vector<std::uint32_t> free_slots_;
+  std::deque<OpenBatch> open_;        // oldest first
+  std::uint64_t batches_opened_ = 0;  // ever: the ring's number of the next one
+  std::uint64_t next_to_open_ = 0;    // of the stream
+  std::uint64_t epoch_ = 0;           // being delivered
+  std::uint64_t delivered_ = 0;       // batches of it
+  bool closing_ = false;              // rows that come free are dropped rather than offered again
+  bool ended_ = false;
+  std::exception_ptr failure_;  // of opening a batch while a Batch was being destroyed
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attempts_;  // (batch, row) -> substitutes tried
+  std::set<std::uint64_t> quarantined_;                                        // samples
+  std::vector<BadSample> bad_samples_;
+  std::uint64_t failed_batch_ = ~std::uint64_t{0};  // whose bad sample was told already
+  LoaderCounters counters_{};
+  std::uint64_t replaced_by_earlier_pools_ = 0;
+
+  std::unique_ptr<Worker> own_worker_;
+  std::unique_ptr<ThreadPool> threads_;
+  std::unique_ptr<ProcessPool> processes_;
+};
+
+}  // namespace bale::loader_detail

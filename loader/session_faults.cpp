@@ -1,0 +1,119 @@
+// What a Session does about bad samples and about workers that died.
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/loader/session.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+// One crash may be the machine's doing; the second on the same sample is the sample's. Kills from outside are nobody's
+// fault, but a sample that takes all memory dies by one too, so they are counted as well.
+constexpr std::uint32_t k_max_kills = 2;
+constexpr std::uint32_t k_max_interruptions = 8;
+constexpr std::uint32_t k_max_substitutes = 64;
+constexpr std::uint64_t k_substitute_tag = 0x5355'4253;  // sets these draws apart from all others
+
+bool is_failed(const Row& row) {
+  return Ring::phase_of(row.state.load()) == static_cast<std::uint32_t>(RowPhase::failed);
+}
+
+}  // namespace
+
+BadSample Session::describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const {
+  const Row& bad = ring_.row(batch.slot, row);
+  return {.sample = bad.sample,
+          .key = std::string(dataset_.key(bad.sample)),
+          .shard = dataset_.shard_path(bad.shard),
+          .reason = bad.error,
+          .epoch = batch.place.epoch,
+          .action = action,
+          .quarantined = quarantined_.contains(bad.sample)};
+}
+
+/// Applies the policy to the failed rows of a complete batch; false where workers have to go at it again. Under the
+/// lock.
+bool Session::settle_failed_rows(const OpenBatch& batch) {
+  std::uint32_t asked_again = 0;
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    Row& row = ring_.row(batch.slot, i);
+    if (!is_failed(row)) continue;
+    if (options_.on_bad_sample == OnBadSample::fail) {
+      const BadSample bad = describe(batch, i, BadSample::Action::failed);
+      if (failed_batch_ != batch.number) bad_samples_.push_back(bad);
+      failed_batch_ = batch.number;
+      throw Error(
+          ErrorCode::damaged, bad.reason,
+          {.hint = fmt::format("set on_bad_sample to skip or substitute to go on without sample {}", bad.sample)});
+    }
+    if (options_.on_bad_sample == OnBadSample::skip) {
+      bad_samples_.push_back(describe(batch, i, BadSample::Action::skipped));
+      empty_row(batch.slot, i);
+      row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::done)));
+      continue;
+    }
+    std::uint32_t& attempts = attempts_[{batch.number, i}];
+    if (attempts == 0) bad_samples_.push_back(describe(batch, i, BadSample::Action::substituted));
+    if (++attempts > k_max_substitutes) {
+      throw Error(ErrorCode::damaged,
+                  fmt::format("{} samples in a row are bad; the last one: {}", attempts, row.error));
+    }
+    KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
+    Pick pick = stream_.order().at(batch.place.epoch, random.below(stream_.order().size()));
+    pick.copy = k_substitute_tag + attempts;  // may be delivered by itself too, and should then look different
+    std::uint64_t used_bytes = row.offset;
+    const std::uint64_t room = row.capacity;
+    ask_row(batch.slot, i, batch.number, pick, used_bytes);
+    if (row.capacity > room) row.capacity = room;  // of a transform without fixed shape: a larger one does not fit
+    ++asked_again;
+  }
+  if (asked_again == 0) {
+    attempts_.erase(attempts_.lower_bound({batch.number, 0}), attempts_.lower_bound({batch.number + 1, 0}));
+    return true;
+  }
+  ring_.slot(batch.slot).left.store(asked_again);
+  ring_.reoffer(batch.slot, batch.number);
+  return false;
+}
+
+void Session::on_worker_end(const WorkerEnd& end) {
+  const std::lock_guard lock(mutex_);
+  for (const OpenBatch& batch : open_) {
+    for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) recover_row(batch, i, end);
+    // Also for rows whose turn the dead worker had drawn without claiming them yet: they are free, but behind the counter.
+    ring_.reoffer(batch.slot, batch.number);
+  }
+  ring_.announce_completion();
+}
+
+/// Takes a row away from a worker that is gone.
+void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerEnd& end) {
+  Row& row = ring_.row(batch.slot, i);
+  const std::uint32_t claimed = static_cast<std::uint32_t>(RowPhase::claimed) + end.worker;
+  if (row.state.load() != Ring::row_state(batch.number, claimed)) return;
+  const auto set_phase = [&](RowPhase phase) {
+    row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(phase)));
+  };
+  if (closing_) {
+    return set_phase(RowPhase::dropped);
+  }
+  if (end.by_own_fault) {
+    ++row.kills;
+  } else {
+    ++row.interruptions;
+  }
+  if (row.kills < k_max_kills && row.interruptions < k_max_interruptions) {
+    return set_phase(RowPhase::free);
+  }
+  quarantined_.insert(row.sample);
+  const std::string text = fmt::format("{}: the worker {} at this sample, again (key {})",
+                                       dataset_.shard_path(row.shard), end.cause, printable(dataset_.key(row.sample)));
+  std::strncpy(row.error, text.c_str(), k_error_bytes - 1);
+  row.error[k_error_bytes - 1] = '\0';
+  set_phase(RowPhase::failed);
+}
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,26 @@
+// ThreadPool: workers as threads of the loader's process, over the same ring.
+#pragma once
+
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "bale/loader/worker/worker.hpp"
+
+namespace bale::loader_detail {
+
+class ThreadPool {
+ public:
+  /// All arguments outlive the pool.
+  ThreadPool(const Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of);
+  /// Stops the ring and waits for the rows in hand.
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+ private:
+  const Ring& ring_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,86 @@
+#include "bale/loader/worker/worker.hpp"
+
+#include <chrono>
+#include <new>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+constexpr int k_idle_check_ms = 400;
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+/// The bytes of the image that a row asks for.
+Bytes read_image(const Shard& shard, std::uint64_t sample, const std::string& wanted, Scratch& scratch) {
+  if (!wanted.empty()) return shard.read_field(sample, wanted, scratch);
+  const auto field = shard.index().image_field(sample);
+  if (!field) {
+    throw Error(ErrorCode::not_found, "sample has no image field",
+                {.path = shard.path(), .key = std::string(shard.index().key(sample))});
+  }
+  return shard.read_field(sample, shard.index().fields()[*field].name, scratch);
+}
+
+}  // namespace
+
+Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of)
+    : ring_(ring),
+      config_(config),
+      number_(number),
+      shard_of_(std::move(shard_of)),
+      pipeline_(config.transform, config.max_pixels) {}
+
+void Worker::fill(const Claim& claim, Row& row) {
+  const Shard& shard = shard_of_(row.shard);
+  const Bytes image = read_image(shard, row.sample_in_shard, config_.field, scratch_);
+  const MutableBytes place = ring_.pixels(claim.slot).subspan(row.offset, row.capacity);
+  const DrawKey key{
+      .seed = config_.seed, .epoch = ring_.slot(claim.slot).epoch, .sample = row.sample, .copy = row.copy};
+  try {
+    const AppliedTransform applied = pipeline_.run(image, key, place);
+    row.source_width = applied.source_width;
+    row.source_height = applied.source_height;
+    row.bytes = applied.bytes;
+    row.draw = applied.draw;
+  } catch (const Error& error) {
+    // The pipeline knows bytes only; here is known whose.
+    throw Error(error.code(), error.message(),
+                {.path = shard.path(), .key = std::string(shard.index().key(row.sample_in_shard))});
+  }
+}
+
+bool Worker::step() {
+  const auto claim = ring_.claim(number_);
+  if (!claim) return false;
+  WorkerEntry& entry = ring_.worker(number_);
+  entry.busy_since_ns.store(now_ns());
+  std::string error;
+  try {
+    fill(*claim, ring_.row(claim->slot, claim->row));
+  } catch (const Error& caught) {
+    error = caught.what();
+  } catch (const std::bad_alloc&) {
+    error = "not enough memory for this sample";
+  }
+  entry.busy_since_ns.store(0);
+  entry.rows_done.fetch_add(1);
+  ring_.finish(*claim, error);
+  return true;
+}
+
+void Worker::run(const std::function<bool()>& keep_on) {
+  while (!ring_.stopped()) {
+    const std::uint32_t seen = ring_.publications();
+    if (step()) continue;
+    if (!keep_on()) return;
+    if (!ring_.stopped()) ring_.wait_for_work(seen, k_idle_check_ms);
+  }
+}
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,77 @@
+#include "bale/loader/worker/worker_config.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<Transform>);
+
+void put(std::vector<std::byte>& out, const void* from, std::size_t size) {
+  const auto* const bytes = static_cast<const std::byte*>(from);
+  out.insert(out.end(), bytes, bytes + size);
+}
+
+template <typename Value>
+void put_value(std::vector<std::byte>& out, const Value& value) {
+  put(out, &value, sizeof value);
+}
+
+void put_text(std::vector<std::byte>& out, const std::string& text) {
+  put_value(out, std::uint64_t{text.size()});
+  put(out, text.data(), text.size());
+}
+
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : rest_(bytes) {}
+
+  Bytes take(std::uint64_t size) {
+    if (size > rest_.size()) throw Error(ErrorCode::damaged, "the worker's configuration is cut short");
+    const Bytes taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+  template <typename Value>
+  Value value() {
+    return load_at<Value>(take(sizeof(Value)).data());
+  }
+  std::string text() { return std::string(as_text(take(value<std::uint64_t>()))); }
+
+ private:
+  Bytes rest_;
+};
+
+}  // namespace
+
+std::vector<std::byte> pack_config(const WorkerConfig& config) {
+  std::vector<std::byte> out;
+  put_value(out, config.transform);
+  put_value(out, config.seed);
+  put_value(out, config.max_pixels);
+  put_value(out, config.verify_checksums);
+  put_text(out, config.field);
+  put_text(out, config.directory);
+  put_value(out, std::uint64_t{config.shards.size()});
+  for (const std::string& shard : config.shards) put_text(out, shard);
+  return out;
+}
+
+WorkerConfig unpack_config(Bytes bytes) {
+  Reader reader(bytes);
+  WorkerConfig config;
+  config.transform = reader.value<Transform>();
+  config.seed = reader.value<std::uint64_t>();
+  config.max_pixels = reader.value<std::uint64_t>();
+  config.verify_checksums = reader.value<bool>();
+  config.field = reader.text();
+  config.directory = reader.text();
+  const auto num_shards = reader.value<std::uint64_t>();
+  for (std::uint64_t i = 0; i < num_shards; ++i) config.shards.push_back(reader.text());
+  return config;
+}
+
+}  // namespace bale::loader_detail

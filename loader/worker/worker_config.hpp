@@ -1,0 +1,27 @@
+// What a worker must know before its first row; the same bytes for every worker of a loader.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/bytes.hpp"
+#include "bale/loader/transform/transform.hpp"
+
+namespace bale::loader_detail {
+
+struct WorkerConfig {
+  Transform transform;
+  std::uint64_t seed = 0;
+  std::uint64_t max_pixels = 0;
+  bool verify_checksums = true;
+  std::string field;                // empty: the sample's first image field
+  std::string directory;            // relative shard paths start here
+  std::vector<std::string> shards;  // paths, by shard number
+};
+
+std::vector<std::byte> pack_config(const WorkerConfig& config);
+/// Throws `damaged`.
+WorkerConfig unpack_config(Bytes bytes);
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,44 @@
+#include "bale/loader/worker/worker_program.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+constexpr const char* k_name = "bale-worker";
+
+std::string own_directory() {
+  std::string path(4096, '\0');
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return parent_directory(path);
+}
+
+}  // namespace
+
+std::string find_worker_program(const std::string& asked) {
+  std::vector<std::string> candidates;
+  const char* const named = std::getenv("BALE_WORKER");
+  if (!asked.empty()) {
+    candidates = {asked};
+  } else if (named != nullptr && *named != '\0') {
+    candidates = {named};
+  } else {
+    const std::string here = own_directory();
+    candidates = {join_path(here, k_name), join_path(here, "../libexec/bale/bale-worker"), BALE_INSTALLED_WORKER};
+  }
+  for (const std::string& path : candidates) {
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  throw Error(ErrorCode::not_found, "the loader's worker program is not there",
+              {.path = candidates.front(),
+               .hint = "set BALE_WORKER or LoaderOptions::worker_program to the path of bale-worker, or use threads"});
+}
+
+}  // namespace bale::loader_detail
