@@ -1,0 +1,64 @@
+#include "bale/loader/worker/worker_process.hpp"
+
+#include <malloc.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/loader/worker/worker.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+/// Ends with the loader, whatever ends that.
+void end_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) std::_Exit(0);  // it was gone before the kernel was asked
+}
+
+void work(const Ring& ring, std::uint32_t number, pid_t parent,
+          const std::function<void(std::uint32_t)>& before_shard) {
+  const WorkerConfig config = unpack_config(ring.config());
+  if (!config.directory.empty() && ::chdir(config.directory.c_str()) != 0) throw_errno("enter", config.directory);
+  std::vector<std::unique_ptr<const Shard>> shards(config.shards.size());
+  const auto shard_of = [&](std::uint32_t shard) -> const Shard& {
+    if (before_shard) before_shard(shard);
+    if (!shards.at(shard)) {
+      shards[shard] =
+          std::make_unique<Shard>(Shard::open(config.shards[shard], {.verify_checksums = config.verify_checksums}));
+    }
+    return *shards[shard];
+  };
+  Worker(ring, config, number, shard_of).run([&] { return ::getppid() == parent; });
+}
+
+}  // namespace
+
+int run_worker_process(int argc, char** argv, const std::function<void(std::uint32_t)>& before_shard) {
+  if (argc != 4) return 2;
+  const auto number = static_cast<std::uint32_t>(std::atol(argv[2]));
+  const auto parent = static_cast<pid_t>(std::atol(argv[3]));
+  end_with(parent);
+  // The terminal's Ctrl-C is the loader's to act upon.
+  std::signal(SIGINT, SIG_IGN);
+  // Image buffers come and go with every row; handing them back to the system each time costs page faults.
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  const Ring ring = Ring::attach(SharedMemory::attach(std::atoi(argv[1])));
+  try {
+    work(ring, number, parent, before_shard);
+    return 0;
+  } catch (const std::exception& error) {
+    std::strncpy(ring.worker(number).error, error.what(), k_error_bytes - 1);
+    return 1;
+  }
+}
+
+}  // namespace bale::loader_detail

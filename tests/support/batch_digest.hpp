@@ -1,0 +1,25 @@
+// What a batch holds, in one number.
+#pragma once
+
+#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/loader/batch.hpp"
+
+namespace bale::test {
+
+/// Of epoch, samples, labels, mask, draws and pixels; two batches that differ in any of them have different ones.
+inline std::uint64_t digest(const Batch& batch) {
+  std::uint64_t sum = mix64(batch.epoch());
+  const auto add = [&](Bytes bytes) { sum = mix64(sum ^ crc32c(bytes)) + bytes.size(); };
+  add(std::as_bytes(batch.samples()));
+  add(std::as_bytes(batch.labels()));
+  add(std::as_bytes(batch.mask()));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    add(batch.image(i));
+    const Region& crop = batch.draw(i).crop;
+    sum = mix64(sum + crop.x + crop.y * 7919ULL + crop.width * 104729ULL + crop.height * 1299709ULL + batch.draw(i).flip);
+  }
+  return sum;
+}
+
+}  // namespace bale::test
