@@ -157,7 +157,7 @@ def ffcv_loader(beton, workers):
 
 
 def ffcv_original(folder, packs, workers):
-    return ffcv_loader(f"{packs}/ffcv-original/images.beton", workers)
+    return ffcv_loader(f"{packs}/ffcv/images.beton", workers)
 
 
 def ffcv_reencoded(folder, packs, workers):
@@ -193,7 +193,7 @@ def write_beton(folder, directory, original):
 
 
 def make_ffcv_original(folder, packs):
-    write_beton(folder, pathlib.Path(packs) / "ffcv-original", True)
+    write_beton(folder, pathlib.Path(packs) / "ffcv", True)
 
 
 def make_ffcv_reencoded(folder, packs):
