@@ -1,1 +1,121 @@
 #include "bale/reader/order/epoch_order.hpp"
+
+#include <algorithm>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/reader/order/permutation.hpp"
+
+namespace bale {
+namespace {
+
+/// What random numbers are for; part of their key.
+enum Stream : std::uint64_t { k_full = 1, k_blocks = 2, k_short_block = 3, k_window = 4 };
+
+std::uint64_t key_of(Stream stream, std::uint64_t seed, std::uint64_t epoch, std::uint64_t which = 0) {
+  return KeyedRandom{stream, seed, epoch, which}.next();
+}
+
+/// The block shuffle of one epoch's items.
+///
+/// The full blocks are permuted, and the one that is short, where there is one, is put in between at a place drawn for
+/// it: so where everything begins is known without asking where the permutation sent anything.
+class BlockShuffle {
+ public:
+  BlockShuffle(std::uint64_t num_items, std::uint64_t block_items, std::uint64_t window_blocks, std::uint64_t seed,
+               std::uint64_t epoch)
+      : seed_(seed),
+        epoch_(epoch),
+        num_full_(num_items / block_items),
+        block_(block_items),
+        short_(num_items % block_items),
+        num_slots_(num_full_ + (short_ > 0 ? 1 : 0)),
+        window_(std::min(window_blocks, num_slots_)) {
+    if (short_ > 0) {
+      short_slot_ = KeyedRandom{k_short_block, seed, epoch}.below(num_slots_);
+      missing_ = block_ - short_;
+    }
+  }
+
+  std::uint64_t window(std::uint64_t position) const {
+    const std::uint64_t window_items = window_ * block_;
+    if (short_ == 0) return position / window_items;
+    const std::uint64_t short_window = short_slot_ / window_;
+    const std::uint64_t early = std::min(position / window_items, short_window);
+    return position < end_of(early) ? early : (position + missing_) / window_items;
+  }
+
+  std::uint64_t item(std::uint64_t position) const {
+    const std::uint64_t number = window(position);
+    const std::uint64_t begin = begin_of(number * window_);
+    const Permutation within(end_of(number) - begin, key_of(k_window, seed_, epoch_, number));
+    const std::uint64_t place = begin + within.at(position - begin);  // in the order of slots
+    const std::uint64_t short_begin = short_slot_ * block_;
+    if (short_ == 0 || place < short_begin) return in_slot(place / block_, place % block_);
+    if (place < short_begin + short_) return num_full_ * block_ + (place - short_begin);
+    return in_slot((place + missing_) / block_, (place + missing_) % block_);
+  }
+
+ private:
+  /// First place of a slot.
+  std::uint64_t begin_of(std::uint64_t slot) const {
+    return slot * block_ - (short_ > 0 && slot > short_slot_ ? missing_ : 0);
+  }
+  std::uint64_t end_of(std::uint64_t window) const { return begin_of(std::min((window + 1) * window_, num_slots_)); }
+
+  /// Item number `offset` of the full block in `slot`.
+  std::uint64_t in_slot(std::uint64_t slot, std::uint64_t offset) const {
+    const std::uint64_t full_slot = slot - (short_ > 0 && slot > short_slot_ ? 1 : 0);
+    return Permutation(num_full_, key_of(k_blocks, seed_, epoch_)).at(full_slot) * block_ + offset;
+  }
+
+  std::uint64_t seed_;
+  std::uint64_t epoch_;
+  std::uint64_t num_full_;
+  std::uint64_t block_;
+  std::uint64_t short_;  // items of the short block; 0 where all are full
+  std::uint64_t num_slots_;
+  std::uint64_t window_;  // slots of a window
+  std::uint64_t short_slot_ = 0;
+  std::uint64_t missing_ = 0;  // what the short block lacks
+};
+
+/// Blocks hold whole samples with all their copies, and are no larger than the epoch.
+BlockShuffle block_shuffle(const Selection& selection, const Shuffle& shuffle, std::uint64_t seed,
+                           std::uint64_t epoch) {
+  const std::uint64_t samples = std::min(shuffle.block_samples, selection.size() / selection.times());
+  return {selection.size(), samples * selection.times(), shuffle.window_blocks, seed, epoch};
+}
+
+}  // namespace
+
+EpochOrder::EpochOrder(Selection selection, const Shuffle& shuffle, std::uint64_t seed)
+    : selection_(std::move(selection)), shuffle_(selection_.draws() ? Shuffle::none() : shuffle), seed_(seed) {
+  if (shuffle.kind == Shuffle::Kind::block && (shuffle.block_samples == 0 || shuffle.window_blocks == 0)) {
+    throw Error(ErrorCode::invalid_argument, "a block shuffle needs blocks and windows of 1 or more");
+  }
+}
+
+Pick EpochOrder::at(std::uint64_t epoch, std::uint64_t position) const {
+  std::uint64_t item = position;
+  if (shuffle_.kind == Shuffle::Kind::full) {
+    item = Permutation(size(), key_of(k_full, seed_, epoch)).at(position);
+  } else if (shuffle_.kind == Shuffle::Kind::block) {
+    item = block_shuffle(selection_, shuffle_, seed_, epoch).item(position);
+  }
+  return selection_.at(item, seed_, epoch);
+}
+
+std::optional<std::uint64_t> EpochOrder::window(std::uint64_t epoch, std::uint64_t position) const {
+  if (shuffle_.kind != Shuffle::Kind::block) return std::nullopt;
+  return block_shuffle(selection_, shuffle_, seed_, epoch).window(position);
+}
+
+std::uint64_t EpochOrder::fingerprint() const {
+  const bool block = shuffle_.kind == Shuffle::Kind::block;
+  return KeyedRandom{selection_.fingerprint(), static_cast<std::uint64_t>(shuffle_.kind),
+                     block ? shuffle_.block_samples : 0, block ? shuffle_.window_blocks : 0, seed_}
+      .next();
+}
+
+}  // namespace bale

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "bale/reader/order/selection.hpp"
 
@@ -13,7 +14,7 @@ struct Shuffle {
   enum class Kind : std::uint8_t { none, full, block };
 
   Kind kind = Kind::full;
-  std::uint64_t block_samples = 0;  // block: neighbours in the dataset that are read together
+  std::uint64_t block_samples = 0;  // block: neighbours in the selection that are read together; copies not counted
   std::uint64_t window_blocks = 0;  // block: so many blocks, from all over the dataset, are mixed with each other
 
   /// The order of the dataset.
@@ -32,14 +33,20 @@ struct Shuffle {
 class EpochOrder {
  public:
   /// Throws `invalid_argument` for a block shuffle with blocks or windows of 0.
+  /// A selection that draws is in random order as it is: `shuffle` is taken for none() then.
   EpochOrder(Selection selection, const Shuffle& shuffle, std::uint64_t seed);
 
   std::uint64_t size() const { return selection_.size(); }
   /// The delivery at `position` < size() of epoch `epoch`.
   Pick at(std::uint64_t epoch, std::uint64_t position) const;
+  /// Block shuffle: which window of the epoch `position` is in. Samples of one window lie in few places, so whoever
+  /// reads ahead does best to ask for a window at a time. Otherwise nullopt.
+  std::optional<std::uint64_t> window(std::uint64_t epoch, std::uint64_t position) const;
   /// Hash of selection, shuffle and seed: two orders that agree in it are the same.
   std::uint64_t fingerprint() const;
   const Shuffle& shuffle() const { return shuffle_; }
+  std::uint64_t seed() const { return seed_; }
+  const Selection& selection() const { return selection_; }
 
  private:
   Selection selection_;

@@ -2,7 +2,7 @@
 //
 // Step t of all ranks together takes the next batch_size * world_size positions, so what the first t steps took is a
 // prefix of the epoch: the rest can be dealt out again to any other world size or batch size, nothing lost or repeated.
-// Within a step position p goes to rank p % world_size, as torch's DistributedSampler deals.
+// Within a step the p-th position goes to rank p % world_size, as torch's DistributedSampler deals.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace bale {
 
 /// What becomes of the end of an epoch that does not fill a step.
 enum class Tail : std::uint8_t {
-  pad,     // the epoch is filled up from its beginning until every rank has as many: DistributedSampler's way
+  pad,     // filled up from the epoch's beginning (a resumed one's too), round and round where the epoch is that short,
+           // until every rank has as many: DistributedSampler's way
   drop,    // left out: drop_last
   uneven,  // each sample exactly once; ranks that have fewer get rows that are masked out
 };
@@ -38,15 +39,17 @@ struct PlannedRow {
 class RankPlan {
  public:
   /// Positions [start, epoch_size) of an epoch. Throws `invalid_argument` for a batch size or world of 0, a rank
-  /// outside its world, or a start beyond the epoch.
+  /// outside its world, a start beyond the epoch, or sizes whose products are beyond 2^62.
   RankPlan(std::uint64_t epoch_size, std::uint64_t start, const RankShare& share);
 
   /// Batches of every rank; the same for all.
   std::uint64_t num_batches() const { return num_batches_; }
   /// Rows of a batch: batch_size, fewer in the last one of `pad` and `uneven`; the same for all ranks.
   std::uint64_t num_rows(std::uint64_t batch) const;
+  /// Precondition: batch < num_batches(), index < num_rows(batch).
   PlannedRow row(std::uint64_t batch, std::uint64_t index) const;
-  /// Where a resumed epoch starts after `batches` batches of every rank.
+  /// Where a resumed epoch starts after `batches` batches of every rank; its end after all of them, but for what `drop`
+  /// leaves out.
   std::uint64_t position_after(std::uint64_t batches) const;
 
  private:
@@ -54,7 +57,7 @@ class RankPlan {
   std::uint64_t start_;
   RankShare share_;
   std::uint64_t num_batches_ = 0;
-  std::uint64_t rows_of_rank_ = 0;  // rows this rank yields in all
+  std::uint64_t num_rows_ = 0;  // of all batches of a rank
 };
 
 }  // namespace bale

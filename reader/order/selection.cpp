@@ -1,1 +1,160 @@
 #include "bale/reader/order/selection.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/formats/core/sample.hpp"
+#include "bale/reader/order/alias_table.hpp"
+
+namespace bale {
+namespace {
+
+enum class Kind : std::uint8_t { all, subset, weighted, class_balanced };
+
+constexpr std::uint64_t k_draw_stream = 0x64726177;  // "draw": keeps these numbers apart from a shuffle's
+
+/// Chains values into one hash.
+class Hash {
+ public:
+  void add(std::uint64_t value) { state_ = mix64(state_ * 0x9E3779B97F4A7C15ULL + mix64(value + 1)); }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0x62616C65;
+};
+
+/// How often samples[i] occurs before i; empty where no sample occurs twice.
+std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& samples) {
+  std::vector<std::uint64_t> by_sample(samples.size());
+  std::iota(by_sample.begin(), by_sample.end(), std::uint64_t{0});
+  std::sort(by_sample.begin(), by_sample.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return samples[a] != samples[b] ? samples[a] < samples[b] : a < b;
+  });
+  std::vector<std::uint64_t> copies(samples.size());
+  bool any = false;
+  for (std::size_t i = 1; i < by_sample.size(); ++i) {
+    if (samples[by_sample[i]] != samples[by_sample[i - 1]]) continue;
+    copies[by_sample[i]] = copies[by_sample[i - 1]] + 1;
+    any = true;
+  }
+  if (!any) copies.clear();
+  return copies;
+}
+
+}  // namespace
+
+struct Selection::Tables {
+  Kind kind = Kind::all;
+  std::uint64_t size = 0;
+  std::vector<std::uint64_t> samples{};      // subset: the list; class_balanced: labelled samples, class by class
+  std::vector<std::uint64_t> copies{};       // subset, where samples occur twice
+  std::vector<std::uint64_t> class_begin{};  // class_balanced: into `samples`, one more than there are classes
+  AliasTable alias{};                        // weighted
+  Hash hash{};
+};
+
+Selection::Selection(std::shared_ptr<const Tables> tables) : tables_(std::move(tables)) {}
+
+Selection Selection::all(std::uint64_t size) {
+  auto tables = std::make_shared<Tables>();
+  tables->size = size;
+  for (const std::uint64_t part : {static_cast<std::uint64_t>(Kind::all), size}) tables->hash.add(part);
+  return Selection(std::move(tables));
+}
+
+Selection Selection::subset(std::vector<std::uint64_t> samples, std::uint64_t size) {
+  auto tables = std::make_shared<Tables>();
+  tables->kind = Kind::subset;
+  tables->size = samples.size();
+  tables->hash.add(static_cast<std::uint64_t>(Kind::subset));
+  tables->hash.add(size);
+  for (const std::uint64_t sample : samples) {
+    if (sample >= size) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("sample {} of a dataset of {}", sample, size));
+    }
+    tables->hash.add(sample);
+  }
+  tables->copies = occurrences_before(samples);
+  tables->samples = std::move(samples);
+  return Selection(std::move(tables));
+}
+
+Selection Selection::weighted(std::span<const double> weights, std::uint64_t num_draws) {
+  auto tables = std::make_shared<Tables>();
+  tables->kind = Kind::weighted;
+  tables->size = num_draws;
+  tables->alias = AliasTable(weights);
+  tables->hash.add(static_cast<std::uint64_t>(Kind::weighted));
+  tables->hash.add(num_draws);
+  for (const double weight : weights) tables->hash.add(std::bit_cast<std::uint64_t>(weight));
+  return Selection(std::move(tables));
+}
+
+Selection Selection::class_balanced(std::span<const std::int64_t> labels, std::uint64_t num_draws) {
+  auto tables = std::make_shared<Tables>();
+  tables->kind = Kind::class_balanced;
+  tables->size = num_draws;
+  tables->hash.add(static_cast<std::uint64_t>(Kind::class_balanced));
+  tables->hash.add(num_draws);
+  std::vector<std::uint64_t>& samples = tables->samples;
+  for (std::uint64_t i = 0; i < labels.size(); ++i) {
+    tables->hash.add(static_cast<std::uint64_t>(labels[i]));
+    if (labels[i] != k_no_label) samples.push_back(i);
+  }
+  if (samples.empty()) throw Error(ErrorCode::invalid_argument, "no sample has a label to balance by");
+  std::sort(samples.begin(), samples.end(),
+            [&](std::uint64_t a, std::uint64_t b) { return labels[a] != labels[b] ? labels[a] < labels[b] : a < b; });
+  for (std::uint64_t i = 0; i < samples.size(); ++i) {
+    if (i == 0 || labels[samples[i]] != labels[samples[i - 1]]) tables->class_begin.push_back(i);
+  }
+  tables->class_begin.push_back(samples.size());
+  return Selection(std::move(tables));
+}
+
+Selection Selection::repeated(std::uint64_t times) const {
+  if (times == 0) throw Error(ErrorCode::invalid_argument, "a selection repeated 0 times is empty");
+  if (draws()) {
+    throw Error(ErrorCode::invalid_argument, "a selection that draws with replacement cannot be repeated",
+                {.hint = "ask for more draws"});
+  }
+  if (size() > std::numeric_limits<std::uint64_t>::max() / 2 / times) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} deliveries repeated {} times are too many", size(), times));
+  }
+  Selection result = *this;
+  result.times_ *= times;
+  return result;
+}
+
+std::uint64_t Selection::size() const { return tables_->size * times_; }
+
+bool Selection::draws() const { return tables_->kind == Kind::weighted || tables_->kind == Kind::class_balanced; }
+
+Pick Selection::at(std::uint64_t item, std::uint64_t seed, std::uint64_t epoch) const {
+  const Tables& tables = *tables_;
+  if (draws()) {
+    KeyedRandom random{k_draw_stream, seed, epoch, item};
+    if (tables.kind == Kind::weighted) return {tables.alias.draw(random), item};
+    const std::uint64_t label = random.below(tables.class_begin.size() - 1);
+    const std::uint64_t begin = tables.class_begin[label];
+    return {tables.samples[begin + random.below(tables.class_begin[label + 1] - begin)], item};
+  }
+  const std::uint64_t delivery = times_ == 1 ? item : item / times_;
+  const std::uint64_t earlier = tables.copies.empty() ? 0 : tables.copies[delivery];
+  return {tables.kind == Kind::all ? delivery : tables.samples[delivery],
+          earlier * times_ + (item - delivery * times_)};
+}
+
+std::uint64_t Selection::fingerprint() const {
+  Hash hash = tables_->hash;
+  hash.add(times_);
+  return hash.value();
+}
+
+}  // namespace bale

@@ -1,0 +1,33 @@
+// AliasTable: draws from a list of weights in O(1) (Walker 1977, built as Vose does, "A linear algorithm for generating
+// random numbers with a given distribution", IEEE TSE 1991).
+//
+// Immutable once built; safe in any thread. Built with + - * / of doubles only and without contraction (the build says
+// so), so the same weights give the same table everywhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bale/formats/core/random.hpp"
+
+namespace bale {
+
+class AliasTable {
+ public:
+  AliasTable() = default;
+  /// Throws `invalid_argument` for weights that are negative, not finite, or all zero.
+  explicit AliasTable(std::span<const double> weights);
+
+  /// Precondition: built from weights.
+  std::uint64_t draw(KeyedRandom& random) const;
+
+ private:
+  struct Column {
+    std::uint64_t threshold = 0;  // of 2^53: below it the draw is the column itself
+    std::uint64_t alias = 0;
+  };
+  std::vector<Column> columns_;
+};
+
+}  // namespace bale

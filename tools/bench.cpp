@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/tools/bench_report.hpp"
+#include "bale/tools/commands.hpp"
+#include "bale/tools/human.hpp"
+#include "bale/tools/json_output.hpp"
+#include "bale/tools/process_usage.hpp"
+#include "bale/tools/progress.hpp"
+#include "bale/tools/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+constexpr std::size_t k_bar_columns = 40;
+
+const char* past_participle(Stage stage) {
+  switch (stage) {
+    case Stage::read:
+      return "read";
+    case Stage::verify:
+      return "read and compared";
+    case Stage::decode:
+      return "decoded";
+    case Stage::train:
+      return "loaded";
+  }
+  return "";
+}
+
+StageResult run_stage(Stage stage, const BenchCommand& command, Terminal& terminal) {
+  StageProgress progress;
+  const StopOnSignal stop(progress.stop);
+  ProgressDisplay display(terminal, past_participle(stage), [&] { return progress.counts(); }, command.quiet);
+  const double before = seconds_since_start();
+  StageResult result = measure_stage(stage, command.pipeline.spec, command.pipeline.options,
+                                     {.passes = command.epochs, .max_batches = command.max_batches}, progress);
+  // A trainer waits for its program to start too.
+  if (stage == Stage::train) result.first_batch_s += before;
+  display.finish();
+  return result;
+}
+
+std::string headline(const PipelineCommand& pipeline) {
+  const LoaderOptions& options = pipeline.options;
+  const bool threads = options.worker_mode == WorkerMode::threads;
+  return fmt::format("{}: batches of {}, {}, {} in the ring\n", printable(pipeline.spec), options.batch_size,
+                     options.workers == k_workers_auto ? "a worker a core"
+                                                       : plural(options.workers, threads ? "thread" : "worker"),
+                     options.prefetch);
+}
+
+}  // namespace
+
+void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal) {
+  if (bad.empty()) return;
+  terminal.note(fmt::format("{} could not be decoded, the first: {}", plural(bad.size(), "sample"), bad.front()));
+}
+
+int run_bench(const BenchCommand& command, Terminal& terminal) {
+  const auto wanted = [&](Stage stage) {
+    return command.stages.empty() ||
+           std::find(command.stages.begin(), command.stages.end(), stage) != command.stages.end();
+  };
+  std::vector<MeasuredStage> results;
+  // The whole pipeline goes first: its first batch is counted from the start of the program.
+  for (const Stage stage : {Stage::train, Stage::read, Stage::verify, Stage::decode}) {
+    if (wanted(stage)) results.emplace_back(stage, run_stage(stage, command, terminal));
+    if (!results.empty() && results.back().first == stage) note_bad_samples(results.back().second.bad, terminal);
+  }
+  std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (command.json) {
+    terminal.print(bench_json(command.pipeline, results));
+  } else {
+    terminal.print(headline(command.pipeline));
+    terminal.print(bench_table(results, terminal.out_is_terminal() ? k_bar_columns : 0));
+  }
+  return k_exit_ok;
+}
+
+}  // namespace bale::tools

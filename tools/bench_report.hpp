@@ -1,0 +1,22 @@
+// What `bale bench` found, for people.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "bale/tools/bench_stages.hpp"
+
+namespace bale::tools {
+
+using MeasuredStage = std::pair<Stage, StageResult>;
+
+/// A row a stage; with `bar_columns` a bar of the rate after it, the longest that wide.
+std::string bench_table(std::span<const MeasuredStage> stages, std::size_t bar_columns);
+
+/// "12.5", "1,234".
+std::string rate_cell(double per_second);
+/// "12 MB"; "-" for nothing.
+std::string memory_cell(const std::optional<std::uint64_t>& bytes);
+
+}  // namespace bale::tools

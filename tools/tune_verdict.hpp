@@ -1,0 +1,39 @@
+// What the settings that `bale tune` measured mean. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bale/tools/bench_stages.hpp"
+
+namespace bale::tools {
+
+/// One setting and what it gave.
+struct TuneRow {
+  unsigned workers = 0;
+  std::uint32_t prefetch = 0;
+  StageResult result;
+  double cpu_share = 0;      // of the cores, by this program and its workers; 1: all of them all the time
+  double machine_share = 0;  // of the cores, by anyone
+  double io_wait_share = 0;  // of the cores, idle while storage was asked
+};
+
+/// Numbers of workers to try on so many cores: 0, 1, 2, 4, ... up to twice the cores, their number among them.
+std::vector<unsigned> worker_steps(unsigned cores);
+
+/// The smallest setting (workers first, then prefetch) within a few per cent of the fastest.
+std::size_t recommended(std::span<const TuneRow> rows);
+
+enum class Bound { cpu, other_programs, storage, consumer, workers };
+/// "cpu", "other programs", "storage", "consumer", "workers".
+std::string_view bound_name(Bound bound);
+
+/// What keeps `row` from being faster, where reading alone gives `read_images_per_s`.
+Bound bound_of(const TuneRow& row, double read_images_per_s);
+/// What that means and what to do about it, one sentence.
+std::string_view bound_advice(Bound bound);
+
+}  // namespace bale::tools
