@@ -17,7 +17,8 @@ inline std::uint64_t digest(const Batch& batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     add(batch.image(i));
     const Region& crop = batch.draw(i).crop;
-    sum = mix64(sum + crop.x + crop.y * 7919ULL + crop.width * 104729ULL + crop.height * 1299709ULL + batch.draw(i).flip);
+    sum =
+        mix64(sum + crop.x + crop.y * 7919ULL + crop.width * 104729ULL + crop.height * 1299709ULL + batch.draw(i).flip);
   }
   return sum;
 }

@@ -37,11 +37,7 @@ class ImageSource : public Source {
     name = key(i);
     scratch.fields() = {{"jpg", images_[i]}, {"cls", as_bytes(text)}};
     const ImageHeader header = probe_image(images_[i]);
-    return {.key = name,
-            .label = label(i),
-            .width = header.width,
-            .height = header.height,
-            .fields = scratch.fields()};
+    return {.key = name, .label = label(i), .width = header.width, .height = header.height, .fields = scratch.fields()};
   }
   std::string origin(std::uint64_t i) const override { return key(i); }
   void will_need(std::uint64_t) const override {}

@@ -1,0 +1,269 @@
+// Workers that are killed, crash, hang or lose their parent: the stream does not change and nothing is left behind.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/unit/loader_support.hpp"
+
+using namespace bale;
+using namespace bale::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string pack_of(const Source& images, const TempDir& dir, std::uint64_t shard_samples = 20) {
+  return pack_images(images, dir / "pack", formats().front()->name, shard_samples);
+}
+
+/// The environment that the faulty worker reads, for as long as this lives.
+class Fault {
+ public:
+  Fault(const char* fault, int shard, const std::string& once = {}) {
+    ::setenv("BALE_FAULT", fault, 1);
+    ::setenv("BALE_FAULT_SHARD", std::to_string(shard).c_str(), 1);
+    if (!once.empty()) {
+      std::ofstream(once).put('x');
+      ::setenv("BALE_FAULT_ONCE", once.c_str(), 1);
+    }
+  }
+  ~Fault() {
+    ::unsetenv("BALE_FAULT");
+    ::unsetenv("BALE_FAULT_SHARD");
+    ::unsetenv("BALE_FAULT_ONCE");
+  }
+};
+
+LoaderOptions faulty(unsigned workers) {
+  LoaderOptions options = small_batches(workers);
+  options.worker_program = BALE_TEST_FAULTY_WORKER;
+  return options;
+}
+
+std::size_t num_descriptors() {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator{}));
+}
+
+std::size_t num_ring_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find("bale ring") != std::string::npos;
+  return count;
+}
+
+bool is_alive(int pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(stat, line)) return false;
+  return line.substr(line.rfind(')') + 2, 1) != "Z";  // an orphan nobody has reaped yet is dead all the same
+}
+
+template <typename Condition>
+bool comes_true(const Condition& condition, std::chrono::seconds limit = std::chrono::seconds(20)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("200 workers killed at random moments leave the stream as it was") {
+  const ImageSource images(200);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  Loader undisturbed(pack, small_batches(0));
+  std::vector<std::vector<std::uint64_t>> expected;
+  KeyedRandom random{1};
+  Loader loader(pack, small_batches(3));
+  loader.start();
+  int kills = 0;
+  for (int epoch = 0; kills < 200; ++epoch) {
+    REQUIRE(epoch < 2000);
+    std::vector<std::uint64_t> got;
+    for (;;) {
+      const auto pids = loader.worker_pids();
+      if (!pids.empty() && random.below(3) == 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(4000)));
+        if (::kill(pids[random.below(pids.size())], SIGKILL) == 0) ++kills;
+      }
+      const auto batch = loader.next();
+      if (!batch) break;
+      got.push_back(digest(*batch));
+    }
+    CHECK(got == rest_of_epoch(undisturbed));
+  }
+  CHECK(loader.bad_samples().empty());
+  CHECK(comes_true([&] { return loader.counters().workers_replaced > 50; }));
+}
+
+TEST_CASE("A crash is survived, and so is a worker that ends by itself") {
+  const ImageSource images(60);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  Loader undisturbed(pack, small_batches(0));
+  const auto expected = rest_of_epoch(undisturbed);
+  for (const char* const fault : {"segv", "abort"}) {
+    const Fault one(fault, 1, dir / "once");
+    Loader loader(pack, faulty(2));
+    CHECK(rest_of_epoch(loader) == expected);
+    CHECK(loader.counters().workers_replaced == 1);
+    CHECK_FALSE(fs::exists(dir / "once"));
+  }
+}
+
+TEST_CASE("A sample that ends its worker twice is quarantined and named") {
+  const ImageSource images(21);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);  // shard 1 holds sample 20 alone
+  const Fault always("segv", 1);
+  {
+    Loader loader(pack, faulty(2));
+    try {
+      rest_of_epoch(loader);
+      FAIL("no error");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find("image20") != std::string::npos);
+      CHECK(std::string(error.what()).find("signal 11") != std::string::npos);
+    }
+  }
+  LoaderOptions options = faulty(2);
+  options.on_bad_sample = OnBadSample::skip;
+  Loader loader(pack, options);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    std::size_t valid = 0;
+    while (const auto batch = loader.next()) {
+      for (const std::uint8_t one : batch->mask()) valid += one;
+    }
+    CHECK(valid == 20);
+  }
+  REQUIRE(loader.bad_samples().size() == 2);  // once an epoch
+  CHECK(loader.bad_samples()[0].quarantined);
+  CHECK(loader.bad_samples()[0].key == "image20");
+  // Two deaths were enough for both epochs, unless the second epoch had been handed out already.
+  CHECK(loader.counters().workers_replaced <= 4);
+}
+
+TEST_CASE("A worker that hangs is replaced after the stall timeout") {
+  const ImageSource images(60);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  Loader undisturbed(pack, small_batches(0));
+  const auto expected = rest_of_epoch(undisturbed);
+  const Fault once("hang", 1, dir / "once");
+  LoaderOptions options = faulty(2);
+  options.stall_timeout_s = 0.3;
+  Loader loader(pack, options);
+  CHECK(rest_of_epoch(loader) == expected);
+  CHECK(loader.counters().workers_replaced >= 1);
+}
+
+TEST_CASE("Stopped workers are replaced too") {
+  const ImageSource images(100);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  Loader undisturbed(pack, small_batches(0));
+  const auto expected = epochs(undisturbed, 2);
+  LoaderOptions options = small_batches(2);
+  options.stall_timeout_s = 0.3;
+  Loader loader(pack, options);
+  std::vector<std::uint64_t> got;
+  for (int i = 0; i < 3; ++i) got.push_back(digest(*loader.next()));
+  for (const int pid : loader.worker_pids()) ::kill(pid, SIGSTOP);
+  for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
+  CHECK(got == expected);
+}
+
+TEST_CASE("Workers that cannot work are told of, not waited for") {
+  const ImageSource images(30);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  const auto message_of = [&](LoaderOptions options) -> std::string {
+    Loader loader(pack, options);
+    try {
+      rest_of_epoch(loader);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  LoaderOptions options = small_batches(2);
+  options.worker_program = "/bin/false";
+  CHECK(message_of(options).find("/bin/false") != std::string::npos);
+  const Fault always("exit", 0);
+  CHECK(message_of(faulty(2)).find("code 9") != std::string::npos);
+}
+
+TEST_CASE("A shard that is gone when workers come to it is an error of its samples") {
+  const ImageSource images(30);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  LoaderOptions options = small_batches(2);
+  options.on_bad_sample = OnBadSample::skip;
+  options.shuffle = Shuffle::none();
+  Loader loader(pack, options);
+  for (const auto& entry : fs::directory_iterator(pack)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find("000001") != std::string::npos && entry.path().extension() != ".bidx") fs::resize_file(entry, 100);
+  }
+  std::size_t valid = 0;
+  while (const auto batch = loader.next()) {
+    for (const std::uint8_t one : batch->mask()) valid += one;
+  }
+  CHECK(valid == 20);
+  CHECK(loader.bad_samples().size() == 10);
+}
+
+TEST_CASE("Nothing is left behind, and memory does not grow from epoch to epoch") {
+  const ImageSource images(40);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  { Loader(pack, small_batches(2)).next(); }  // whatever the first use keeps for good
+  const std::size_t descriptors = num_descriptors();
+  std::vector<int> pids;
+  for (int round = 0; round < 10; ++round) {
+    Loader loader(pack, small_batches(2, round % 3 == 0 ? WorkerMode::threads : WorkerMode::processes));
+    rest_of_epoch(loader);
+    if (round % 2 == 0) REQUIRE(loader.next());  // ends in the middle of an epoch, too
+    for (const int pid : loader.worker_pids()) pids.push_back(pid);
+  }
+  CHECK(pids.size() >= 10);
+  for (const int pid : pids) CHECK_FALSE(is_alive(pid));
+  CHECK(num_descriptors() == descriptors);
+  CHECK(num_ring_mappings() == 0);
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // no child, dead or alive
+}
+
+TEST_CASE("Workers end within a second of their parent, even when it is killed") {
+  const ImageSource images(40);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  int pipe_ends[2];
+  REQUIRE(::pipe(pipe_ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Loader loader(pack, small_batches(3));
+    loader.next();
+    const auto pids = loader.worker_pids();
+    [[maybe_unused]] const auto written = ::write(pipe_ends[1], pids.data(), pids.size() * sizeof(int));
+    for (;;) ::pause();
+  }
+  int pids[3] = {};
+  REQUIRE(::read(pipe_ends[0], pids, sizeof pids) == sizeof pids);
+  for (const int pid : pids) CHECK(is_alive(pid));
+  ::kill(child, SIGKILL);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  for (const int pid : pids) CHECK(comes_true([&] { return !is_alive(pid); }, std::chrono::seconds(1)));
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
+}

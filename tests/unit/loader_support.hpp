@@ -1,0 +1,48 @@
+// What the loader's tests share.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "bale/loader/loader.hpp"
+#include "bale/tests/support/batch_digest.hpp"
+#include "bale/tests/support/image_source.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+
+namespace bale::test {
+
+/// Small batches of small images, everything else as it is by default; workers are the ones that were built with the
+/// tests.
+inline LoaderOptions small_batches(unsigned workers, WorkerMode mode = WorkerMode::processes) {
+  LoaderOptions options{.batch_size = 8, .workers = workers, .worker_mode = mode, .seed = 5};
+  options.transform = train_transform(32);
+  options.worker_program = BALE_TEST_WORKER;
+  return options;
+}
+
+/// Digests of the batches that are left of the current epoch.
+inline std::vector<std::uint64_t> rest_of_epoch(Loader& loader) {
+  std::vector<std::uint64_t> digests;
+  while (auto batch = loader.next()) digests.push_back(digest(*batch));
+  return digests;
+}
+
+inline std::vector<std::uint64_t> epochs(Loader& loader, int count) {
+  std::vector<std::uint64_t> digests;
+  for (int i = 0; i < count; ++i) {
+    for (const std::uint64_t one : rest_of_epoch(loader)) digests.push_back(one);
+  }
+  return digests;
+}
+
+/// Formats whose shards outlive the process that wrote them: those that worker processes can read.
+inline std::vector<std::string> formats_on_disk() {
+  std::vector<std::string> names;
+  for (const Format* format : formats()) {
+    if (format->on_disk) names.emplace_back(format->name);
+  }
+  return names;
+}
+
+}  // namespace bale::test
