@@ -83,7 +83,8 @@ void Session::on_worker_end(const WorkerEnd& end) {
   const std::lock_guard lock(mutex_);
   for (const OpenBatch& batch : open_) {
     for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) recover_row(batch, i, end);
-    // Also for rows whose turn the dead worker had drawn without claiming them yet: they are free, but behind the counter.
+    // Also for rows whose turn the dead worker had drawn without claiming them yet: they are free, but behind the
+    // counter.
     ring_.reoffer(batch.slot, batch.number);
   }
   ring_.announce_completion();

@@ -67,7 +67,7 @@ struct Slot {
 
 /// What the supervisor and workers tell each other.
 struct WorkerEntry {
-  std::atomic<std::uint64_t> busy_since_ns;  // CLOCK_MONOTONIC when the row in hand was claimed; 0 between rows
+  std::atomic<std::uint64_t> busy_since_ns;  // CLOCK_MONOTONIC when it began to claim the row in hand; 0 while idle
   std::atomic<std::uint64_t> rows_done;
   char error[k_error_bytes];  // why it gave up, NUL-terminated
 };

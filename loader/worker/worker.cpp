@@ -56,10 +56,14 @@ void Worker::fill(const Claim& claim, Row& row) {
 }
 
 bool Worker::step() {
-  const auto claim = ring_.claim(number_);
-  if (!claim) return false;
+  // Busy from before the claim: a worker that is stopped at any point after it holds a row, or keeps others from one.
   WorkerEntry& entry = ring_.worker(number_);
   entry.busy_since_ns.store(now_ns());
+  const auto claim = ring_.claim(number_);
+  if (!claim) {
+    entry.busy_since_ns.store(0);
+    return false;
+  }
   std::string error;
   try {
     fill(*claim, ring_.row(claim->slot, claim->row));
@@ -68,9 +72,9 @@ bool Worker::step() {
   } catch (const std::bad_alloc&) {
     error = "not enough memory for this sample";
   }
-  entry.busy_since_ns.store(0);
-  entry.rows_done.fetch_add(1);
   ring_.finish(*claim, error);
+  entry.rows_done.fetch_add(1);
+  entry.busy_since_ns.store(0);
   return true;
 }
 

@@ -8,8 +8,8 @@
 
 namespace bale::loader_detail {
 
-/// The whole of bale-worker: its arguments (RING-DESCRIPTOR NUMBER PARENT-PID), its exit code. `before_shard` is called before each
-/// row with its shard's number; it is there for tests that want a worker to fail.
+/// The whole of bale-worker: its arguments (RING-DESCRIPTOR NUMBER PARENT-PID), its exit code. `before_shard` is called
+/// before each row with its shard's number; it is there for tests that want a worker to fail.
 int run_worker_process(int argc, char** argv, const std::function<void(std::uint32_t)>& before_shard = {});
 
 }  // namespace bale::loader_detail
