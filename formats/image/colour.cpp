@@ -104,53 +104,78 @@ void grey_block(Planes& planes) {
   }
 }
 
-/// Hue, saturation and value of the pixels, into red, green and blue.
+/// Hue, saturation and value of the pixels, into red, green and blue. In two loops, and choosing between operands
+/// rather than results: with more in it, compilers see branches and give up.
 void to_hsv_block(Planes& planes) {
+  alignas(64) std::int16_t base[k_block];  // hue = base + (plus - minus) / range, in sixths of the circle
+  alignas(64) std::int16_t plus[k_block];
+  alignas(64) std::int16_t minus[k_block];
+  alignas(64) std::int16_t range[k_block];
   for (std::size_t i = 0; i < k_block; ++i) {
-    const int red = planes.red[i];
-    const int green = planes.green[i];
-    const int blue = planes.blue[i];
-    const int high = std::max(red, std::max(green, blue));
-    const int range = high - std::min(red, std::min(green, blue));
-    const auto divisor = static_cast<float>(range > 0 ? range : 1);
-    const float from_red = static_cast<float>(high - red) / divisor;
-    const float from_green = static_cast<float>(high - green) / divisor;
-    const float from_blue = static_cast<float>(high - blue) / divisor;
-    const float saturation = static_cast<float>(range) / static_cast<float>(high > 0 ? high : 1);
-    const double by_green = 2.0 + static_cast<double>(from_red) - static_cast<double>(from_blue);
-    const double by_blue = 4.0 + static_cast<double>(from_green) - static_cast<double>(from_red);
-    const double by_red = static_cast<double>(from_blue - from_green);
-    const auto sixths = static_cast<float>(red == high ? by_red : green == high ? by_green : by_blue);
-    // From -1/6 to 5/6 of the circle; Pillow takes fmod(x + 1, 1), of which both steps are exact from 1 on.
+    const std::int16_t red = planes.red[i];
+    const std::int16_t green = planes.green[i];
+    const std::int16_t blue = planes.blue[i];
+    const std::int16_t high = std::max(red, std::max(green, blue));
+    const std::int16_t low = std::min(red, std::min(green, blue));
+    const bool by_red = red == high;
+    const bool by_green = green == high;
+    const std::int16_t plus_if_not_red = by_green ? red : green;
+    const std::int16_t minus_if_not_red = by_green ? blue : red;
+    const std::int16_t base_if_not_red = by_green ? 2 : 4;
+    plus[i] = static_cast<std::int16_t>(high - (by_red ? blue : plus_if_not_red));
+    minus[i] = static_cast<std::int16_t>(high - (by_red ? green : minus_if_not_red));
+    base[i] = by_red ? std::int16_t{0} : base_if_not_red;
+    range[i] = static_cast<std::int16_t>(high - low);
+    planes.blue[i] = static_cast<std::uint8_t>(high);
+  }
+  for (std::size_t i = 0; i < k_block; ++i) {
+    const auto divisor = static_cast<float>(range[i] + (range[i] == 0));
+    const double plus_part = static_cast<double>(static_cast<float>(plus[i]) / divisor);
+    const double minus_part = static_cast<double>(static_cast<float>(minus[i]) / divisor);
+    const auto sixths = static_cast<float>(static_cast<double>(base[i]) + plus_part - minus_part);
+    // From -1/6 to 5/6 of the circle. Pillow takes fmod(x + 1, 1), whose result is exact.
     const double ahead = static_cast<double>(sixths) / 6.0 + 1.0;
-    const auto hue = static_cast<float>(ahead >= 1.0 ? ahead - 1.0 : ahead);
+    const auto hue = static_cast<float>(ahead - static_cast<int>(ahead));
+    const float saturation = static_cast<float>(range[i]) / static_cast<float>(planes.blue[i] + (planes.blue[i] == 0));
     planes.red[i] = static_cast<std::uint8_t>(static_cast<int>(static_cast<double>(hue) * 255.0));
     planes.green[i] = static_cast<std::uint8_t>(static_cast<int>(static_cast<double>(saturation) * 255.0));
-    planes.blue[i] = static_cast<std::uint8_t>(high);
   }
 }
 
-int round_positive(double x) { return static_cast<int>(x + 0.5); }
+std::uint8_t round_to_byte(double x) { return static_cast<std::uint8_t>(static_cast<int>(x + 0.5)); }
 
-/// The way back.
+/// The way back, in two loops as well.
 void from_hsv_block(Planes& planes) {
+  alignas(64) std::uint8_t sector[k_block];
+  alignas(64) std::uint8_t low[k_block];
+  alignas(64) std::uint8_t falling[k_block];
+  alignas(64) std::uint8_t rising[k_block];
   for (std::size_t i = 0; i < k_block; ++i) {
-    const int value = planes.blue[i];
+    const auto value = static_cast<double>(planes.blue[i]);
     const double sixths = static_cast<double>(planes.red[i]) * 6.0 / 255.0;
-    const int sector = static_cast<int>(sixths);  // 0 to 6
-    const auto part = static_cast<float>(sixths - sector);
+    const int whole = static_cast<int>(sixths);  // 0 to 6
+    const auto part = static_cast<float>(sixths - whole);
     const float saturation = static_cast<float>(planes.green[i]) / 255.0F;
-    const int low = round_positive(value * (1.0 - static_cast<double>(saturation)));
-    const int falling = round_positive(value * (1.0 - static_cast<double>(saturation * part)));
-    const int rising =
-        round_positive(value * (1.0 - static_cast<double>(saturation) * (1.0 - static_cast<double>(part))));
-    const bool first = sector == 0 || sector == 6;
-    const int red = first || sector == 5 ? value : sector == 1 ? falling : sector == 4 ? rising : low;
-    const int green = sector == 1 || sector == 2 ? value : sector == 3 ? falling : first ? rising : low;
-    const int blue = sector == 3 || sector == 4 ? value : sector == 5 ? falling : sector == 2 ? rising : low;
-    planes.red[i] = static_cast<std::uint8_t>(red);
-    planes.green[i] = static_cast<std::uint8_t>(green);
-    planes.blue[i] = static_cast<std::uint8_t>(blue);
+    low[i] = round_to_byte(value * (1.0 - static_cast<double>(saturation)));
+    falling[i] = round_to_byte(value * (1.0 - static_cast<double>(saturation * part)));
+    rising[i] = round_to_byte(value * (1.0 - static_cast<double>(saturation) * (1.0 - static_cast<double>(part))));
+    sector[i] = static_cast<std::uint8_t>(whole);
+  }
+  for (std::size_t i = 0; i < k_block; ++i) {
+    const std::uint8_t value = planes.blue[i];
+    const auto mask = [&](bool condition) { return static_cast<std::uint8_t>(condition ? 0xFF : 0); };
+    const std::uint8_t at_0 = mask(sector[i] == 0) | mask(sector[i] == 6);
+    const std::uint8_t at_1 = mask(sector[i] == 1);
+    const std::uint8_t at_2 = mask(sector[i] == 2);
+    const std::uint8_t at_3 = mask(sector[i] == 3);
+    const std::uint8_t at_4 = mask(sector[i] == 4);
+    const std::uint8_t at_5 = mask(sector[i] == 5);
+    planes.red[i] = static_cast<std::uint8_t>((value & (at_5 | at_0)) | (falling[i] & at_1) | (low[i] & (at_2 | at_3)) |
+                                              (rising[i] & at_4));
+    planes.green[i] = static_cast<std::uint8_t>((value & (at_1 | at_2)) | (falling[i] & at_3) |
+                                                (low[i] & (at_4 | at_5)) | (rising[i] & at_0));
+    planes.blue[i] = static_cast<std::uint8_t>((value & (at_3 | at_4)) | (falling[i] & at_5) |
+                                               (low[i] & (at_0 | at_1)) | (rising[i] & at_2));
   }
 }
 

@@ -29,18 +29,13 @@ void convert(const PixelView& pixels, const std::array<std::array<Value, 256>, 3
              std::byte* out) {
   for (std::uint32_t y = 0; y < pixels.height; ++y) {
     const std::uint8_t* row = pixels.rgb + y * pixels.stride;
-    std::byte* out_row = out + y * places.row * sizeof(Value);
-    if (places.column == 3) {
-      for (std::size_t i = 0; i < std::size_t{pixels.width} * 3; i += 3) {
-        store(out_row, i, tables[0][row[i]]);
-        store(out_row, i + 1, tables[1][row[i + 1]]);
-        store(out_row, i + 2, tables[2][row[i + 2]]);
-      }
-    } else {
-      for (std::size_t channel = 0; channel < 3; ++channel) {
-        std::byte* plane_row = out_row + channel * places.channel * sizeof(Value);
-        for (std::size_t x = 0; x < pixels.width; ++x) store(plane_row, x, tables[channel][row[x * 3 + channel]]);
-      }
+    std::byte* red = out + y * places.row * sizeof(Value);
+    std::byte* green = red + places.channel * sizeof(Value);
+    std::byte* blue = green + places.channel * sizeof(Value);
+    for (std::size_t x = 0; x < pixels.width; ++x, row += 3) {
+      store(red, x * places.column, tables[0][row[0]]);
+      store(green, x * places.column, tables[1][row[1]]);
+      store(blue, x * places.column, tables[2][row[2]]);
     }
   }
 }

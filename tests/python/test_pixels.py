@@ -235,24 +235,64 @@ def test_interlaced_png(tmp_path, colour_type, depth):
 RESIZES = [(1, 1), (3, 200), (200, 3), (97, 131), (131, 97), (64, 64), (224, 224), (130, 97), (131, 96), (400, 300), (7, 97)]
 
 
-def resize(image, target):
-    """What Pillow 13 makes of image.resize(target, BILINEAR), by any Pillow: one axis at a time, in its order."""
+FILTERS = {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}
+
+
+def resize(image, target, resample=Image.BILINEAR, order="pillow_13"):
+    """What Pillow makes of image.resize(target, resample), by any Pillow: one axis at a time, in the order asked for."""
     (width, height), (new_width, new_height) = image.size, target
-    rows_first = height > new_height and height - new_height > 2 * (width - new_width)
+    rows_first = order == "pillow_13" and height > new_height and height - new_height > 2 * (width - new_width)
     between = (width, new_height) if rows_first else (new_width, height)
-    result = image.resize(between, Image.BILINEAR).resize(target, Image.BILINEAR)
-    if int(PIL.__version__.split(".")[0]) >= 13:
-        assert result == image.resize(target, Image.BILINEAR)
+    result = image.resize(between, resample).resize(target, resample)
+    if order == ("pillow_13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow_12"):
+        assert result == image.resize(target, resample)
     return result
 
 
+@pytest.mark.parametrize("resample", FILTERS)
 @pytest.mark.parametrize("target", RESIZES)
-def test_resize(tmp_path, target):
+def test_resize(tmp_path, target, resample):
     for size in [(131, 97), (97, 131), (1, 1), (5, 400), (400, 5), (64, 64), (375, 500)]:
         path = tmp_path / "a.png"
         image = Image.fromarray(picture(*size))
         image.save(path)
         assert np.array_equal(pixels("resize", path, *target), np.array(resize(image, target))), size
+        for order in ("pillow_13", "pillow_12"):
+            expected = np.array(resize(image, target, FILTERS[resample], order))
+            assert np.array_equal(pixels("resize", path, *target, resample, order), expected), (size, order)
+
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+def system_pillow():
+    """The major version of the system's Pillow; 0 where there is none."""
+    ask = "import PIL; print(PIL.__version__.split('.')[0])"
+    try:
+        done = subprocess.run([SYSTEM_PYTHON, "-c", ask], capture_output=True, timeout=60)
+    except OSError:
+        return 0
+    return int(done.stdout) if done.returncode == 0 else 0
+
+
+@pytest.mark.skipif(not 0 < system_pillow() < 13, reason="no Pillow before 13 in the system's Python")
+@pytest.mark.parametrize("resample", FILTERS)
+def test_resize_as_the_older_pillow_of_the_system(tmp_path, resample):
+    script = (
+        "import sys\nfrom PIL import Image\n"
+        "for line in sys.stdin:\n"
+        "    source, to, width, height, resample = line.split('\\t')\n"
+        "    Image.open(source).resize((int(width), int(height)), int(resample)).save(to)\n"
+    )
+    cases = []
+    for size in [(131, 97), (5, 400), (400, 5), (64, 64), (375, 500)]:
+        path = tmp_path / f"{size[0]}x{size[1]}.png"
+        Image.fromarray(picture(*size)).save(path)
+        cases += [(path, tmp_path / f"{path.stem}-{w}x{h}.ppm", w, h) for w, h in RESIZES]
+    lines = "".join(f"{path}\t{to}\t{w}\t{h}\t{int(FILTERS[resample])}\n" for path, to, w, h in cases)
+    subprocess.run([SYSTEM_PYTHON, "-c", script], input=lines.encode(), check=True, timeout=60)
+    for path, to, w, h in cases:
+        assert np.array_equal(pixels("resize", path, w, h, resample, "pillow_12"), rgb(to)), (path.name, w, h)
 
 
 def torchvision_resize_and_crop(image, size):

@@ -3,7 +3,7 @@
 //   bale_pixel_tool probe FILE           "KIND WIDTH HEIGHT CHANNELS"
 //   bale_pixel_tool decode FILE          PPM
 //   bale_pixel_tool thumbnail FILE SIDE  PPM
-//   bale_pixel_tool resize FILE W H      PPM
+//   bale_pixel_tool resize FILE W H [bilinear|bicubic [pillow_13|pillow_12]]  PPM
 //   bale_pixel_tool crop FILE SIZE       PPM
 // An error is one line on stderr, "CODE: message", and exit code 1.
 #include <cstdio>
@@ -17,6 +17,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/resizer.hpp"
 
 namespace {
 
@@ -25,6 +26,18 @@ std::uint32_t parse_number(const std::string& text) { return static_cast<std::ui
 void write_ppm(const bale::Image& image) {
   fmt::print("P6\n{} {}\n255\n", image.width, image.height);
   if (std::fwrite(image.rgb.data(), 1, image.rgb.size(), stdout) != image.rgb.size()) std::exit(1);
+}
+
+bale::Image resize(const bale::Image& image, const std::vector<std::string>& args) {
+  bale::ResizeSpec spec = bale::resize_whole(image.width, image.height, parse_number(args[2]), parse_number(args[3]));
+  spec.filter = args[4] == "bicubic" ? bale::Filter::bicubic : bale::Filter::bilinear;
+  if (args.size() > 5 && args[5] == "pillow_12") spec.pass_order = bale::PassOrder::pillow_12;
+  bale::Image out{.width = spec.width, .height = spec.height};
+  out.rgb.resize(std::size_t{spec.width} * spec.height * 3);
+  const std::size_t stride = std::size_t{image.width} * 3;
+  bale::Resizer().run(spec, {image.rgb.data(), stride, image.width, image.height}, out.rgb.data(),
+                      std::size_t{out.width} * 3);
+  return out;
 }
 
 const char* code_name(bale::ErrorCode code) {
@@ -53,6 +66,8 @@ int run(const std::vector<std::string>& args) {
     write_ppm(bale::decode_thumbnail(bytes, parse_number(args[2])));
   } else if (command == "resize" && args.size() == 4) {
     write_ppm(bale::resize_image(bale::decode_image(bytes), parse_number(args[2]), parse_number(args[3])));
+  } else if (command == "resize" && args.size() >= 5 && args.size() <= 6) {
+    write_ppm(resize(bale::decode_image(bytes), args));
   } else if (command == "crop" && args.size() == 3) {
     write_ppm(bale::resize_and_center_crop(bale::decode_image(bytes), parse_number(args[2])));
   } else {

@@ -1,0 +1,135 @@
+// Four taps at a time: what every instruction set makes of sums of products. Included once a target by
+// resample_kernels.cpp.
+//
+// A quad is four neighbouring taps of one channel, a byte each, in one 32-bit lane. Its four 22-bit weights are split
+// into parts that the CPU multiplies and adds natively:
+// - VNNI: three signed bytes a weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes a part.
+// - otherwise: two signed halves, w = h0 + 2^16 h1, for the even and for the odd taps; one dot product of two
+//   halves each.
+#if defined(BALE_RESAMPLE_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BALE_RESAMPLE_SUMS_INL
+#undef BALE_RESAMPLE_SUMS_INL
+#else
+#define BALE_RESAMPLE_SUMS_INL
+#endif
+
+BALE_BEFORE_NAMESPACE();
+namespace bale::image_detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D8 = hn::ScalableTag<std::uint8_t>;
+using D16 = hn::ScalableTag<std::int16_t>;
+using D32 = hn::ScalableTag<std::int32_t>;
+using V8 = hn::Vec<D8>;
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+
+constexpr std::size_t k_vector_bytes = HWY_MAX_BYTES;
+constexpr int k_parts = 4;
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts) {
+  std::uint32_t packed[3] = {0, 0, 0};
+  for (int tap = 0; tap < 4; ++tap) {
+    const std::int32_t middle_up = (weights[tap] + 0x80) >> 8;
+    const std::int32_t high = (middle_up + 0x80) >> 8;
+    packed[0] |= (static_cast<std::uint32_t>(weights[tap]) & 0xFF) << (8 * tap);
+    packed[1] |= (static_cast<std::uint32_t>(middle_up) & 0xFF) << (8 * tap);
+    packed[2] |= (static_cast<std::uint32_t>(high) & 0xFF) << (8 * tap);
+  }
+  for (int part = 0; part < 3; ++part) parts[part] = packed[part];
+  parts[3] = 0;
+}
+
+class Sums {
+ public:
+  HWY_INLINE Sums() : low_(hn::Set(D32(), k_half)), middle_(hn::Zero(D32())), high_(hn::Zero(D32())) {}
+
+  HWY_INLINE void add(V32 quad, V32 part0, V32 part1, V32 part2, V32 /*part3*/) {
+    low_.raw = _mm512_dpbusd_epi32(low_.raw, quad.raw, part0.raw);
+    middle_.raw = _mm512_dpbusd_epi32(middle_.raw, quad.raw, part1.raw);
+    high_.raw = _mm512_dpbusd_epi32(high_.raw, quad.raw, part2.raw);
+  }
+  HWY_INLINE V32 total() const { return hn::Add(low_, hn::ShiftLeft<8>(hn::Add(middle_, hn::ShiftLeft<8>(high_)))); }
+
+ private:
+  V32 low_;
+  V32 middle_;
+  V32 high_;
+};
+
+#else
+
+HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts) {
+  std::uint32_t low[4];
+  std::uint32_t high[4];
+  for (int tap = 0; tap < 4; ++tap) {
+    low[tap] = static_cast<std::uint32_t>(weights[tap]) & 0xFFFF;
+    high[tap] = static_cast<std::uint32_t>((weights[tap] + 0x8000) >> 16) & 0xFFFF;
+  }
+  parts[0] = low[0] | low[2] << 16;
+  parts[1] = low[1] | low[3] << 16;
+  parts[2] = high[0] | high[2] << 16;
+  parts[3] = high[1] | high[3] << 16;
+}
+
+class Sums {
+ public:
+  HWY_INLINE Sums()
+      : low0_(hn::Zero(D32())), low1_(hn::Zero(D32())), high0_(hn::Zero(D32())), high1_(hn::Zero(D32())) {}
+
+  HWY_INLINE void add(V32 quad, V32 part0, V32 part1, V32 part2, V32 part3) {
+    const D16 d16;
+    const D32 d32;
+    const hn::RebindToUnsigned<D16> du16;
+    const V16 even = hn::BitCast(d16, hn::And(quad, hn::Set(d32, 0x00FF00FF)));
+    const V16 odd = hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, quad)));
+    low0_ = hn::ReorderWidenMulAccumulate(d32, even, hn::BitCast(d16, part0), low0_, low1_);
+    low0_ = hn::ReorderWidenMulAccumulate(d32, odd, hn::BitCast(d16, part1), low0_, low1_);
+    high0_ = hn::ReorderWidenMulAccumulate(d32, even, hn::BitCast(d16, part2), high0_, high1_);
+    high0_ = hn::ReorderWidenMulAccumulate(d32, odd, hn::BitCast(d16, part3), high0_, high1_);
+  }
+  HWY_INLINE V32 total() const {
+    const V32 low = hn::Add(hn::RearrangeToOddPlusEven(low0_, low1_), hn::Set(D32(), k_half));
+    return hn::Add(low, hn::ShiftLeft<16>(hn::RearrangeToOddPlusEven(high0_, high1_)));
+  }
+
+ private:
+  V32 low0_;
+  V32 low1_;
+  V32 high0_;
+  V32 high1_;
+};
+
+#endif
+
+/// Saturated to bytes, a 16-byte block of each in turn: block b is made of the blocks b of `a` and `b`.
+HWY_INLINE V8 pack_blocks(V16 a, V16 b) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return V8{_mm512_packus_epi16(a.raw, b.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return V8{_mm256_packus_epi16(a.raw, b.raw)};
+#elif HWY_ARCH_X86
+  return V8{_mm_packus_epi16(a.raw, b.raw)};
+#else
+  const hn::Half<D8> half;
+  return hn::Combine(D8(), hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+#endif
+}
+
+/// Block b of the result: four bytes each from the blocks b of the totals.
+HWY_INLINE V8 round_to_bytes(const Sums& s0, const Sums& s1, const Sums& s2, const Sums& s3) {
+  const D16 d16;
+  const V16 low = hn::ReorderDemote2To(d16, hn::ShiftRight<k_fraction_bits>(s0.total()),
+                                       hn::ShiftRight<k_fraction_bits>(s1.total()));
+  const V16 high = hn::ReorderDemote2To(d16, hn::ShiftRight<k_fraction_bits>(s2.total()),
+                                        hn::ShiftRight<k_fraction_bits>(s3.total()));
+  return pack_blocks(low, high);
+}
+
+}  // namespace bale::image_detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

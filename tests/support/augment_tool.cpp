@@ -1,0 +1,237 @@
+// A door for tests in other languages: what loader/transform draws and makes of images.
+//
+//   bale_augment_tool images [OPTION=VALUE...]      a line of stdin: FILE; its sample is the number of the line, from
+//   0.
+//                                                   Answers a line of JSON and then the bytes it announces
+//   bale_augment_tool draws W H COUNT [OPTION=...]  COUNT lines of JSON, samples 0, 1, ...
+//   bale_augment_tool colour OPERATION=AMOUNT...    stdin: RGB pixels; they, changed by each of the operations alone:
+//                                                   brightness, contrast, saturation, hue, grey
+//   bale_augment_tool halves                        stdin: float32; all as float16, then all as bfloat16
+// Options: kind size=WxH filter order short scale=A,B ratio=A,B flip jitter=B,C,S,H grey dtype layout normalise
+// seed epoch copy max_pixels. An error of an image is a line {"error": ..., "code": ...}; any other goes to stderr.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/formats/image/colour.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/loader/transform/half.hpp"
+#include "bale/loader/transform/sample_pipeline.hpp"
+
+namespace {
+
+using bale::Transform;
+
+struct Options {
+  Transform transform{};
+  bale::DrawKey key{};
+  std::uint64_t max_pixels = bale::k_default_max_pixels;
+};
+
+std::vector<double> numbers(const std::string& text, char separator = ',') {
+  std::vector<double> found;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    found.push_back(std::stod(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return found;
+}
+
+bale::Range range(const std::string& text) { return {numbers(text).at(0), numbers(text).at(1)}; }
+
+template <typename Value>
+Value choice(const std::string& text, std::initializer_list<std::pair<const char*, Value>> choices) {
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+  }
+  throw std::invalid_argument("no such choice: " + text);
+}
+
+void set_option(Options& options, const std::string& name, const std::string& value) {
+  Transform& transform = options.transform;
+  using Kind = Transform::Kind;
+  if (name == "kind") {
+    transform.kind = choice<Kind>(value, {{"train", Kind::train},
+                                          {"eval", Kind::eval},
+                                          {"padded", Kind::padded},
+                                          {"ragged", Kind::ragged},
+                                          {"raw", Kind::raw}});
+  } else if (name == "size") {
+    transform.width = static_cast<std::uint32_t>(numbers(value, 'x').at(0));
+    transform.height = static_cast<std::uint32_t>(numbers(value, 'x').at(1));
+  } else if (name == "filter") {
+    transform.filter =
+        choice<bale::Filter>(value, {{"bilinear", bale::Filter::bilinear}, {"bicubic", bale::Filter::bicubic}});
+  } else if (name == "order") {
+    transform.pass_order = choice<bale::PassOrder>(
+        value, {{"pillow_12", bale::PassOrder::pillow_12}, {"pillow_13", bale::PassOrder::pillow_13}});
+  } else if (name == "short") {
+    transform.resize_short = static_cast<std::uint32_t>(std::stoul(value));
+  } else if (name == "scale") {
+    transform.scale = range(value);
+  } else if (name == "ratio") {
+    transform.ratio = range(value);
+  } else if (name == "flip") {
+    transform.flip_probability = std::stod(value);
+  } else if (name == "jitter") {
+    const std::vector<double> part = numbers(value);
+    transform.jitter = bale::ColorJitter::symmetric(part.at(0), part.at(1), part.at(2), part.at(3));
+  } else if (name == "grey") {
+    transform.grey_probability = std::stod(value);
+  } else if (name == "dtype") {
+    transform.dtype = choice<bale::DType>(value, {{"uint8", bale::DType::uint8},
+                                                  {"float16", bale::DType::float16},
+                                                  {"bfloat16", bale::DType::bfloat16},
+                                                  {"float32", bale::DType::float32}});
+  } else if (name == "layout") {
+    transform.layout =
+        choice<bale::PixelLayout>(value, {{"nhwc", bale::PixelLayout::nhwc}, {"nchw", bale::PixelLayout::nchw}});
+  } else if (name == "normalise") {
+    transform.normalise = value == "1";
+  } else if (name == "seed") {
+    options.key.seed = std::stoull(value);
+  } else if (name == "epoch") {
+    options.key.epoch = std::stoull(value);
+  } else if (name == "copy") {
+    options.key.copy = std::stoull(value);
+  } else if (name == "max_pixels") {
+    options.max_pixels = std::stoull(value);
+  } else {
+    throw std::invalid_argument("no such option: " + name);
+  }
+}
+
+std::pair<std::string, std::string> split_option(const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos) throw std::invalid_argument("not NAME=VALUE: " + text);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+Options parse_options(const std::vector<std::string>& args, std::size_t from) {
+  Options options;
+  for (std::size_t i = from; i < args.size(); ++i) {
+    const auto [name, value] = split_option(args[i]);
+    set_option(options, name, value);
+  }
+  return options;
+}
+
+std::string draw_json(const bale::AugmentDraw& draw) {
+  std::string order;
+  for (const auto step : draw.order) order += fmt::format("{}{}", order.empty() ? "" : ", ", static_cast<int>(step));
+  return fmt::format(
+      R"("crop": [{}, {}, {}, {}], "flip": {}, "grey": {}, "jitter": {}, "order": [{}], "factors": [{}, {}, {}, {}])",
+      draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height, draw.flip, draw.grey, draw.jitter, order,
+      draw.brightness, draw.contrast, draw.saturation, draw.hue);
+}
+
+std::vector<char> read_stdin() {
+  std::cin >> std::noskipws;
+  return {std::istreambuf_iterator<char>(std::cin), {}};
+}
+
+void write_out(const void* data, std::size_t size) {
+  if (std::fwrite(data, 1, size, stdout) != size) throw std::runtime_error("cannot write to stdout");
+}
+
+void run_images(const Options& options) {
+  bale::SamplePipeline pipeline(options.transform, options.max_pixels);
+  const bool fixed = options.transform.has_fixed_shape();
+  std::vector<std::byte> out(fixed ? options.transform.image_bytes() : std::size_t{1} << 24);
+  bale::DrawKey key = options.key;
+  for (std::string file; std::getline(std::cin, file); ++key.sample) {
+    try {
+      const std::vector<std::byte> bytes = bale::read_file(file);
+      std::fill(out.begin(), out.end(), std::byte{0xA5});  // what is not written shows
+      const bale::AppliedTransform applied = pipeline.run(bytes, key, out);
+      fmt::print("{{\"source\": [{}, {}], \"bytes\": {}, {}}}\n", applied.source_width, applied.source_height,
+                 applied.bytes, draw_json(applied.draw));
+      write_out(out.data(), applied.bytes);
+    } catch (const bale::Error& error) {
+      std::string text;
+      for (const char c : error.message()) text += c == '"' || c == '\\' ? '\'' : c;
+      fmt::print("{{\"error\": \"{}\", \"code\": {}}}\n", text, static_cast<int>(error.code()));
+    }
+  }
+}
+
+void run_draws(const Options& options, std::uint32_t width, std::uint32_t height, std::uint64_t count) {
+  bale::check_transform(options.transform);
+  bale::DrawKey key = options.key;
+  for (key.sample = 0; key.sample < count; ++key.sample) {
+    fmt::print("{{{}}}\n", draw_json(bale::draw_augment(options.transform, key, width, height)));
+  }
+}
+
+void run_colour(const std::vector<std::string>& args) {
+  const std::vector<char> pixels = read_stdin();
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    const auto [operation, amount] = split_option(args[i]);
+    std::vector<std::uint8_t> rgb(pixels.begin(), pixels.end());
+    const std::size_t count = rgb.size() / 3;
+    if (operation == "brightness") {
+      bale::adjust_brightness(rgb.data(), count, std::stod(amount));
+    } else if (operation == "contrast") {
+      bale::adjust_contrast(rgb.data(), count, std::stod(amount));
+    } else if (operation == "saturation") {
+      bale::adjust_saturation(rgb.data(), count, std::stod(amount));
+    } else if (operation == "hue") {
+      bale::adjust_hue(rgb.data(), count, std::stod(amount));
+    } else if (operation == "grey") {
+      bale::make_grey(rgb.data(), count);
+    } else {
+      throw std::invalid_argument("no such operation: " + operation);
+    }
+    write_out(rgb.data(), rgb.size());
+  }
+}
+
+void run_halves() {
+  const std::vector<char> bytes = read_stdin();
+  for (const bool brain : {false, true}) {
+    std::vector<std::uint16_t> halves;
+    for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+      const auto value = bale::load_at<float>(reinterpret_cast<const std::byte*>(bytes.data() + at));
+      halves.push_back(brain ? bale::transform_detail::to_bfloat16(value) : bale::transform_detail::to_float16(value));
+    }
+    write_out(halves.data(), halves.size() * 2);
+  }
+}
+
+int run(const std::vector<std::string>& args) {
+  const std::string command = args.empty() ? "" : args[0];
+  if (command == "images") {
+    run_images(parse_options(args, 1));
+  } else if (command == "draws" && args.size() >= 4) {
+    run_draws(parse_options(args, 4), static_cast<std::uint32_t>(std::stoul(args[1])),
+              static_cast<std::uint32_t>(std::stoul(args[2])), std::stoull(args[3]));
+  } else if (command == "colour") {
+    run_colour(args);
+  } else if (command == "halves") {
+    run_halves();
+  } else {
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+  return 1;
+}

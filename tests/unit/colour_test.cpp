@@ -1,0 +1,101 @@
+#include "bale/formats/image/colour.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <hwy/targets.h>
+
+#include "bale/formats/core/random.hpp"
+#include "bale/tests/support/catch.hpp"
+
+namespace {
+
+using Pixels = std::vector<std::uint8_t>;
+
+Pixels noise(std::size_t num_pixels) {
+  bale::KeyedRandom random{7, num_pixels};
+  Pixels pixels(num_pixels * 3);
+  for (std::uint8_t& value : pixels) value = static_cast<std::uint8_t>(random.below(256));
+  return pixels;
+}
+
+template <typename Adjust>
+Pixels adjusted(Pixels pixels, Adjust adjust, double amount) {
+  adjust(pixels.data(), pixels.size() / 3, amount);
+  return pixels;
+}
+
+Pixels grey_of(Pixels pixels) {
+  bale::make_grey(pixels.data(), pixels.size() / 3);
+  return pixels;
+}
+
+/// Everything this file can do to `pixels`, one result after another.
+Pixels all_results(const Pixels& pixels) {
+  Pixels all = grey_of(pixels);
+  for (const double amount : {0.0, 0.3, 1.0, 1.4, 7.5}) {
+    for (const auto adjust : {bale::adjust_brightness, bale::adjust_contrast, bale::adjust_saturation}) {
+      const Pixels result = adjusted(pixels, adjust, amount);
+      all.insert(all.end(), result.begin(), result.end());
+    }
+  }
+  for (const double turn : {-0.5, -0.1, 0.0, 0.3}) {
+    const Pixels result = adjusted(pixels, bale::adjust_hue, turn);
+    all.insert(all.end(), result.begin(), result.end());
+  }
+  return all;
+}
+
+void use_targets(std::int64_t targets) {
+  hwy::SetSupportedTargetsForTest(targets);
+  hwy::GetChosenTarget().DeInit();
+}
+
+}  // namespace
+
+TEST_CASE("Factor 1 changes nothing and factor 0 leaves what is blended with") {
+  const Pixels pixels = noise(1000);
+  CHECK(adjusted(pixels, bale::adjust_brightness, 1) == pixels);
+  CHECK(adjusted(pixels, bale::adjust_contrast, 1) == pixels);
+  CHECK(adjusted(pixels, bale::adjust_saturation, 1) == pixels);
+  CHECK(adjusted(pixels, bale::adjust_brightness, 0) == Pixels(3000, 0));
+  CHECK(adjusted(pixels, bale::adjust_saturation, 0) == grey_of(pixels));
+  const Pixels flat = adjusted(pixels, bale::adjust_contrast, 0);
+  CHECK(std::all_of(flat.begin(), flat.end(), [&](std::uint8_t value) { return value == flat[0]; }));
+}
+
+TEST_CASE("Single pixels come out as Pillow has them") {
+  // Values from Pillow 13: ImageEnhance and HSV.
+  CHECK(grey_of({255, 0, 0, 0, 255, 0, 0, 0, 255}) == Pixels{76, 76, 76, 150, 150, 150, 29, 29, 29});
+  CHECK(adjusted({200, 100, 3}, bale::adjust_brightness, 0.5) == Pixels{100, 50, 1});
+  CHECK(adjusted({200, 100, 3}, bale::adjust_brightness, 1.5) == Pixels{255, 150, 4});
+  CHECK(adjusted({200, 100, 3}, bale::adjust_saturation, 2.0) == Pixels{255, 81, 0});
+  CHECK(adjusted({200, 100, 3, 0, 10, 20}, bale::adjust_contrast, 0.5) == Pixels{132, 82, 33, 32, 37, 42});
+  CHECK(adjusted({200, 100, 3}, bale::adjust_hue, 0.25) == Pixels{12, 200, 3});
+  CHECK(adjusted({200, 100, 3}, bale::adjust_hue, -0.25) == Pixels{200, 3, 198});
+  CHECK(adjusted({90, 90, 90}, bale::adjust_hue, 0.4) == Pixels{90, 90, 90});
+}
+
+TEST_CASE("No pixels are no trouble") {
+  std::uint8_t guard = 77;
+  for (const auto adjust :
+       {bale::adjust_brightness, bale::adjust_contrast, bale::adjust_saturation, bale::adjust_hue}) {
+    adjust(&guard, 0, 0.5);
+  }
+  bale::make_grey(&guard, 0);
+  CHECK(guard == 77);
+}
+
+TEST_CASE("Every instruction set gives the same pixels for every length") {
+  for (const std::size_t num_pixels : {1, 2, 15, 16, 17, 31, 63, 64, 65, 255, 256, 257, 300, 1023}) {
+    const Pixels pixels = noise(num_pixels);
+    use_targets(0);
+    const Pixels expected = all_results(pixels);
+    const std::int64_t supported = hwy::SupportedTargets();
+    for (std::int64_t left = supported; left != 0; left &= left - 1) {
+      use_targets(left & -left);
+      CHECK(all_results(pixels) == expected);
+    }
+    use_targets(0);
+  }
+}
