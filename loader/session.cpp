@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -43,6 +42,7 @@ LoaderOptions checked(LoaderOptions options) {
   if (options.prefetch == 0 || options.prefetch > 4096)
     refuse(fmt::format("prefetch of {} batches; 1 to 4096 are possible", options.prefetch));
   check_transform(options.transform);
+  if (!options.persistent_workers) options.read_on = false;
   return options;
 }
 
@@ -173,13 +173,19 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   asked.shard = static_cast<std::uint32_t>(shard);
   asked.sample_in_shard = sample_in_shard;
   asked.offset = used_bytes;
-  asked.capacity = layout_.row_bytes(shard, sample_in_shard);
-  used_bytes += asked.capacity;
   ring_.samples(slot)[row] = pick.sample;
-  ring_.labels(slot)[row] = dataset_.shard(shard).index().label(sample_in_shard);
-  const bool refused = quarantined_.contains(pick.sample);
-  ring_.prepare_row(slot, row, batch, refused ? RowPhase::failed : RowPhase::free);
-  if (refused) std::strncpy(asked.error, "in quarantine: it ended its worker before", k_error_bytes - 1);
+  std::string error = quarantined_.contains(pick.sample) ? "in quarantine: it ended its worker before" : "";
+  try {
+    asked.capacity = layout_.row_bytes(shard, sample_in_shard);
+    ring_.labels(slot)[row] = dataset_.shard(shard).index().label(sample_in_shard);
+  } catch (const Error& caught) {  // a shard that cannot be opened is the end of its samples, not of the stream
+    error = caught.what();
+    asked.capacity = options_.transform.image_bytes();
+    ring_.labels(slot)[row] = k_no_label;
+  }
+  used_bytes += asked.capacity;
+  ring_.prepare_row(slot, row, batch, error.empty() ? RowPhase::free : RowPhase::failed);
+  set_error(asked, error);
 }
 
 /// A row without a sample: zeros, no label, masked out.
@@ -203,8 +209,9 @@ std::optional<Batch> Session::next() {
   if (delivered_ == stream_.num_batches(epoch_)) {
     ++epoch_;
     delivered_ = 0;
-    open_batches();
-    if (!options_.persistent_workers && open_.empty()) {
+    if (options_.persistent_workers) {
+      open_batches();
+    } else {
       lock.unlock();
       stop_workers();
     }

@@ -66,6 +66,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
   void empty_row(std::uint32_t slot, std::uint32_t row) const;
+  std::string key_of(const Row& row) const;
   BadSample describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const;
   void on_worker_end(const WorkerEnd& end);
   void recover_row(const OpenBatch& batch, std::uint32_t row, const WorkerEnd& end);

@@ -1,6 +1,4 @@
 // What a Session does about bad samples and about workers that died.
-#include <cstring>
-
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
@@ -23,10 +21,19 @@ bool is_failed(const Row& row) {
 
 }  // namespace
 
+/// Empty where the shard, and so the key, cannot be read.
+std::string Session::key_of(const Row& row) const {
+  try {
+    return std::string(dataset_.key(row.sample));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 BadSample Session::describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const {
   const Row& bad = ring_.row(batch.slot, row);
   return {.sample = bad.sample,
-          .key = std::string(dataset_.key(bad.sample)),
+          .key = key_of(bad),
           .shard = dataset_.shard_path(bad.shard),
           .reason = bad.error,
           .epoch = batch.place.epoch,
@@ -111,9 +118,8 @@ void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerE
   }
   quarantined_.insert(row.sample);
   const std::string text = fmt::format("{}: the worker {} at this sample, again (key {})",
-                                       dataset_.shard_path(row.shard), end.cause, printable(dataset_.key(row.sample)));
-  std::strncpy(row.error, text.c_str(), k_error_bytes - 1);
-  row.error[k_error_bytes - 1] = '\0';
+                                       dataset_.shard_path(row.shard), end.cause, printable(key_of(row)));
+  set_error(row, text);
   set_phase(RowPhase::failed);
 }
 

@@ -23,6 +23,11 @@ std::uint32_t phase_number(RowPhase phase) { return static_cast<std::uint32_t>(p
 
 }  // namespace
 
+void set_error(Row& row, std::string_view text) {
+  const std::size_t length = text.copy(row.error, k_error_bytes - 1);
+  row.error[length] = '\0';
+}
+
 /// The first bytes of the memory. Words that are waited upon have a cache line each.
 struct Ring::Header {
   char version[32];  // of the program that made it: workers of another one refuse
@@ -233,9 +238,7 @@ std::optional<Claim> Ring::claim(std::uint32_t worker) const {
 
 void Ring::finish(const Claim& claim, std::string_view error) const {
   Row& finished = row(claim.slot, claim.row);
-  const std::size_t length = std::min(error.size(), k_error_bytes - 1);
-  std::memcpy(finished.error, error.data(), length);
-  finished.error[length] = '\0';
+  set_error(finished, error);
   finished.state.store(row_state(claim.batch, phase_number(error.empty() ? RowPhase::done : RowPhase::failed)));
   if (slots_[claim.slot].left.fetch_sub(1) == 1) announce_completion();
 }

@@ -65,6 +65,9 @@ struct Slot {
   std::uint64_t index;  // of the batch in its epoch
 };
 
+/// Cuts `text` to what a row has room for.
+void set_error(Row& row, std::string_view text);
+
 /// What the supervisor and workers tell each other.
 struct WorkerEntry {
   std::atomic<std::uint64_t> busy_since_ns;  // CLOCK_MONOTONIC when it began to claim the row in hand; 0 while idle

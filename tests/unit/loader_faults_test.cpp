@@ -162,7 +162,7 @@ TEST_CASE("A worker that hangs is replaced after the stall timeout") {
   const auto expected = rest_of_epoch(undisturbed);
   const Fault once("hang", 1, dir / "once");
   LoaderOptions options = faulty(2);
-  options.stall_timeout_s = 0.3;
+  options.stall_timeout_s = 3;
   Loader loader(pack, options);
   CHECK(rest_of_epoch(loader) == expected);
   CHECK(loader.counters().workers_replaced >= 1);
@@ -175,7 +175,7 @@ TEST_CASE("Stopped workers are replaced too") {
   Loader undisturbed(pack, small_batches(0));
   const auto expected = epochs(undisturbed, 2);
   LoaderOptions options = small_batches(2);
-  options.stall_timeout_s = 0.3;
+  options.stall_timeout_s = 3;
   Loader loader(pack, options);
   std::vector<std::uint64_t> got;
   for (int i = 0; i < 3; ++i) got.push_back(digest(*loader.next()));
