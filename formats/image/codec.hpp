@@ -1,19 +1,26 @@
 // What the codecs of this folder share; internal.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/region.hpp"
 
 namespace bale::image_detail {
 
-/// Decodes a JPEG; with `min_side` above 0 at the smallest of 1/8, 1/4, 1/2, 1 that keeps both sides at
-/// least that long.
-Image decode_jpeg(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side);
-Image decode_png(Bytes bytes, std::uint64_t max_pixels);
+/// Memory that a decoder fills to give a region: `rows` rows of `stride` bytes, of which the region's first pixel
+/// is `offset` bytes from the start. Codecs work in blocks and rows, so it may be larger than the region.
+struct RegionLayout {
+  std::size_t stride = 0;
+  std::size_t rows = 0;
+  std::size_t offset = 0;
+};
 
+/// The kind of the bytes, one of those we decode; throws `unsupported` for others and for a PNG above the limit (libpng
+/// is asked after that), `damaged` where there is nothing.
+ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels);
 /// Throws `unsupported` where an image is larger than the caller allows.
 void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels);
 /// Throws `invalid_argument` where the pixels are not width * height * 3 bytes, or a side is 0.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/jpeg_decoder.hpp"
+#include "bale/formats/image/png_decoder.hpp"
 
 namespace bale {
 namespace image_detail {
@@ -29,22 +31,46 @@ Image make_image(std::uint32_t width, std::uint32_t height) {
   return image;
 }
 
-namespace {
-
-Image decode(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side) {
+ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels) {
   if (bytes.empty()) throw Error(ErrorCode::damaged, "no image: 0 bytes");
   const ImageHeader header = probe_image(bytes);
   switch (header.kind) {
     case ImageKind::jpeg:
-      return decode_jpeg(bytes, max_pixels, min_side);
+      break;
     case ImageKind::png:
-      return decode_png(bytes, max_pixels);
+      check_pixel_budget(header.width, header.height, max_pixels);
+      break;
     case ImageKind::unknown:
       throw Error(ErrorCode::unsupported, "not an image of a known kind");
     default:
       throw Error(ErrorCode::unsupported,
                   fmt::format("decoding {} images is not supported; JPEG and PNG are", image_kind_name(header.kind)));
   }
+  return header.kind;
+}
+
+namespace {
+
+template <typename Decoder>
+Image read_whole(Decoder& decoder) {
+  Image image = make_image(decoder.width(), decoder.height());
+  decoder.start({.width = image.width, .height = image.height});
+  decoder.read(image.rgb.data());
+  return image;
+}
+
+Image decode(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side) {
+  if (decodable_kind(bytes, max_pixels) == ImageKind::png) {
+    PngDecoder decoder;
+    decoder.open(bytes);
+    check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
+    return read_whole(decoder);
+  }
+  JpegDecoder decoder;
+  decoder.open(bytes);
+  check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
+  if (min_side > 0) decoder.scale_down(min_side);
+  return read_whole(decoder);
 }
 
 }  // namespace

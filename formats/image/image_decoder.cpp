@@ -1,1 +1,88 @@
 #include "bale/formats/image/image_decoder.hpp"
+
+#include <fmt/format.h>
+
+#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/jpeg_decoder.hpp"
+#include "bale/formats/image/png_decoder.hpp"
+
+namespace bale {
+namespace {
+
+using image_detail::RegionLayout;
+
+/// Memory for pixels, kept from image to image and never initialised. One huge image does not make it large for ever.
+class PixelBuffer {
+ public:
+  std::uint8_t* get(std::size_t size) {
+    const bool outsized = capacity_ > k_keep_bytes && size < capacity_ / 4;
+    if (size > capacity_ || outsized) {
+      pixels_.reset();  // before the new one is made: never both
+      capacity_ = 0;
+      pixels_.reset(new std::uint8_t[size]);
+      capacity_ = size;
+    }
+    return pixels_.get();
+  }
+
+ private:
+  static constexpr std::size_t k_keep_bytes = std::size_t{16} << 20;
+  std::unique_ptr<std::uint8_t[]> pixels_;
+  std::size_t capacity_ = 0;
+};
+
+template <typename Decoder>
+PixelView read_region(Decoder& decoder, const Region& region, PixelBuffer& buffer) {
+  const RegionLayout layout = decoder.start(region);
+  std::uint8_t* const pixels = buffer.get(layout.rows * layout.stride);
+  decoder.read(pixels);
+  return {.rgb = pixels + layout.offset, .stride = layout.stride, .width = region.width, .height = region.height};
+}
+
+}  // namespace
+
+struct ImageDecoder::State {
+  image_detail::JpegDecoder jpeg;
+  image_detail::PngDecoder png;
+  PixelBuffer buffer;
+  ImageHeader header{};  // kind `unknown` where no image is open
+
+  template <typename Decoder>
+  void open(Decoder& decoder, ImageKind kind, Bytes bytes, std::uint64_t max_pixels) {
+    decoder.open(bytes);
+    image_detail::check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
+    header = {.kind = kind, .width = decoder.width(), .height = decoder.height(), .channels = decoder.channels()};
+  }
+};
+
+ImageDecoder::ImageDecoder() : state_(std::make_unique<State>()) {}
+ImageDecoder::~ImageDecoder() = default;
+ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
+ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
+
+ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
+  state_->header = {};
+  const ImageKind kind = image_detail::decodable_kind(bytes, max_pixels);
+  if (kind == ImageKind::png) {
+    state_->open(state_->png, kind, bytes, max_pixels);
+  } else {
+    state_->open(state_->jpeg, kind, bytes, max_pixels);
+  }
+  return state_->header;
+}
+
+PixelView ImageDecoder::read(const Region& region) {
+  const ImageHeader header = state_->header;
+  if (header.kind == ImageKind::unknown) throw Error(ErrorCode::invalid_argument, "no image is open to be read");
+  if (region.width == 0 || region.height == 0 || region.x >= header.width || region.y >= header.height ||
+      region.width > header.width - region.x || region.height > header.height - region.y) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("region of {}x{} at ({}, {}) is not inside an image of {}x{} pixels", region.width,
+                            region.height, region.x, region.y, header.width, header.height));
+  }
+  state_->header = {};
+  return header.kind == ImageKind::png ? read_region(state_->png, region, state_->buffer)
+                                       : read_region(state_->jpeg, region, state_->buffer);
+}
+
+}  // namespace bale
