@@ -32,7 +32,8 @@ const char* past_participle(Stage stage) {
 StageResult run_stage(Stage stage, const BenchCommand& command, Terminal& terminal) {
   StageProgress progress;
   const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(terminal, past_participle(stage), [&] { return progress.counts(); }, command.quiet);
+  ProgressDisplay display(
+      terminal, past_participle(stage), [&] { return progress.counts(); }, command.quiet);
   const double before = seconds_since_start();
   StageResult result = measure_stage(stage, command.pipeline.spec, command.pipeline.options,
                                      {.passes = command.epochs, .max_batches = command.max_batches}, progress);
@@ -45,10 +46,10 @@ StageResult run_stage(Stage stage, const BenchCommand& command, Terminal& termin
 std::string headline(const PipelineCommand& pipeline) {
   const LoaderOptions& options = pipeline.options;
   const bool threads = options.worker_mode == WorkerMode::threads;
-  return fmt::format("{}: batches of {}, {}, {} in the ring\n", printable(pipeline.spec), options.batch_size,
-                     options.workers == k_workers_auto ? "a worker a core"
-                                                       : plural(options.workers, threads ? "thread" : "worker"),
-                     options.prefetch);
+  return fmt::format(
+      "{}: batches of {}, {}, {} in the ring\n", printable(pipeline.spec), options.batch_size,
+      options.workers == k_workers_auto ? "a worker a core" : plural(options.workers, threads ? "thread" : "worker"),
+      options.prefetch);
 }
 
 }  // namespace

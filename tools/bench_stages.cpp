@@ -259,7 +259,8 @@ StageResult measure_stage(Stage stage, const std::string& spec, const LoaderOpti
 
 StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t epoch,
                             std::uint64_t images, StageProgress& progress) {
-  return read_pass(dataset, options, epoch, std::min(images, dataset.size()), progress, [](std::uint64_t) {}, [] {});
+  return read_pass(
+      dataset, options, epoch, std::min(images, dataset.size()), progress, [](std::uint64_t) {}, [] {});
 }
 
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/loader/loader_options.hpp"
+#include "bale/tools/bench_stages.hpp"
 #include "bale/tools/command_model.hpp"
 #include "bale/tools/terminal.hpp"
 #include "bale/writer/packer.hpp"
@@ -104,6 +106,33 @@ struct ReadCommand {
   bool quiet = false;
 };
 int run_read(const ReadCommand& command, Terminal& terminal);
+
+/// The pipeline that `bench` and `tune` measure.
+struct PipelineCommand {
+  std::string spec;
+  LoaderOptions options{.workers = 2, .on_bad_sample = OnBadSample::skip};
+};
+
+struct BenchCommand {
+  PipelineCommand pipeline;
+  std::uint64_t epochs = 2;
+  std::uint64_t max_batches = StagePasses{}.max_batches;
+  std::vector<Stage> stages;  // empty: all
+  bool json = false;
+  bool quiet = false;
+};
+int run_bench(const BenchCommand& command, Terminal& terminal);
+
+struct TuneCommand {
+  PipelineCommand pipeline;
+  double seconds = 3;  // for each setting
+  bool json = false;
+  bool quiet = false;
+};
+int run_tune(const TuneCommand& command, Terminal& terminal);
+
+/// A line for what could not be decoded while something was measured.
+void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal);
 
 int run_formats(Terminal& terminal);
 

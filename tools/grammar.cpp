@@ -1,4 +1,3 @@
-// The only unit that includes CLI11.
 #include "bale/tools/grammar.hpp"
 
 #include <algorithm>
@@ -12,59 +11,14 @@
 #include "bale/formats/core/format.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/formats.hpp"
+#include "bale/tools/grammar_measuring.hpp"
+#include "bale/tools/grammar_options.hpp"
 #include "bale/tools/values.hpp"
 
 namespace bale::tools {
 namespace {
 
 using Action = std::function<int(Terminal&)>;
-
-constexpr const char* k_spec_text =
-    "Packed dataset: a directory with a manifest.json, or shard files as a path, a glob ('dir/*'), braces "
-    "('x-{000000..000009}.EXT') or several joined by '::'";
-constexpr const char* k_spec_name = "SPEC";
-
-using Parse = std::function<void(const std::string&)>;
-
-/// An option whose value a function of values.hpp reads.
-CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
-                        const std::string& text) {
-  return app.add_option_function<std::string>(names, std::move(parse), text)->type_name(value_name);
-}
-
-CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string& value_name, std::string& value,
-                      const std::string& text) {
-  return app.add_option(names, value, text)->type_name(value_name);
-}
-
-/// An option that may be given several times, one value each.
-CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::string& value_name,
-                          std::vector<std::string>& values, const std::string& text) {
-  return app.add_option(names, values, text)->type_name(value_name)->allow_extra_args(false);
-}
-
-/// The option's value, read as a whole number into anything that can hold one.
-template <typename Value>
-CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string& value_name, Value& value,
-                       const std::string& text) {
-  return add_parsed(
-      app, name, value_name, [&value, name](const std::string& typed) { value = parse_whole(name, typed); }, text);
-}
-
-void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text) {
-  add_parsed(
-      app, "-j,--jobs", "N|auto", [&jobs](const std::string& value) { jobs = parse_jobs("--jobs", value); }, text);
-}
-
-void add_spec(CLI::App& app, std::string& spec) { app.add_option(k_spec_name, spec, k_spec_text)->required(); }
-
-void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text") {
-  app.add_flag("--json", json, text);
-}
-
-void add_quiet(CLI::App& app, bool& quiet) {
-  app.add_flag("-q,--quiet", quiet, "No progress and no summary; warnings and errors only");
-}
 
 /// What is wrong with a command line in which no command was found.
 std::string missing_command(int argc, const char* const* argv) {
@@ -93,6 +47,7 @@ class Grammar::State {
   void declare_pack(PackCommand& command, CLI::App& app);
   void declare_writing_commands();
   void declare_reading_commands();
+  void declare_measuring_commands();
   void declare_program_commands();
   CommandModel model_of(const CLI::App& app, const std::string& name) const;
 
@@ -110,6 +65,8 @@ class Grammar::State {
   StatsCommand stats_;
   PreviewCommand preview_;
   ReadCommand read_;
+  BenchCommand bench_;
+  TuneCommand tune_;
   CompletionCommand completion_;
 };
 
@@ -120,6 +77,7 @@ Grammar::State::State() : app_("Packs folders of small images into shards and re
   app_.require_subcommand(1);
   declare_writing_commands();
   declare_reading_commands();
+  declare_measuring_commands();
   declare_program_commands();
   app_.footer(
       "`bale COMMAND --help` tells more. Exit codes: 0 success, 1 failure, 2 wrong usage,\n"
@@ -323,6 +281,15 @@ void Grammar::State::declare_reading_commands() {
       "--no-verify", [this] { read_.verify_checksums = false; }, "Do not compare checksums");
   add_json(*read, read_.json);
   add_quiet(*read, read_.quiet);
+}
+
+void Grammar::State::declare_measuring_commands() {
+  auto* bench = add_command("bench", "Measure how fast the dataset feeds a trainer, stage by stage.",
+                            [this](Terminal& terminal) { return run_bench(bench_, terminal); });
+  declare_bench(bench_, *bench);
+  auto* tune = add_command("tune", "Try numbers of workers and of prefetched batches, and recommend some.",
+                           [this](Terminal& terminal) { return run_tune(tune_, terminal); });
+  declare_tune(tune_, *tune);
 }
 
 void Grammar::State::declare_program_commands() {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bale/formats/core/json_bytes.hpp"
+#include "bale/tools/commands.hpp"
 
 namespace bale::tools {
 namespace {
@@ -15,6 +16,38 @@ std::string document(const Json& value) { return value.dump(2) + '\n'; }
 
 double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// Figures of one stage.
+Json stage_figures(const StageResult& result) {
+  Json out{{"images_per_s", result.images_per_s()},
+           {"mb_per_s", result.bytes_per_s() / 1e6},
+           {"cpu_s_per_1000", result.cpu_s_per_1000()},
+           {"first_batch_s", result.first_batch_s},
+           {"pss_mb", result.memory ? Json(static_cast<double>(*result.memory) / 1e6) : Json()},
+           {"images", result.images},
+           {"batches", result.batches},
+           {"seconds", result.seconds},
+           {"bad_samples", result.bad.size()}};
+  return out;
+}
+
+Json pipeline_options(const PipelineCommand& pipeline) {
+  const LoaderOptions& options = pipeline.options;
+  return {{"spec", raw(pipeline.spec)},
+          {"batch", options.batch_size},
+          {"size", options.transform.width},
+          {"threads", options.worker_mode == WorkerMode::threads},
+          {"seed", options.seed}};
+}
+
+Json setting_figures(const TuneRow& row) {
+  Json out{{"workers", row.workers}, {"prefetch", row.prefetch}};
+  out.update(stage_figures(row.result));
+  out["cpu_share"] = row.cpu_share;
+  out["machine_share"] = row.machine_share;
+  out["io_wait_share"] = row.io_wait_share;
+  return out;
 }
 
 }  // namespace
@@ -136,6 +169,32 @@ std::string read_json(const ReadRates& rates) {
                    {"seconds", rates.seconds},
                    {"samples_per_second", per_second(rates.samples, rates.seconds)},
                    {"bytes_per_second", per_second(rates.bytes, rates.seconds)}});
+}
+
+std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages) {
+  Json out = pipeline_options(pipeline);
+  out["workers"] = pipeline.options.workers;
+  out["prefetch"] = pipeline.options.prefetch;
+  Json by_name = Json::object();
+  for (const auto& [stage, result] : stages) {
+    by_name[std::string(stage_name(stage))] = stage_figures(result);
+    if (stage == Stage::train) out.update(stage_figures(result));
+  }
+  out["stages"] = by_name;
+  return document(out);
+}
+
+std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& recommended,
+                      double read_images_per_s, unsigned cores) {
+  Json out = pipeline_options(pipeline);
+  out["cores"] = cores;
+  Json settings = Json::array();
+  for (const TuneRow& row : rows) settings.push_back(setting_figures(row));
+  out["settings"] = settings;
+  out["recommended"] = setting_figures(recommended);
+  out["read_images_per_s"] = read_images_per_s;
+  out["bound_by"] = bound_name(bound_of(recommended, read_images_per_s));
+  return document(out);
 }
 
 }  // namespace bale::tools

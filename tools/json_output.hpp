@@ -4,11 +4,14 @@
 // so nothing is lost.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bale/reader/dataset_check.hpp"
 #include "bale/reader/dataset_summary.hpp"
+#include "bale/tools/bench_report.hpp"
+#include "bale/tools/tune_verdict.hpp"
 #include "bale/writer/packer.hpp"
 
 namespace bale::tools {
@@ -42,5 +45,11 @@ struct ReadRates {
   double seconds = 0;
 };
 std::string read_json(const ReadRates& rates);
+
+struct PipelineCommand;
+/// The figures of the train stage, where it was measured, and an object `stages` with those of every stage.
+std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages);
+std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& recommended,
+                      double read_images_per_s, unsigned cores);
 
 }  // namespace bale::tools

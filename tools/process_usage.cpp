@@ -14,7 +14,9 @@
 namespace bale::tools {
 namespace {
 
-double seconds_of(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
 double seconds_of(const timespec& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
@@ -96,9 +98,8 @@ MachineTimes machine_times() {
   double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, softirq = 0, steal = 0;
   if (!(file >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq >> steal)) return {};
   const double ticks = ticks_per_second();
-  return {.busy = (user + nice + system + irq + softirq + steal) / ticks,
-          .waiting = waiting / ticks,
-          .idle = idle / ticks};
+  return {
+      .busy = (user + nice + system + irq + softirq + steal) / ticks, .waiting = waiting / ticks, .idle = idle / ticks};
 }
 
 }  // namespace bale::tools

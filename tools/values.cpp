@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/loader/loader_options.hpp"
 
 namespace bale::tools {
 namespace {
@@ -78,6 +79,57 @@ unsigned parse_jobs(std::string_view option, std::string_view text) {
   const auto value = whole_number<unsigned>(text);
   if (!value || *value == 0 || *value > k_max_jobs) refuse(option, text, "\"auto\" or a number from 1 to 1024");
   return *value;
+}
+
+unsigned parse_workers(std::string_view option, std::string_view text) {
+  if (text == "auto") return k_workers_auto;
+  constexpr unsigned k_max_workers = 1024;
+  const auto value = whole_number<unsigned>(text);
+  if (!value || *value > k_max_workers) refuse(option, text, "\"auto\" or a number from 0 to 1024");
+  return *value;
+}
+
+Shuffle parse_order(std::string_view option, std::string_view text) {
+  constexpr std::string_view k_block = "block";
+  if (text == "none") return Shuffle::none();
+  if (text == "full") return Shuffle::full();
+  if (text == k_block) return Shuffle::block();
+  if (text.starts_with(k_block) && text.substr(k_block.size()).starts_with(':')) {
+    const auto samples = whole_number<std::uint64_t>(text.substr(k_block.size() + 1));
+    if (samples && *samples > 0) return Shuffle::block(*samples);
+  }
+  refuse(option, text, "none, full, block or block:SAMPLES");
+}
+
+std::uint32_t parse_count32(std::string_view option, std::string_view text) {
+  const auto value = whole_number<std::uint32_t>(text);
+  if (!value || *value == 0) refuse(option, text, "a whole number of at least 1 and below 2^32");
+  return *value;
+}
+
+std::vector<Stage> parse_stages(std::string_view option, std::string_view text) {
+  std::vector<Stage> stages;
+  for (const std::string& part : parse_list(option, text)) {
+    const auto named = [&](Stage stage) { return stage_name(stage) == part; };
+    const auto stage = std::find_if(std::begin(k_stages), std::end(k_stages), named);
+    if (stage == std::end(k_stages)) refuse(option, part, "some of read, verify, decode, train");
+    stages.push_back(*stage);
+  }
+  return stages;
+}
+
+void check_device(std::string_view option, std::string_view text) {
+  if (text != "cpu") refuse(option, text, "cpu, the only device so far");
+}
+
+double parse_seconds(std::string_view option, std::string_view text) {
+  constexpr double k_day = 86'400;
+  double seconds = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || stop != text.data() + text.size() || !(seconds > 0) || seconds > k_day) {
+    refuse(option, text, "a number of seconds above 0");
+  }
+  return seconds;
 }
 
 std::vector<Split> parse_splits(std::string_view option, std::string_view text) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/tools/bench_stages.hpp"
 #include "bale/writer/packer.hpp"
 
 namespace bale::tools {
@@ -23,6 +25,24 @@ std::uint64_t parse_positive(std::string_view option, std::string_view text);
 
 /// "auto" is 0, else 1..1024.
 unsigned parse_jobs(std::string_view option, std::string_view text);
+
+/// "auto" is k_workers_auto, else 0..1024.
+unsigned parse_workers(std::string_view option, std::string_view text);
+
+/// "none", "full", "block" or "block:SAMPLES".
+Shuffle parse_order(std::string_view option, std::string_view text);
+
+/// A decimal integer from 1 to 2^32 - 1.
+std::uint32_t parse_count32(std::string_view option, std::string_view text);
+
+/// "train", "read,verify": stages of bench_stages.hpp, each once.
+std::vector<Stage> parse_stages(std::string_view option, std::string_view text);
+
+/// Throws for every device but "cpu".
+void check_device(std::string_view option, std::string_view text);
+
+/// "3", "0.5": seconds, more than 0 and at most a day.
+double parse_seconds(std::string_view option, std::string_view text);
 
 /// "train=0.95,val=0.05": names fit for a directory, fractions above 0 that sum to 1.
 std::vector<Split> parse_splits(std::string_view option, std::string_view text);

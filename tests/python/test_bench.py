@@ -1,0 +1,136 @@
+"""bale bench and bale tune: what they print is there, adds up and is asked for as documented. No figure is judged."""
+import json
+
+import pytest
+from conftest import FORMATS
+
+STAGES = ["read", "verify", "decode", "train"]
+FIGURES = ["images_per_s", "mb_per_s", "cpu_s_per_1000", "first_batch_s", "pss_mb"]
+IMAGES = 40  # in `photos`
+
+
+@pytest.fixture(scope="module")
+def packs(bale, photos, tmp_path_factory):
+    root = tmp_path_factory.mktemp("bench")
+    for name in FORMATS:
+        bale.pack(photos, root / name, "--format", name, "--shard-samples", "15")
+    return root
+
+
+def bench(bale, spec, *options):
+    return json.loads(bale.ok("bench", spec, "--json", "--batch", "16", "--size", "32", *options).out)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_bench_measures_every_stage(bale, packs, name):
+    result = bench(bale, packs / name)
+    assert list(result["stages"]) == STAGES
+    for figures in result["stages"].values():
+        assert figures["images"] == IMAGES and figures["batches"] == 3 and figures["bad_samples"] == 0
+        assert all(figures[key] > 0 for key in FIGURES), figures
+        assert figures["images_per_s"] == pytest.approx(IMAGES / figures["seconds"])
+    assert {key: result[key] for key in FIGURES} == {key: result["stages"]["train"][key] for key in FIGURES}
+    assert result["workers"] == 2 and result["batch"] == 16 and result["size"] == 32 and result["prefetch"] == 4
+
+
+@pytest.mark.parametrize("options", [["--workers", "0"], ["--workers", "3"], ["--workers", "2", "--threads"],
+                                     ["--workers", "auto"], ["--order", "none"], ["--order", "block"],
+                                     ["--order", "block:4", "--seed", "7"], ["--prefetch", "2", "--device", "cpu"]],
+                         ids=" ".join)
+def test_bench_counts_each_image_once(bale, packs, options):
+    result = bench(bale, packs / "tar", "--stages", "train", *options)
+    assert list(result["stages"]) == ["train"]
+    assert result["images"] == IMAGES
+
+
+def test_a_pass_ends_after_so_many_batches(bale, packs):
+    """More passes than an epoch has batches: passes go on over the end of an epoch."""
+    result = bench(bale, packs / "tar", "--max-batches", "2", "--epochs", "4", "--stages", "read,train")
+    assert result["stages"]["read"]["images"] == 32
+    assert result["stages"]["train"]["batches"] == 2
+    assert 16 < result["stages"]["train"]["images"] <= 32
+
+
+def test_bench_without_the_train_stage_has_no_figures_of_it(bale, packs):
+    result = bench(bale, packs / "tar", "--stages", "read")
+    assert list(result["stages"]) == ["read"] and "images_per_s" not in result
+
+
+def test_bench_prints_a_row_a_stage(bale, packs):
+    lines = bale.ok("bench", packs / "tar", "--batch", "16", "--size", "32").out.splitlines()
+    assert [line.split()[0] for line in lines[-4:]] == STAGES
+    assert "#" not in "".join(lines)  # bars are for terminals
+
+
+def test_bad_images_are_named_and_not_counted(bale, photos, tmp_path):
+    folder = tmp_path / "folder"
+    for path in sorted(photos.rglob("*.JPEG"))[:6]:
+        target = folder / path.parent.name / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    broken = folder / "a" / "broken.JPEG"
+    broken.parent.mkdir()
+    broken.write_bytes(b"\xff\xd8\xff\xe0 no picture")
+    bale.pack(folder, tmp_path / "packed")
+    result = bale.ok("bench", tmp_path / "packed", "--json", "--batch", "4", "--size", "16", "--stages", "train")
+    figures = json.loads(result.out)
+    assert figures["images"] == 6
+    assert figures["bad_samples"] > 0
+    assert "a/broken" in result.err
+
+
+def test_tune_shows_every_setting(bale, packs):
+    result = json.loads(bale.ok("tune", packs / "tar", "--json", "--batch", "8", "--size", "32",
+                                "--seconds-per-setting", "0.02").out)
+    workers = [row["workers"] for row in result["settings"]]
+    assert workers[:3] == [0, 1, 2] and max(workers) >= result["cores"]
+    assert all(row["images_per_s"] > 0 and row["pss_mb"] > 0 for row in result["settings"])
+    assert result["recommended"] in result["settings"]
+    fastest = max(row["images_per_s"] for row in result["settings"])
+    assert result["recommended"]["images_per_s"] >= 0.97 * fastest
+    if result["recommended"]["workers"] > 0:
+        assert {row["prefetch"] for row in result["settings"]} == {2, 4, 8}
+    assert result["bound_by"] in ("cpu", "other programs", "storage", "consumer", "workers")
+    assert result["read_images_per_s"] > 0
+
+
+def test_tune_in_words(bale, packs):
+    text = bale.ok("tune", packs / "tar", "--batch", "8", "--size", "32", "--seconds-per-setting", "0.02").out
+    assert "Recommended: " in text and "Bound by " in text
+    assert "bale::Loader loader{" in text and "num_workers=" in text
+
+
+@pytest.mark.parametrize("arguments", [
+    ["bench", "packed", "--device", "cuda"],
+    ["bench", "packed", "--batch", "0"],
+    ["bench", "packed", "--workers", "-1"],
+    ["bench", "packed", "--workers", "many"],
+    ["bench", "packed", "--order", "shuffled"],
+    ["bench", "packed", "--order", "block:0"],
+    ["bench", "packed", "--stages", "read,write"],
+    ["bench", "packed", "--epochs", "0"],
+    ["bench", "packed", "--max-batches", "0"],
+    ["bench", "packed", "--size", "99999999999"],
+    ["bench"],
+    ["tune", "packed", "--seconds-per-setting", "0"],
+    ["tune", "packed", "--seconds-per-setting", "soon"],
+    ["tune", "packed", "--device", "tpu"],
+], ids=" ".join)
+def test_wrong_usage(bale, packs, arguments):
+    arguments = [str(packs / "tar") if argument == "packed" else argument for argument in arguments]
+    result = bale(*arguments)
+    assert result.code == 2, result
+    assert result.error_line() and result.stdout == b""
+
+
+@pytest.mark.parametrize("command", ["bench", "tune"])
+def test_what_is_not_there(bale, tmp_path, command):
+    result = bale(command, tmp_path / "nothing")
+    assert result.code == 1 and "nothing" in result.error_line()
+    assert result.stdout == b"" or command == "tune"  # its heading is there before the first setting
+
+
+@pytest.mark.parametrize("command", ["bench", "tune"])
+def test_help_says_what_is_measured(bale, command):
+    text = bale.ok(command, "--help").out
+    assert "--device" in text and all(len(line) <= 120 for line in text.splitlines())

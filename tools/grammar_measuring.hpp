@@ -1,0 +1,16 @@
+// Options of the commands that measure: `bench` and `tune`.
+#pragma once
+
+#include "bale/tools/commands.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace bale::tools {
+
+/// `command` is filled when the command line is parsed; it outlives `app`.
+void declare_bench(BenchCommand& command, CLI::App& app);
+void declare_tune(TuneCommand& command, CLI::App& app);
+
+}  // namespace bale::tools

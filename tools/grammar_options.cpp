@@ -1,0 +1,33 @@
+#include "bale/tools/grammar_options.hpp"
+
+#include <utility>
+
+namespace bale::tools {
+
+CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
+                        const std::string& text) {
+  return app.add_option_function<std::string>(names, std::move(parse), text)->type_name(value_name);
+}
+
+CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string& value_name, std::string& value,
+                      const std::string& text) {
+  return app.add_option(names, value, text)->type_name(value_name);
+}
+
+CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::string& value_name,
+                          std::vector<std::string>& values, const std::string& text) {
+  return app.add_option(names, values, text)->type_name(value_name)->allow_extra_args(false);
+}
+
+void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text) {
+  add_parsed(
+      app, "-j,--jobs", "N|auto", [&jobs](const std::string& value) { jobs = parse_jobs("--jobs", value); }, text);
+}
+
+void add_spec(CLI::App& app, std::string& spec) { app.add_option("SPEC", spec, k_spec_text)->required(); }
+
+void add_json(CLI::App& app, bool& json, const std::string& text) { app.add_flag("--json", json, text); }
+
+void add_quiet(CLI::App& app, bool& quiet, const std::string& text) { app.add_flag("-q,--quiet", quiet, text); }
+
+}  // namespace bale::tools

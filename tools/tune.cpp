@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "bale/tools/bench_report.hpp"
+#include "bale/tools/commands.hpp"
+#include "bale/tools/human.hpp"
+#include "bale/tools/json_output.hpp"
+#include "bale/tools/process_usage.hpp"
+#include "bale/tools/progress.hpp"
+#include "bale/tools/signals.hpp"
+#include "bale/tools/tune_verdict.hpp"
+
+namespace bale::tools {
+namespace {
+
+constexpr std::uint32_t k_first_prefetch = 4;
+
+/// Measures one setting after another, each on other samples than the one before: what a setting read lies in memory.
+class Settings {
+ public:
+  Settings(const TuneCommand& command, Terminal& terminal) : command_(command), terminal_(terminal) {
+    if (command_.json) return;
+    terminal_.print(
+        fmt::format("{:>7}  {:>8}  {:>9}  {:>5}  {:>8}\n", "WORKERS", "PREFETCH", "IMG/S", "CPU", "MEMORY"));
+    terminal_.flush();
+  }
+
+  const TuneRow& measure(unsigned workers, std::uint32_t prefetch) {
+    TuneRow row = try_setting(workers, prefetch);
+    if (!command_.json) {
+      terminal_.print(fmt::format("{:>7}  {:>8}  {:>9}  {:>4.0f}%  {:>8}\n", row.workers, row.prefetch,
+                                  rate_cell(row.result.images_per_s()), row.cpu_share * 100,
+                                  memory_cell(row.result.memory)));
+      terminal_.flush();  // a row is shown when it is known
+    }
+    rows_.push_back(std::move(row));
+    return rows_.back();
+  }
+
+  /// Not kept: opens files and fills caches, which the first setting alone would have to pay.
+  void warm_up() { try_setting(cores_, k_first_prefetch); }
+
+  double reading_alone(const TuneRow& row) {
+    const Dataset dataset = Dataset::open(command_.pipeline.spec);
+    StageProgress progress;
+    const StopOnSignal stop(progress.stop);
+    const auto images = static_cast<std::uint64_t>(row.result.images_per_s() * command_.seconds) + 1;
+    progress.total = std::min(images, dataset.size());
+    ProgressDisplay display(
+        terminal_, "read", [&] { return progress.counts(); }, command_.quiet);
+    LoaderOptions options = options_of(row.workers, row.prefetch);
+    return measure_reading(dataset, options, epoch_++, images, progress).images_per_s();
+  }
+
+  const std::vector<TuneRow>& rows() const { return rows_; }
+  unsigned cores() const { return cores_; }
+
+ private:
+  LoaderOptions options_of(unsigned workers, std::uint32_t prefetch) const {
+    LoaderOptions options = command_.pipeline.options;
+    options.workers = workers;
+    options.prefetch = prefetch;
+    return options;
+  }
+
+  TuneRow try_setting(unsigned workers, std::uint32_t prefetch) {
+    TuneRow row{.workers = workers, .prefetch = prefetch};
+    StageProgress progress;
+    const StopOnSignal stop(progress.stop);
+    ProgressDisplay display(
+        terminal_, "loaded", [&] { return progress.counts(); }, command_.quiet);
+    Loader loader(command_.pipeline.spec, options_of(workers, prefetch));
+    loader.set_epoch(epoch_);
+    const MachineTimes before = machine_times();
+    row.result = measure_loader_for(loader, command_.seconds, progress);
+    const MachineTimes after = machine_times();
+    epoch_ = loader.epoch() + 1;
+    const double all = (after.busy + after.waiting + after.idle) - (before.busy + before.waiting + before.idle);
+    if (all > 0) {
+      row.machine_share = (after.busy - before.busy) / all;
+      row.io_wait_share = (after.waiting - before.waiting) / all;
+    }
+    row.cpu_share = row.result.cpu_seconds / (row.result.seconds * cores_);
+    return row;
+  }
+
+  const TuneCommand& command_;
+  Terminal& terminal_;
+  const unsigned cores_ = usable_cores();
+  std::uint64_t epoch_ = 0;
+  std::vector<TuneRow> rows_;
+};
+
+std::string verdict_text(const TuneCommand& command, const TuneRow& row, double read_images_per_s) {
+  const Bound bound = bound_of(row, read_images_per_s);
+  const std::uint32_t a_worker = row.workers > 0 ? (row.prefetch + row.workers - 1) / row.workers : 0;
+  const LoaderOptions& options = command.pipeline.options;
+  std::string text =
+      fmt::format("\nRecommended: {}, {} in the ring: {} img/s, {} of memory. Reading alone gives {} img/s.\n",
+                  plural(row.workers, "worker"), plural(row.prefetch, "batch"), rate_cell(row.result.images_per_s()),
+                  memory_cell(row.result.memory), rate_cell(read_images_per_s));
+  text += fmt::format("Bound by {}. {}\n", bound_name(bound), bound_advice(bound));
+  text += fmt::format(
+      "\nC++      bale::Loader loader{{\"{}\", {{.batch_size = {}, .workers = {}, .prefetch = {}}}}};\n"
+      "PyTorch  batch_size={}, num_workers={}",
+      printable(command.pipeline.spec), options.batch_size, row.workers, row.prefetch, options.batch_size, row.workers);
+  text += row.workers > 0 ? fmt::format(", prefetch_factor={}\n", a_worker) : "\n";
+  return text;
+}
+
+}  // namespace
+
+int run_tune(const TuneCommand& command, Terminal& terminal) {
+  Settings settings(command, terminal);
+  settings.warm_up();
+  for (const unsigned workers : worker_steps(settings.cores())) settings.measure(workers, k_first_prefetch);
+  const unsigned workers = settings.rows()[recommended(settings.rows())].workers;
+  if (workers > 0) {  // without workers nothing is made ahead
+    for (const std::uint32_t prefetch : {2U, 8U}) settings.measure(workers, prefetch);
+  }
+  const TuneRow& best = settings.rows()[recommended(settings.rows())];
+  const double read_images_per_s = settings.reading_alone(best);
+  if (command.json) {
+    terminal.print(tune_json(command.pipeline, settings.rows(), best, read_images_per_s, settings.cores()));
+  } else {
+    terminal.print(verdict_text(command, best, read_images_per_s));
+  }
+  note_bad_samples(best.result.bad, terminal);
+  return k_exit_ok;
+}
+
+}  // namespace bale::tools
