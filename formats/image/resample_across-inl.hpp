@@ -17,7 +17,7 @@ namespace bale::image_detail::HWY_NAMESPACE {
 
 constexpr std::uint32_t k_blocks = k_vector_bytes / 16;
 constexpr std::uint32_t k_group = 4 * k_blocks;
-constexpr std::uint32_t k_max_column_quads = 64;
+constexpr std::size_t k_max_table_lines = 1u << 16;  // 4 MiB: wider or smaller images are not worth more
 constexpr std::size_t k_overread = 64;
 
 /// What a pass over the columns works with; borrows.
@@ -86,21 +86,18 @@ HWY_INLINE void store_pixels(V8 v, std::uint8_t* out) {
 }
 
 /// Lanes of red, green and blue from the twelve bytes of four pixels.
-HWY_INLINE V8 quad_order() {
-  HWY_ALIGN static constexpr std::uint8_t k_order[16] = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, 0, 0, 0, 0};
-  return hn::LoadDup128(D8(), k_order);
-}
+HWY_ALIGN constexpr std::uint8_t k_quad_order[16] = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, 0, 0, 0, 0};
 
 /// How the quads of a vector of pixels are brought together: each block by a load of its own.
 struct GatherBlocks {
   static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* /*parts*/) {
-    return hn::TableLookupBytes(load_blocks(D8(), in, offsets), quad_order());
+    return hn::TableLookupBytes(load_blocks(D8(), in, offsets), hn::LoadDup128(D8(), k_quad_order));
   }
 };
 
 #if HWY_TARGET == HWY_AVX3_DL
 /// Or by one load and one permutation, where the pixels lie close enough together: the fourth part is unused by
-/// the sums and holds its indices, the first offset of a vector is its lowest.
+/// the sums and holds the indices, the first offset of a vector is made its lowest.
 struct GatherWindow {
   static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* parts) {
     const D8 d8;
@@ -117,20 +114,18 @@ HWY_INLINE bool fill_windows(std::uint32_t num_vectors, std::uint32_t num_quads,
     const std::uint32_t last = offsets[v * 4 + 3];
     if (HWY_MAX(first, last) - HWY_MIN(first, last) + 12 > k_vector_bytes) return false;
   }
-  const D8 d8;
+  const hn::Full128<std::uint8_t> d8;
   for (std::uint32_t v = 0; v < num_vectors; ++v) {
-    std::uint32_t* base = offsets + v * 4;
-    const std::uint32_t low = HWY_MIN(base[0], base[3]);
-    const __m512i shifts = _mm512_inserti32x4(
-        _mm512_inserti32x4(_mm512_inserti32x4(_mm512_castsi128_si512(_mm_set1_epi8(static_cast<char>(base[0] - low))),
-                                              _mm_set1_epi8(static_cast<char>(base[1] - low)), 1),
-                           _mm_set1_epi8(static_cast<char>(base[2] - low)), 2),
-        _mm_set1_epi8(static_cast<char>(base[3] - low)), 3);
-    const V8 indices = hn::Add(quad_order(), V8{shifts});
-    for (std::uint32_t k = 0; k < num_quads; ++k) {
-      hn::Store(indices, d8, weights + ((v * num_quads + k) * k_parts + 3) * k_vector_bytes);
+    std::uint32_t* starts = offsets + v * 4;
+    const std::uint32_t low = HWY_MIN(starts[0], starts[3]);
+    for (std::uint32_t block = 0; block < 4; ++block) {
+      const auto indices =
+          hn::Add(hn::Load(d8, k_quad_order), hn::Set(d8, static_cast<std::uint8_t>(starts[block] - low)));
+      for (std::uint32_t k = 0; k < num_quads; ++k) {
+        hn::Store(indices, d8, weights + ((v * num_quads + k) * k_parts + 3) * k_vector_bytes + block * 16);
+      }
     }
-    base[0] = low;
+    starts[0] = low;
   }
   return true;
 }
@@ -213,7 +208,9 @@ HWY_INLINE void across_rows(const AcrossTable& table, const std::uint8_t* in, st
 
 void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, ResampleScratch& scratch) {
   const std::uint32_t num_quads = filter.taps_stride() / 4;
-  if (filter.size() < k_group || num_quads > k_max_column_quads) return resample_across_plain(in, filter, out);
+  if (filter.size() < k_group || std::size_t{filter.size()} * num_quads > k_max_table_lines) {
+    return resample_across_plain(in, filter, out);
+  }
   const std::uint32_t num_groups = (filter.size() + k_group - 1) / k_group;
   reserve_table(num_groups * k_group, num_quads, scratch);
   std::uint32_t* offsets = scratch.offsets.data();

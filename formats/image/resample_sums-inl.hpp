@@ -105,27 +105,35 @@ class Sums {
 
 #endif
 
-/// Saturated to bytes, a 16-byte block of each in turn: block b is made of the blocks b of `a` and `b`.
-HWY_INLINE V8 pack_blocks(V16 a, V16 b) {
+/// Saturated to 16 bits, a 16-byte block of each in turn: block b is made of the blocks b of `low` and `high`.
+HWY_INLINE V16 pack_blocks(V32 low, V32 high) {
+#if HWY_ARCH_X86
+  return hn::ReorderDemote2To(D16(), low, high);
+#else
+  const hn::Half<D16> half;
+  return hn::Combine(D16(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+}
+
+/// Saturated to bytes, in the same order. Highway 1.0.3 has no operation for it.
+HWY_INLINE V8 pack_blocks(V16 low, V16 high) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  return V8{_mm512_packus_epi16(a.raw, b.raw)};
+  return V8{_mm512_packus_epi16(low.raw, high.raw)};
 #elif HWY_TARGET == HWY_AVX2
-  return V8{_mm256_packus_epi16(a.raw, b.raw)};
+  return V8{_mm256_packus_epi16(low.raw, high.raw)};
 #elif HWY_ARCH_X86
-  return V8{_mm_packus_epi16(a.raw, b.raw)};
+  return V8{_mm_packus_epi16(low.raw, high.raw)};
 #else
   const hn::Half<D8> half;
-  return hn::Combine(D8(), hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+  return hn::Combine(D8(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
 #endif
 }
 
 /// Block b of the result: four bytes each from the blocks b of the totals.
 HWY_INLINE V8 round_to_bytes(const Sums& s0, const Sums& s1, const Sums& s2, const Sums& s3) {
-  const D16 d16;
-  const V16 low = hn::ReorderDemote2To(d16, hn::ShiftRight<k_fraction_bits>(s0.total()),
-                                       hn::ShiftRight<k_fraction_bits>(s1.total()));
-  const V16 high = hn::ReorderDemote2To(d16, hn::ShiftRight<k_fraction_bits>(s2.total()),
-                                        hn::ShiftRight<k_fraction_bits>(s3.total()));
+  const V16 low = pack_blocks(hn::ShiftRight<k_fraction_bits>(s0.total()), hn::ShiftRight<k_fraction_bits>(s1.total()));
+  const V16 high =
+      pack_blocks(hn::ShiftRight<k_fraction_bits>(s2.total()), hn::ShiftRight<k_fraction_bits>(s3.total()));
   return pack_blocks(low, high);
 }
 

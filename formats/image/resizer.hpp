@@ -38,7 +38,8 @@ ResizeSpec resize_whole(std::uint32_t source_width, std::uint32_t source_height,
 ResizeSpec resize_short_and_center_crop(std::uint32_t source_width, std::uint32_t source_height,
                                         std::uint32_t resize_short, std::uint32_t width, std::uint32_t height);
 
-/// The part of the source that the window is made of.
+/// The part of the source that the window is made of. Throws `invalid_argument` for sizes of nothing, beyond reason, or
+/// a window that is not inside the resized image.
 Region resize_needs(const ResizeSpec& spec);
 
 class Resizer {

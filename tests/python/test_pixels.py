@@ -256,7 +256,8 @@ def test_resize(tmp_path, target, resample):
         path = tmp_path / "a.png"
         image = Image.fromarray(picture(*size))
         image.save(path)
-        assert np.array_equal(pixels("resize", path, *target), np.array(resize(image, target))), size
+        if resample == "bilinear":
+            assert np.array_equal(pixels("resize", path, *target), np.array(resize(image, target))), size
         for order in ("pillow_13", "pillow_12"):
             expected = np.array(resize(image, target, FILTERS[resample], order))
             assert np.array_equal(pixels("resize", path, *target, resample, order), expected), (size, order)

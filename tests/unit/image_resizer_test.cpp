@@ -76,13 +76,13 @@ Bytes plain_whole(const ResizeSpec& spec, const Pixels& source) {
 
 /// The window of a whole image, mirrored where the spec says so.
 Bytes cut(const ResizeSpec& spec, const Bytes& whole) {
-  Bytes out;
-  for (std::uint32_t y = 0; y < spec.window.height; ++y) {
-    for (std::uint32_t x = 0; x < spec.window.width; ++x) {
-      const std::uint32_t column = spec.window.x + (spec.mirror ? spec.window.width - 1 - x : x);
-      const std::size_t at = (std::size_t{spec.window.y + y} * spec.width + column) * 3;
-      out.insert(out.end(), whole.begin() + static_cast<std::ptrdiff_t>(at),
-                 whole.begin() + static_cast<std::ptrdiff_t>(at + 3));
+  const Region& window = spec.window;
+  Bytes out(std::size_t{window.width} * window.height * 3);
+  std::uint8_t* to = out.data();
+  for (std::uint32_t y = 0; y < window.height; ++y) {
+    for (std::uint32_t x = 0; x < window.width; ++x, to += 3) {
+      const std::uint32_t column = window.x + (spec.mirror ? window.width - 1 - x : x);
+      std::copy_n(whole.data() + (std::size_t{window.y + y} * spec.width + column) * 3, 3, to);
     }
   }
   return out;
@@ -102,6 +102,7 @@ constexpr Sizes k_sizes[] = {
     {2, 3, 100, 90},     {3, 2, 17, 16},       {16, 16, 15, 15},     {21, 22, 23, 21},      // less than a vector
     {90, 70, 90, 35},    {90, 70, 45, 70},     {90, 70, 90, 70},     {5000, 2, 3, 3},       // one axis or none
     {4, 4000, 30, 2},    {4000, 4, 16, 30},    {3000, 5, 5, 3},      {900, 9, 8, 9},
+    {10, 3, 66000, 1},   {9000, 2, 20, 2},     {70000, 1, 16, 1},    {2, 9000, 20, 20},  // beyond the tables
 };
 
 /// Makes one instruction set the one in use, until the end of the scope.
