@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/command_model.hpp"
 #include "bale/tools/terminal.hpp"
 #include "bale/writer/packer.hpp"
@@ -96,7 +97,8 @@ int run_preview(const PreviewCommand& command, Terminal& terminal);
 
 struct ReadCommand {
   std::string spec;
-  std::optional<std::uint64_t> shuffle_seed;
+  Shuffle order = Shuffle::none();
+  std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
   unsigned jobs = 0;
   bool verify_checksums = true;
