@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/reader/dataset_spec.hpp"
+#include "bale/reader/read_requests.hpp"
 
 namespace bale {
 namespace {
@@ -158,32 +159,10 @@ SampleLocation Dataset::locate(std::uint64_t i) const {
 }
 
 void Dataset::prefetch(std::span<const std::uint64_t> indices) const {
-  struct Wanted {
-    std::size_t shard;
-    FileRange range;
-  };
-  std::vector<Wanted> wanted;
-  for (const std::uint64_t i : indices) {
-    const auto [number, sample] = position(i);
-    for (const FileRange& range : shard(number).locate(sample)) wanted.push_back({number, range});
-  }
-  std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
-    return a.shard != b.shard ? a.shard < b.shard : a.range.offset < b.range.offset;
-  });
-  // Neighbours whose gap is below a page or two are one request.
-  constexpr std::uint64_t k_gap_bytes = std::uint64_t{16} << 10;
-  for (std::size_t begin = 0; begin < wanted.size();) {
-    FileRange range = wanted[begin].range;
-    std::size_t end = begin + 1;
-    while (end < wanted.size() && wanted[end].shard == wanted[begin].shard &&
-           wanted[end].range.offset <= range.offset + range.length + k_gap_bytes) {
-      range.length =
-          std::max(range.offset + range.length, wanted[end].range.offset + wanted[end].range.length) - range.offset;
-      ++end;
-    }
-    shard(wanted[begin].shard).payload().will_need(range);
-    begin = end;
-  }
+  std::vector<ReadRequest> requests;
+  for (const std::uint64_t i : indices) locate_reads(*this, i, requests);
+  merge_reads(requests);
+  for (const ReadRequest& request : requests) shard(request.shard).payload().will_need(request.range);
 }
 
 }  // namespace bale

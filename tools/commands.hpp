@@ -12,6 +12,7 @@
 
 #include "bale/loader/loader_options.hpp"
 #include "bale/tools/bench_stages.hpp"
+#include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/command_model.hpp"
 #include "bale/tools/terminal.hpp"
 #include "bale/writer/packer.hpp"
@@ -98,7 +99,8 @@ int run_preview(const PreviewCommand& command, Terminal& terminal);
 
 struct ReadCommand {
   std::string spec;
-  std::optional<std::uint64_t> shuffle_seed;
+  Shuffle order = Shuffle::none();
+  std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
   unsigned jobs = 0;
   bool verify_checksums = true;

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/read_ahead.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/progress.hpp"
-#include "bale/tools/read_ahead.hpp"
 #include "bale/tools/safe_directory.hpp"
 #include "bale/tools/signals.hpp"
 
@@ -61,11 +61,14 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   const auto poll = [&] { return ProgressCounts{.samples = samples, .total_samples = wanted.size(), .bytes = bytes}; };
   const StopOnSignal stop_on_signal(stop);
   ProgressDisplay display(terminal, "extracted", poll, command.quiet);
-  ReadAhead ahead(dataset, wanted);
+  ReadAhead ahead(dataset, [&](std::uint64_t n) -> std::optional<UpcomingSample> {
+    if (n >= wanted.size()) return std::nullopt;
+    return UpcomingSample{wanted[n]};
+  });
   Scratch scratch;
   for (std::size_t at = 0; at < wanted.size(); ++at) {
     throw_if_stopped(stop);
-    ahead.reached(at);
+    ahead.consumed(at);
     const SampleView sample = dataset.read(wanted[at], scratch);
     for (const FieldView& field : sample.fields) {
       if (!wanted_field(command, field.name)) continue;

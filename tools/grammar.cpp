@@ -272,7 +272,18 @@ void Grammar::State::declare_reading_commands() {
   auto* read = add_command("read", "Read every sample once and tell how fast that was.",
                            [this](Terminal& terminal) { return run_read(read_, terminal); });
   add_spec(*read, read_.spec);
-  add_whole(*read, "--shuffle", "SEED", read_.shuffle_seed, "Read in a random order");
+  auto* order = add_parsed(
+      *read, "--order", "none|full|block",
+      [this](const std::string& text) { read_.order = parse_order("--order", text); },
+      "The dataset's own order (default), a full shuffle, or a block shuffle; block:SAMPLES,BLOCKS is one of other "
+      "sizes");
+  add_parsed(
+      *read, "--shuffle", "SEED",
+      [this, order](const std::string& text) {
+        read_.seed = parse_whole("--shuffle", text);
+        if (order->count() == 0) read_.order = Shuffle::full();
+      },
+      "Read in a random order: the same seed gives the same one (default: 0)");
   add_parsed(
       *read, "--epochs", "N", [this](const std::string& text) { read_.epochs = parse_positive("--epochs", text); },
       "Times to read the dataset (default: 1)");

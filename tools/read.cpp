@@ -1,17 +1,17 @@
 #include <atomic>
 #include <chrono>
-#include <numeric>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/parallel.hpp"
-#include "bale/formats/core/random.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/read_ahead.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
 #include "bale/tools/progress.hpp"
-#include "bale/tools/read_ahead.hpp"
 #include "bale/tools/signals.hpp"
 
 namespace bale::tools {
@@ -23,21 +23,33 @@ struct ReadProgress {
   std::atomic<bool> stop{false};
 };
 
-/// One pass over `order`, in pieces that threads take in turn.
-void read_epoch(const Dataset& dataset, std::span<const std::uint64_t> order, unsigned jobs, ReadProgress& progress) {
-  constexpr std::size_t k_piece = 512;
-  const std::size_t pieces = (order.size() + k_piece - 1) / k_piece;
-  run_parallel(pieces, jobs, [&](std::size_t piece) {
-    const auto part = order.subspan(piece * k_piece, std::min(k_piece, order.size() - piece * k_piece));
-    ReadAhead ahead(dataset, part);
+/// Every epoch in its order: threads take one position after another, requests go out ahead of them.
+void read_epochs(const Dataset& dataset, const ReadCommand& command, ReadProgress& progress) {
+  const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
+  const std::uint64_t size = order.size();
+  const std::uint64_t total = size * command.epochs;
+  ReadAhead ahead(dataset, [&](std::uint64_t n) -> std::optional<UpcomingSample> {
+    if (n >= total) return std::nullopt;
+    return UpcomingSample{order.at(n / size, n % size).sample, order.window(n / size, n % size)};
+  });
+  std::atomic<std::uint64_t> next{0};
+  const unsigned jobs = command.jobs != 0 ? command.jobs : std::max(1U, std::thread::hardware_concurrency());
+  run_parallel(jobs, jobs, [&](std::size_t) {
     Scratch scratch;
-    for (std::size_t at = 0; at < part.size(); ++at) {
-      throw_if_stopped(progress.stop);
-      ahead.reached(at);
-      std::uint64_t bytes = 0;
-      for (const FieldView& field : dataset.read(part[at], scratch).fields) bytes += field.bytes.size();
-      progress.bytes += bytes;
-      ++progress.samples;
+    try {
+      for (std::uint64_t n = next++; n < total; n = next++) {
+        throw_if_stopped(progress.stop);
+        ahead.consumed(n);
+        std::uint64_t bytes = 0;
+        for (const FieldView& field : dataset.read(order.at(n / size, n % size).sample, scratch).fields) {
+          bytes += field.bytes.size();
+        }
+        progress.bytes += bytes;
+        ++progress.samples;
+      }
+    } catch (...) {
+      next = total;
+      throw;
     }
   });
 }
@@ -54,12 +66,7 @@ int run_read(const ReadCommand& command, Terminal& terminal) {
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(terminal, "read", poll, command.quiet);
   const auto start = std::chrono::steady_clock::now();
-  std::vector<std::uint64_t> order(dataset.size());
-  for (std::uint64_t epoch = 0; epoch < command.epochs; ++epoch) {
-    std::iota(order.begin(), order.end(), std::uint64_t{0});
-    if (command.shuffle_seed) KeyedRandom{*command.shuffle_seed, epoch}.shuffle(order);
-    read_epoch(dataset, order, command.jobs, progress);
-  }
+  read_epochs(dataset, command, progress);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   display.finish();
   const ReadRates rates{

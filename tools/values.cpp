@@ -181,6 +181,19 @@ OnError parse_on_error(std::string_view option, std::string_view text) {
   refuse(option, text, "fail, skip or quarantine");
 }
 
+Shuffle parse_order(std::string_view option, std::string_view text) {
+  constexpr std::string_view k_sized = "block:";
+  if (text == "none") return Shuffle::none();
+  if (text == "full") return Shuffle::full();
+  if (text == "block") return Shuffle::block();
+  const std::size_t comma = text.find(',');
+  if (!text.starts_with(k_sized) || comma == std::string_view::npos) {
+    refuse(option, text, "none, full, block or block:SAMPLES,BLOCKS");
+  }
+  return Shuffle::block(parse_positive(option, text.substr(k_sized.size(), comma - k_sized.size())),
+                        parse_positive(option, text.substr(comma + 1)));
+}
+
 std::vector<std::string> parse_list(std::string_view option, std::string_view text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {

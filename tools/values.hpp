@@ -53,6 +53,9 @@ int parse_compression(std::string_view option, std::string_view text);
 /// "fail", "skip" or "quarantine".
 OnError parse_on_error(std::string_view option, std::string_view text);
 
+/// "none", "full", "block" or "block:SAMPLES,BLOCKS".
+Shuffle parse_order(std::string_view option, std::string_view text);
+
 /// "jpg,json,png"; no part empty.
 std::vector<std::string> parse_list(std::string_view option, std::string_view text);
 

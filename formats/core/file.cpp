@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/read_limit.hpp"
 
 namespace bale {
 namespace {
@@ -165,7 +167,11 @@ void File::close() {
 void File::advise_sequential() const { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL); }
 
 void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
-  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_WILLNEED);
+  const std::uint64_t limit = length <= k_least_read_limit ? k_least_read_limit : read_limit(fd_);
+  for (std::uint64_t done = 0; done < length; done += limit) {
+    ::posix_fadvise(fd_, static_cast<off_t>(offset + done), static_cast<off_t>(std::min(limit, length - done)),
+                    POSIX_FADV_WILLNEED);
+  }
 }
 
 FileMapping::FileMapping(const std::string& path) {

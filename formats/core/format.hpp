@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bale/formats/core/bytes.hpp"
+#include "bale/formats/core/file_range.hpp"
 #include "bale/formats/core/sample.hpp"
 #include "bale/formats/core/shard_index.hpp"
 
@@ -38,12 +39,6 @@ struct ProbeInput {
   std::string_view path;
   Bytes head;  // up to 4 KiB
   std::uint64_t file_bytes = 0;
-};
-
-/// A byte range of the shard file.
-struct FileRange {
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
 };
 
 /// Random access to the stored bytes of one shard. Const methods may be called by many threads at once.

@@ -20,21 +20,6 @@ ErrorContext place(const std::string& path, std::string_view key, std::optional<
           .hint = "run `bale verify` for the extent of the damage"};
 }
 
-void merge_ranges(std::vector<FileRange>& ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const FileRange& a, const FileRange& b) { return a.offset < b.offset; });
-  std::size_t kept = 0;
-  for (const FileRange& range : ranges) {
-    if (kept > 0 && range.offset <= ranges[kept - 1].offset + ranges[kept - 1].length) {
-      const std::uint64_t end =
-          std::max(ranges[kept - 1].offset + ranges[kept - 1].length, range.offset + range.length);
-      ranges[kept - 1].length = end - ranges[kept - 1].offset;
-    } else {
-      ranges[kept++] = range;
-    }
-  }
-  ranges.resize(kept);
-}
-
 }  // namespace
 
 Shard Shard::open(const std::string& path, const Format& format, ShardIndex index, const ShardOpenOptions& options) {

@@ -1,0 +1,163 @@
+#include "bale/reader/read_ahead.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "bale/reader/read_requests.hpp"
+
+namespace bale {
+
+class ReadAhead::Worker {
+ public:
+  Worker(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options)
+      : dataset_(dataset),
+        upcoming_(std::move(upcoming)),
+        window_bytes_(static_cast<std::int64_t>(std::min(options.window_bytes, k_max_window_bytes))),
+        group_samples_(std::max<std::uint64_t>(options.group_samples, 1)) {
+    if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
+  }
+
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void consumed(std::uint64_t n) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (n <= consumed_) return;
+      consumed_ = n;
+      if (n < wake_at_) return;
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  void run() {
+    while (take_consumed()) {
+      if (ahead_bytes_ >= window_bytes_) {
+        wait_for(enough_consumed());
+      } else if (next_request_ < requests_.size()) {
+        issue();
+      } else if (!plan_group()) {
+        wait_for(seen_ + 1);
+      }
+    }
+  }
+
+  /// Forgets what has been consumed; false when it is time to stop.
+  bool take_consumed() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_) return false;
+      seen_ = consumed_;
+    }
+    if (seen_ >= planned_) {
+      // The readers were faster than the requests: go on from where they are.
+      planned_ = seen_;
+      lengths_.clear();
+      requests_.clear();
+      next_request_ = 0;
+      ahead_bytes_ = 0;
+    }
+    for (; planned_ - lengths_.size() < seen_; lengths_.pop_front()) ahead_bytes_ -= lengths_.front();
+    return true;
+  }
+
+  /// How far the readers must come for another wake-up to be worth while.
+  std::uint64_t enough_consumed() const {
+    std::int64_t bytes = 0;
+    std::uint64_t count = 0;
+    while (count < lengths_.size() && bytes < window_bytes_ / k_steps) bytes += lengths_[count++];
+    return seen_ + std::max<std::uint64_t>(count, 1);
+  }
+
+  void wait_for(std::uint64_t consumed) {
+    std::unique_lock lock(mutex_);
+    wake_at_ = consumed;
+    changed_.wait(lock, [this] { return stop_ || consumed_ >= wake_at_; });
+    wake_at_ = k_awake;
+  }
+
+  /// Requests for the deliveries that come next; false where there are none yet.
+  bool plan_group() {
+    requests_.clear();
+    next_request_ = 0;
+    group_bytes_ = 0;
+    std::optional<std::uint64_t> window;
+    std::uint64_t count = 0;
+    for (; group_bytes_ < window_bytes_; ++count) {
+      const std::optional<UpcomingSample> next = upcoming_(planned_);
+      if (!next || (count > 0 && next->window != window)) break;
+      if (!next->window && count == group_samples_) break;
+      window = next->window;
+      lengths_.push_back(locate(next->sample));
+      group_bytes_ += lengths_.back();
+      ++planned_;
+    }
+    merge_reads(requests_);
+    return count > 0;
+  }
+
+  std::int64_t locate(std::uint64_t sample) {
+    try {
+      return static_cast<std::int64_t>(locate_reads(dataset_, sample, requests_));
+    } catch (const std::exception&) {
+      return 0;  // whoever reads the sample meets the same and can name it
+    }
+  }
+
+  void issue() {
+    const ReadRequest& request = requests_[next_request_++];
+    dataset_.shard(request.shard).payload().will_need(request.range);
+    // What a group's requests count for together is what its samples will give back, not the gaps between them.
+    const bool last = next_request_ == requests_.size();
+    const std::int64_t bytes =
+        last ? group_bytes_ : std::min(group_bytes_, static_cast<std::int64_t>(request.range.length));
+    group_bytes_ -= bytes;
+    ahead_bytes_ += bytes;
+  }
+
+  static constexpr std::uint64_t k_max_window_bytes = std::uint64_t{1} << 60;
+  static constexpr std::uint64_t k_awake = ~std::uint64_t{0};
+  static constexpr std::int64_t k_steps = 16;
+
+  const Dataset& dataset_;
+  const Upcoming upcoming_;
+  const std::int64_t window_bytes_;
+  const std::uint64_t group_samples_;
+
+  // The thread's own.
+  std::uint64_t seen_ = 0;             // consumed_ when it last looked
+  std::uint64_t planned_ = 0;          // deliveries before this are planned
+  std::deque<std::int64_t> lengths_;   // bytes of the last deliveries planned, those not consumed
+  std::vector<ReadRequest> requests_;  // of the group in hand
+  std::size_t next_request_ = 0;
+  std::int64_t group_bytes_ = 0;  // of the group in hand, not yet counted
+  std::int64_t ahead_bytes_ = 0;  // asked for and not consumed; below 0 where readers came first
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t consumed_ = 0;
+  std::uint64_t wake_at_ = k_awake;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+ReadAhead::ReadAhead(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options)
+    : worker_(std::make_unique<Worker>(dataset, std::move(upcoming), options)) {}
+
+ReadAhead::~ReadAhead() = default;
+
+void ReadAhead::consumed(std::uint64_t n) { worker_->consumed(n); }
+
+}  // namespace bale
