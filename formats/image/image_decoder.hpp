@@ -1,7 +1,11 @@
 // ImageDecoder: JPEG and PNG bytes to pixels, whole or a part, with memory that is reused from image to image.
 //
-// A part is what a decode of the whole image holds at that place, bit for bit, and costs little more than
-// the entropy decoding of the rows down to its last one. For one thread at a time.
+// A part is what decode_image() holds at that place, bit for bit, and costs little more than the entropy decoding of
+// the rows down to its last one. For one thread at a time.
+//
+// What comes after a part's last row is not looked at: bytes that are cut off there decode, although decode_image()
+// refuses them. Where every byte matters, compare checksums first. (Progressive JPEGs and interlaced PNGs hold every
+// row's data all over the file, so these need it whole.)
 #pragma once
 
 #include <memory>
@@ -22,8 +26,10 @@ class ImageDecoder {
   /// latter where width * height exceeds `max_pixels`, before anything of that size is allocated.
   ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
 
-  /// The pixels of `region`, as decode_image() has them there. Borrows from the decoder until its next call.
-  /// One read an open(). Throws `damaged`, and `invalid_argument` for a region that is empty or not inside the image.
+  /// The pixels of `region`, as decode_image() has them there; rows may be further apart than the region is wide.
+  /// Borrows from the decoder until its next read(). One successful read an open(). Throws `damaged` or `unsupported`
+  /// as decode_image() does for what the region needs, and `invalid_argument` for a region that is empty or not inside
+  /// the image; after that one a read may be tried again, after the others the next image is to be opened.
   PixelView read(const Region& region);
 
  private:

@@ -1,0 +1,40 @@
+// Encoded images of every shape that the decoders read, for their tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace bale::test {
+
+struct Sampling {
+  int horizontal = 1;
+  int vertical = 1;
+};
+
+struct JpegSample {
+  std::uint32_t width = 1;
+  std::uint32_t height = 1;
+  std::vector<Sampling> sampling{{2, 2}, {1, 1}, {1, 1}};  // one a component: 1, 3 or 4
+  bool transformed = true;                                 // YCbCr, YCCK; else RGB, CMYK
+  int quality = 85;
+  int restart_interval = 0;  // MCUs
+  bool arithmetic = false;
+  enum class Scans { one, separate, progressive, unrefined } scans = Scans::one;
+};
+
+/// Smooth colours under noise, so that every block has coefficients of its own. Throws std::runtime_error.
+std::vector<std::byte> make_jpeg(const JpegSample& sample, std::mt19937& random);
+
+struct PngSample {
+  std::uint32_t width = 1;
+  std::uint32_t height = 1;
+  int bit_depth = 8;
+  int colour_type = 2;
+  bool interlaced = false;
+};
+
+std::vector<std::byte> make_png(const PngSample& sample, std::mt19937& random);
+
+}  // namespace bale::test
