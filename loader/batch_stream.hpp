@@ -31,6 +31,8 @@ class BatchStream {
   std::uint64_t num_batches(std::uint64_t epoch) const { return plan_of(epoch).num_batches(); }
   std::uint64_t num_rows(const BatchPlace& place) const { return plan_of(place.epoch).num_rows(place.index); }
   StreamRow row(const BatchPlace& place, std::uint64_t i) const;
+  /// The n-th row of the stream, epochs after one another; nullopt where epochs have none.
+  std::optional<StreamRow> nth_row(std::uint64_t n, BatchPlace& place) const;
   /// Deliveries of the epoch that are consumed, over all ranks, once `batches` of its batches are.
   std::uint64_t position_after(std::uint64_t epoch, std::uint64_t batches) const {
     return plan_of(epoch).position_after(batches);
@@ -47,6 +49,9 @@ class BatchStream {
   std::uint64_t first_position_;
   RankPlan first_;
   RankPlan whole_;
+  std::uint64_t batch_size_;
+  std::uint64_t first_rows_;
+  std::uint64_t whole_rows_;
 };
 
 }  // namespace bale::loader_detail

@@ -92,9 +92,33 @@ Ring Session::make_ring() {
   return ring;
 }
 
+void Session::start_read_ahead() {
+  rows_passed_ = 0;
+  read_ahead_.reset();
+  if (options_.read_ahead_bytes == 0) return;
+  read_ahead_ = std::make_unique<ReadAhead>(
+      dataset_,
+      [stream = stream_](std::uint64_t n) -> std::optional<UpcomingSample> {
+        BatchPlace place;
+        const auto row = stream.nth_row(n, place);
+        if (!row) return std::nullopt;
+        return UpcomingSample{row->pick.sample, stream.order().window(place.epoch, row->planned.position)};
+      },
+      ReadAheadOptions{.window_bytes = options_.read_ahead_bytes});
+}
+
+/// How far the workers have come. Under the lock.
+void Session::tell_read_ahead() {
+  if (!read_ahead_) return;
+  std::uint64_t rows = rows_passed_;
+  for (const OpenBatch& batch : open_) rows += ring_.num_claimed(batch.slot);
+  read_ahead_->consumed(rows);
+}
+
 void Session::start() {
   if (own_worker_ || threads_ || processes_) return;
   ring_.resume();
+  start_read_ahead();
   if (options_.workers == 0) {
     own_worker_ = std::make_unique<Worker>(ring_, config_, 0, shard_of_);
   } else if (options_.worker_mode == WorkerMode::threads) {
@@ -112,6 +136,7 @@ void Session::start() {
 }
 
 void Session::stop_workers() {
+  read_ahead_.reset();
   own_worker_.reset();
   threads_.reset();
   if (processes_) replaced_by_earlier_pools_ += processes_->num_replaced();
@@ -128,6 +153,7 @@ void Session::end() {
 
 /// Hands workers as many batches as there are slots. Under the lock.
 void Session::open_batches() {
+  tell_read_ahead();
   while (!free_slots_.empty() && !ended_) {
     if (options_.workers == 0 && !open_.empty()) return;  // nobody would work on a second one meanwhile
     const auto place = stream_.place(next_to_open_);
@@ -228,6 +254,7 @@ std::optional<Batch> Session::next() {
     wait_until_complete(lock, batch);
   } while (!settle_failed_rows(batch));
   open_.pop_front();
+  rows_passed_ += ring_.slot(batch.slot).num_rows;
   ring_.set_oldest(open_.empty() ? batches_opened_ : open_.front().number);
   ++delivered_;
   ++counters_.batches;
@@ -289,7 +316,9 @@ void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
   epoch_ = epoch;
   delivered_ = 0;
   next_to_open_ = 0;
-  if (own_worker_ || threads_ || processes_) open_batches();
+  if (!own_worker_ && !threads_ && !processes_) return;
+  start_read_ahead();
+  open_batches();
 }
 
 LoaderState Session::state() const {

@@ -21,6 +21,7 @@
 #include "bale/loader/row_layout.hpp"
 #include "bale/loader/worker/process_pool.hpp"
 #include "bale/loader/worker/thread_pool.hpp"
+#include "bale/reader/read_ahead.hpp"
 
 namespace bale::loader_detail {
 
@@ -58,6 +59,8 @@ class Session : public std::enable_shared_from_this<Session> {
     BatchPlace place{};
   };
   Ring make_ring();
+  void start_read_ahead();
+  void tell_read_ahead();
   void stop_workers();
   void open_batches();
   void open_batch(std::uint32_t slot, const BatchPlace& place);
@@ -97,6 +100,8 @@ class Session : public std::enable_shared_from_this<Session> {
   LoaderCounters counters_{};
   std::uint64_t replaced_by_earlier_pools_ = 0;
 
+  std::uint64_t rows_passed_ = 0;  // of the stream: those of batches that left open_
+  std::unique_ptr<ReadAhead> read_ahead_;
   std::unique_ptr<Worker> own_worker_;
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<ProcessPool> processes_;

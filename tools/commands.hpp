@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "bale/loader/loader_options.hpp"
-#include "bale/tools/bench_stages.hpp"
 #include "bale/reader/order/epoch_order.hpp"
+#include "bale/tools/bench_stages.hpp"
 #include "bale/tools/command_model.hpp"
 #include "bale/tools/terminal.hpp"
 #include "bale/writer/packer.hpp"

@@ -176,6 +176,10 @@ void Ring::reoffer(std::uint32_t slot, std::uint64_t batch) const {
   futex_bump(header().publications);
 }
 
+std::uint32_t Ring::num_claimed(std::uint32_t slot) const {
+  return std::min(phase_of(slots_[slot].claim.load()), slots_[slot].num_rows.load());
+}
+
 void Ring::set_oldest(std::uint64_t batch) const { header().oldest.store(batch); }
 
 bool Ring::complete(std::uint32_t slot, std::uint64_t batch) const {

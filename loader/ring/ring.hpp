@@ -122,6 +122,8 @@ class Ring {
   void publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_rows) const;
   /// Offers rows of a published batch again that are free.
   void reoffer(std::uint32_t slot, std::uint64_t batch) const;
+  /// Rows of a published batch that workers have come to.
+  std::uint32_t num_claimed(std::uint32_t slot) const;
   /// Workers need not look at batches below this one any more.
   void set_oldest(std::uint64_t batch) const;
   /// All rows finished: every one done, failed or dropped.
