@@ -2,8 +2,6 @@
 // the mixture of float and double of its Convert.c. This file is built without contraction of a * b + c, and once for
 // every instruction set: the loops over planes are plain ones that compilers turn into vectors.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "bale/formats/image/colour.hpp"
 
@@ -185,6 +183,10 @@ void turn_block(Planes& planes, std::uint8_t steps) {
 
 }  // namespace
 
+void blend_with_level(std::uint8_t* values, std::size_t count, int level, float factor) {
+  for (std::size_t i = 0; i < count; ++i) values[i] = blend(level, values[i], factor);
+}
+
 std::uint64_t sum_luma(const std::uint8_t* rgb, std::size_t num_pixels) {
   std::uint64_t sum = 0;
   Planes planes;
@@ -222,27 +224,18 @@ namespace bale {
 namespace image_detail {
 namespace {
 
+HWY_EXPORT(blend_with_level);
 HWY_EXPORT(sum_luma);
 HWY_EXPORT(saturate);
 HWY_EXPORT(turn_hue);
 HWY_EXPORT(grey);
 
-/// Every value blended with one grey level.
-void blend_with(std::uint8_t* rgb, std::size_t num_pixels, int level, double factor) {
-  const auto alpha = static_cast<float>(factor);
-  std::array<std::uint8_t, 256> table{};
-  for (int value = 0; value < 256; ++value) {
-    const float mixed = static_cast<float>(level) + alpha * static_cast<float>(value - level);
-    table[static_cast<std::size_t>(value)] = static_cast<std::uint8_t>(std::clamp(mixed, 0.0F, 255.0F));
-  }
-  for (std::size_t i = 0; i < num_pixels * 3; ++i) rgb[i] = table[rgb[i]];
-}
-
 }  // namespace
 }  // namespace image_detail
 
 void adjust_brightness(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
-  image_detail::blend_with(rgb, num_pixels, 0, factor);
+  using namespace image_detail;
+  HWY_DYNAMIC_DISPATCH(blend_with_level)(rgb, num_pixels * 3, 0, static_cast<float>(factor));
 }
 
 void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
@@ -250,7 +243,8 @@ void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
   using namespace image_detail;
   const std::uint64_t sum = HWY_DYNAMIC_DISPATCH(sum_luma)(rgb, num_pixels);
   const double mean = static_cast<double>(sum) / static_cast<double>(num_pixels);
-  blend_with(rgb, num_pixels, static_cast<int>(mean + 0.5), factor);
+  const int level = static_cast<int>(mean + 0.5);
+  HWY_DYNAMIC_DISPATCH(blend_with_level)(rgb, num_pixels * 3, level, static_cast<float>(factor));
 }
 
 void adjust_saturation(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
