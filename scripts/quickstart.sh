@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From nothing to packed, verified and read back: builds bale, packs a folder of images into every format
-# that it writes, and shows what came out.
+# From nothing to packed, verified and loaded: builds bale, packs a folder of images into every format
+# that it writes, loads epochs of training batches from each, and shows what came out.
 # usage: scripts/quickstart.sh [FOLDER]     FOLDER/CLASS/IMAGE.jpg; without one, 500 images are made
 # Results go to ./bale-quickstart, or to $BALE_QUICKSTART_DIR. Safe to run again.
 set -euo pipefail
@@ -40,28 +40,30 @@ fi
 
 rows=()
 for format in tar lmdb hdf5; do
-  step "Pack into $format, verify, read once in random order"
+  step "Pack into $format, verify, load two epochs in random order"
   timed "$bale" pack "$folder" "$out/$format" --format "$format" --overwrite
   images=$("$bale" ls "$out/$format" | wc -l)
   packed=$(rate)
   "$bale" verify "$out/$format"
-  timed "$bale" read "$out/$format" --shuffle 1
-  rows+=("$format $(du -sm --apparent-size "$out/$format" | cut -f1)MB $packed yes $(rate)")
+  "$bale" bench "$out/$format" --batch 64 --stages verify,train | tee "$out/bench.txt"
+  loaded=$(awk '$1 == "verify" || $1 == "train" { print $2 }' "$out/bench.txt" | paste -sd ' ')
+  rows+=("$format $(du -sm --apparent-size "$out/$format" | cut -f1)MB $packed yes $loaded")
 done
 
 step "Draw what was packed"
 "$bale" preview "$out/tar" "$out/preview.png" --count 30 --seed 1
 
 step "Done: $images images in each format"
-printf '%-8s %8s %12s %10s %12s\n' format size 'pack img/s' verified 'read img/s'
+printf '%-8s %8s %12s %10s %12s %13s\n' format size 'pack img/s' verified 'read img/s' 'train img/s'
 for row in "${rows[@]}"; do
-  # shellcheck disable=SC2086  # a row is five words
-  printf '%-8s %8s %12s %10s %12s\n' $row
+  # shellcheck disable=SC2086  # a row is six words
+  printf '%-8s %8s %12s %10s %12s %13s\n' $row
 done
 cat <<TEXT
 
 Look at $out/preview.png, then try:
   $bale inspect $out/tar
+  $bale tune $out/tar
   $bale convert $out/tar $out/tar-to-hdf5 --format hdf5
   $bale --help
 TEXT

@@ -44,7 +44,7 @@ std::string human_clock(double seconds) {
 }
 
 std::string plural(std::uint64_t count, const std::string& noun) {
-  const bool hisses = noun.ends_with("s") || noun.ends_with("x");
+  const bool hisses = noun.ends_with("s") || noun.ends_with("x") || noun.ends_with("ch");
   return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : hisses ? "es" : "s");
 }
 
