@@ -168,9 +168,12 @@ void File::advise_sequential() const { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQ
 
 void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
   const std::uint64_t limit = length <= k_least_read_limit ? k_least_read_limit : read_limit(fd_);
-  for (std::uint64_t done = 0; done < length; done += limit) {
-    ::posix_fadvise(fd_, static_cast<off_t>(offset + done), static_cast<off_t>(std::min(limit, length - done)),
-                    POSIX_FADV_WILLNEED);
+  const std::uint64_t end = offset + length;
+  // Pieces that end where pages do: what is cut there would be a request of its own.
+  for (std::uint64_t begin = offset; begin < end;) {
+    const std::uint64_t piece_end = std::min(begin - begin % k_page_bytes + limit, end);
+    ::posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(piece_end - begin), POSIX_FADV_WILLNEED);
+    begin = piece_end;
   }
 }
 

@@ -13,20 +13,26 @@
 namespace bale {
 namespace {
 
-/// The number in a file of sysfs, in KiB; 0 where there is none.
-std::uint64_t bytes_in(const std::string& path) {
+/// The number in a file of sysfs; 0 where there is none.
+std::uint64_t number_in(const std::string& path) {
   std::ifstream file(path);
-  std::uint64_t kib = 0;
-  return file >> kib && kib < (std::uint64_t{1} << 40) ? kib << 10 : 0;
+  std::uint64_t number = 0;
+  return file >> number && number < (std::uint64_t{1} << 40) ? number : 0;
 }
 
 std::uint64_t limit_of_device(dev_t device) {
   const std::string number = fmt::format("{}:{}", ::major(device), ::minor(device));
-  const std::string block = "/sys/dev/block/" + number;
-  // A partition has its queue one level up; a file system without a device only the backing device's read-ahead.
-  return std::max({k_least_read_limit, bytes_in("/sys/class/bdi/" + number + "/read_ahead_kb"),
-                   bytes_in(block + "/queue/read_ahead_kb"), bytes_in(block + "/queue/max_sectors_kb"),
-                   bytes_in(block + "/../queue/read_ahead_kb"), bytes_in(block + "/../queue/max_sectors_kb")});
+  std::uint64_t kib = number_in("/sys/class/bdi/" + number + "/read_ahead_kb");
+  std::uint64_t segments = 0;
+  // A partition has its queue one level up; a file system without a device has none.
+  for (const char* queue : {"/queue/", "/../queue/"}) {
+    const std::string path = "/sys/dev/block/" + number + queue;
+    kib = std::max({kib, number_in(path + "read_ahead_kb"), number_in(path + "max_sectors_kb")});
+    segments = std::max(segments, number_in(path + "max_segments"));
+  }
+  std::uint64_t limit = kib << 10;
+  if (segments > 0) limit = std::min(limit, segments * k_page_bytes);
+  return std::max(limit - limit % k_page_bytes, k_least_read_limit);
 }
 
 }  // namespace

@@ -171,6 +171,21 @@ def test_read_counts_every_sample(bale, packed):
     assert re.search(r"40\b", bale.ok("read", packed, "--shuffle", "1").out)
 
 
+@pytest.mark.parametrize("order", ["none", "full", "block", "block:4,3", "block:1000000,1000000"])
+def test_read_in_every_order(bale, packed, order):
+    sizes = [sum(row["fields"].values()) for row in
+             map(json.loads, bale.ok("ls", packed, "--json").out.splitlines())]
+    for jobs in ["1", "7"]:
+        rates = json.loads(bale.ok("read", packed, "--order", order, "--epochs", "3", "--jobs", jobs, "--json").out)
+        assert rates["samples"] == 120 and rates["bytes"] == 3 * sum(sizes)
+
+
+@pytest.mark.parametrize("order", ["", "half", "block:", "block:4", "block:0,4", "block:4,0", "block:4,5,6"])
+def test_read_refuses_orders_there_are_not(bale, packed, order):
+    refused = bale("read", packed, "--order", order)
+    assert refused.code == 2 and "--order" in refused.error_line()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(bale, shell):
     script = bale.ok("completion", shell).out
