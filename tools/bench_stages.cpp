@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 
@@ -46,11 +47,16 @@ class MemoryPeak {
   std::optional<std::uint64_t> peak_;
 };
 
-/// Bytes that an image stands for: its share of the shards.
+/// Bytes that an image stands for: its share of the shard files.
 double bytes_per_image(const Dataset& dataset) {
   double bytes = 0;
-  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
-    bytes += static_cast<double>(dataset.shard_size(shard));
+  if (dataset.manifest()) {
+    for (const ManifestShard& shard : dataset.manifest()->shards) bytes += static_cast<double>(shard.bytes);
+  } else {
+    for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+      std::error_code none;
+      bytes += static_cast<double>(std::filesystem::file_size(dataset.shard_path(shard), none));
+    }
   }
   return bytes / static_cast<double>(dataset.size());
 }
