@@ -9,10 +9,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/core/parallel.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/process_usage.hpp"
-#include "bale/tools/read_ahead.hpp"
+#include "bale/tools/read_deliveries.hpp"
 #include "bale/tools/signals.hpp"
 
 namespace bale::tools {
@@ -174,32 +173,18 @@ unsigned reader_threads(const LoaderOptions& options) {
   return options.workers == k_workers_auto ? usable_cores() : std::max(1U, options.workers);
 }
 
-/// The first `images` of an epoch, in pieces that threads take in turn. Any of them calls `on_image` with the number
-/// read so far, and `on_piece`.
-StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std::uint64_t epoch, std::uint64_t images,
-                      StageProgress& progress, const std::function<void(std::uint64_t)>& on_image,
-                      const std::function<void()>& on_piece) {
+/// So many deliveries from `begin` on. Threads call `on_image` with the number read so far.
+StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin, std::uint64_t images,
+                      StageProgress& progress, const std::function<void(std::uint64_t)>& on_image) {
   const EpochOrder order(Selection::all(dataset.size()), options.shuffle, options.seed);
-  const unsigned threads = reader_threads(options);
-  const std::uint64_t piece_images = std::clamp<std::uint64_t>(images / (threads * 4), 64, 512);
   std::atomic<std::uint64_t> num_read{0};
   const double cpu = cpu_seconds({});
   const Stopwatch since_begin;
-  run_parallel((images + piece_images - 1) / piece_images, threads, [&](std::size_t piece) {
-    std::vector<std::uint64_t> samples;
-    for (std::uint64_t at = piece * piece_images; at < std::min(images, (piece + 1) * piece_images); ++at) {
-      samples.push_back(order.at(epoch, at).sample);
-    }
-    ReadAhead ahead(dataset, samples);
-    Scratch scratch;
-    for (std::size_t at = 0; at < samples.size(); ++at) {
-      throw_if_stopped(progress.stop);
-      ahead.reached(at);
-      for (const FieldView& field : dataset.read(samples[at], scratch).fields) touch(field.bytes);
-      ++progress.images;
-      on_image(++num_read);
-    }
-    on_piece();
+  read_deliveries(dataset, order, begin, begin + images, reader_threads(options), [&](const SampleView& sample) {
+    throw_if_stopped(progress.stop);
+    for (const FieldView& field : sample.fields) touch(field.bytes);
+    ++progress.images;
+    on_image(++num_read);
   });
   return {.images = images,
           .batches = (images + options.batch_size - 1) / options.batch_size,
@@ -224,11 +209,9 @@ StageResult measure_reading_passes(const std::string& spec, bool verify, const L
     const bool timed = pass + 1 == passes.passes;
     const auto on_image = [&](std::uint64_t count) {
       if (pass == 0 && count == batch) first_batch_s = since_begin.seconds();
+      if (!timed && count % batch == 0) memory.look({});
     };
-    const auto on_piece = [&] {
-      if (!timed) memory.look({});
-    };
-    result = read_pass(dataset, options, pass, images, progress, on_image, on_piece);
+    result = read_pass(dataset, options, pass * images, images, progress, on_image);
   }
   memory.look_now({});
   result.first_batch_s = first_batch_s;
@@ -263,10 +246,9 @@ StageResult measure_stage(Stage stage, const std::string& spec, const LoaderOpti
   return measure_loading(spec, whole, passes, progress);
 }
 
-StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t epoch,
+StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin,
                             std::uint64_t images, StageProgress& progress) {
-  return read_pass(
-      dataset, options, epoch, std::min(images, dataset.size()), progress, [](std::uint64_t) {}, [] {});
+  return read_pass(dataset, options, begin, images, progress, [](std::uint64_t) {});
 }
 
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress) {

@@ -1,17 +1,15 @@
 #include <atomic>
 #include <chrono>
-#include <thread>
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/parallel.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/order/epoch_order.hpp"
-#include "bale/reader/read_ahead.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
 #include "bale/tools/progress.hpp"
+#include "bale/tools/read_deliveries.hpp"
 #include "bale/tools/signals.hpp"
 
 namespace bale::tools {
@@ -22,37 +20,6 @@ struct ReadProgress {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<bool> stop{false};
 };
-
-/// Every epoch in its order: threads take one position after another, requests go out ahead of them.
-void read_epochs(const Dataset& dataset, const ReadCommand& command, ReadProgress& progress) {
-  const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
-  const std::uint64_t size = order.size();
-  const std::uint64_t total = size * command.epochs;
-  ReadAhead ahead(dataset, [&](std::uint64_t n) -> std::optional<UpcomingSample> {
-    if (n >= total) return std::nullopt;
-    return UpcomingSample{order.at(n / size, n % size).sample, order.window(n / size, n % size)};
-  });
-  std::atomic<std::uint64_t> next{0};
-  const unsigned jobs = command.jobs != 0 ? command.jobs : std::max(1U, std::thread::hardware_concurrency());
-  run_parallel(jobs, jobs, [&](std::size_t) {
-    Scratch scratch;
-    try {
-      for (std::uint64_t n = next++; n < total; n = next++) {
-        throw_if_stopped(progress.stop);
-        ahead.consumed(n);
-        std::uint64_t bytes = 0;
-        for (const FieldView& field : dataset.read(order.at(n / size, n % size).sample, scratch).fields) {
-          bytes += field.bytes.size();
-        }
-        progress.bytes += bytes;
-        ++progress.samples;
-      }
-    } catch (...) {
-      next = total;
-      throw;
-    }
-  });
-}
 
 }  // namespace
 
@@ -66,7 +33,12 @@ int run_read(const ReadCommand& command, Terminal& terminal) {
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(terminal, "read", poll, command.quiet);
   const auto start = std::chrono::steady_clock::now();
-  read_epochs(dataset, command, progress);
+  const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
+  read_deliveries(dataset, order, 0, total, command.jobs, [&](const SampleView& sample) {
+    throw_if_stopped(progress.stop);
+    for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
+    ++progress.samples;
+  });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   display.finish();
   const ReadRates rates{

@@ -56,7 +56,7 @@ class Settings {
     ProgressDisplay display(
         terminal_, "read", [&] { return progress.counts(); }, command_.quiet);
     LoaderOptions options = options_of(row.workers, row.prefetch);
-    return measure_reading(dataset, options, epoch_++, images, progress).images_per_s();
+    return measure_reading(dataset, options, epoch_ * dataset.size(), images, progress).images_per_s();
   }
 
   const std::vector<TuneRow>& rows() const { return rows_; }

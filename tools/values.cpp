@@ -89,18 +89,6 @@ unsigned parse_workers(std::string_view option, std::string_view text) {
   return *value;
 }
 
-Shuffle parse_order(std::string_view option, std::string_view text) {
-  constexpr std::string_view k_block = "block";
-  if (text == "none") return Shuffle::none();
-  if (text == "full") return Shuffle::full();
-  if (text == k_block) return Shuffle::block();
-  if (text.starts_with(k_block) && text.substr(k_block.size()).starts_with(':')) {
-    const auto samples = whole_number<std::uint64_t>(text.substr(k_block.size() + 1));
-    if (samples && *samples > 0) return Shuffle::block(*samples);
-  }
-  refuse(option, text, "none, full, block or block:SAMPLES");
-}
-
 std::uint32_t parse_count32(std::string_view option, std::string_view text) {
   const auto value = whole_number<std::uint32_t>(text);
   if (!value || *value == 0) refuse(option, text, "a whole number of at least 1 and below 2^32");

@@ -29,9 +29,6 @@ unsigned parse_jobs(std::string_view option, std::string_view text);
 /// "auto" is k_workers_auto, else 0..1024.
 unsigned parse_workers(std::string_view option, std::string_view text);
 
-/// "none", "full", "block" or "block:SAMPLES".
-Shuffle parse_order(std::string_view option, std::string_view text);
-
 /// A decimal integer from 1 to 2^32 - 1.
 std::uint32_t parse_count32(std::string_view option, std::string_view text);
 

@@ -60,15 +60,10 @@ TEST_CASE("jobs and counts") {
     CHECK_THROWS_AS(parse_positive("--n", text), Error);
 }
 
-TEST_CASE("workers orders stages and devices") {
+TEST_CASE("workers stages and devices") {
   CHECK(parse_workers("--w", "0") == 0);
   CHECK(parse_workers("--w", "auto") == k_workers_auto);
   for (const char* text : {"", "-1", "1025", "x"}) CHECK_THROWS_AS(parse_workers("--w", text), Error);
-  CHECK(parse_order("--o", "none") == Shuffle::none());
-  CHECK(parse_order("--o", "full") == Shuffle::full());
-  CHECK(parse_order("--o", "block") == Shuffle::block());
-  CHECK(parse_order("--o", "block:8").block_samples == 8);
-  for (const char* text : {"", "block:", "block:0", "blocks", "FULL"}) CHECK_THROWS_AS(parse_order("--o", text), Error);
   CHECK(parse_stages("--s", "train,read") == std::vector{Stage::train, Stage::read});
   for (const char* text : {"", "train,", "write"}) CHECK_THROWS_AS(parse_stages("--s", text), Error);
   CHECK_NOTHROW(check_device("--d", "cpu"));
