@@ -146,6 +146,7 @@ def dali_webdataset(folder, packs, workers):
 
 
 def ffcv_loader(beton, workers):
+    os.environ["NUMBA_NUM_THREADS"] = str(max(workers, os.cpu_count()))  # it takes no more than this
     from ffcv.fields.decoders import IntDecoder
     from ffcv.fields.rgb_image import RandomResizedCropRGBImageDecoder
     from ffcv.loader import Loader, OrderOption

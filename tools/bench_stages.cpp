@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/process_usage.hpp"
 #include "bale/tools/signals.hpp"
@@ -44,11 +46,16 @@ class MemoryPeak {
   std::optional<std::uint64_t> peak_;
 };
 
-/// Bytes that an image stands for: its share of the shards.
+/// Bytes that an image stands for: its share of the shard files.
 double bytes_per_image(const Dataset& dataset) {
   double bytes = 0;
-  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
-    bytes += static_cast<double>(dataset.shard(shard).index().shard_bytes());
+  if (dataset.manifest()) {
+    for (const ManifestShard& shard : dataset.manifest()->shards) bytes += static_cast<double>(shard.bytes);
+  } else {
+    for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+      std::error_code none;
+      bytes += static_cast<double>(std::filesystem::file_size(dataset.shard_path(shard), none));
+    }
   }
   return bytes / static_cast<double>(dataset.size());
 }
@@ -166,21 +173,16 @@ unsigned reader_threads(const LoaderOptions& options) {
   return options.workers == k_workers_auto ? usable_cores() : std::max(1U, options.workers);
 }
 
-/// The first `images` of an epoch. Reading threads call `on_image` with the number read so far.
-StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std::uint64_t epoch, std::uint64_t images,
+/// So many deliveries from `begin` on. Threads call `on_image` with the number read so far.
+StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin, std::uint64_t images,
                       StageProgress& progress, const std::function<void(std::uint64_t)>& on_image) {
   const EpochOrder order(Selection::all(dataset.size()), options.shuffle, options.seed);
   std::atomic<std::uint64_t> num_read{0};
-  std::atomic<std::uint64_t> num_bytes{0};
   const double cpu = cpu_seconds({});
   const Stopwatch since_begin;
-  const std::uint64_t begin = epoch * order.size();
   read_in_order(dataset, order, begin, begin + images, reader_threads(options), [&](const SampleView& sample) {
     throw_if_stopped(progress.stop);
-    for (const FieldView& field : sample.fields) {
-      touch(field.bytes);
-      num_bytes += field.bytes.size();
-    }
+    for (const FieldView& field : sample.fields) touch(field.bytes);
     ++progress.images;
     on_image(++num_read);
   });
@@ -188,7 +190,7 @@ StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std:
           .batches = (images + options.batch_size - 1) / options.batch_size,
           .seconds = since_begin.seconds(),
           .cpu_seconds = cpu_seconds({}) - cpu,
-          .bytes = static_cast<double>(num_bytes)};
+          .bytes = bytes_per_image(dataset) * static_cast<double>(images)};
 }
 
 StageResult measure_reading_passes(const std::string& spec, bool verify, const LoaderOptions& options,
@@ -209,7 +211,7 @@ StageResult measure_reading_passes(const std::string& spec, bool verify, const L
       if (pass == 0 && count == batch) first_batch_s = since_begin.seconds();
       if (!timed && count % batch == 0) memory.look({});
     };
-    result = read_pass(dataset, options, pass, images, progress, on_image);
+    result = read_pass(dataset, options, pass * images, images, progress, on_image);
   }
   memory.look_now({});
   result.first_batch_s = first_batch_s;
@@ -244,9 +246,9 @@ StageResult measure_stage(Stage stage, const std::string& spec, const LoaderOpti
   return measure_loading(spec, whole, passes, progress);
 }
 
-StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t epoch,
+StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin,
                             std::uint64_t images, StageProgress& progress) {
-  return read_pass(dataset, options, epoch, std::min(images, dataset.size()), progress, [](std::uint64_t) {});
+  return read_pass(dataset, options, begin, images, progress, [](std::uint64_t) {});
 }
 
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress) {

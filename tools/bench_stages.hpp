@@ -58,8 +58,8 @@ struct StageResult {
 StageResult measure_stage(Stage stage, const std::string& spec, const LoaderOptions& options, const StagePasses& passes,
                           StageProgress& progress);
 
-/// Reads part of an epoch from `dataset` as reading stages do: `images` of `epoch` (fewer where it has fewer).
-StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t epoch,
+/// Reads so many deliveries of `dataset` as the reading stages do, from the one numbered `begin` over all epochs on.
+StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin,
                             std::uint64_t images, StageProgress& progress);
 
 /// Takes batches of `loader` for about `seconds`, after a fourth of that to warm up, across ends of epochs.

@@ -17,9 +17,10 @@ void declare_pipeline(PipelineCommand& command, CLI::App& app) {
       [&](const std::string& text) { options.transform = train_transform(parse_count32("--size", text)); },
       "Side of the crops in pixels (default: 224)");
   add_parsed(
-      app, "--order", "none|full|block[:N]",
+      app, "--order", "none|full|block",
       [&](const std::string& text) { options.shuffle = parse_order("--order", text); },
-      "Order of an epoch: as stored, shuffled (default), or shuffled in blocks of N samples for slow storage");
+      "Order of an epoch: the dataset's own, a full shuffle (default), or a block shuffle for slow storage; "
+      "block:SAMPLES,BLOCKS is one of other blocks and windows");
   add_whole(app, "--seed", "SEED", options.seed, "Another seed, another order and other crops (default: 0)");
   app.add_flag_callback(
       "--threads", [&] { options.worker_mode = WorkerMode::threads; }, "Workers are threads, not processes");

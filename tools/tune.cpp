@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -8,7 +7,6 @@
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
 #include "bale/tools/process_usage.hpp"
-#include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
 #include "bale/tools/tune_verdict.hpp"
 
@@ -16,6 +14,10 @@ namespace bale::tools {
 namespace {
 
 constexpr std::uint32_t k_first_prefetch = 4;
+
+std::string setting_text(unsigned workers, std::uint32_t prefetch) {
+  return fmt::format("{}, {} batches in the ring", plural(workers, "worker"), prefetch);
+}
 
 /// Measures one setting after another, each on other samples than the one before: what a setting read lies in memory.
 class Settings {
@@ -34,6 +36,9 @@ class Settings {
                                   rate_cell(row.result.images_per_s()), row.cpu_share * 100,
                                   memory_cell(row.result.memory)));
       terminal_.flush();  // a row is shown when it is known
+    } else if (!command_.quiet) {
+      terminal_.note(
+          fmt::format("{}: {} img/s", setting_text(workers, prefetch), rate_cell(row.result.images_per_s())));
     }
     rows_.push_back(std::move(row));
     return rows_.back();
@@ -51,13 +56,17 @@ class Settings {
     ProgressDisplay display(
         terminal_, "read", [&] { return progress.counts(); }, command_.quiet);
     LoaderOptions options = options_of(row.workers, row.prefetch);
-    return measure_reading(dataset, options, epoch_++, images, progress).images_per_s();
+    return measure_reading(dataset, options, epoch_ * dataset.size(), images, progress).images_per_s();
   }
 
   const std::vector<TuneRow>& rows() const { return rows_; }
   unsigned cores() const { return cores_; }
 
  private:
+  void show_status(const std::string& text) {
+    if (!command_.quiet) terminal_.set_status(text);
+  }
+
   LoaderOptions options_of(unsigned workers, std::uint32_t prefetch) const {
     LoaderOptions options = command_.pipeline.options;
     options.workers = workers;
@@ -83,6 +92,7 @@ class Settings {
       row.io_wait_share = (after.waiting - before.waiting) / all;
     }
     row.cpu_share = row.result.cpu_seconds / (row.result.seconds * cores_);
+    terminal_.clear_status();
     return row;
   }
 
@@ -97,10 +107,9 @@ std::string verdict_text(const TuneCommand& command, const TuneRow& row, double 
   const Bound bound = bound_of(row, read_images_per_s);
   const std::uint32_t a_worker = row.workers > 0 ? (row.prefetch + row.workers - 1) / row.workers : 0;
   const LoaderOptions& options = command.pipeline.options;
-  std::string text =
-      fmt::format("\nRecommended: {}, {} in the ring: {} img/s, {} of memory. Reading alone gives {} img/s.\n",
-                  plural(row.workers, "worker"), plural(row.prefetch, "batch"), rate_cell(row.result.images_per_s()),
-                  memory_cell(row.result.memory), rate_cell(read_images_per_s));
+  std::string text = fmt::format("\nRecommended: {}: {} img/s, {} of memory. Reading alone gives {} img/s.\n",
+                                 setting_text(row.workers, row.prefetch), rate_cell(row.result.images_per_s()),
+                                 memory_cell(row.result.memory), rate_cell(read_images_per_s));
   text += fmt::format("Bound by {}. {}\n", bound_name(bound), bound_advice(bound));
   text += fmt::format(
       "\nC++      bale::Loader loader{{\"{}\", {{.batch_size = {}, .workers = {}, .prefetch = {}}}}};\n"

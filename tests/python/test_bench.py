@@ -35,7 +35,7 @@ def test_bench_measures_every_stage(bale, packs, name):
 
 @pytest.mark.parametrize("options", [["--workers", "0"], ["--workers", "3"], ["--workers", "2", "--threads"],
                                      ["--workers", "auto"], ["--order", "none"], ["--order", "block"],
-                                     ["--order", "block:4", "--seed", "7"], ["--prefetch", "2", "--device", "cpu"]],
+                                     ["--order", "block:4,2", "--seed", "7"], ["--prefetch", "2", "--device", "cpu"]],
                          ids=" ".join)
 def test_bench_counts_each_image_once(bale, packs, options):
     result = bench(bale, packs / "tar", "--stages", "train", *options)

@@ -7,12 +7,15 @@
 #include "bale/formats/core/file.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
+#include "bale/tools/bench_report.hpp"
 #include "bale/tools/command_model.hpp"
 #include "bale/tools/histogram.hpp"
 #include "bale/tools/human.hpp"
+#include "bale/tools/process_usage.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/safe_directory.hpp"
 #include "bale/tools/table.hpp"
+#include "bale/tools/tune_verdict.hpp"
 #include "bale/tools/values.hpp"
 
 using namespace bale;
@@ -55,6 +58,21 @@ TEST_CASE("jobs and counts") {
   CHECK(parse_positive("--n", "18446744073709551615") == ~std::uint64_t{0});
   for (const char* text : {"0", "", "-3", "18446744073709551616", "+1"})
     CHECK_THROWS_AS(parse_positive("--n", text), Error);
+}
+
+TEST_CASE("workers stages and devices") {
+  CHECK(parse_workers("--w", "0") == 0);
+  CHECK(parse_workers("--w", "auto") == k_workers_auto);
+  for (const char* text : {"", "-1", "1025", "x"}) CHECK_THROWS_AS(parse_workers("--w", text), Error);
+  CHECK(parse_stages("--s", "train,read") == std::vector{Stage::train, Stage::read});
+  for (const char* text : {"", "train,", "write"}) CHECK_THROWS_AS(parse_stages("--s", text), Error);
+  CHECK_NOTHROW(check_device("--d", "cpu"));
+  CHECK_THROWS_WITH(check_device("--d", "cuda"), Catch::Contains("--d: \"cuda\" is not cpu"));
+  CHECK(parse_seconds("--s", "0.5") == 0.5);
+  for (const char* text : {"", "0", "-1", "nan", "inf", "1s", "1e9"})
+    CHECK_THROWS_AS(parse_seconds("--s", text), Error);
+  CHECK(parse_count32("--b", "4294967295") == 4294967295U);
+  for (const char* text : {"", "0", "4294967296"}) CHECK_THROWS_AS(parse_count32("--b", text), Error);
 }
 
 TEST_CASE("splits") {
@@ -211,4 +229,81 @@ TEST_CASE("tables align by what is seen") {
   table.add({"NAME", "N"});
   table.add({"é", "1,000"});
   CHECK(table.text() == "NAME      N\né     1,000\n");
+}
+
+namespace {
+
+StageResult result_of(double images_per_s, double wait_seconds = 1) {
+  StageResult result{.images = static_cast<std::uint64_t>(images_per_s * 2), .batches = 8, .seconds = 2};
+  result.wait_seconds = wait_seconds;
+  return result;
+}
+
+TuneRow row_of(unsigned workers, std::uint32_t prefetch, double images_per_s) {
+  return {.workers = workers, .prefetch = prefetch, .result = result_of(images_per_s)};
+}
+
+}  // namespace
+
+TEST_CASE("CPU time and memory of this process are accounted for") {
+  const double before = cpu_seconds({});
+  std::vector<unsigned char> memory(std::size_t{64} << 20);
+  for (std::size_t at = 0; at < memory.size(); at += 4096) memory[at] = 1;
+  while (cpu_seconds({}) < before + 0.02) memory[0] = static_cast<unsigned char>(memory[0] + 1);
+  const auto pss = pss_bytes({});
+  if (pss) CHECK(*pss >= memory.size());
+  const int gone[] = {0x7FFFFFFF};
+  CHECK(cpu_seconds(gone) >= before + 0.02);
+  CHECK(seconds_since_start() > 0);
+  CHECK(seconds_since_start() < 3600);
+  CHECK(usable_cores() >= 1);
+  CHECK(machine_times().busy > 0);
+}
+
+TEST_CASE("workers are tried in doubling steps that include the number of cores") {
+  CHECK(worker_steps(1) == std::vector<unsigned>{0, 1, 2});
+  CHECK(worker_steps(2) == std::vector<unsigned>{0, 1, 2, 4});
+  CHECK(worker_steps(6) == std::vector<unsigned>{0, 1, 2, 4, 6, 8});
+  CHECK(worker_steps(16) == std::vector<unsigned>{0, 1, 2, 4, 8, 16, 32});
+}
+
+TEST_CASE("the smallest setting that is about as fast is recommended") {
+  const std::vector<TuneRow> rows{row_of(0, 4, 500),  row_of(1, 4, 900),  row_of(2, 4, 1750), row_of(4, 4, 1800),
+                                  row_of(8, 4, 1790), row_of(2, 2, 1600), row_of(2, 8, 1790)};
+  CHECK(recommended(rows) == 2);
+  CHECK(recommended(std::vector{row_of(0, 4, 0)}) == 0);
+}
+
+TEST_CASE("what binds is told from CPU storage and waiting") {
+  TuneRow row = row_of(2, 4, 1000);
+  row.cpu_share = 0.97;
+  row.machine_share = 1;
+  CHECK(bound_of(row, 50'000) == Bound::cpu);
+  row.cpu_share = 0.4;
+  CHECK(bound_of(row, 50'000) == Bound::other_programs);
+  CHECK(bound_of(row, 1100) == Bound::storage);
+  row.machine_share = 0.5;
+  CHECK(bound_of(row, 50'000) == Bound::workers);
+  row.io_wait_share = 0.4;
+  CHECK(bound_of(row, 50'000) == Bound::storage);
+  row.io_wait_share = 0;
+  row.result.wait_seconds = 0.01;
+  CHECK(bound_of(row, 50'000) == Bound::consumer);
+  row.workers = 0;  // the caller itself does the work: it never waits
+  CHECK(bound_of(row, 50'000) == Bound::workers);
+  for (const Bound bound : {Bound::cpu, Bound::other_programs, Bound::storage, Bound::consumer, Bound::workers}) {
+    CHECK_FALSE(bound_name(bound).empty());
+    CHECK_FALSE(bound_advice(bound).empty());
+  }
+}
+
+TEST_CASE("bars of a bench are as long as their rates") {
+  StageResult slow = result_of(500);
+  slow.memory = 180'400'000;
+  const std::vector<MeasuredStage> stages{{Stage::read, result_of(2000)}, {Stage::train, slow}};
+  const std::string drawn = bench_table(stages, 40);
+  CHECK_THAT(drawn, Catch::Contains("  " + std::string(40, '#') + "\n"));
+  CHECK_THAT(drawn, Catch::Contains("180 MB") && Catch::Contains("  " + std::string(10, '#') + "\n"));
+  CHECK(bench_table(stages, 0).find('#') == std::string::npos);
+  CHECK(bench_table({}, 40).find('#') == std::string::npos);
 }
