@@ -11,9 +11,8 @@
 namespace bale::tools {
 namespace {
 
-std::string bar(double rate, double highest, std::size_t columns) {
-  if (!(highest > 0)) return {};
-  return std::string(static_cast<std::size_t>(std::ceil(rate / highest * static_cast<double>(columns))), '#');
+double seconds_an_image(const StageResult& result) {
+  return result.images > 0 ? result.seconds / static_cast<double>(result.images) : 0;
 }
 
 }  // namespace
@@ -29,13 +28,15 @@ std::string memory_cell(const std::optional<std::uint64_t>& bytes) {
 
 std::string bench_table(std::span<const MeasuredStage> stages, std::size_t bar_columns) {
   TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::left});
-  table.add({"STAGE", "IMG/S", "MB/S", "CPU S/1,000", "MEMORY", "FIRST BATCH", ""});
-  double highest = 0;
-  for (const auto& [stage, result] : stages) highest = std::max(highest, result.images_per_s());
+  table.add({"STAGE", "IMG/S", "MB/S", "CPU S/1,000", "MEMORY", "FIRST BATCH", bar_columns > 0 ? "TIME AN IMAGE" : ""});
+  double longest = 0;
+  for (const auto& [stage, result] : stages) longest = std::max(longest, seconds_an_image(result));
   for (const auto& [stage, result] : stages) {
+    const double share = longest > 0 ? seconds_an_image(result) / longest : 0;
     table.add({std::string(stage_name(stage)), rate_cell(result.images_per_s()), rate_cell(result.bytes_per_s() / 1e6),
                fmt::format("{:.3f}", result.cpu_s_per_1000()), memory_cell(result.memory),
-               fmt::format("{:.3f} s", result.first_batch_s), bar(result.images_per_s(), highest, bar_columns)});
+               fmt::format("{:.3f} s", result.first_batch_s),
+               std::string(static_cast<std::size_t>(std::ceil(share * static_cast<double>(bar_columns))), '#')});
   }
   return table.text();
 }

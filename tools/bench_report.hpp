@@ -11,7 +11,8 @@ namespace bale::tools {
 
 using MeasuredStage = std::pair<Stage, StageResult>;
 
-/// A row a stage; with `bar_columns` a bar of the rate after it, the longest that wide.
+/// A row a stage; with `bar_columns` a bar of the time that an image takes after it, the longest that wide. (Rates of
+/// reading and decoding lie so far apart that bars of them would show nothing.)
 std::string bench_table(std::span<const MeasuredStage> stages, std::size_t bar_columns);
 
 /// "12.5", "1,234".

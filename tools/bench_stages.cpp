@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/process_usage.hpp"
 #include "bale/tools/signals.hpp"
@@ -53,8 +51,7 @@ double bytes_per_image(const Dataset& dataset) {
     for (const ManifestShard& shard : dataset.manifest()->shards) bytes += static_cast<double>(shard.bytes);
   } else {
     for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
-      std::error_code none;
-      bytes += static_cast<double>(std::filesystem::file_size(dataset.shard_path(shard), none));
+      bytes += static_cast<double>(dataset.shard(shard).index().shard_bytes());
     }
   }
   return bytes / static_cast<double>(dataset.size());

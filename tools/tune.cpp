@@ -52,11 +52,11 @@ class Settings {
     StageProgress progress;
     const StopOnSignal stop(progress.stop);
     const auto images = static_cast<std::uint64_t>(row.result.images_per_s() * command_.seconds) + 1;
-    progress.total = std::min(images, dataset.size());
-    ProgressDisplay display(
-        terminal_, "read", [&] { return progress.counts(); }, command_.quiet);
-    LoaderOptions options = options_of(row.workers, row.prefetch);
-    return measure_reading(dataset, options, epoch_ * dataset.size(), images, progress).images_per_s();
+    show_status("reading alone");
+    const LoaderOptions options = options_of(row.workers, row.prefetch);
+    const StageResult result = measure_reading(dataset, options, epoch_ * dataset.size(), images, progress);
+    terminal_.clear_status();
+    return result.images_per_s();
   }
 
   const std::vector<TuneRow>& rows() const { return rows_; }
@@ -78,8 +78,7 @@ class Settings {
     TuneRow row{.workers = workers, .prefetch = prefetch};
     StageProgress progress;
     const StopOnSignal stop(progress.stop);
-    ProgressDisplay display(
-        terminal_, "loaded", [&] { return progress.counts(); }, command_.quiet);
+    show_status(setting_text(workers, prefetch));
     Loader loader(command_.pipeline.spec, options_of(workers, prefetch));
     loader.set_epoch(epoch_);
     const MachineTimes before = machine_times();
