@@ -219,22 +219,19 @@ void Ring::resume() const { header().stopped.store(0); }
 std::optional<Claim> Ring::claim(std::uint32_t worker) const {
   const auto* const slots_of_batches =
       reinterpret_cast<const std::atomic<std::uint32_t>*>(memory_.data() + header().slots_of_batches_at);
-  const std::uint64_t claimed_phase = phase_number(RowPhase::claimed) + worker;
   for (std::uint64_t batch = header().oldest.load(); batch < header().published.load(); ++batch) {
     const std::uint32_t number = slots_of_batches[batch % shape().num_slots].load();
     Slot& slot = slots_[number];
-    for (;;) {
-      // Looking first keeps the counter from running on while there is nothing to claim.
-      std::uint64_t ticket = slot.claim.load();
-      if (batch_of(ticket) != batch || phase_of(ticket) >= slot.num_rows) break;
-      ticket = slot.claim.fetch_add(1);
+    std::uint64_t ticket = slot.claim.load();
+    while (batch_of(ticket) == batch && phase_of(ticket) < slot.num_rows) {
+      // Exchanged rather than added to: the slot may have gone on to a later batch meanwhile, and a ticket drawn there
+      // for nothing would be a row that nobody ever comes to.
+      if (!slot.claim.compare_exchange_weak(ticket, ticket + 1)) continue;
       const std::uint32_t row_number = phase_of(ticket);
-      if (batch_of(ticket) != batch || row_number >= slot.num_rows) break;
       std::uint64_t free = row_state(batch, phase_number(RowPhase::free));
-      if (row(number, row_number)
-              .state.compare_exchange_strong(free, row_state(batch, static_cast<std::uint32_t>(claimed_phase)))) {
-        return Claim{batch, number, row_number};
-      }
+      const std::uint64_t claimed = row_state(batch, phase_number(RowPhase::claimed) + worker);
+      if (row(number, row_number).state.compare_exchange_strong(free, claimed)) return Claim{batch, number, row_number};
+      ticket = slot.claim.load();
     }
   }
   return std::nullopt;
