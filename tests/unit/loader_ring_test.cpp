@@ -1,0 +1,102 @@
+// The ring alone: many claimers, small batches, slots that go on to the next batch at once. No row is lost or given out
+// twice.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "bale/loader/ring/ring.hpp"
+#include "bale/tests/support/catch.hpp"
+
+using namespace bale::loader_detail;
+
+namespace {
+
+/// Opens batch after batch of `num_rows` in whichever slot is free, as the loader does with batches that are consumed
+/// at once.
+class Owner {
+ public:
+  Owner(const Ring& ring, std::uint32_t num_rows) : ring_(ring), num_rows_(num_rows) {}
+
+  void open(std::uint64_t batch) const {
+    const auto slot = static_cast<std::uint32_t>(batch % ring_.shape().num_slots);
+    for (std::uint32_t row = 0; row < num_rows_; ++row) ring_.prepare_row(slot, row, batch, RowPhase::free);
+    ring_.publish(slot, batch, num_rows_);
+  }
+  void wait_for(std::uint64_t batch) const {
+    const auto slot = static_cast<std::uint32_t>(batch % ring_.shape().num_slots);
+    for (;;) {
+      const std::uint32_t seen = ring_.completions();
+      if (ring_.complete(slot, batch)) break;
+      ring_.wait_for_completion(seen, 10'000);
+    }
+    ring_.set_oldest(batch + 1);
+  }
+
+ private:
+  const Ring& ring_;
+  std::uint32_t num_rows_;
+};
+
+}  // namespace
+
+TEST_CASE("No row is lost or claimed twice while slots go on to later batches") {
+  constexpr std::uint64_t k_batches = 30'000;
+  for (const std::uint32_t num_rows : {1u, 3u}) {
+    const Ring ring = Ring::create({.num_slots = 2, .batch_size = 3, .pixel_bytes = 64, .config_bytes = 0});
+    std::atomic<std::uint64_t> claimed{0};
+    std::vector<std::thread> workers;
+    for (std::uint32_t number = 0; number < 4; ++number) {
+      workers.emplace_back([&, number] {
+        while (!ring.stopped()) {
+          const std::uint32_t seen = ring.publications();
+          if (const auto claim = ring.claim(number)) {
+            ++claimed;
+            ring.finish(*claim, "");
+          } else if (!ring.stopped()) {
+            ring.wait_for_work(seen, 10'000);
+          }
+        }
+      });
+    }
+    const Owner owner(ring, num_rows);
+    owner.open(0);
+    for (std::uint64_t batch = 0; batch < k_batches; ++batch) {
+      owner.open(batch + 1);
+      owner.wait_for(batch);
+    }
+    owner.wait_for(k_batches);
+    ring.stop();
+    for (std::thread& worker : workers) worker.join();
+    CHECK(claimed == (k_batches + 1) * num_rows);
+  }
+}
+
+TEST_CASE("A closed batch is complete when the rows in hand are, and drops the others") {
+  const Ring ring = Ring::create({.num_slots = 1, .batch_size = 3, .pixel_bytes = 64, .config_bytes = 0});
+  const Owner owner(ring, 3);
+  owner.open(0);
+  const auto claim = ring.claim(0);
+  REQUIRE(claim);
+  ring.close(0, 0);
+  CHECK_FALSE(ring.complete(0, 0));
+  CHECK_FALSE(ring.claim(1));
+  ring.finish(*claim, "");
+  CHECK(ring.complete(0, 0));
+}
+
+TEST_CASE("A worker that comes late cannot touch a later batch in the same slot") {
+  const Ring ring = Ring::create({.num_slots = 1, .batch_size = 2, .pixel_bytes = 64, .config_bytes = 0});
+  const Owner owner(ring, 2);
+  owner.open(0);
+  const auto first = ring.claim(0);
+  const auto second = ring.claim(1);
+  REQUIRE((first && second));
+  ring.finish(*first, "");
+  ring.finish(*second, "no good");
+  CHECK(ring.complete(0, 0));
+  CHECK(std::string_view(ring.row(0, second->row).error) == "no good");
+  owner.open(1);
+  CHECK_FALSE(ring.complete(0, 1));
+  ring.close(0, 0);  // of the batch that was there before
+  CHECK(ring.claim(0));
+}
