@@ -47,8 +47,10 @@ struct LoaderOptions {
 
   double stall_timeout_s = 120;  // a worker that is at one sample for longer is killed and replaced; 0: never
   std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // asked of the kernel before workers come to it; 0: none
-  std::string
-      worker_program{};  // path of bale-worker; empty: $BALE_WORKER, beside this program, or where it was installed
+  bool large_transfers = false;  // for disks that are limited in transfers a second: see ReadAheadOptions
+  bool direct_io = false;        // around the page cache, nothing read ahead: see DatasetOptions
+  /// Path of bale-worker; empty: $BALE_WORKER, beside this program, or where it was installed.
+  std::string worker_program{};
 };
 
 }  // namespace bale

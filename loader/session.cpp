@@ -60,6 +60,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
                       .seed = options.seed,
                       .max_pixels = options.max_pixels,
                       .verify_checksums = options.verify_checksums,
+                      .direct_io = options.direct_io,
                       .field = options.field,
                       .directory = working_directory()};
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) config.shards.push_back(dataset.shard_path(shard));
@@ -70,7 +71,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
 
 Session::Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
     : options_(checked(std::move(options))),
-      dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums})),
+      dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums, .direct_io = options_.direct_io})),
       layout_(dataset_, options_.transform, options_.field, options_.batch_size),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
       fingerprint_(mix64(stream_.order().fingerprint() ^ mix64(dataset_.size()))),
@@ -95,7 +96,7 @@ Ring Session::make_ring() {
 void Session::start_read_ahead() {
   rows_passed_ = 0;
   read_ahead_.reset();
-  if (options_.read_ahead_bytes == 0) return;
+  if (options_.read_ahead_bytes == 0 || options_.direct_io) return;
   read_ahead_ = std::make_unique<ReadAhead>(
       dataset_,
       [stream = stream_](std::uint64_t n) -> std::optional<UpcomingSample> {
@@ -104,7 +105,7 @@ void Session::start_read_ahead() {
         if (!row) return std::nullopt;
         return UpcomingSample{row->pick.sample, stream.order().window(place.epoch, row->planned.position)};
       },
-      ReadAheadOptions{.window_bytes = options_.read_ahead_bytes});
+      ReadAheadOptions{.window_bytes = options_.read_ahead_bytes, .large_transfers = options_.large_transfers});
 }
 
 /// How far the workers have come. Under the lock.

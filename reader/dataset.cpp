@@ -33,8 +33,8 @@ struct Dataset::State {
   const Shard& open(std::size_t number) const {
     Entry& entry = *entries[number];
     std::call_once(entry.once, [&] {
-      auto shard = std::make_unique<Shard>(
-          Shard::open(entry.path, ShardOpenOptions{.verify_checksums = options.verify_checksums}));
+      auto shard = std::make_unique<Shard>(Shard::open(
+          entry.path, ShardOpenOptions{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io}));
       if (entry.expected != nullptr) check_against_manifest(*shard, *entry.expected);
       entry.shard = std::move(shard);
     });
@@ -105,6 +105,7 @@ const std::vector<std::string>& Dataset::fields() const { return state_->fields;
 const std::vector<std::string>& Dataset::classes() const {
   return state_->manifest ? state_->manifest->classes : state_->no_classes;
 }
+const DatasetOptions& Dataset::options() const { return state_->options; }
 const std::optional<Manifest>& Dataset::manifest() const { return state_->manifest; }
 
 std::size_t Dataset::num_shards() const { return state_->entries.size(); }

@@ -21,6 +21,9 @@ namespace bale {
 
 struct DatasetOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
+  /// Read around the page cache where format and file system can (O_DIRECT): for a dataset much larger than memory on a
+  /// fast disk. Nothing is kept or read ahead then; have many threads or workers read at a time.
+  bool direct_io = false;
 };
 
 /// Where a sample's bytes lie.
@@ -47,6 +50,7 @@ class Dataset {
   const std::vector<std::string>& fields() const;
   /// Class name of label 0, 1, ...; empty where the dataset does not say.
   const std::vector<std::string>& classes() const;
+  const DatasetOptions& options() const;
   /// The manifest where there is one.
   const std::optional<Manifest>& manifest() const;
 

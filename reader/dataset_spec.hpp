@@ -7,8 +7,8 @@
 namespace bale {
 
 struct DatasetSpec {
-  std::string manifest_path{};           // where there is a manifest: it names the shards
-  std::vector<std::string> shards{};     // else: the shard files, in order
+  std::string manifest_path{};        // where there is a manifest: it names the shards
+  std::vector<std::string> shards{};  // else: the shard files, in order
 };
 
 /// Resolves what Dataset::open takes: a directory, a manifest, or shard names with braces, globs and "::".

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/core/large_reads.hpp"
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {
@@ -18,7 +19,8 @@ class ReadAhead::Worker {
       : dataset_(dataset),
         upcoming_(std::move(upcoming)),
         window_bytes_(static_cast<std::int64_t>(std::min(options.window_bytes, k_max_window_bytes))),
-        group_samples_(std::max<std::uint64_t>(options.group_samples, 1)) {
+        group_samples_(std::max<std::uint64_t>(options.group_samples, 1)),
+        large_transfers_(options.large_transfers) {
     if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
   }
 
@@ -29,6 +31,12 @@ class ReadAhead::Worker {
     }
     changed_.notify_one();
     if (thread_.joinable()) thread_.join();
+  }
+
+  void wait_until_requested(std::uint64_t n) {
+    if (!thread_.joinable()) return;
+    std::unique_lock lock(mutex_);
+    requested_changed_.wait(lock, [&] { return requested_ > n || idle_ || stop_; });
   }
 
   void consumed(std::uint64_t n) {
@@ -84,8 +92,11 @@ class ReadAhead::Worker {
   void wait_for(std::uint64_t consumed) {
     std::unique_lock lock(mutex_);
     wake_at_ = consumed;
+    idle_ = true;
+    requested_changed_.notify_all();
     changed_.wait(lock, [this] { return stop_ || consumed_ >= wake_at_; });
     wake_at_ = k_awake;
+    idle_ = false;
   }
 
   /// Requests for the deliveries that come next; false where there are none yet.
@@ -118,15 +129,36 @@ class ReadAhead::Worker {
 
   void issue() {
     const ReadRequest& request = requests_[next_request_++];
-    dataset_.shard(request.shard).payload().will_need(request.range);
+    if (!large_transfers_ || request.range.length < k_large_bytes || !read_large(request)) {
+      dataset_.shard(request.shard).payload().will_need(request.range);
+    }
     // What a group's requests count for together is what its samples will give back, not the gaps between them.
     const bool last = next_request_ == requests_.size();
+    if (last) {
+      const std::lock_guard lock(mutex_);
+      requested_ = planned_;
+      requested_changed_.notify_all();
+    }
     const std::int64_t bytes =
         last ? group_bytes_ : std::min(group_bytes_, static_cast<std::int64_t>(request.range.length));
     group_bytes_ -= bytes;
     ahead_bytes_ += bytes;
   }
 
+  bool read_large(const ReadRequest& request) {
+    try {
+      if (!large_reads_ || request.shard != large_shard_) {
+        large_reads_.emplace(dataset_.shard_path(request.shard));
+        large_shard_ = request.shard;
+      }
+      return large_reads_->read(request.range.offset, request.range.length);
+    } catch (const std::exception&) {
+      return false;  // whoever reads the samples meets the same and can name them
+    }
+  }
+
+  // What is a good part of a large transfer or several; others would have too much around them read as well.
+  static constexpr std::uint64_t k_large_bytes = std::uint64_t{3} << 20;
   static constexpr std::uint64_t k_max_window_bytes = std::uint64_t{1} << 60;
   static constexpr std::uint64_t k_awake = ~std::uint64_t{0};
   static constexpr std::int64_t k_steps = 16;
@@ -135,6 +167,7 @@ class ReadAhead::Worker {
   const Upcoming upcoming_;
   const std::int64_t window_bytes_;
   const std::uint64_t group_samples_;
+  const bool large_transfers_;
 
   // The thread's own.
   std::uint64_t seen_ = 0;             // consumed_ when it last looked
@@ -142,11 +175,16 @@ class ReadAhead::Worker {
   std::deque<std::int64_t> lengths_;   // bytes of the last deliveries planned, those not consumed
   std::vector<ReadRequest> requests_;  // of the group in hand
   std::size_t next_request_ = 0;
+  std::optional<LargeReads> large_reads_;  // of the shard of the last large request
+  std::size_t large_shard_ = 0;
   std::int64_t group_bytes_ = 0;  // of the group in hand, not yet counted
   std::int64_t ahead_bytes_ = 0;  // asked for and not consumed; below 0 where readers came first
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable requested_changed_;
+  std::uint64_t requested_ = 0;  // deliveries before this have been asked for
+  bool idle_ = false;            // the thread waits for readers to come further
   std::uint64_t consumed_ = 0;
   std::uint64_t wake_at_ = k_awake;
   bool stop_ = false;
@@ -159,5 +197,6 @@ ReadAhead::ReadAhead(const Dataset& dataset, Upcoming upcoming, const ReadAheadO
 ReadAhead::~ReadAhead() = default;
 
 void ReadAhead::consumed(std::uint64_t n) { worker_->consumed(n); }
+void ReadAhead::wait_until_requested(std::uint64_t n) { worker_->wait_until_requested(n); }
 
 }  // namespace bale

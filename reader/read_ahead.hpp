@@ -24,7 +24,10 @@ struct UpcomingSample {
 
 struct ReadAheadOptions {
   std::uint64_t window_bytes = std::uint64_t{128} << 20;  // of the page cache; 0: asks for nothing
-  std::uint64_t group_samples = 32;                       // where the order has no windows
+  /// For disks that are limited in transfers a second, and a block shuffle: long requests go out in transfers of 2 MiB
+  /// and more, for which up to twice as much is read as is asked for.
+  bool large_transfers = false;
+  std::uint64_t group_samples = 32;  // where the order has no windows
 };
 
 class ReadAhead {
@@ -42,6 +45,11 @@ class ReadAhead {
 
   /// Every delivery before `n` has been read, or is about to be. Lower numbers than before change nothing.
   void consumed(std::uint64_t n);
+
+  /// Returns once delivery `n` has been asked for, or is not going to be: reading it before would only take a request
+  /// of its own. Never waits where nothing is read ahead. For readers in this process; the last one to come also keeps
+  /// the window moving.
+  void wait_until_requested(std::uint64_t n);
 
  private:
   class Worker;

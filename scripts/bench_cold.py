@@ -2,9 +2,9 @@
 """Reading a packed dataset that is not in memory, beside what the disk gives and beside the folder it was packed from.
 
 Needs root (to empty the page cache) and fio. FOLDER/CLASS/IMAGE is copied --times over and packed in each format.
-Without --iops: rounds of `bale read --order full`, checksums compared, each beside fio reading as many bytes of the
+Without --iops: rounds of `bale read --order full --direct`, checksums compared, each beside fio reading as many bytes of the
 same files by random 128 KiB requests, 16 at a time, around the page cache. With --iops N the disk is throttled to N reads
-a second (cgroup v1, blkio) and `bale read --order block` is compared with reading the folder's files in random order.
+a second (cgroup v1, blkio) and `bale read --order block:256,4 --large-transfers` is compared with reading the folder's files in random order.
 The page cache is emptied before every run, and a run is refused that finds files of its input still in it.
 """
 import argparse
@@ -62,8 +62,8 @@ def make_cold(paths):
 
 # --- contenders: each returns (bytes, images, seconds)
 
-def bale_read(packed, order, jobs):
-    options = ["--order", order, "--shuffle", "1", "--json"] + (["--jobs", str(jobs)] if jobs else [])
+def bale_read(packed, order, jobs, extra=()):
+    options = ["--order", order, "--shuffle", "1", "--json", *extra] + (["--jobs", str(jobs)] if jobs else [])
     rates = json.loads(subprocess.run([BALE, "read", packed, *options], check=True, capture_output=True).stdout)
     return rates["bytes"], rates["samples"], rates["seconds"]
 
@@ -144,7 +144,7 @@ def measure_full(packed, rounds, jobs):
         for name in sorted(packed, key=lambda n: (list(packed).index(n) + number) % len(packed)):
             files = shards_of(packed[name])
             make_cold(files)
-            own = bale_read(packed[name], "full", jobs)
+            own = bale_read(packed[name], "full", jobs, ["--direct"])
             make_cold(files)
             results[name].append((rate(own, False), rate(fio_random(files, own[0]), False)))
     return results
@@ -162,7 +162,7 @@ def measure_throttled(packed, paths, work, iops, rounds, jobs):
             for name in packed:
                 make_cold(shards_of(packed[name]))
                 subprocess.run([BALE, "--version"], check=True, capture_output=True)  # the program itself is cold too
-                results[name].append((rate(bale_read(packed[name], "block", jobs), True), max(folder)))
+                results[name].append((rate(bale_read(packed[name], "block:256,4", jobs, ["--large-transfers"]), True), max(folder)))
     return results
 
 

@@ -177,12 +177,13 @@ StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std:
   std::atomic<std::uint64_t> num_read{0};
   const double cpu = cpu_seconds({});
   const Stopwatch since_begin;
-  read_in_order(dataset, order, begin, begin + images, reader_threads(options), [&](const SampleView& sample) {
-    throw_if_stopped(progress.stop);
-    for (const FieldView& field : sample.fields) touch(field.bytes);
-    ++progress.images;
-    on_image(++num_read);
-  });
+  read_in_order(dataset, order, begin, begin + images, {.jobs = reader_threads(options)},
+                [&](const SampleView& sample) {
+                  throw_if_stopped(progress.stop);
+                  for (const FieldView& field : sample.fields) touch(field.bytes);
+                  ++progress.images;
+                  on_image(++num_read);
+                });
   return {.images = images,
           .batches = (images + options.batch_size - 1) / options.batch_size,
           .seconds = since_begin.seconds(),

@@ -103,6 +103,8 @@ struct ReadCommand {
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
   unsigned jobs = 0;
+  bool direct_io = false;
+  bool large_transfers = false;
   bool verify_checksums = true;
   bool json = false;
   bool quiet = false;

@@ -287,7 +287,14 @@ void Grammar::State::declare_reading_commands() {
   add_parsed(
       *read, "--epochs", "N", [this](const std::string& text) { read_.epochs = parse_positive("--epochs", text); },
       "Times to read the dataset (default: 1)");
-  add_jobs(*read, read_.jobs, "Threads that read (default: one a core)");
+  add_jobs(*read, read_.jobs, "Threads that read (default: one a core; 16 with --direct)");
+  auto* direct = read->add_flag("--direct", read_.direct_io,
+                                "Read around the page cache where the file system can: for a fast disk and data that "
+                                "do not fit into memory");
+  read->add_flag("--large-transfers", read_.large_transfers,
+                 "Read long runs in transfers of 2 MiB and more, with what lies around them: for a block shuffle from "
+                 "a disk that is limited in transfers a second")
+      ->excludes(direct);
   read->add_flag_callback(
       "--no-verify", [this] { read_.verify_checksums = false; }, "Do not compare checksums");
   add_json(*read, read_.json);

@@ -24,7 +24,8 @@ struct ReadProgress {
 }  // namespace
 
 int run_read(const ReadCommand& command, Terminal& terminal) {
-  const Dataset dataset = Dataset::open(command.spec, {.verify_checksums = command.verify_checksums});
+  const Dataset dataset =
+      Dataset::open(command.spec, {.verify_checksums = command.verify_checksums, .direct_io = command.direct_io});
   ReadProgress progress;
   const std::uint64_t total = dataset.size() * command.epochs;
   const auto poll = [&] {
@@ -34,11 +35,12 @@ int run_read(const ReadCommand& command, Terminal& terminal) {
   ProgressDisplay display(terminal, "read", poll, command.quiet);
   const auto start = std::chrono::steady_clock::now();
   const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
-  read_in_order(dataset, order, 0, total, command.jobs, [&](const SampleView& sample) {
-    throw_if_stopped(progress.stop);
-    for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
-    ++progress.samples;
-  });
+  read_in_order(dataset, order, 0, total, {.jobs = command.jobs, .large_transfers = command.large_transfers},
+                [&](const SampleView& sample) {
+                  throw_if_stopped(progress.stop);
+                  for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
+                  ++progress.samples;
+                });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   display.finish();
   const ReadRates rates{

@@ -57,6 +57,9 @@ class Payload {
 
   /// Asks for the range to be read ahead; returns at once.
   virtual void will_need(const FileRange& range) const = 0;
+
+  /// Whether a field's stored bytes are those at its extent's offset in the shard file, of its length.
+  virtual bool is_plain() const { return false; }
 };
 
 /// Payload of every container whose located fields lie in the file as they are: one pread a field.
@@ -66,6 +69,7 @@ class FilePayload : public Payload {
   void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override;
   std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override;
   void will_need(const FileRange& range) const override;
+  bool is_plain() const override { return true; }
 
  protected:
   File file_;

@@ -36,6 +36,7 @@ Shard Shard::open(const std::string& path, const Format& format, ShardIndex inde
                 {.path = path, .hint = "copy it again, or rebuild a stale index with `bale index --force`"});
   }
   shard.payload_ = format.open(path, *shard.index_);
+  if (options.direct_io && shard.payload_->is_plain()) shard.direct_ = DirectFile::open(path);
   return shard;
 }
 
@@ -49,7 +50,11 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes store
     return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {
-    payload_->read(i, field, extent, stored);
+    if (direct_) {
+      direct_->read_exact(extent.offset, stored);
+    } else {
+      payload_->read(i, field, extent, stored);
+    }
     Bytes bytes = stored;
     if (info.codec == Codec::zstd) {
       plain.resize(zstd_content_size(stored, k_max_field_bytes));

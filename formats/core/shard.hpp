@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/core/direct_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/core/shard_index.hpp"
@@ -21,6 +22,7 @@ namespace bale {
 
 struct ShardOpenOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
+  bool direct_io = false;        // around the page cache, where format and file system can
   bool check_size = true;        // refuse a file whose size is not the one its index was made for
 };
 
@@ -72,6 +74,7 @@ class Shard {
   const Format* format_ = nullptr;
   std::unique_ptr<const ShardIndex> index_;  // stable address: the payload refers to it
   std::unique_ptr<const Payload> payload_;
+  std::optional<DirectFile> direct_;
   ShardOpenOptions options_;
 };
 

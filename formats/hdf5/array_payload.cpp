@@ -48,6 +48,7 @@ class ArrayPayload final : public FilePayload {
     read_row(extent.offset, out.subspan(header.size()));
   }
 
+  bool is_plain() const override { return false; }
   std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override {
     if (index_.fields()[field].located) return FilePayload::locate(sample, field, extent);
     return std::nullopt;

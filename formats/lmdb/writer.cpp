@@ -272,8 +272,10 @@ void Writer::reserve_blocks() {
     if (result == 0) reserved_bytes_ = end;
     return result == 0;
   };
-  const bool wide_step = needed + k_reserve_bytes <= map_pages_ * page_bytes_;
-  if (wide_step && reserve(needed + k_reserve_bytes)) return;
+  // Steps that end at round places of the file: where one piece on the disk ends and the next begins, large reads are
+  // cut.
+  const std::uint64_t wide = round_up(needed + k_reserve_bytes, k_reserve_bytes);
+  if (wide <= map_pages_ * page_bytes_ && reserve(wide)) return;
   if (reserve(needed)) return;
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) throw_errno("write to", path_);
   can_reserve_ = false;  // a file system without fallocate: its writes tell

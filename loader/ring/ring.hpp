@@ -71,6 +71,7 @@ void set_error(Row& row, std::string_view text);
 /// What the supervisor and workers tell each other.
 struct WorkerEntry {
   std::atomic<std::uint64_t> busy_since_ns;  // CLOCK_MONOTONIC when it began to claim the row in hand; 0 while idle
+  std::atomic<std::uint64_t> seen_ns;  // when it last looked for work; 0 until it first does
   std::atomic<std::uint64_t> rows_done;
   char error[k_error_bytes];  // why it gave up, NUL-terminated
 };

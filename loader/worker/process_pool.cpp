@@ -21,9 +21,11 @@
 namespace bale::loader_detail {
 namespace {
 
-constexpr int k_ring_fd = 3;        // in the worker
-constexpr int k_look_ms = 250;      // how often stalls are looked for
-constexpr int k_patience_ms = 500;  // for workers that were told to stop
+constexpr int k_ring_fd = 3;                              // in the worker
+constexpr int k_look_ms = 250;                            // how often stalls are looked for
+constexpr int k_patience_ms = 500;                        // for workers that were told to stop
+constexpr std::uint64_t k_stopped_ns = 2'000'000'000;     // no look at stalls is ever this late by itself
+constexpr std::uint64_t k_idle_limit_ns = 3'000'000'000;  // many times as long as an idle worker sleeps
 constexpr std::uint32_t k_max_fruitless = 16;
 constexpr int k_pause_ms = 20;  // before replacing a worker that got nothing done
 
@@ -115,6 +117,7 @@ void ProcessPool::give_up(const std::string& why) {
 void ProcessPool::start_worker(std::uint32_t number) {
   WorkerEntry& entry = ring_.worker(number);
   entry.busy_since_ns.store(0);
+  entry.seen_ns.store(0);
   entry.error[0] = '\0';
   pid_t pid = -1;
   const int failed =
@@ -165,11 +168,19 @@ void ProcessPool::take_leave(std::uint32_t number) {
 void ProcessPool::kill_stalled() {
   const auto now = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
+  // Where this process was stopped (Ctrl-Z), so were the workers, and it is no fault of theirs.
+  if (now - looked_ns_ > k_stopped_ns) resumed_ns_ = now;
+  looked_ns_ = now;
   const auto limit_ns = static_cast<std::uint64_t>(options_.stall_timeout_s * 1e9);
   for (std::uint32_t number = 0; number < processes_.size(); ++number) {
-    const std::uint64_t since = ring_.worker(number).busy_since_ns.load();
+    const WorkerEntry& entry = ring_.worker(number);
+    const std::uint64_t busy_since = entry.busy_since_ns.load();
+    const std::uint64_t seen = entry.seen_ns.load();
+    // An idle worker looks for work a few times a second, unless somebody stopped it.
+    const std::uint64_t since = std::max(busy_since != 0 ? busy_since : seen, resumed_ns_);
+    const std::uint64_t limit = busy_since != 0 ? limit_ns : std::max(limit_ns, k_idle_limit_ns);
     Process& process = processes_[number];
-    if (process.pid < 0 || since == 0 || now < since || now - since < limit_ns) continue;
+    if (process.pid < 0 || seen == 0 || now < since || now - since < limit) continue;
     process.stalled = true;
     ::kill(process.pid, SIGKILL);
   }

@@ -65,7 +65,9 @@ class ProcessPool {
   mutable std::mutex mutex_;  // of processes_ and failure_
   std::vector<Process> processes_;
   std::string failure_;
-  std::uint32_t fruitless_ = 0;  // ends in a row, each of a worker that had not finished a single row
+  std::uint64_t looked_ns_ = 0;   // when stalls were last looked for
+  std::uint64_t resumed_ns_ = 0;  // when this process itself last went on after having been stopped
+  std::uint32_t fruitless_ = 0;   // ends in a row, each of a worker that had not finished a single row
   std::atomic<std::uint64_t> num_replaced_{0};
   int stop_event_ = -1;
   std::thread thread_;  // last: it uses all of the above

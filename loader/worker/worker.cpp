@@ -58,7 +58,9 @@ void Worker::fill(const Claim& claim, Row& row) {
 bool Worker::step() {
   // Busy from before the claim: a worker that is stopped at any point after it holds a row, or keeps others from one.
   WorkerEntry& entry = ring_.worker(number_);
-  entry.busy_since_ns.store(now_ns());
+  const std::uint64_t now = now_ns();
+  entry.seen_ns.store(now);
+  entry.busy_since_ns.store(now);
   const auto claim = ring_.claim(number_);
   if (!claim) {
     entry.busy_since_ns.store(0);

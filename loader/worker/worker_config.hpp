@@ -15,6 +15,7 @@ struct WorkerConfig {
   std::uint64_t seed = 0;
   std::uint64_t max_pixels = 0;
   bool verify_checksums = true;
+  bool direct_io = false;
   std::string field;                // empty: the sample's first image field
   std::string directory;            // relative shard paths start here
   std::vector<std::string> shards;  // paths, by shard number

@@ -31,8 +31,8 @@ void work(const Ring& ring, std::uint32_t number, pid_t parent,
   const auto shard_of = [&](std::uint32_t shard) -> const Shard& {
     if (before_shard) before_shard(shard);
     if (!shards.at(shard)) {
-      shards[shard] =
-          std::make_unique<Shard>(Shard::open(config.shards[shard], {.verify_checksums = config.verify_checksums}));
+      shards[shard] = std::make_unique<Shard>(Shard::open(
+          config.shards[shard], {.verify_checksums = config.verify_checksums, .direct_io = config.direct_io}));
     }
     return *shards[shard];
   };

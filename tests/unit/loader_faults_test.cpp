@@ -198,6 +198,23 @@ TEST_CASE("Stopped workers are replaced too") {
   CHECK(got == expected);
 }
 
+TEST_CASE("Workers that are stopped while they have nothing to do are replaced too") {
+  const ImageSource images(100);
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  Loader undisturbed(pack, small_batches(0));
+  const auto expected = epochs(undisturbed, 2);
+  LoaderOptions options = small_batches(2);
+  options.stall_timeout_s = 3;
+  Loader loader(pack, options);
+  std::vector<std::uint64_t> got{digest(*loader.next())};
+  // The ring is soon full, and both sleep.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (const int pid : loader.worker_pids()) ::kill(pid, SIGSTOP);
+  for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
+  CHECK(got == expected);
+}
+
 TEST_CASE("Workers that cannot work are told of, not waited for") {
   const ImageSource images(30);
   const TempDir dir;

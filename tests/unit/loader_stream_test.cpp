@@ -34,7 +34,10 @@ TEST_CASE("The stream is the same for any number of workers, as threads or proce
     for (const unsigned workers : {0u, 1u, 2u, 3u, 7u}) {
       for (const WorkerMode mode : {WorkerMode::threads, WorkerMode::processes}) {
         INFO(format << ", workers " << workers);
-        Loader loader(pack, small_batches(workers, mode));
+        LoaderOptions options = small_batches(workers, mode);
+        options.direct_io = workers == 3;
+        options.large_transfers = workers == 2;
+        Loader loader(pack, options);
         CHECK(epochs(loader, 2) == expected);
       }
     }

@@ -1,0 +1,83 @@
+// Reads around the page cache, and large ones into it.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "bale/formats/core/direct_file.hpp"
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/large_reads.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+
+using namespace bale;
+
+namespace {
+
+std::vector<std::byte> write_random(const std::string& path, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  KeyedRandom random{3};
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
+  File file = File::create(path);
+  file.write_at(0, bytes);
+  file.sync();
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("Reads around the page cache give the file's bytes at any place") {
+  const test::TempDir dir;
+  const std::string path = dir / "file";
+  const auto expected = write_random(path, 3'000'123);
+  const auto file = DirectFile::open(path);
+  if (!file) {
+    WARN("no reads around the page cache on this file system");
+    return;
+  }
+  KeyedRandom random{4};
+  for (int i = 0; i < 300; ++i) {
+    const std::uint64_t offset = random.below(expected.size());
+    const std::uint64_t length = random.below(std::min<std::uint64_t>(expected.size() - offset, 2'500'000)) + 1;
+    std::vector<std::byte> got(length);
+    file->read_exact(offset, got);
+    REQUIRE(std::memcmp(got.data(), expected.data() + offset, length) == 0);
+  }
+  std::vector<std::byte> last(123);
+  file->read_exact(expected.size() - 123, last);
+  CHECK(std::memcmp(last.data(), expected.data() + expected.size() - 123, 123) == 0);
+  std::vector<std::byte> beyond(200);
+  for (const std::uint64_t offset : {expected.size() - 199, expected.size(), expected.size() + 10'000}) {
+    CHECK_THROWS_AS(file->read_exact(offset, beyond), Error);
+  }
+}
+
+TEST_CASE("Large reads bring what was asked for into the page cache, and nothing of a file cut short is touched") {
+  const test::TempDir dir;
+  const std::string path = dir / "file";
+  write_random(path, 11'000'000);
+  const File file = File::open_read(path);
+  ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
+  LargeReads reads(path);
+  const std::uint64_t begin = 4'500'000;
+  const std::uint64_t length = 5'000'000;
+  if (reads.read(begin, length)) {
+    // Reading waits for pages that are still on their way, so that the look below finds them.
+    std::vector<std::byte> bytes(length);
+    file.read_exact(begin, bytes);
+    void* const map = ::mmap(nullptr, 11'000'000, PROT_READ, MAP_SHARED, file.fd(), 0);
+    REQUIRE(map != MAP_FAILED);
+    std::vector<unsigned char> resident(11'000'000 / 4096 + 1);
+    REQUIRE(::mincore(map, 11'000'000, resident.data()) == 0);
+    ::munmap(map, 11'000'000);
+    for (std::uint64_t page = begin / 4096; page <= (begin + length - 1) / 4096; ++page) {
+      REQUIRE((resident[page] & 1) == 1);
+    }
+  }
+  CHECK_FALSE(reads.read(20'000'000, 10));
+  REQUIRE(::truncate(path.c_str(), 1000) == 0);
+  reads.read(begin, length);  // no SIGBUS, whatever it answers
+}
