@@ -19,7 +19,8 @@ Loader::~Loader() {
 }
 
 void Loader::start() { session_->start(); }
-std::optional<Batch> Loader::next() { return session_->next(); }
+std::optional<Batch> Loader::next() { return session_->next({}); }
+std::optional<Batch> Loader::next(const std::function<void()>& on_wait) { return session_->next(on_wait); }
 void Loader::set_epoch(std::uint64_t epoch) { session_->go_to(epoch, 0); }
 std::uint64_t Loader::epoch() const { return session_->epoch(); }
 std::uint64_t Loader::size() const { return session_->num_batches(); }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +72,10 @@ class Loader {
   /// Throws the `Error` of a bad sample under OnBadSample::fail (calling again throws again), `invalid_argument` when
   /// all slots of the ring are held by batches that the caller keeps, `io` where workers cannot be started.
   std::optional<Batch> next();
+  /// The same for callers that must look after something else while they wait, such as signals: `on_wait` is called
+  /// every 50 ms at the latest (between samples without workers), by the calling thread and under no lock. It may
+  /// throw, which ends the wait; the next call waits for the same batch.
+  std::optional<Batch> next(const std::function<void()>& on_wait);
 
   /// Goes to the beginning of an epoch.
   void set_epoch(std::uint64_t epoch);

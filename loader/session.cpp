@@ -229,7 +229,7 @@ void Session::empty_row(std::uint32_t slot, std::uint32_t row) const {
   }
 }
 
-std::optional<Batch> Session::next() {
+std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   start();
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -252,7 +252,7 @@ std::optional<Batch> Session::next() {
   }
   const OpenBatch batch = open_.front();
   do {
-    wait_until_complete(lock, batch);
+    wait_until_complete(lock, batch, on_wait);
   } while (!settle_failed_rows(batch));
   open_.pop_front();
   rows_passed_ += ring_.slot(batch.slot).num_rows;
@@ -264,13 +264,15 @@ std::optional<Batch> Session::next() {
   return Batch(shared_from_this(), batch.slot);
 }
 
-void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch) {
+void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
+                                  const std::function<void()>& on_wait) {
   if (ring_.complete(batch.slot, batch.number)) return;
   const auto begin = std::chrono::steady_clock::now();
   lock.unlock();
   for (;;) {
     const std::uint32_t seen = ring_.completions();
     if (ring_.complete(batch.slot, batch.number)) break;
+    if (on_wait) on_wait();
     if (own_worker_) {
       own_worker_->step();
       continue;
@@ -299,7 +301,7 @@ void Session::close_open_batches() {
   for (const OpenBatch& batch : open_) ring_.close(batch.slot, batch.number);
   while (!open_.empty()) {
     const OpenBatch batch = open_.front();
-    wait_until_complete(lock, batch);
+    wait_until_complete(lock, batch, {});
     free_slots_.push_back(batch.slot);
     open_.pop_front();
   }

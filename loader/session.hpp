@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,7 +32,7 @@ class Session : public std::enable_shared_from_this<Session> {
   ~Session();
 
   void start();
-  std::optional<Batch> next();
+  std::optional<Batch> next(const std::function<void()>& on_wait);
   void go_to(std::uint64_t epoch, std::uint64_t position);
   /// The Loader is gone: workers end, memory stays for batches that are still held.
   void end();
@@ -66,7 +67,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void open_batch(std::uint32_t slot, const BatchPlace& place);
   void ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t& used_bytes);
   void close_open_batches();
-  void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
+  void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
+                           const std::function<void()>& on_wait);
   bool settle_failed_rows(const OpenBatch& batch);
   void empty_row(std::uint32_t slot, std::uint32_t row) const;
   std::string key_of(const Row& row) const;

@@ -48,7 +48,7 @@ if [ "$sanitize" = 1 ]; then
   ctest --preset asan "${ctest_args[@]}"
 fi
 if [ "$plain" = 1 ]; then
-  build release -DBALE_TEST_PYTHON="$venv/bin/python"
+  build release -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python"
   step "All tests"
   ctest --preset release "${ctest_args[@]}"
 fi

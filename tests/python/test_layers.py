@@ -7,7 +7,7 @@ import pytest
 from conftest import REPO
 
 CHECK = REPO / "scripts" / "check_layers.py"
-ROOMS = ["formats", "reader", "writer", "tools"]
+ROOMS = ["formats", "reader", "writer", "tools", "python"]
 
 
 def check(root):
@@ -28,6 +28,8 @@ VIOLATIONS = {
     "format name as a string": ("writer/packer.cpp", 'const char* name = "x.tar";'),
     "format name as an identifier": ("tools/main.cpp", "int hdf5_level = 3;"),
     "format name in camel case": ("tools/main.cpp", "struct TarThing;"),
+    "Python's headers outside the bindings": ("reader/dataset.cpp", "#include <nanobind/nanobind.h>"),
+    "a room includes the bindings": ("tools/main.cpp", '#include "bale/python/bindings/bindings.hpp"'),
     "the memory format": ("reader/dataset.cpp", 'const char* name = "memory";'),
 }
 INNOCENT = ['// a comment may say tar, lmdb and "hdf5"', "int start = 0, target = 1; struct Target;", "#include <memory>",

@@ -196,3 +196,29 @@ TEST_CASE("Options and states that make no sense are refused") {
   Loader without_program(pack.path, options);
   CHECK(code_of([&] { without_program.next(); }) == ErrorCode::not_found);
 }
+
+TEST_CASE("Who waits may look after something else and break off") {
+  const Pack pack(20);
+  for (const unsigned workers : {0U, 1U}) {
+    Loader loader(pack.path, small_batches(workers));
+    Loader undisturbed(pack.path, small_batches(0));
+    struct BrokenOff {};
+    int num_broken_off = 0;
+    for (int i = 0; i < 3; ++i) {
+      std::optional<Batch> batch;
+      while (!batch) {
+        int num_looks = 0;
+        try {
+          batch = loader.next([&] {
+            if (++num_looks > 1 && num_broken_off < 4) throw BrokenOff{};
+          });
+        } catch (const BrokenOff&) {
+          ++num_broken_off;
+        }
+      }
+      CHECK(digest(*batch) == digest(*undisturbed.next()));
+    }
+    if (workers == 0) CHECK(num_broken_off == 4);  // without workers every sample is looked after
+    CHECK(!loader.next([] { throw BrokenOff{}; }));
+  }
+}

@@ -1,0 +1,18 @@
+"""bale: batches and samples from packed datasets.
+
+    loader = bale.Loader("packs/train", batch_size=256, transform=bale.transforms.train(224), seed=1)
+    for images, labels in loader:   # numpy, views of shared memory
+        ...
+
+`bale.torch` gives the same as torch tensors. Importing bale imports neither torch nor numpy.
+"""
+from bale import transforms
+from bale._bale import NO_LABEL, Batch
+from bale.dataset import Dataset
+from bale.errors import Error
+from bale.loader import BadSample, Loader
+from bale.program import convert, inspect, pack, verify
+
+__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "Error", "Loader", "convert", "inspect", "pack", "transforms",
+           "verify"]
+__version__ = "0.1.0"

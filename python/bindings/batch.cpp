@@ -1,0 +1,125 @@
+#include <vector>
+
+#include <nanobind/ndarray.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/process_batch.hpp"
+
+namespace bale::python {
+namespace {
+
+const Batch& batch_of(nb::handle self) { return nb::cast<const ProcessBatch&>(self).get(); }
+const Transform& transform_of_batch(nb::handle self) { return nb::cast<const ProcessBatch&>(self).transform(); }
+
+nb::dlpack::dtype dlpack_dtype(DType dtype) {
+  using Code = nb::dlpack::dtype_code;
+  switch (dtype) {
+    case DType::uint8:
+      return {static_cast<std::uint8_t>(Code::UInt), 8, 1};
+    case DType::float16:
+      return {static_cast<std::uint8_t>(Code::Float), 16, 1};
+    case DType::bfloat16:
+      return {static_cast<std::uint8_t>(Code::Bfloat), 16, 1};
+    case DType::float32:
+      break;
+  }
+  return {static_cast<std::uint8_t>(Code::Float), 32, 1};
+}
+
+/// numpy has no bfloat16: its bits are handed out instead.
+nb::dlpack::dtype numpy_dtype(DType dtype) {
+  return dtype == DType::bfloat16 ? nb::dtype<std::uint16_t>() : dlpack_dtype(dtype);
+}
+
+/// A view of `bytes` that keeps `owner`. Writable: the slot is the caller's until it goes back.
+template <typename Array>
+Array view_of(Bytes bytes, const std::vector<std::size_t>& shape, nb::dlpack::dtype dtype, nb::handle owner) {
+  return Array(const_cast<std::byte*>(bytes.data()), shape.size(), shape.data(), owner, nullptr, dtype);
+}
+
+std::vector<std::size_t> shape_of(const Transform& transform, std::size_t num_images) {
+  if (transform.layout == PixelLayout::nchw) return {num_images, 3, transform.height, transform.width};
+  return {num_images, transform.height, transform.width, 3};
+}
+
+nb::ndarray<nb::numpy> image(nb::handle self, std::size_t i) {
+  const Batch& batch = batch_of(self);
+  if (i >= batch.size()) throw nb::index_error("no such row in this batch");
+  const Transform& transform = transform_of_batch(self);
+  const Bytes bytes = batch.image(i);
+  std::vector<std::size_t> shape;
+  if (transform.kind == Transform::Kind::raw) {
+    return view_of<nb::ndarray<nb::numpy>>(bytes, {bytes.size()}, nb::dtype<std::uint8_t>(), self);
+  }
+  if (transform.has_fixed_shape()) {
+    shape = shape_of(transform, 1);
+    shape.erase(shape.begin());
+    // An empty row has zeros in its place.
+    return view_of<nb::ndarray<nb::numpy>>(batch.pixels().subspan(i * transform.image_bytes(), transform.image_bytes()),
+                                           shape, numpy_dtype(transform.dtype), self);
+  }
+  shape = {batch.height(i), batch.width(i), 3};
+  if (transform.layout == PixelLayout::nchw) shape = {3, batch.height(i), batch.width(i)};
+  return view_of<nb::ndarray<nb::numpy>>(bytes, shape, numpy_dtype(transform.dtype), self);
+}
+
+nb::object images(nb::handle self) {
+  const Batch& batch = batch_of(self);
+  const Transform& transform = transform_of_batch(self);
+  if (transform.has_fixed_shape()) {
+    return nb::cast(view_of<nb::ndarray<nb::numpy>>(batch.pixels(), shape_of(transform, batch.size()),
+                                                    numpy_dtype(transform.dtype), self));
+  }
+  nb::list list;
+  for (std::size_t i = 0; i < batch.size(); ++i) list.append(image(self, i));
+  return list;
+}
+
+nb::ndarray<nb::numpy, std::int64_t> labels(nb::handle self) {
+  const auto values = batch_of(self).labels();
+  return {const_cast<std::int64_t*>(values.data()), {values.size()}, self};
+}
+
+nb::ndarray<nb::numpy, std::uint64_t> samples(nb::handle self) {
+  const auto values = batch_of(self).samples();
+  return {const_cast<std::uint64_t*>(values.data()), {values.size()}, self};
+}
+
+nb::ndarray<nb::numpy, bool> mask(nb::handle self) {
+  const auto values = batch_of(self).mask();
+  return {reinterpret_cast<bool*>(const_cast<std::uint8_t*>(values.data())), {values.size()}, self};
+}
+
+nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
+  const Batch& batch = batch_of(self);
+  const Transform& transform = transform_of_batch(self);
+  const nb::object array = nb::cast(view_of<nb::ndarray<nb::array_api>>(
+      batch.pixels(), shape_of(transform, batch.size()), dlpack_dtype(transform.dtype), self));
+  return array.attr("__dlpack__")(**kwargs);
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& module) {
+  nb::class_<ProcessBatch>(module, "Batch",
+                           "One batch, a slot of the loader's shared memory. Arrays made from it are views of the slot "
+                           "and keep it; it goes back to the workers when the last of them is gone.")
+      .def_prop_ro(
+          "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
+          "N x H x W x C (or N x C x H x W) of the transform's dtype, zero copy; bfloat16 as uint16. A list of "
+          "arrays where images differ in size (ragged) or are stored bytes (raw).")
+      .def("image", &image, nb::arg("i"), "Row `i` alone.")
+      .def_prop_ro("labels", &labels, "int64 class numbers; NO_LABEL where there is none.")
+      .def_prop_ro("samples", &samples, "uint64 positions in the dataset.")
+      .def_prop_ro("mask", &mask, "True where the row counts once in this epoch; False for padding and empty rows.")
+      .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
+      .def_prop_ro(
+          "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
+      .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
+      .def("__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images(self), labels(self))); })
+      .def("__dlpack__", &dlpack, nb::arg("kwargs"), "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
+      .def("__dlpack_device__", [](nb::handle) { return nb::make_tuple(1, 0); });
+}
+
+}  // namespace bale::python

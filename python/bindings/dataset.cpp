@@ -1,0 +1,144 @@
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include <nanobind/ndarray.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/reader/dataset.hpp"
+
+namespace bale::python {
+namespace {
+
+/// A Dataset that opens itself anew in another process.
+class ProcessDataset {
+ public:
+  ProcessDataset(std::string spec, bool verify_checksums)
+      : spec_(std::move(spec)), options_{.verify_checksums = verify_checksums} {
+    open();
+  }
+  ~ProcessDataset() {
+    if (pid_ != ::getpid()) leak();
+  }
+  ProcessDataset(const ProcessDataset&) = delete;
+  ProcessDataset& operator=(const ProcessDataset&) = delete;
+
+  const Dataset& get() {
+    if (pid_ != ::getpid()) {
+      leak();
+      open();
+    }
+    return *dataset_;
+  }
+
+ private:
+  void open() {
+    const nb::gil_scoped_release release;
+    dataset_ = std::make_unique<Dataset>(Dataset::open(spec_, options_));
+    pid_ = ::getpid();
+  }
+  /// The parent's; its locks may have been taken when the process forked.
+  void leak() { [[maybe_unused]] Dataset* const parents = dataset_.release(); }
+
+  std::string spec_;
+  DatasetOptions options_;
+  std::unique_ptr<Dataset> dataset_;
+  pid_t pid_ = -1;
+};
+
+Scratch& scratch_of_thread() {
+  static thread_local Scratch scratch;
+  return scratch;
+}
+
+nb::dict read(ProcessDataset& self, std::uint64_t i) {
+  const Dataset& dataset = self.get();
+  SampleView sample;
+  {
+    const nb::gil_scoped_release release;
+    sample = dataset.read(i, scratch_of_thread());
+  }
+  nb::dict fields;
+  for (const FieldView& field : sample.fields) fields[to_str(field.name)] = to_bytes(field.bytes);
+  return fields;
+}
+
+nb::bytes read_field(ProcessDataset& self, std::uint64_t i, const nb::str& field) {
+  const Dataset& dataset = self.get();
+  const std::string name = from_str(field);
+  Bytes bytes;
+  {
+    const nb::gil_scoped_release release;
+    bytes = dataset.read_field(i, name, scratch_of_thread());
+  }
+  return to_bytes(bytes);
+}
+
+nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
+  const Dataset& dataset = self.get();
+  Bytes bytes;
+  {
+    const nb::gil_scoped_release release;
+    const auto [number, sample] = dataset.position(i);
+    const Shard& shard = dataset.shard(number);
+    const auto field = shard.index().image_field(sample);
+    if (!field) {
+      throw Error(ErrorCode::not_found, "sample has no image field",
+                  {.path = shard.path(), .key = std::string(shard.index().key(sample))});
+    }
+    bytes = shard.read_field(sample, shard.index().fields()[*field].name, scratch_of_thread());
+  }
+  return to_bytes(bytes);
+}
+
+nb::object find(ProcessDataset& self, const nb::str& key) {
+  const Dataset& dataset = self.get();
+  const auto found = dataset.find(from_str(key));
+  return found ? nb::object(nb::int_(*found)) : nb::none();
+}
+
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> labels(ProcessDataset& self) {
+  const Dataset& dataset = self.get();
+  auto values = std::make_unique<std::vector<std::int64_t>>(dataset.size());
+  {
+    const nb::gil_scoped_release release;
+    for (std::uint64_t i = 0; i < values->size(); ++i) (*values)[i] = dataset.label(i);
+  }
+  std::vector<std::int64_t>* const kept = values.release();
+  const nb::capsule owner(kept, [](void* vector) noexcept { delete static_cast<std::vector<std::int64_t>*>(vector); });
+  return {kept->data(), {kept->size()}, owner};
+}
+
+nb::list names(const std::vector<std::string>& raw) {
+  nb::list list;
+  for (const std::string& name : raw) list.append(to_str(name));
+  return list;
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& module) {
+  nb::class_<ProcessDataset>(module, "Dataset")
+      .def(
+          "__init__",
+          [](ProcessDataset* self, const nb::str& spec, bool verify_checksums) {
+            new (self) ProcessDataset(from_str(spec), verify_checksums);
+          },
+          nb::arg("spec"), nb::arg("verify_checksums"))
+      .def("__len__", [](ProcessDataset& self) { return self.get().size(); })
+      .def("read", &read, nb::arg("i"))
+      .def("read_field", &read_field, nb::arg("i"), nb::arg("field"))
+      .def("read_image", &read_image, nb::arg("i"))
+      .def(
+          "key", [](ProcessDataset& self, std::uint64_t i) { return to_str(self.get().key(i)); }, nb::arg("i"))
+      .def(
+          "label", [](ProcessDataset& self, std::uint64_t i) { return self.get().label(i); }, nb::arg("i"))
+      .def("find", &find, nb::arg("key"))
+      .def("labels", &labels)
+      .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })
+      .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); });
+}
+
+}  // namespace bale::python

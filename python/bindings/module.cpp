@@ -1,0 +1,87 @@
+#include <exception>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/sample.hpp"
+#include "bale/python/bindings/bindings.hpp"
+
+namespace bale::python {
+namespace {
+
+const char* name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return "invalid_argument";
+    case ErrorCode::not_found:
+      return "not_found";
+    case ErrorCode::io:
+      return "io";
+    case ErrorCode::damaged:
+      return "damaged";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::exists:
+      return "exists";
+    case ErrorCode::changed:
+      return "changed";
+    case ErrorCode::retryable:
+      return "retryable";
+    case ErrorCode::interrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+/// Sets Python's error; what it is made of is the package's business (python/bale/errors.py).
+void set_python_error(const Error& error) {
+  const ErrorContext& context = error.context();
+  nb::object offset = context.offset ? nb::object(nb::int_(*context.offset)) : nb::none();
+  const nb::object exception =
+      nb::module_::import_("bale.errors")
+          .attr("make_error")(name_of(error.code()), to_str(error.what()), to_str(context.path), to_str(context.key),
+                              offset, to_str(context.hint), context.system_error);
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
+}
+
+}  // namespace
+
+nb::str to_str(std::string_view raw) {
+  PyObject* const text = PyUnicode_DecodeUTF8(raw.data(), static_cast<Py_ssize_t>(raw.size()), "surrogateescape");
+  if (text == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(text);
+}
+
+std::string from_str(const nb::str& text) {
+  PyObject* const raw = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape");
+  if (raw == nullptr) throw nb::python_error();
+  const auto bytes = nb::steal<nb::bytes>(raw);
+  return {bytes.c_str(), bytes.size()};
+}
+
+nb::bytes to_bytes(Bytes bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+void bind_errors(nb::module_& module) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      try {
+        set_python_error(error);
+      } catch (nb::python_error& failed) {
+        failed.restore();
+      }
+    }
+  });
+  module.attr("NO_LABEL") = k_no_label;
+}
+
+}  // namespace bale::python
+
+NB_MODULE(_bale, module) {
+  // What lives at the interpreter's end is the loader's own to clean up; a report of it would only worry users.
+  nanobind::set_leak_warnings(false);
+  module.doc() = "The C++ side of bale; use the package `bale`.";
+  bale::python::bind_errors(module);
+  bale::python::bind_dataset(module);
+  bale::python::bind_batch(module);
+  bale::python::bind_loader(module);
+}

@@ -1,0 +1,35 @@
+// ProcessBatch: a Batch as Python holds it. Arrays made from it own the Python object, so the slot goes back to the
+// workers when the last of them is gone.
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "bale/loader/batch.hpp"
+#include "bale/loader/transform/transform.hpp"
+
+namespace bale::python {
+
+class ProcessBatch {
+ public:
+  ProcessBatch(Batch batch, const Transform& transform)
+      : batch_(std::make_unique<Batch>(std::move(batch))), transform_(transform), pid_(::getpid()) {}
+  ProcessBatch(ProcessBatch&&) noexcept = default;
+  /// In a forked child the slot is the parent's to give back.
+  ~ProcessBatch() {
+    if (pid_ != ::getpid()) [[maybe_unused]]
+      Batch* const parents = batch_.release();
+  }
+
+  /// Reading is possible in a forked child too: the memory is shared.
+  const Batch& get() const { return *batch_; }
+  const Transform& transform() const { return transform_; }
+
+ private:
+  std::unique_ptr<Batch> batch_;
+  Transform transform_;
+  pid_t pid_;
+};
+
+}  // namespace bale::python

@@ -1,0 +1,32 @@
+"""What the tests of the Python package share: where it is built, and scripts that run in processes of their own."""
+import os
+import subprocess
+import sys
+import textwrap
+
+from conftest import BUILD
+
+PACKAGE = BUILD / "python"
+SYSTEM_PYTHON = "/usr/bin/python3"  # Debian's, with torch and torchvision
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def command(script, *args, python=sys.executable):
+    return [python, "-c", textwrap.dedent(script), *map(str, args)]
+
+
+def run_script(script, *args, python=sys.executable, code=0, timeout=120, **env):
+    """Its standard output. A script that takes minutes is a hang."""
+    done = subprocess.run(command(script, *args, python=python), capture_output=True, text=True, timeout=timeout,
+                          env={**ENVIRONMENT, **env}, stdin=subprocess.DEVNULL)
+    assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def is_gone(pid):
+    """Ended; a zombie that nobody has waited for yet counts as ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] in "ZX"
+    except FileNotFoundError:
+        return True

@@ -1,0 +1,171 @@
+"""bale.Dataset: what is in a pack, by position and key, in this process and in others."""
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import bale as bl
+import numpy as np
+import pytest
+from conftest import FORMATS, images_by_key
+from python_support import PACKAGE, run_script
+
+
+@pytest.fixture(scope="module")
+def packs(bale, photos, tmp_path_factory):
+    root = tmp_path_factory.mktemp("packs")
+    for name in FORMATS:
+        bale.pack(photos, root / name, "--format", name, "--shard-samples", "15")
+    return root
+
+
+@pytest.fixture(scope="module")
+def pack(packs):
+    return packs / FORMATS[0]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_samples_are_those_of_the_folder(packs, photos, name):
+    dataset = bl.Dataset(packs / name)
+    expected = images_by_key(photos)
+    assert len(dataset) == len(expected) == 40
+    assert sorted(dataset.keys) == sorted(expected)
+    for i, key in enumerate(dataset.keys):
+        stored, label = expected[key]
+        sample = dataset[i]
+        assert stored in sample.values() and dataset.read_image(i) == stored
+        assert all(dataset.read_field(i, field) == value for field, value in sample.items())
+        assert dataset.label(i) == label == dataset.labels[i] and dataset.find(key) == i and key in dataset.keys
+    assert dataset.classes == sorted(p.name for p in photos.iterdir())
+    assert dataset.labels.dtype == np.int64 and "cls" in dataset.fields
+
+
+def test_positions_are_pythons(pack):
+    dataset = bl.Dataset(pack)
+    assert dataset[-1] == dataset[39] == dataset[np.int64(39)] and dataset.key(-40) == dataset.key(0)
+    for outside in (40, -41, 1 << 70):
+        with pytest.raises(IndexError):
+            dataset[outside]
+    with pytest.raises(TypeError):
+        dataset["0"]
+    assert dataset.find("nobody") is None and len(list(dataset)) == 40
+
+
+def test_errors_are_bales_and_pythons(pack, tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        bl.Dataset(tmp_path / "nothing")
+    assert isinstance(caught.value, bl.Error) and isinstance(caught.value, RuntimeError)
+    assert caught.value.code == "not_found" and caught.value.path == str(tmp_path / "nothing")
+    with pytest.raises(KeyError) as caught:
+        bl.Dataset(pack).read_field(0, "nope")
+    assert isinstance(caught.value, bl.Error) and caught.value.key == bl.Dataset(pack).key(0)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value) and again.key == caught.value.key
+
+
+def test_damage_is_told(pack, fresh_copy):
+    copy = fresh_copy(pack)
+    dataset = bl.Dataset(copy)
+    image = dataset.read_image(3)
+    shard = next(p for p in sorted(copy.iterdir()) if image in p.read_bytes())
+    raw = bytearray(shard.read_bytes())
+    raw[raw.find(image) + 100] ^= 1
+    shard.write_bytes(raw)
+    with pytest.raises(bl.Error) as caught:
+        bl.Dataset(copy)[3]
+    assert caught.value.code == "damaged" and caught.value.key == dataset.key(3)
+    assert bl.Dataset(copy, verify_checksums=False).read_image(3) != image
+
+
+def test_pickled_it_opens_again(pack):
+    dataset = pickle.loads(pickle.dumps(bl.Dataset(pack, verify_checksums=False)))
+    assert len(dataset) == 40 and dataset.verify_checksums is False
+
+
+def test_a_relative_path_is_good_elsewhere(pack, monkeypatch):
+    monkeypatch.chdir(pack.parent)
+    stored = pickle.dumps(bl.Dataset(pack.name))
+    monkeypatch.chdir("/")
+    assert len(pickle.loads(stored)) == 40
+
+
+def test_keys_of_any_bytes(bale, tmp_path):
+    folder = tmp_path / "in" / "class"
+    folder.mkdir(parents=True)
+    name = os.fsdecode(b"caf\xe9")
+    (folder / f"{name}.jpg").write_bytes(b"\xff\xd8 no image")
+    bale.pack(tmp_path / "in", tmp_path / "out")
+    dataset = bl.Dataset(tmp_path / "out")
+    assert list(dataset.keys) == [f"class/{name}"] and dataset.find(f"class/{name}") == 0
+
+
+def sum_of(dataset):
+    return sum(len(dataset.read_image(i)) for i in range(len(dataset)))
+
+
+def in_child(connection, dataset):
+    connection.send((sum_of(dataset), os.getpid()))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_other_processes(pack, method, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
+    dataset = bl.Dataset(pack)
+    expected = sum_of(dataset)
+    context = multiprocessing.get_context(method)
+    ours, theirs = context.Pipe()
+    child = context.Process(target=in_child, args=(theirs, dataset))
+    child.start()
+    assert ours.poll(60)
+    total, pid = ours.recv()
+    child.join()
+    assert child.exitcode == 0 and total == expected and pid != os.getpid()
+
+
+def test_threads_share_it(pack):
+    dataset = bl.Dataset(pack)
+    expected, found = sum_of(dataset), []
+    threads = [threading.Thread(target=lambda: found.append(sum_of(dataset))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 8
+
+
+def test_import_is_light():
+    """Neither torch nor numpy nor the modules that would take most of the time."""
+    out = run_script("""
+        import sys
+        import bale
+        print(sorted({"numpy", "torch", "json", "inspect", "multiprocessing"} & set(sys.modules)))
+    """)
+    assert out == "[]\n"
+
+
+def test_beside_other_readers(packs):
+    """h5py and lmdb wheels bring libraries of their own for the same formats."""
+    out = run_script("""
+        import sys
+        import h5py, lmdb
+        import bale
+        for format in sys.argv[2:]:
+            dataset = bale.Dataset(f"{sys.argv[1]}/{format}")
+            print(len(dataset), sum(len(dataset.read_image(i)) for i in range(len(dataset))))
+        lmdb.open(f"{sys.argv[1]}/own").close()
+    """, packs, *FORMATS)
+    assert len(set(out.split("\n")[:len(FORMATS)])) == 1
+
+
+def test_the_stub_and_the_marker_are_there():
+    stub = (PACKAGE / "bale" / "_bale.pyi").read_text()
+    assert "class Loader" in stub and "class Batch" in stub and (PACKAGE / "bale" / "py.typed").exists()
+    compile(stub, "_bale.pyi", "exec")
+
+
+def test_the_command_becomes_the_program():
+    done = subprocess.run([sys.executable, "-c", "import sys; sys.argv = ['bale', '--version']\n"
+                           "from bale.program import main; main()"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == f"bale {bl.__version__}\n"

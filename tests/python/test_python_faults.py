@@ -1,0 +1,184 @@
+"""Workers that die, signals, exceptions, forks and the interpreter's end: no hang, nothing left behind, one clear message."""
+import os
+import signal
+import subprocess
+import time
+
+import bale as bl
+import pytest
+from bale import transforms
+from python_support import ENVIRONMENT, command, is_gone, run_script
+
+OPTIONS = {"workers": 2, "seed": 5, "transform": transforms.train(32)}
+HEAD = """
+    import os, signal, sys, time
+    import bale
+    options = dict(workers=2, seed=5, transform=bale.transforms.train(32))
+"""
+
+
+@pytest.fixture(scope="module")
+def pack(bale, photos, tmp_path_factory):
+    root = tmp_path_factory.mktemp("pack") / "pack"
+    bale.pack(photos, root)
+    return root
+
+
+def all_gone(pids):
+    """Within some seconds."""
+    deadline = time.monotonic() + 20
+    while not all(map(is_gone, pids)):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def pids_in(text):
+    return [int(word) for word in text.split()]
+
+
+def test_a_killed_worker_goes_unseen(pack):
+    with bl.Loader(pack, 4, **OPTIONS) as loader:
+        expected = [batch.images.tobytes() for _ in range(3) for batch in loader]
+    with bl.Loader(pack, 4, prefetch=2, **OPTIONS) as loader:
+        found = []
+        for _ in range(3):
+            for step, batch in enumerate(loader):
+                found.append(batch.images.tobytes())
+                if step % 4 == 0:
+                    os.kill(loader.worker_pids[0], signal.SIGKILL)
+                    deadline = time.monotonic() + 20
+                    while loader.counters["workers_replaced"] < len(found) // 4 and time.monotonic() < deadline:
+                        time.sleep(0.01)
+        assert found == expected and loader.counters["workers_replaced"] >= 3
+
+
+def interrupted(script, *args):
+    """Runs a script until it prints a line, sends SIGINT, and gives its exit code, output and errors."""
+    process = subprocess.Popen(command(script, *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=ENVIRONMENT)
+    first = process.stdout.readline()
+    time.sleep(0.2)  # so that it is waiting; too early is no failure either
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, first + out, err
+
+
+def test_an_interrupt_ends_the_wait(pack):
+    """Workers that are stopped never deliver: without a look at signals next() would wait until they stall."""
+    code, out, err = interrupted(HEAD + """
+    loader = bale.Loader(sys.argv[1], 4, prefetch=2, **options)
+    iterator = iter(loader)
+    batch = next(iterator)
+    pids = loader.worker_pids
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    print(*pids, flush=True)
+    del batch
+    try:
+        taken = 1
+        while True:
+            next(iterator)
+            taken += 1  # of those that were ready
+    except KeyboardInterrupt:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        print(taken + sum(1 for _ in iterator) == 10)  # and may go on
+    """, pack)
+    pids, went_on = out.splitlines()
+    assert code == 0 and went_on == "True", err
+    assert all_gone(pids_in(pids))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_interrupt_ends_a_program(pack, workers):
+    code, out, err = interrupted(HEAD + f"""
+    options["workers"] = {workers}
+    with bale.Loader(sys.argv[1], 4, **options) as loader:
+        next(iter(loader))
+        print(*loader.worker_pids, flush=True)
+        while True:
+            for batch in loader:
+                pass
+    """, pack)
+    assert code == -signal.SIGINT and err.count("KeyboardInterrupt") >= 1
+    assert all_gone(pids_in(out))
+
+
+def test_an_exception_in_the_loop(pack):
+    out = run_script(HEAD + """
+    loader = bale.Loader(sys.argv[1], 4, **options)
+    try:
+        for images, labels in loader:
+            raise LookupError("of the caller")
+    except LookupError as caught:
+        print(*loader.worker_pids)
+    print(len(list(len(batch) for batch in loader)))
+    raise SystemExit(3)
+    """, pack, code=3)
+    pids, steps = out.splitlines()
+    assert steps == "10" and all_gone(pids_in(pids))
+
+
+@pytest.mark.parametrize("end", ["pass", "raise SystemExit(0)", "os._exit(0)", "os.kill(os.getpid(), signal.SIGKILL)",
+                                 "keep = loader, iterator, batch, images; keep_too = [keep]; keep_too.append(keep_too)"])
+def test_the_end_with_a_live_loader(pack, end):
+    """Batches and views of them held, a cycle among them; every worker ends, and nothing is printed about it."""
+    done = subprocess.run(command(HEAD + f"""
+    loader = bale.Loader(sys.argv[1], 4, **options)
+    iterator = iter(loader)
+    batch = next(iterator)
+    images = batch.images
+    print(*loader.worker_pids, flush=True)
+    {end}
+    """, pack), capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    assert done.returncode == (-signal.SIGKILL if "SIGKILL" in end else 0) and done.stderr == ""
+    assert len(pids_in(done.stdout)) == 2 and all_gone(pids_in(done.stdout))
+
+
+def test_a_dropped_loader_ends_its_workers(pack):
+    loader = bl.Loader(pack, 4, **OPTIONS)
+    next(iter(loader))
+    pids = loader.worker_pids
+    del loader
+    assert len(pids) == 2 and all_gone(pids)
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)"])
+def test_a_fork_leaves_the_parents_loader_alone(pack, end):
+    """The child is told so when it uses the loader; its end, and that of its copies of batches, changes nothing."""
+    out = run_script(HEAD + f"""
+    import gc
+    loader = bale.Loader(sys.argv[1], 4, **options)
+    iterator = iter(loader)
+    batch = next(iterator)
+    before = batch.images.tobytes()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        assert batch.images.tobytes() == before
+        try:
+            next(iterator)
+        except ValueError as error:
+            print("made in another process" in str(error), flush=True)
+        loader.close()
+        del batch, iterator, loader
+        gc.collect()
+        {end}
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    assert batch.images.tobytes() == before
+    del batch
+    print(sum(len(b) for b in iterator), len(loader.worker_pids), loader.counters["workers_replaced"])
+    """, pack)
+    assert out.splitlines() == ["True", "0", "36 2 0"]
+
+
+def test_a_worker_program_that_cannot_run(pack, tmp_path, monkeypatch):
+    monkeypatch.setenv("BALE_WORKER", str(tmp_path / "nothing"))
+    with pytest.raises(FileNotFoundError, match="worker program is not there"):
+        next(iter(bl.Loader(pack, 4, **OPTIONS)))
+    monkeypatch.setenv("BALE_WORKER", "/bin/false")
+    with pytest.raises(bl.Error, match="a worker ended with code 1") as caught:
+        next(iter(bl.Loader(pack, 4, **OPTIONS)))
+    assert caught.value.code == "io"

@@ -1,0 +1,319 @@
+"""bale.Loader: the C++ loader's batches as numpy arrays, without a copy, and the manners of a Python iterable."""
+import gc
+import pickle
+import re
+import subprocess
+
+import bale as bl
+import numpy as np
+import pytest
+from bale import transforms
+from conftest import BUILD
+
+SIZE = 32
+
+
+@pytest.fixture(scope="module")
+def pack(bale, photos, tmp_path_factory):
+    """40 samples, which CMYK, grey and PNG images are among."""
+    root = tmp_path_factory.mktemp("pack") / "pack"
+    bale.pack(photos, root, "--shard-samples", "15")
+    return root
+
+
+def small(pack, batch_size=16, **options):
+    return bl.Loader(pack, batch_size, **{"workers": 2, "seed": 5, "transform": transforms.train(SIZE), **options})
+
+
+def contents(batches):
+    """Copies of what tells batches apart."""
+    return [(b.epoch, b.index, b.samples.tolist(), b.labels.tolist(), b.mask.tolist(), b.images.tobytes()) for b in batches]
+
+
+def test_the_stream_is_that_of_cpp(pack):
+    expected = subprocess.run([BUILD / "tests" / "bale_stream_tool", pack, BUILD / "bin" / "bale-worker"],
+                              capture_output=True, check=True).stdout
+    with small(pack, rank=1, world_size=2, tail="uneven") as loader:
+        found = b"".join(array.tobytes() for _ in range(2) for b in loader for array in (b.samples, b.labels, b.mask, b.images))
+    assert len(found) == 2 * 20 * (8 + 8 + 1 + SIZE * SIZE * 3) and found == expected
+
+
+@pytest.mark.parametrize("options", [{"workers": 0}, {"workers": 3}, {"workers": 2, "threads": True}, {"prefetch": 2},
+                                     {"persistent_workers": False}, {"read_ahead_bytes": 0}], ids=str)
+def test_workers_do_not_change_it(pack, options):
+    with small(pack) as loader, small(pack, **options) as other:
+        for _ in range(2):
+            assert contents(loader) == contents(other)
+
+
+def test_batches_unpack_and_have_shapes(pack):
+    with small(pack, shuffle=False, tail="pad") as loader:
+        assert len(loader) == 3 and loader.batch_size == 16 and len(loader.dataset) == 40
+        for images, labels in loader:
+            assert images.shape == (len(labels), SIZE, SIZE, 3) and images.dtype == np.uint8
+            assert labels.dtype == np.int64
+        samples = [s for b in loader for s in b.samples.tolist()]
+    assert samples == list(range(40))
+
+
+DTYPES = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
+
+
+def as_float32(images, dtype):
+    return (images.astype(np.uint32) << 16).view(np.float32) if dtype == "bfloat16" else images.astype(np.float32)
+
+
+@pytest.mark.parametrize("layout", ["nhwc", "nchw"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_and_layouts(pack, dtype, layout):
+    """The same picture in each, within the type's precision."""
+    normalize = dtype != "uint8"
+    options = {"shuffle": False, "batch_size": 8, "workers": 0}
+    with small(pack, transform=transforms.eval((24, 40)), **options) as loader:
+        plain = next(iter(loader)).images.astype(np.float32)
+    with small(pack, transform=transforms.eval((24, 40), dtype=dtype, layout=layout, normalize=normalize),
+               **options) as loader:
+        images = next(iter(loader)).images
+        assert images.dtype == DTYPES[dtype] and images.shape == ((8, 3, 24, 40) if layout == "nchw" else (8, 24, 40, 3))
+        images = as_float32(images, dtype)
+        if layout == "nchw":
+            images = images.transpose(0, 2, 3, 1)
+    if normalize:
+        plain = (plain / 255 - np.float32(transforms.IMAGENET_MEAN)) / np.float32(transforms.IMAGENET_STD)
+    assert np.abs(images - plain).max() <= {"uint8": 0, "float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5}[dtype]
+
+
+def test_transforms_without_a_fixed_shape(pack):
+    dataset = bl.Dataset(pack)
+    with small(pack, 5, shuffle=False, transform=transforms.raw()) as loader:
+        stored = [image.tobytes() for batch in loader for image in batch.images]
+    assert stored == [dataset.read_image(i) for i in range(40)]
+    with small(pack, 5, shuffle=False, transform=transforms.ragged()) as loader:
+        shapes = {image.shape for batch in loader for image in batch.images}
+    assert all(len(shape) == 3 and shape[2] == 3 for shape in shapes)
+    with small(pack, 5, shuffle=False, transform=transforms.padded(100)) as loader:
+        assert next(iter(loader)).images.shape == (5, 100, 100, 3)
+
+
+# --- memory
+
+
+def ring_ranges():
+    with open("/proc/self/maps") as maps:
+        return [tuple(int(x, 16) for x in line.split()[0].split("-")) for line in maps if re.search(r"memfd:.*bale", line)]
+
+
+def test_arrays_lie_in_the_ring(pack):
+    with small(pack) as loader:
+        addresses = set()
+        for _ in range(5):
+            for batch in loader:
+                for array in (batch.images, batch.labels, batch.samples, batch.mask, np.from_dlpack(batch)):
+                    start = array.__array_interface__["data"][0]
+                    assert any(low <= start and start + array.nbytes <= high for low, high in ring_ranges())
+                assert np.from_dlpack(batch).__array_interface__["data"] == batch.images.__array_interface__["data"]
+                addresses.add(batch.images.__array_interface__["data"][0])
+        assert len(addresses) <= 4  # slots are used again
+
+
+def test_a_view_keeps_its_slot(pack):
+    with small(pack, 4, prefetch=3) as loader:
+        iterator = iter(loader)
+        corner = next(iterator).images[1:3, 4:9]  # of the first batch, all that is kept
+        before = corner.copy()
+        labels = next(iterator).labels
+        kept_labels = labels.copy()
+        for _ in range(5):
+            next(iterator)
+        gc.collect()
+        assert np.array_equal(corner, before) and np.array_equal(labels, kept_labels)
+        third = next(iterator)
+        with pytest.raises(ValueError, match="all 3 batches of the ring are held by the caller") as caught:
+            next(iterator)
+        assert isinstance(caught.value, bl.Error) and "let go of one" in str(caught.value)
+        del corner
+        assert next(iterator).index == third.index + 1
+
+
+def test_views_outlive_the_loader(pack):
+    loader = small(pack)
+    batch = next(iter(loader))
+    images, before = batch.images, batch.images.copy()
+    loader.close()
+    del loader, batch
+    gc.collect()
+    assert np.array_equal(images, before)
+
+
+def test_memory_is_given_back(pack):
+    """Loaders come and go: their rings too."""
+    for _ in range(5):
+        with small(pack, workers=1) as loader:
+            images = next(iter(loader)).images
+        del images, loader
+    gc.collect()
+    assert ring_ranges() == []
+
+
+# --- epochs and states
+
+
+def test_epochs(pack):
+    with small(pack) as loader:
+        first, second = contents(loader), contents(loader)
+        assert loader.epoch == 2 and first != second
+        loader.set_epoch(1)
+        assert contents(loader) == second
+        loader.set_epoch(0)
+        assert contents(loader) == first
+        assert sorted(s for batch in first for s, counts in zip(batch[2], batch[4]) if counts) == list(range(40))
+
+
+def test_a_loop_that_broke_off_begins_anew(pack):
+    with small(pack) as loader:
+        expected = contents(loader)
+        loader.set_epoch(0)
+        for _ in loader:
+            break
+        assert loader.epoch == 0 and contents(loader) == expected
+        old = iter(loader)
+        next(old)
+        fresh = iter(loader)
+        with pytest.raises(RuntimeError, match="void"):
+            next(old)
+        assert [(batch.epoch, batch.index) for batch in fresh] == [(1, 0), (1, 1), (1, 2)]
+        assert list(fresh) == []  # and goes on being at its end
+
+
+@pytest.mark.parametrize("other", [{}, {"workers": 0}, {"batch_size": 7}], ids=str)
+def test_resume_in_the_middle_of_an_epoch(pack, other):
+    with small(pack, 4, tail="uneven") as loader:
+        iterator = iter(loader)
+        for _ in range(3):
+            next(iterator)
+        state = pickle.loads(pickle.dumps(loader.state_dict()))
+        rest = [sample for batch in iterator for sample in batch.samples.tolist()]
+        next_epoch = [sample for batch in loader for sample in batch.samples.tolist()]
+    with small(pack, **{"batch_size": 4, "tail": "uneven", **other}) as loader:
+        loader.load_state_dict(state)
+        loader.set_epoch(state["epoch"])  # the usual loop does that
+        assert [sample for batch in loader for sample in batch.samples.tolist()] == rest and len(rest) == 28
+        assert [sample for batch in loader for sample in batch.samples.tolist()] == next_epoch
+
+
+def test_resume_at_another_world_size(pack):
+    def on(world_size, take, state=None):
+        taken, loaders = [], []
+        for rank in range(world_size):
+            loader = small(pack, 4, workers=0, rank=rank, world_size=world_size, tail="uneven")
+            if state:
+                loader.load_state_dict(state)
+            for step, batch in enumerate(loader):
+                taken += batch.samples[batch.mask].tolist()
+                if step + 1 == take:
+                    break
+            loaders.append(loader)
+        states = [loader.state_dict() for loader in loaders]
+        assert all(s == states[0] for s in states)
+        return taken, states[0]
+
+    before, state = on(2, take=2)
+    after, _ = on(3, take=None, state=state)
+    assert sorted(before + after) == list(range(40))
+
+
+def test_a_state_of_something_else(pack):
+    with small(pack, workers=0) as loader, small(pack, workers=0, seed=6) as other:
+        with pytest.raises(ValueError, match="another dataset, selection, shuffle or seed"):
+            other.load_state_dict(loader.state_dict())
+        with pytest.raises(ValueError, match="not a state"):
+            other.load_state_dict({"epoch": 1})
+
+
+# --- options
+
+
+def test_selections(pack):
+    with small(pack, workers=0, subset=[3, 1, 4], shuffle=False) as loader:
+        assert [s for b in loader for s in b.samples.tolist()] == [3, 1, 4]
+    with small(pack, workers=0, repeats=2, tail="uneven") as loader:
+        assert sorted(s for b in loader for s in b.samples.tolist()) == sorted(list(range(40)) * 2)
+    weights = [0.0] * 40
+    weights[7] = weights[9] = 1.0
+    with small(pack, workers=0, weights=np.array(weights), num_draws=24) as loader:
+        assert {s for b in loader for s in b.samples.tolist()} == {7, 9} and len(loader) == 2
+
+
+def test_tails_and_shuffles(pack):
+    with small(pack, workers=0, drop_last=True) as loader:
+        assert len(loader) == 2 and [len(b) for b in loader] == [16, 16] and loader.drop_last
+    with small(pack, workers=0, tail="uneven", world_size=3, rank=2) as loader:
+        masks = [b.mask for b in loader]
+        assert masks[0].dtype == bool and sum(int(m.sum()) for m in masks) == 13
+    with small(pack, workers=0, shuffle="block", block_samples=4, window_blocks=2, tail="uneven") as loader:
+        assert sorted(s for b in loader for s in b.samples.tolist()) == list(range(40))
+
+
+@pytest.mark.parametrize("options, word", [
+    ({"tail": "half"}, "tail"), ({"shuffle": "maybe"}, "shuffle"), ({"on_bad_sample": "cry"}, "on_bad_sample"),
+    ({"batch_size": 0}, "batch"), ({"prefetch": 1}, "prefetch"), ({"rank": 2, "world_size": 2}, "rank"),
+    ({"drop_last": True, "tail": "uneven"}, "drop_last"), ({"weights": [1.0]}, "weights"),
+    ({"subset": [40]}, "40"), ({"num_draws": 4}, "num_draws"), ({"repeats": 0}, "repeat")], ids=str)
+def test_options_that_make_no_sense(pack, options, word):
+    with pytest.raises(ValueError, match=word):
+        small(pack, **options)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: transforms.train(0), lambda: transforms.train(scale=(2, 1)), lambda: transforms.train(jitter=(1, 1, 1, 2)),
+    lambda: transforms.train(jitter=(-1, 0, 0, 0)), lambda: transforms.eval(224, resize=100),
+    lambda: transforms.train(dtype="int4"), lambda: transforms.train(normalize=True), lambda: transforms.train(layout="chw"),
+    lambda: transforms.train(interpolation="nearest"), lambda: transforms.train(hflip=1.5)])
+def test_transforms_that_make_no_sense(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+def test_transforms_are_values():
+    transform = transforms.train((24, 32), jitter=(0.4, (0.5, 2), 0, 0.1), dtype="float32", normalize=True)
+    assert pickle.loads(pickle.dumps(transform)) == transform != transforms.train()
+    assert transform.brightness == (0.6, 1.4) and transform.contrast == (0.5, 2) and transform.hue == (-0.1, 0.1)
+    assert repr(transforms.eval(64)) == "bale.transforms.eval(height=64, width=64, resize=73)"
+
+
+def test_bad_samples(bale, photos, tmp_path):
+    import shutil
+    folder = tmp_path / "in"
+    shutil.copytree(photos, folder)
+    broken = sorted(folder.rglob("*.JPEG"))[5]
+    broken.write_bytes(b"\xff\xd8 no image at all")
+    bale.pack(folder, tmp_path / "pack")
+    key = str(broken.relative_to(folder).with_suffix(""))
+    with small(tmp_path / "pack") as loader:
+        with pytest.raises(bl.Error, match="on_bad_sample") as caught:
+            for _ in loader:
+                pass
+        assert caught.value.code == "damaged" and [bad.key for bad in loader.bad_samples] == [key]
+    with small(tmp_path / "pack", on_bad_sample="skip", tail="uneven") as loader:
+        empty = [batch.images[~batch.mask].tobytes() for batch in loader]
+        assert b"".join(empty) == bytes(SIZE * SIZE * 3)
+        assert [(bad.key, bad.action, bad.epoch) for bad in loader.bad_samples] == [(key, "skipped", 0)]
+        assert loader.counters["samples"] == 39
+    with small(tmp_path / "pack", on_bad_sample="substitute") as loader:
+        assert sum(int(batch.mask.sum()) for batch in loader) == 40 and loader.bad_samples[0].action == "substituted"
+
+
+def test_after_close(pack):
+    loader = small(pack)
+    iterator = iter(loader)
+    next(iterator)
+    pids = loader.worker_pids
+    assert len(pids) == 2
+    loader.close()
+    loader.close()
+    with pytest.raises(RuntimeError):
+        next(iterator)
+    with pytest.raises(ValueError, match="closed"):
+        len(loader)
+    with pytest.raises(ValueError, match="cannot be pickled"):
+        pickle.dumps(loader)

@@ -1,0 +1,72 @@
+"""bale.pack, convert, verify and inspect: what the program prints as JSON, and its errors as exceptions."""
+import os
+import signal
+import subprocess
+import time
+
+import bale as bl
+import pytest
+from conftest import tree_bytes
+from python_support import ENVIRONMENT, command
+
+
+def test_pack_convert_inspect_verify(bale, photos, tmp_path):
+    report = bl.pack(photos, tmp_path / "a", format="lmdb", shard_samples=15, shuffle=3, include=["*.JPEG", "*.png"])
+    assert report["samples"] == 40 and report["outputs"][0]["shards"] == 3
+    bale.pack(photos, tmp_path / "same" / "a", "--format", "lmdb", "--shard-samples", "15", "--shuffle", "3",
+              "--include", "*.JPEG", "--include", "*.png")
+    assert tree_bytes(tmp_path / "a") == tree_bytes(tmp_path / "same" / "a")
+    assert bl.convert(tmp_path / "a", tmp_path / "b", format="hdf5")["samples"] == 40
+    told = bl.inspect(tmp_path / "b")
+    assert told["samples"] == 40 and told["format"] == "hdf5"
+    assert bl.verify(tmp_path / "b", jobs=1)["findings"] == []
+
+
+def test_damage_is_a_finding(photos, tmp_path):
+    bl.pack(photos, tmp_path / "a")
+    shard = next(tmp_path.glob("a/*000000.tar"))
+    raw = bytearray(shard.read_bytes())
+    raw[3000] ^= 1
+    shard.write_bytes(raw)
+    findings = bl.verify(tmp_path / "a")["findings"]
+    assert findings and shard.name in str(findings)
+
+
+def test_errors_are_exceptions(photos, tmp_path):
+    with pytest.raises(bl.Error, match="no such file"):
+        bl.inspect(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="--shard-size"):
+        bl.pack(photos, tmp_path / "a", shard_size="many")
+    with pytest.raises(ValueError):
+        bl.pack(photos, tmp_path / "a", no_such_option=1)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(bl.Error, match="full"):
+        bl.pack(photos, tmp_path / "full")
+
+
+def test_names_that_look_like_options(photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert bl.pack(photos, "--json")["samples"] == 40 and (tmp_path / "--json" / "manifest.json").exists()
+
+
+def test_an_interrupt_reaches_the_program(tmp_path):
+    """A list that never ends keeps it busy; the signal goes to Python alone, as an IDE sends it."""
+    os.mkfifo(tmp_path / "list.csv")
+    process = subprocess.Popen(command("""
+        import sys
+        import bale
+        print("begun", flush=True)
+        bale.pack(sys.argv[1], sys.argv[2])
+    """, tmp_path / "list.csv", tmp_path / "out"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=ENVIRONMENT)
+    assert process.stdout.readline() == "begun\n"
+    children = f"/proc/{process.pid}/task/{process.pid}/children"
+    deadline = time.monotonic() + 20
+    while not open(children).read().split() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    (child,) = open(children).read().split()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in err
+    assert not os.path.exists(f"/proc/{child}")

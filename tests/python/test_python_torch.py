@@ -1,0 +1,193 @@
+"""bale.torch, in Debian's Python with its torch: tensors that are views, ranks, epochs, resume, the ordinary DataLoader."""
+import subprocess
+import sys
+
+import pytest
+from python_support import ENVIRONMENT, SYSTEM_PYTHON, command, run_script
+
+HEAD = """
+    import gc, os, pickle, re, sys
+    import torch
+    import bale
+    import bale.torch as bt
+
+    PACK = sys.argv[1]
+
+    def small(batch_size=16, **options):
+        return bt.Loader(PACK, batch_size, **{"workers": 2, "seed": 5, "transform": bale.transforms.train(32), **options})
+
+    def in_ring(tensor):
+        with open("/proc/self/maps") as maps:
+            ranges = [[int(x, 16) for x in line.split()[0].split("-")] for line in maps if "memfd:" in line]
+        return any(low <= tensor.data_ptr() < high for low, high in ranges)
+"""
+
+
+@pytest.fixture(scope="module")
+def pack(bale, photos, tmp_path_factory):
+    root = tmp_path_factory.mktemp("pack") / "pack"
+    bale.pack(photos, root, "--shard-samples", "15")
+    return root
+
+
+@pytest.fixture(scope="module")
+def run(pack):
+    return lambda script, *args, **env: run_script(HEAD + script, pack, *args, python=SYSTEM_PYTHON, **env)
+
+
+def test_tensors_are_views_of_slots(run):
+    run("""
+    with small(shuffle=False, pin=True) as loader, bale.Loader(PACK, 16, workers=0, seed=5, shuffle=False,
+                                                              transform=bale.transforms.train(32)) as plain:
+        assert len(loader) == len(plain) == 3
+        for (images, labels), batch in zip(loader, plain):
+            assert images.shape == (len(batch), 3, 32, 32) and images.dtype == torch.uint8
+            assert images.is_contiguous(memory_format=torch.channels_last)
+            assert labels.dtype == torch.int64 and labels.tolist() == batch.labels.tolist()
+            assert torch.equal(images, torch.from_numpy(batch.images.copy()).permute(0, 3, 1, 2))
+            assert in_ring(images) and in_ring(labels)
+    for dtype in ("float16", "bfloat16", "float32"):
+        for layout in ("nhwc", "nchw"):
+            transform = bale.transforms.train(32, dtype=dtype, layout=layout)
+            with small(transform=transform) as loader:
+                images, _ = next(iter(loader))
+                assert images.dtype == getattr(torch, dtype) and images.shape == (16, 3, 32, 32) and in_ring(images)
+                assert images.is_contiguous() == (layout == "nchw") and 0.1 < images.float().mean() < 0.9
+    """)
+
+
+def test_a_tensor_keeps_its_slot(run):
+    run("""
+    with small(4, prefetch=3) as loader:
+        iterator = iter(loader)
+        corner = next(iterator)[0][1, :, 3:]
+        before = corner.clone()
+        labels = next(iterator)[1]
+        for _ in range(5):
+            next(iterator)
+        assert torch.equal(corner, before)
+        held = next(iterator)
+        try:
+            next(iterator)
+            raise SystemExit("no error")
+        except ValueError as error:
+            assert "held by the caller" in str(error)
+        del corner
+        next(iterator)
+    assert held[0].shape[0] == 4 and labels.shape == (4,)   # the loader is closed, the memory there
+    """)
+
+
+def test_masks_and_lists(run):
+    run("""
+    with small(tail="uneven", world_size=3, rank=2, with_mask=True) as loader:
+        masks = [mask for _, _, mask in loader]
+    assert masks[0].dtype == torch.bool and sum(int(mask.sum()) for mask in masks) == 13
+    with small(3, transform=bale.transforms.ragged(dtype="bfloat16"), shuffle=False) as loader:
+        images, labels = next(iter(loader))
+        assert [i.dtype for i in images] == [torch.bfloat16] * 3 and all(i.shape[0] == 3 for i in images)
+    with small(3, transform=bale.transforms.raw(), shuffle=False) as loader:
+        images, _ = next(iter(loader))
+        assert bytes(images[0].numpy()) == bale.Dataset(PACK).read_image(0)
+    """)
+
+
+def test_training_scripts_find_what_they_look_for(run):
+    run("""
+    with small() as loader:
+        assert len(loader.dataset) == 40 and loader.batch_size == 16 and loader.sampler.num_replicas == 1
+        first = [labels.tolist() for _, labels in loader]
+        second = [labels.tolist() for _, labels in loader]
+        loader.sampler.set_epoch(0)
+        assert [labels.tolist() for _, labels in loader] == first != second
+        iterator = iter(loader)
+        next(iterator)
+        state = loader.state_dict()
+        rest = [labels.tolist() for _, labels in iterator]
+        torch.save(state, sys.argv[1] + ".state")
+    with small() as loader:
+        loader.load_state_dict(torch.load(sys.argv[1] + ".state"))
+        loader.sampler.set_epoch(1)
+        assert [labels.tolist() for _, labels in loader] == rest == second[1:]
+    """)
+
+
+def test_ranks(run):
+    script = """
+    with small(4, tail="uneven", with_mask=True) as loader:
+        print(loader.rank, loader.world_size, len(loader))
+    """
+    assert run(script) == "0 1 10\n"
+    assert run(script, RANK="1", WORLD_SIZE="3") == "1 3 4\n"
+    assert run(script.replace("4,", "4, rank=0, world_size=2,"), RANK="1", WORLD_SIZE="3") == "0 2 5\n"
+
+
+def test_torch_distributed(pack, tmp_path):
+    """Three processes: every sample once among them, in equally many steps."""
+    script = HEAD + """
+    rank = int(sys.argv[3])
+    torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=3)
+    loader = bale.Loader(PACK, 4, workers=0, seed=5, transform=bale.transforms.train(32), tail="uneven", rank=rank,
+                         world_size=3)
+    samples = [s for batch in loader for s in batch.samples[batch.mask].tolist()]
+    with small(4, workers=1, tail="uneven", with_mask=True) as mine:
+        assert (mine.rank, mine.world_size) == (rank, 3)
+        count = sum(int(mask.sum()) for _, _, mask in mine)
+        assert count == len(samples)
+        print(len(mine), *samples)
+    torch.distributed.barrier()
+    """
+    ranks = [subprocess.Popen(command(script, pack, tmp_path / "meeting", rank, python=SYSTEM_PYTHON), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) for rank in range(3)]
+    lines = []
+    for process in ranks:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        lines.append([int(word) for word in out.split()])
+    assert {line[0] for line in lines} == {4} and sorted(s for line in lines for s in line[1:]) == list(range(40))
+
+
+def test_the_ordinary_dataloader(run, photos):
+    """Images and labels of torchvision's ImageFolder, in workers of every kind."""
+    run("""
+    import torchvision
+    folder = torchvision.datasets.ImageFolder(sys.argv[2])
+    dataset = bt.Dataset(PACK)
+    assert dataset.classes == folder.classes and dataset.class_to_idx == folder.class_to_idx
+    by_key = {os.path.splitext(os.path.relpath(path, sys.argv[2]))[0]: i for i, (path, _) in enumerate(folder.samples)}
+    order = [by_key[key] for key in dataset.samples.keys]
+    assert sorted(order) == list(range(40))
+    for i, other in enumerate(order):
+        assert dataset[i][1] == folder[other][1] and dataset[i][0].tobytes() == folder[other][0].tobytes()
+
+    transform = torchvision.transforms.Compose([torchvision.transforms.CenterCrop(24),
+                                                torchvision.transforms.ToTensor()])
+    expected = torch.stack([transform(folder[i][0]) for i in order])
+    for method in ("fork", "spawn"):
+        loader = torch.utils.data.DataLoader(bt.Dataset(PACK, transform), 8, num_workers=2,
+                                             multiprocessing_context=method)
+        images, labels = zip(*loader)
+        assert torch.equal(torch.cat(images), expected) and torch.cat(labels).tolist() == [folder[i][1] for i in order]
+
+    image, label = bt.Dataset(PACK, decode="tensor", target_transform=lambda label: -label)[9]
+    assert torch.equal(image, torchvision.transforms.functional.pil_to_tensor(dataset[9][0])) and label == -dataset[9][1]
+    assert bt.Dataset(PACK, decode="bytes")[9][0] == dataset.samples.read_image(9)
+    assert len(pickle.loads(pickle.dumps(dataset))) == 40
+    """, photos)
+
+
+def test_the_end_with_live_tensors(pack):
+    """They outlive the loader's workers and the module; nothing is printed about it."""
+    done = subprocess.run(command(HEAD + """
+    loader = small()
+    keep = [loader, next(iter(loader))]
+    keep.append(keep)
+    """, pack, python=SYSTEM_PYTHON), capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_one_extension_serves_both_interpreters():
+    """It is built for the Python of the tests' environment; both are CPython of one minor version."""
+    versions = {run_script("import sys, bale; print(sys.version_info[:2], bale.__version__)", python=python)
+                for python in (sys.executable, SYSTEM_PYTHON)}
+    assert len(versions) == 1
