@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "bale/formats/image/baseline_decoder.hpp"
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/jpeg_decoder.hpp"
 #include "bale/formats/image/png_decoder.hpp"
@@ -52,8 +55,7 @@ ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels) {
 namespace {
 
 template <typename Decoder>
-Image read_whole(Decoder& decoder) {
-  Image image = make_image(decoder.width(), decoder.height());
+Image read_whole(Decoder& decoder, Image image) {
   decoder.start({.width = image.width, .height = image.height});
   decoder.read(image.rgb.data());
   return image;
@@ -64,13 +66,18 @@ Image decode(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side) {
     PngDecoder decoder;
     decoder.open(bytes);
     check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
-    return read_whole(decoder);
+    return read_whole(decoder, make_image(decoder.width(), decoder.height()));
   }
   JpegDecoder decoder;
   decoder.open(bytes);
   check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
   if (min_side > 0) decoder.scale_down(min_side);
-  return read_whole(decoder);
+  Image image = make_image(decoder.width(), decoder.height());
+  const auto baseline = std::make_unique<BaselineDecoder>();  // too large for a stack
+  const Region whole = {.width = image.width, .height = image.height};
+  // A failure may leave other pixels behind; libjpeg writes all of them.
+  if (baseline->decode(decoder.info(), whole, image.rgb.data())) return image;
+  return read_whole(decoder, std::move(image));
 }
 
 }  // namespace

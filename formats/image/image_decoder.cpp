@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/image/baseline_decoder.hpp"
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/jpeg_decoder.hpp"
 #include "bale/formats/image/png_decoder.hpp"
@@ -43,6 +44,7 @@ PixelView read_region(Decoder& decoder, const Region& region, PixelBuffer& buffe
 
 struct ImageDecoder::State {
   image_detail::JpegDecoder jpeg;
+  image_detail::BaselineDecoder baseline;
   image_detail::PngDecoder png;
   PixelBuffer buffer;
   ImageHeader header{};  // kind `unknown` where no image is open
@@ -52,6 +54,14 @@ struct ImageDecoder::State {
     decoder.open(bytes);
     image_detail::check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
     header = {.kind = kind, .width = decoder.width(), .height = decoder.height(), .channels = decoder.channels()};
+  }
+
+  PixelView read_jpeg(const Region& region) {
+    const std::size_t stride = std::size_t{region.width} * 3;
+    std::uint8_t* const pixels = buffer.get(stride * region.height);
+    if (!baseline.decode(jpeg.info(), region, pixels)) return read_region(jpeg, region, buffer);
+    jpeg.close();
+    return {.rgb = pixels, .stride = stride, .width = region.width, .height = region.height};
   }
 };
 
@@ -81,8 +91,7 @@ PixelView ImageDecoder::read(const Region& region) {
                             region.height, region.x, region.y, header.width, header.height));
   }
   state_->header = {};
-  return header.kind == ImageKind::png ? read_region(state_->png, region, state_->buffer)
-                                       : read_region(state_->jpeg, region, state_->buffer);
+  return header.kind == ImageKind::png ? read_region(state_->png, region, state_->buffer) : state_->read_jpeg(region);
 }
 
 }  // namespace bale

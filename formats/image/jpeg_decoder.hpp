@@ -25,6 +25,8 @@ class JpegDecoder {
   std::uint32_t width() const { return info_.output_width; }
   std::uint32_t height() const { return info_.output_height; }
   std::uint32_t channels() const { return static_cast<std::uint32_t>(info_.num_components); }
+  /// What the header holds, for other decoders to go by.
+  const jpeg_decompress_struct& info() const { return info_; }
 
   /// Gets ready to read a region that lies inside the image; of a file with many scans, this reads them all.
   RegionLayout start(const Region& region);

@@ -72,6 +72,7 @@ std::vector<std::byte> make_jpeg(const JpegSample& sample, std::mt19937& random)
     info.comp_info[i].v_samp_factor = sample.sampling[static_cast<std::size_t>(i)].vertical;
   }
   info.restart_interval = static_cast<unsigned>(sample.restart_interval);
+  info.optimize_coding = sample.optimised ? TRUE : FALSE;
   info.arith_code = sample.arithmetic ? TRUE : FALSE;
   const std::vector<jpeg_scan_info> script = scan_script(sample.scans, components);
   if (sample.scans == JpegSample::Scans::progressive) {

@@ -20,6 +20,7 @@ struct JpegSample {
   bool transformed = true;                                 // YCbCr, YCCK; else RGB, CMYK
   int quality = 85;
   int restart_interval = 0;  // MCUs
+  bool optimised = false;    // Huffman tables of its own
   bool arithmetic = false;
   enum class Scans { one, separate, progressive, unrefined } scans = Scans::one;
 };

@@ -1,0 +1,51 @@
+// Constants of libjpeg's fixed-point arithmetic; internal.
+#pragma once
+
+#include <cstdint>
+
+namespace bale::image_detail {
+
+// jidctint.c: factors of 13 fractional bits, 2 more bits kept between the passes, and 3 for the scale of an 8x8 DCT.
+constexpr int k_dct_bits = 13;
+constexpr int k_between_bits = 2;
+constexpr int k_first_shift = k_dct_bits - k_between_bits;
+constexpr int k_second_shift = k_dct_bits + k_between_bits + 3;
+
+constexpr std::int32_t fixed13(double value) { return static_cast<std::int32_t>(value * 8192 + 0.5); }
+
+constexpr std::int32_t k_0_298 = fixed13(0.298631336);
+constexpr std::int32_t k_0_390 = fixed13(0.390180644);
+constexpr std::int32_t k_0_541 = fixed13(0.541196100);
+constexpr std::int32_t k_0_765 = fixed13(0.765366865);
+constexpr std::int32_t k_0_899 = fixed13(0.899976223);
+constexpr std::int32_t k_1_175 = fixed13(1.175875602);
+constexpr std::int32_t k_1_501 = fixed13(1.501321110);
+constexpr std::int32_t k_1_847 = fixed13(1.847759065);
+constexpr std::int32_t k_1_961 = fixed13(1.961570560);
+constexpr std::int32_t k_2_053 = fixed13(2.053119869);
+constexpr std::int32_t k_2_562 = fixed13(2.562915447);
+constexpr std::int32_t k_3_072 = fixed13(3.072711026);
+
+/// The odd half of the transform as the matrix it amounts to: row i gives what is added to and taken from the even
+/// half's sum i, out of coefficients 1, 3, 5, 7. Sums of whole numbers, so the order of adding does not matter.
+constexpr std::int32_t k_odd[4][4] = {
+    {k_1_501 - k_0_899 - k_0_390 + k_1_175, k_1_175, k_1_175 - k_0_390, k_1_175 - k_0_899},
+    {k_1_175, k_3_072 - k_2_562 - k_1_961 + k_1_175, k_1_175 - k_2_562, k_1_175 - k_1_961},
+    {k_1_175 - k_0_390, k_1_175 - k_2_562, k_2_053 - k_2_562 - k_0_390 + k_1_175, k_1_175},
+    {k_1_175 - k_0_899, k_1_175 - k_1_961, k_1_175, k_0_298 - k_0_899 - k_1_961 + k_1_175},
+};
+
+// The 16-bit sums of libjpeg-turbo's SIMD are of two values: halves of what 16 bits hold are safe.
+constexpr std::int32_t k_max_value = 16383;
+// Beyond it the clamping by table of libjpeg without SIMD wraps around.
+constexpr std::int32_t k_max_sample = 511;
+
+// jdcolor.c: factors of 16 fractional bits.
+constexpr std::int32_t fixed16(double value) { return static_cast<std::int32_t>(value * 65536 + 0.5); }
+
+constexpr std::int32_t k_red_of_cr = fixed16(1.40200);
+constexpr std::int32_t k_blue_of_cb = fixed16(1.77200);
+constexpr std::int32_t k_green_of_cr = -fixed16(0.71414);
+constexpr std::int32_t k_green_of_cb = -fixed16(0.34414);
+
+}  // namespace bale::image_detail

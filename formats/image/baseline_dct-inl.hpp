@@ -1,0 +1,183 @@
+// The inverse DCT of as many blocks at once as a vector has 16-byte blocks: each of these holds a row of one block.
+// Included once a target by baseline_kernels.cpp.
+#if defined(BALE_BASELINE_DCT_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BALE_BASELINE_DCT_INL
+#undef BALE_BASELINE_DCT_INL
+#else
+#define BALE_BASELINE_DCT_INL
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace bale::image_detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D8 = hn::ScalableTag<std::uint8_t>;
+using D16 = hn::ScalableTag<std::int16_t>;
+using D32 = hn::ScalableTag<std::int32_t>;
+using D64 = hn::ScalableTag<std::int64_t>;
+using DHalf8 = hn::Half<D8>;
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+
+constexpr std::size_t k_lanes16 = HWY_MAX_BYTES / 2;
+constexpr std::uint32_t k_group_shift = HWY_MAX_BYTES == 64 ? 2 : HWY_MAX_BYTES == 32 ? 1 : 0;
+
+/// Saturated to 16 bits; what was interleaved by halves of a 16-byte block is in its place again.
+HWY_INLINE V16 pack(V32 low, V32 high) {
+#if HWY_ARCH_X86
+  return hn::ReorderDemote2To(D16(), low, high);
+#else
+  const hn::Half<D16> half;
+  return hn::Combine(D16(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+}
+
+/// Two vectors interleaved, to be multiplied by a pair of factors and added.
+struct Pairs {
+  HWY_INLINE Pairs(V16 a, V16 b) : low(hn::InterleaveLower(D16(), a, b)), high(hn::InterleaveUpper(D16(), a, b)) {}
+  V16 low;
+  V16 high;
+};
+
+struct Sum {
+  V32 low;
+  V32 high;
+};
+
+HWY_INLINE V16 factors(std::int32_t a, std::int32_t b) {
+  const std::uint32_t both = (static_cast<std::uint32_t>(a) & 0xFFFF) | static_cast<std::uint32_t>(b) << 16;
+  return hn::BitCast(D16(), hn::Set(D32(), static_cast<std::int32_t>(both)));
+}
+
+HWY_INLINE V32 multiply(V16 pairs, V16 by) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return V32{_mm512_madd_epi16(pairs.raw, by.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return V32{_mm256_madd_epi16(pairs.raw, by.raw)};
+#elif HWY_ARCH_X86
+  return V32{_mm_madd_epi16(pairs.raw, by.raw)};
+#else
+  V32 odd = hn::Zero(D32());
+  const V32 even = hn::ReorderWidenMulAccumulate(D32(), pairs, by, hn::Zero(D32()), odd);
+  return hn::RearrangeToOddPlusEven(even, odd);
+#endif
+}
+
+HWY_INLINE Sum multiply(const Pairs& pairs, std::int32_t a, std::int32_t b) {
+  const V16 by = factors(a, b);
+  return {multiply(pairs.low, by), multiply(pairs.high, by)};
+}
+
+HWY_INLINE Sum add(const Sum& a, const Sum& b) { return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)}; }
+HWY_INLINE Sum subtract(const Sum& a, const Sum& b) { return {hn::Sub(a.low, b.low), hn::Sub(a.high, b.high)}; }
+
+template <int k_shift>
+HWY_INLINE V16 descale(const Sum& sum) {
+  return pack(hn::ShiftRight<k_shift>(sum.low), hn::ShiftRight<k_shift>(sum.high));
+}
+
+/// Transforms over the vectors, in place: element i of each lane is in vector i.
+template <int k_shift>
+HWY_INLINE void transform(V16 (&v)[8]) {
+  const Sum half = {hn::Set(D32(), 1 << (k_shift - 1)), hn::Set(D32(), 1 << (k_shift - 1))};
+  const Pairs in04(v[0], v[4]);
+  const Pairs in26(v[2], v[6]);
+  const Sum sum = add(multiply(in04, 1 << k_dct_bits, 1 << k_dct_bits), half);
+  const Sum difference = add(multiply(in04, 1 << k_dct_bits, -(1 << k_dct_bits)), half);
+  const Sum outer = multiply(in26, k_0_541 + k_0_765, k_0_541);
+  const Sum inner = multiply(in26, k_0_541, k_0_541 - k_1_847);
+  const Sum even[4] = {add(sum, outer), add(difference, inner), subtract(difference, inner), subtract(sum, outer)};
+  const Pairs in13(v[1], v[3]);
+  const Pairs in57(v[5], v[7]);
+  for (int i = 0; i < 4; ++i) {
+    const Sum odd = add(multiply(in13, k_odd[i][0], k_odd[i][1]), multiply(in57, k_odd[i][2], k_odd[i][3]));
+    v[i] = descale<k_shift>(add(even[i], odd));
+    v[7 - i] = descale<k_shift>(subtract(even[i], odd));
+  }
+}
+
+/// Rows and columns of each block change places.
+HWY_INLINE void transpose(V16 (&v)[8]) {
+  const D16 d16;
+  const D32 d32;
+  const D64 d64;
+  V16 a[8];
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = hn::InterleaveLower(d16, v[2 * i], v[2 * i + 1]);
+    a[2 * i + 1] = hn::InterleaveUpper(d16, v[2 * i], v[2 * i + 1]);
+  }
+  V32 b[8];  // pairs of columns, four rows each
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      const V32 above = hn::BitCast(d32, a[4 * i + j]);
+      const V32 below = hn::BitCast(d32, a[4 * i + 2 + j]);
+      b[4 * i + 2 * j] = hn::InterleaveLower(d32, above, below);
+      b[4 * i + 2 * j + 1] = hn::InterleaveUpper(d32, above, below);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    const auto left = hn::BitCast(d64, b[i]);
+    const auto right = hn::BitCast(d64, b[4 + i]);
+    v[2 * i] = hn::BitCast(d16, hn::InterleaveLower(d64, left, right));
+    v[2 * i + 1] = hn::BitCast(d16, hn::InterleaveUpper(d64, left, right));
+  }
+}
+
+HWY_INLINE V16 largest(const V16 (&v)[8]) {
+  V16 most = hn::Abs(v[0]);
+  for (int i = 1; i < 8; ++i) most = hn::Max(most, hn::Abs(v[i]));
+  return most;
+}
+
+inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const std::uint8_t* ends,
+                        const Quantisers& quantisers, const SamplesOut& out) {
+  constexpr std::size_t k_group = std::size_t{1} << k_group_shift;
+  const D16 d16;
+  const V16 zero = hn::Zero(d16);
+  V16 excess = zero;  // above zero where a value was too large
+  for (std::size_t group = 0; group < num_groups; ++group) {
+    std::int16_t* const in = groups + group * k_lanes16 * 8;
+    std::uint8_t* const to = out.samples + group * k_lanes16;
+    std::uint32_t end = 0;
+    for (std::size_t i = 0; i < k_group; ++i) end |= ends[group * k_group + i];
+    V16 v[8];
+    if (end <= 1) {
+      const V16 dc = hn::Load(d16, in);
+      hn::Store(zero, d16, in);
+      excess = hn::Max(excess, hn::Sub(hn::Abs(dc), hn::Set(d16, quantisers.limits[0])));
+      const V16 scaled = hn::Mul(dc, hn::Set(d16, quantisers.factors[0]));
+      const V16 sample = hn::ShiftRight<3>(hn::Add(scaled, hn::Set(d16, 4)));
+      excess = hn::Max(excess, hn::Sub(hn::Abs(sample), hn::Set(d16, k_max_sample)));
+      // The first of each block, in all its lanes.
+      const V32 two = hn::BitCast(D32(), hn::InterleaveLower(d16, sample, sample));
+      const D64 d64;
+      const auto four = hn::BitCast(d64, hn::InterleaveLower(D32(), two, two));
+      const V16 all = hn::BitCast(d16, hn::InterleaveLower(d64, four, four));
+      const auto bytes = hn::DemoteTo(DHalf8(), hn::Add(all, hn::Set(d16, 128)));
+      for (std::size_t row = 0; row < 8; ++row) hn::StoreU(bytes, DHalf8(), to + row * out.stride);
+      continue;
+    }
+    for (std::size_t row = 0; row < 8; ++row) {
+      const V16 value = hn::Load(d16, in + row * k_lanes16);
+      hn::Store(zero, d16, in + row * k_lanes16);
+      excess = hn::Max(excess, hn::Sub(hn::Abs(value), hn::LoadDup128(d16, quantisers.limits.data() + row * 8)));
+      v[row] = hn::Mul(value, hn::LoadDup128(d16, quantisers.factors.data() + row * 8));
+    }
+    transform<k_first_shift>(v);
+    excess = hn::Max(excess, hn::Sub(largest(v), hn::Set(d16, k_max_value)));
+    transpose(v);
+    transform<k_second_shift>(v);
+    excess = hn::Max(excess, hn::Sub(largest(v), hn::Set(d16, k_max_sample)));
+    transpose(v);
+    for (std::size_t row = 0; row < 8; ++row) {
+      hn::StoreU(hn::DemoteTo(DHalf8(), hn::Add(v[row], hn::Set(d16, 128))), DHalf8(), to + row * out.stride);
+    }
+  }
+  return hn::AllTrue(d16, hn::Eq(excess, zero));
+}
+
+}  // namespace bale::image_detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
