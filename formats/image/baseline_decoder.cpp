@@ -43,7 +43,7 @@ bool BaselineDecoder::prepare(const BaselineFrame& frame, const Region& region) 
   frame_ = frame;
   region_ = region;
   next_row_ = region.y;
-  if (!entropy_.open(frame, kernels_->group_shift)) return false;
+  if (!entropy_.open(frame, kernels_->group_shift, kernels_ == &baseline_kernels_plain())) return false;
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
     const JQUANT_TBL* const table = frame.components[i].quantisers;
     if (!quantisers_[i].set(table->quantval)) return false;

@@ -12,8 +12,16 @@ constexpr std::int32_t k_max_dc = 16383;
 // libjpeg keeps up to 8 bytes, and more where blocks end.
 constexpr std::size_t k_read_ahead_bytes = 64;
 constexpr std::uint32_t k_block_end = 64;
-// An entry of two may point 32 places on from the last coefficient, before it is seen to be wrong.
-constexpr std::size_t k_num_places = 96;
+// An entry may point 32 places on from the last coefficient, before it is seen to be wrong, and move by more.
+constexpr std::size_t k_num_places = 192;
+
+#if defined(__x86_64__)
+#define BALE_WITH_BMI2 [[gnu::target("bmi,bmi2")]]
+bool cpu_has_bmi2() { return __builtin_cpu_supports("bmi2") != 0; }
+#else
+#define BALE_WITH_BMI2
+bool cpu_has_bmi2() { return false; }
+#endif
 
 // T.81, figure A.6.
 constexpr std::uint8_t k_zigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
@@ -36,7 +44,7 @@ constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
 
 }  // namespace
 
-bool EntropyDecoder::open(const BaselineFrame& frame, std::uint32_t group_shift) {
+bool EntropyDecoder::open(const BaselineFrame& frame, std::uint32_t group_shift, bool plain) {
   std::array<const DcTable*, 3> dc{};
   std::array<const AcTable*, 3> ac{};
   num_blocks_ = 0;
@@ -61,6 +69,7 @@ bool EntropyDecoder::open(const BaselineFrame& frame, std::uint32_t group_shift)
     }
   }
   group_shift_ = group_shift;
+  has_bmi2_ = !plain && cpu_has_bmi2();
   mcus_across_ = frame.mcus_across;
   restart_interval_ = frame.restart_interval;
   mcus_to_restart_ = restart_interval_;
@@ -102,6 +111,19 @@ bool EntropyDecoder::decode_row(const std::array<CoefficientRow, 3>& rows, const
          decode_mcus(rows, false, 0, mcus_across_ - stored.end);
 }
 
+/// One body for two instruction sets: shifts by a variable are most of the work, and cheap with BMI2 only.
+struct EntropyDecoder::Runs {
+  using Rows = std::array<CoefficientRow, 3>;
+
+  static bool plain(EntropyDecoder& decoder, bool store, const Rows& rows, std::uint32_t first, std::uint32_t count) {
+    return store ? decoder.decode_run<true>(rows, first, count) : decoder.decode_run<false>(rows, first, count);
+  }
+  BALE_WITH_BMI2 static bool with_bmi2(EntropyDecoder& decoder, bool store, const Rows& rows, std::uint32_t first,
+                                       std::uint32_t count) {
+    return store ? decoder.decode_run<true>(rows, first, count) : decoder.decode_run<false>(rows, first, count);
+  }
+};
+
 bool EntropyDecoder::decode_mcus(const std::array<CoefficientRow, 3>& rows, bool store, std::uint32_t first,
                                  std::uint32_t count) {
   while (count > 0) {
@@ -111,7 +133,10 @@ bool EntropyDecoder::decode_mcus(const std::array<CoefficientRow, 3>& rows, bool
       part = std::min(part, mcus_to_restart_);
       mcus_to_restart_ -= part;
     }
-    if (!(store ? decode_run<true>(rows, first, part) : decode_run<false>(rows, first, part))) return false;
+    if (!(has_bmi2_ ? Runs::with_bmi2(*this, store, rows, first, part)
+                    : Runs::plain(*this, store, rows, first, part))) {
+      return false;
+    }
     if (used_bits() > segment_.size() * 8) return false;
     first += part;
     count -= part;
@@ -120,7 +145,8 @@ bool EntropyDecoder::decode_mcus(const std::array<CoefficientRow, 3>& rows, bool
 }
 
 template <bool k_store>
-bool EntropyDecoder::decode_run(const std::array<CoefficientRow, 3>& rows, std::uint32_t first, std::uint32_t count) {
+[[gnu::always_inline]] inline bool EntropyDecoder::decode_run(const std::array<CoefficientRow, 3>& rows,
+                                                              std::uint32_t first, std::uint32_t count) {
   Bits in = in_;
   const std::uint8_t* const end = segment_.data() + segment_.size() + 8;  // as far as a full register reads ahead
   const std::uint16_t* const places = k_places[group_shift_].data();
@@ -182,7 +208,8 @@ template <bool k_store>
   if (prediction > k_max_dc || prediction < -k_max_dc) return false;
   if constexpr (k_store) block[0] = static_cast<std::int16_t>(prediction);
 
-  std::uint32_t k = 1;
+  const std::uint16_t* at = places + 1;
+  const std::uint16_t* const places_end = places + k_block_end;
   for (;;) {
     refill();
     AcTable::Entry entry;
@@ -193,18 +220,20 @@ template <bool k_store>
       in.bits <<= entry & 63;
       in.count -= AcTable::length(entry);
       if constexpr (k_store) {
-        block[places[k + AcTable::first_place(entry)]] = AcTable::first_value(entry);
-        block[places[k + AcTable::second_place(entry)]] = AcTable::second_value(entry);
+        block[at[AcTable::first_place(entry)]] = AcTable::first_value(entry);
+        block[at[AcTable::second_place(entry)]] = AcTable::second_value(entry);
       }
-      k += AcTable::advance(entry);
-      return k >= k_block_end;
+      at += AcTable::advance(entry);
+      return at >= places_end;
     };
     if (!probe() && !probe() && !probe()) continue;
-    if (AcTable::kind(entry) == AcTable::k_block_ends && k < 2 * k_block_end) [[likely]] {
+    auto k = static_cast<std::uint32_t>(at - places);
+    const bool ends = AcTable::advance(entry) >= k_block_end;
+    if (ends && AcTable::length(entry) != 0 && k < 2 * k_block_end) [[likely]] {
       if constexpr (k_store) *end = static_cast<std::uint8_t>(k - k_block_end);
       return true;
     }
-    if (AcTable::kind(entry) == AcTable::k_coefficients && k == k_block_end) break;
+    if (!ends && k == k_block_end) break;
     // A code or value that does not fit into a probe, or an entry of two of which the first was the block's last.
     k -= AcTable::advance(entry);
     in.bits = before;
@@ -226,6 +255,7 @@ template <bool k_store>
       if constexpr (k_store) block[places[k]] = static_cast<std::int16_t>(value);
     }
     if (++k == k_block_end) break;
+    at = places + k;
   }
   if constexpr (k_store) *end = k_block_end;
   return true;

@@ -30,7 +30,8 @@ struct McuRange {
 class EntropyDecoder {
  public:
   /// Blocks will be stored in groups of 1 << `group_shift`. False where a table is not for us.
-  bool open(const BaselineFrame& frame, std::uint32_t group_shift);
+  /// `plain` is for tests: without instructions that not every CPU has.
+  bool open(const BaselineFrame& frame, std::uint32_t group_shift, bool plain);
 
   /// Decodes the next row of MCUs and stores those of `stored`, which may be empty. False where libjpeg should be
   /// asked: after that nothing more can be decoded.
@@ -55,14 +56,16 @@ class EntropyDecoder {
     std::uint32_t row = 0;
     std::uint32_t across = 1;  // blocks of the component to an MCU
   };
-  struct Run;
+  struct Runs;
 
   bool decode_mcus(const std::array<CoefficientRow, 3>& rows, bool store, std::uint32_t first, std::uint32_t count);
   template <bool k_store>
-  bool decode_run(const std::array<CoefficientRow, 3>& rows, std::uint32_t first, std::uint32_t count);
+  [[gnu::always_inline]] bool decode_run(const std::array<CoefficientRow, 3>& rows, std::uint32_t first,
+                                         std::uint32_t count);
   template <bool k_store>
-  static bool decode_block(Bits& in, const DcTable& dc, const AcTable& ac, std::int32_t& prediction,
-                           std::int16_t* block, std::uint8_t* end, const std::uint16_t* places);
+  [[gnu::always_inline]] static bool decode_block(Bits& in, const DcTable& dc, const AcTable& ac,
+                                                  std::int32_t& prediction, std::int16_t* block, std::uint8_t* end,
+                                                  const std::uint16_t* places);
   bool restart();
   void start_segment();
   std::size_t used_bits() const;
@@ -74,6 +77,7 @@ class EntropyDecoder {
   std::array<std::int32_t, 3> predictions_{};
   SegmentReader segment_;
   Bits in_;
+  bool has_bmi2_ = false;
   std::uint32_t group_shift_ = 0;
   std::uint32_t mcus_across_ = 0;
   std::uint32_t restart_interval_ = 0;

@@ -12,20 +12,19 @@ constexpr std::uint32_t k_end_of_block = 0x00;
 constexpr std::uint32_t k_sixteen_zeros = 0xF0;
 constexpr std::uint32_t k_end = 64;
 
-AcTable::Entry make_entry(std::uint32_t length, std::uint32_t kind, std::uint32_t advance, std::uint32_t place0,
-                          std::uint32_t place1, std::uint32_t value0, std::uint32_t value1) {
-  const std::uint32_t low = length | kind | advance << 8 | place0 << 16 | place1 << 24;
-  return low | AcTable::Entry{value0 & 0xFFFF} << 32 | AcTable::Entry{value1 & 0xFFFF} << 48;
+AcTable::Entry make_entry(std::uint32_t length, std::uint32_t advance, std::uint32_t run, std::uint32_t value) {
+  const AcTable::Entry bits = value & 0xFFFF;
+  return length | advance << 8 | run << 16 | run << 24 | bits << 32 | bits << 48;
 }
+
+bool ends_block(AcTable::Entry entry) { return AcTable::advance(entry) >= k_end; }
 
 /// Two coefficients, or one and the end of the block.
 AcTable::Entry join(AcTable::Entry first, AcTable::Entry second) {
   const std::uint32_t moved = AcTable::advance(first);
-  const bool ends = AcTable::kind(second) == AcTable::k_block_ends;
-  const std::uint64_t length = AcTable::length(first) + AcTable::length(second);
-  const std::uint64_t low = length | AcTable::kind(second) | std::uint64_t{moved + AcTable::advance(second)} << 8;
-  const AcTable::Entry other = ends ? first : second + (AcTable::Entry{moved} << 24);
-  return low | (first & 0x0000FFFF00FF0000) | (other & 0xFFFF0000FF000000);
+  const AcTable::Entry sums = (first & 0xFFFF) + (second & 0xFFFF);
+  const AcTable::Entry other = ends_block(second) ? first : second + (AcTable::Entry{moved} << 24);
+  return sums | (first & 0x0000FFFF00FF0000) | (other & 0xFFFF0000FF000000);
 }
 
 }  // namespace
@@ -85,7 +84,7 @@ bool DcTable::build(const JHUFF_TBL& table) {
 bool AcTable::build(const JHUFF_TBL& table) {
   if (!codes.build(table)) return false;
   std::array<Entry, k_probes> ones;
-  const Entry too_long = make_entry(0, k_too_long, k_end, 0, 0, 0, 0);
+  const Entry too_long = make_entry(0, k_end, 0, 0);
   ones.fill(too_long);
   std::uint32_t code = 0;
   std::uint32_t index = 0;
@@ -100,13 +99,13 @@ bool AcTable::build(const JHUFF_TBL& table) {
       const std::uint32_t spread = 1u << (k_probe_bits - total);
       auto to = ones.begin() + (std::size_t{code} << (k_probe_bits - length));
       for (std::uint32_t extra = 0; extra < 1u << size; ++extra, to += spread) {
-        Entry entry = make_entry(total, k_coefficients, run + 1, run, run, 0, 0);
+        Entry entry = make_entry(total, run + 1, run, 0);
         if (symbol == k_end_of_block) {
-          entry = make_entry(total, k_block_ends, k_end, 0, 0, 0, 0);
+          entry = make_entry(total, k_end, 0, 0);
         } else if (size > 0) {
           const bool positive = extra >> (size - 1) != 0;
           const std::uint32_t value = positive ? extra : extra - ((1u << size) - 1);
-          entry = make_entry(total, k_coefficients, run + 1, run, run, value, value);
+          entry = make_entry(total, run + 1, run, value);
         }
         std::fill_n(to, spread, entry);
       }
@@ -115,9 +114,9 @@ bool AcTable::build(const JHUFF_TBL& table) {
   for (std::size_t probe = 0; probe < k_probes; ++probe) {
     const Entry first = ones[probe];
     entries[probe] = first;
-    if (kind(first) != k_coefficients) continue;
+    if (ends_block(first)) continue;
     const Entry second = ones[probe << length(first) & (k_probes - 1)];
-    if (kind(second) == k_too_long || length(first) + length(second) > k_probe_bits) continue;
+    if (length(second) == 0 || length(first) + length(second) > k_probe_bits) continue;
     entries[probe] = join(first, second);
   }
   return true;

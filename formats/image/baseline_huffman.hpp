@@ -47,10 +47,8 @@ struct DcTable {
 /// AC coefficients. An entry holds one or two of them; where it holds one, it stands there twice.
 struct AcTable {
   using Entry = std::uint64_t;
-  enum Kind : std::uint32_t { k_coefficients = 0, k_block_ends = 0x40, k_too_long = 0x80 };
-
-  static std::uint32_t length(Entry entry) { return entry & 0x3F; }
-  static std::uint32_t kind(Entry entry) { return entry & 0xC0; }
+  /// Of code and value; 0 where they do not fit.
+  static std::uint32_t length(Entry entry) { return entry & 0xFF; }
   /// By how many coefficients the place moves on; 64 more where the block ends or the entry holds nothing.
   static std::uint32_t advance(Entry entry) { return entry >> 8 & 0xFF; }
   static std::uint32_t first_place(Entry entry) { return entry >> 16 & 0xFF; }

@@ -35,13 +35,14 @@ inline void upsample_across(const std::uint8_t* in, std::size_t count, std::uint
 
 inline void upsample_both(const ChromaRows& in, std::size_t count, bool /*lower*/, std::uint8_t* out) {
   const DU16 d;
-  const auto column = [&in](std::size_t i) {
+  const auto column = [&in](std::ptrdiff_t i) {
     return hn::Add(three_times(load_wide(in.near + i)), load_wide(in.far + i));
   };
   for (std::size_t i = 0; i < count; i += k_lanes16) {
-    const VU16 middle = three_times(column(i));
-    const VU16 even = hn::Add(hn::Add(middle, column(i - 1)), hn::Set(d, 8));
-    const VU16 odd = hn::Add(hn::Add(middle, column(i + 1)), hn::Set(d, 7));
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    const VU16 middle = three_times(column(at));
+    const VU16 even = hn::Add(hn::Add(middle, column(at - 1)), hn::Set(d, 8));
+    const VU16 odd = hn::Add(hn::Add(middle, column(at + 1)), hn::Set(d, 7));
     store_in_turn(hn::ShiftRight<4>(even), hn::ShiftRight<4>(odd), out + 2 * i);
   }
 }
