@@ -170,8 +170,8 @@ class Loader:
 
     def close(self):
         """Ends the workers. Batches that are still held stay readable."""
-        self._turn += 1
         self._loader.close()
+        self._turn += 1
 
     def __enter__(self):
         return self

@@ -37,7 +37,7 @@ def test_commands_and_options_exist(bale, document):
 def test_error_texts_in_troubleshooting_are_in_the_code():
     """docs/TROUBLESHOOTING.md is by exact text: each heading's words occur in the sources."""
     sources = ""
-    for room in ("formats", "reader", "writer", "tools"):
+    for room in ("formats", "reader", "writer", "loader", "tools"):
         for path in (REPO / room).rglob("*"):
             if path.suffix in (".cpp", ".hpp"):
                 sources += path.read_text()
