@@ -3,11 +3,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 from bale.errors import make_error
 
 _BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
 _CODES = {2: "invalid_argument", 3: "damaged", 5: "retryable", 130: "interrupted"}
+_LEFT_OUT = 4  # finished, but samples were left out, as was asked
 _PATIENCE_S = 10.0
 
 
@@ -23,14 +25,14 @@ def main():
 
 def pack(source, destination, **options):
     """`bale pack`: options are the command's, with underscores: shard_size="1GiB", split="train=0.9,val=0.1",
-    stratify=True, include=["*.jpg", "*.png"]. Progress goes to standard error where that is a terminal; quiet=True:
-    never. Returns the report."""
-    return _run("pack", [source, destination], options)
+    stratify=True, include=["*.jpg", "*.png"]; `source` is None with files_from. Progress goes to standard error where that is a terminal; quiet=True:
+    never. Returns the report; what on_error="skip" left out is listed in its `skipped`."""
+    return _run("pack", [destination] if source is None else [source, destination], options, fine=(0, _LEFT_OUT))
 
 
 def convert(source, destination, **options):
     """`bale convert`."""
-    return _run("convert", [source, destination], options)
+    return _run("convert", [source, destination], options, fine=(0, _LEFT_OUT))
 
 
 def verify(spec, **options):
@@ -65,8 +67,7 @@ def _run(command, positional, options, fine=(0,)):
     # A terminal sees progress and messages as they come. Otherwise messages are kept for the exception.
     on_terminal = sys.stderr is not None and os.isatty(2)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=None if on_terminal else err)
-        code = _wait(process)
+        code = _call(words, stdin=subprocess.DEVNULL, stdout=out, stderr=None if on_terminal else err)
         out.seek(0)
         err.seek(0)
         printed, said = out.read(), os.fsdecode(err.read())
@@ -80,15 +81,33 @@ def _run(command, positional, options, fine=(0,)):
     raise make_error(_CODES.get(code, "io"), text)
 
 
-def _wait(process):
+def _call(words, **streams):
     """Ctrl-C in a terminal reaches the program by itself; a signal to this process alone is passed on."""
+    process, received = None, []
+    handler = signal.getsignal(signal.SIGINT)
+    ours = callable(handler) and threading.current_thread() is threading.main_thread()
     try:
+        if ours:  # raised inside of Popen, it would leave a program that nobody knows of
+            signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
+        try:
+            process = subprocess.Popen(words, **streams)
+        finally:
+            if ours:
+                signal.signal(signal.SIGINT, handler)
+        if received:
+            handler(*received[0])
         return process.wait()
     except BaseException:
-        for wait_s, then in ((0.3, signal.SIGINT), (_PATIENCE_S, signal.SIGKILL), (None, None)):
-            try:
-                process.wait(wait_s)
-                break
-            except subprocess.TimeoutExpired:
-                process.send_signal(then)
+        if process is not None:
+            _end(process)
         raise
+
+
+def _end(process):
+    for wait_s, then in ((0.3, signal.SIGINT), (_PATIENCE_S, signal.SIGKILL)):
+        try:
+            process.wait(wait_s)
+            return
+        except subprocess.TimeoutExpired:
+            process.send_signal(then)
+    process.wait()

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -44,14 +45,20 @@ class ProcessLoader {
   ProcessLoader& operator=(const ProcessLoader&) = delete;
 
   Loader& get() {
+    Loader& loader = look();
+    if (busy_) throw Error(ErrorCode::invalid_argument, "this Loader is in next() already", {.hint = k_one_at_a_time});
+    return loader;
+  }
+
+  /// For what may be asked from inside next() too, by a signal's handler.
+  Loader& look() {
     if (pid_ != ::getpid()) {
       throw Error(ErrorCode::invalid_argument, "this Loader was made in another process, before it forked",
                   {.hint = "make a Loader in each process"});
     }
     if (!loader_) throw Error(ErrorCode::invalid_argument, "this Loader is closed", {.hint = "make another one"});
-    if (waiting_) {
-      throw Error(ErrorCode::invalid_argument, "this Loader is in use by another thread",
-                  {.hint = "call it from one thread at a time"});
+    if (busy_ && busy_thread_ != std::this_thread::get_id()) {
+      throw Error(ErrorCode::invalid_argument, "this Loader is in use by another thread", {.hint = k_one_at_a_time});
     }
     return *loader_;
   }
@@ -59,7 +66,7 @@ class ProcessLoader {
   /// None at the end of an epoch.
   std::optional<ProcessBatch> next() {
     Loader& loader = get();
-    const Guard guard(waiting_);
+    const Busy busy(*this);
     std::optional<Batch> batch;
     {
       const nb::gil_scoped_release release;
@@ -70,6 +77,15 @@ class ProcessLoader {
     }
     if (!batch) return std::nullopt;
     return ProcessBatch(*std::move(batch), loader.options().transform);
+  }
+
+  /// Calls `change` with the Loader, without the GIL.
+  template <typename Change>
+  void change(const Change& change) {
+    Loader& loader = get();
+    const Busy busy(*this);
+    const nb::gil_scoped_release release;
+    change(loader);
   }
 
   void close() {
@@ -83,15 +99,22 @@ class ProcessLoader {
   bool closed() const { return !loader_; }
 
  private:
-  struct Guard {
-    explicit Guard(bool& flag) : flag_(flag) { flag_ = true; }
-    ~Guard() { flag_ = false; }
-    bool& flag_;
+  static constexpr const char* k_one_at_a_time = "call it from one thread at a time";
+
+  /// Guarded by the GIL.
+  struct Busy {
+    explicit Busy(ProcessLoader& loader) : loader_(loader) {
+      loader_.busy_ = true;
+      loader_.busy_thread_ = std::this_thread::get_id();
+    }
+    ~Busy() { loader_.busy_ = false; }
+    ProcessLoader& loader_;
   };
 
   std::unique_ptr<Loader> loader_;
   pid_t pid_ = ::getpid();
-  bool waiting_ = false;  // guarded by the GIL
+  bool busy_ = false;
+  std::thread::id busy_thread_{};
 };
 
 LoaderOptions options_of(const nb::dict& given) {
@@ -122,6 +145,8 @@ LoaderOptions options_of(const nb::dict& given) {
   options.max_pixels = nb::cast<std::uint64_t>(given["max_pixels"]);
   options.stall_timeout_s = nb::cast<double>(given["stall_timeout_s"]);
   options.read_ahead_bytes = nb::cast<std::uint64_t>(given["read_ahead_bytes"]);
+  options.large_transfers = nb::cast<bool>(given["large_transfers"]);
+  options.direct_io = nb::cast<bool>(given["direct_io"]);
   options.worker_program = from_str(nb::cast<nb::str>(given["worker_program"]));
   return options;
 }
@@ -220,25 +245,23 @@ void bind_loader(nb::module_& module) {
       .def(
           "set_epoch",
           [](ProcessLoader& self, std::uint64_t epoch) {
-            Loader& loader = self.get();
-            const nb::gil_scoped_release release;
-            loader.set_epoch(epoch);
+            self.change([epoch](Loader& loader) { loader.set_epoch(epoch); });
           },
           nb::arg("epoch"))
-      .def_prop_ro("epoch", [](ProcessLoader& self) { return self.get().epoch(); })
+      .def_prop_ro("epoch", [](ProcessLoader& self) { return self.look().epoch(); })
       .def("__len__", [](ProcessLoader& self) { return self.get().size(); })
       .def("num_samples", [](ProcessLoader& self) { return self.get().dataset().size(); })
       .def("state",
            [](ProcessLoader& self) {
-             const LoaderState state = self.get().state();
+             const LoaderState state = self.look().state();
              return nb::make_tuple(state.epoch, state.position, state.fingerprint);
            })
       .def(
           "load_state",
           [](ProcessLoader& self, std::uint64_t epoch, std::uint64_t position, std::uint64_t fingerprint) {
-            Loader& loader = self.get();
-            const nb::gil_scoped_release release;
-            loader.load_state({.epoch = epoch, .position = position, .fingerprint = fingerprint});
+            self.change([&](Loader& loader) {
+              loader.load_state({.epoch = epoch, .position = position, .fingerprint = fingerprint});
+            });
           },
           nb::arg("epoch"), nb::arg("position"), nb::arg("fingerprint"))
       .def_prop_ro("workers", [](ProcessLoader& self) { return self.get().options().workers; })

@@ -91,6 +91,41 @@ def test_an_interrupt_ends_the_wait(pack):
     assert all_gone(pids_in(pids))
 
 
+def test_a_handler_may_save_the_state(pack):
+    """As a scheduler's SIGTERM asks for; what would change the loader under next() is refused, in threads too."""
+    out = run_script(HEAD + """
+    import threading
+    loader = bale.Loader(sys.argv[1], 4, prefetch=2, **options)
+    iterator = iter(loader)
+    next(iterator)
+    seen = []
+
+    def refused(change):
+        try:
+            change()
+        except ValueError as error:
+            seen.append("next()" in str(error) or "another thread" in str(error))
+
+    def handler(*_):
+        seen.append(loader.state_dict()["position"] % 4)
+        refused(loader.close)
+        thread = threading.Thread(target=lambda: refused(loader.state_dict))
+        thread.start()
+        thread.join()
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+    pids = loader.worker_pids
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    steps = 1 + sum(1 for _ in iterator)
+    print(steps, seen)
+    """, pack)
+    assert out == "10 [0, True, True]\n"
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_interrupt_ends_a_program(pack, workers):
     code, out, err = interrupted(HEAD + f"""

@@ -22,6 +22,11 @@ def test_pack_convert_inspect_verify(bale, photos, tmp_path):
     assert bl.verify(tmp_path / "b", jobs=1)["findings"] == []
 
 
+def test_a_list_of_files(photos, tmp_path):
+    (tmp_path / "list").write_text("".join(f"{path}\n" for path in sorted(photos.rglob("*.JPEG"))[:7]))
+    assert bl.pack(None, tmp_path / "a", files_from=tmp_path / "list")["samples"] == 7
+
+
 def test_damage_is_a_finding(photos, tmp_path):
     bl.pack(photos, tmp_path / "a")
     shard = next(tmp_path.glob("a/*000000.tar"))
@@ -30,6 +35,15 @@ def test_damage_is_a_finding(photos, tmp_path):
     shard.write_bytes(raw)
     findings = bl.verify(tmp_path / "a")["findings"]
     assert findings and shard.name in str(findings)
+
+
+def test_what_was_left_out_is_in_the_report(photos, fresh_copy, tmp_path):
+    folder = fresh_copy(photos)
+    next(folder.rglob("*.JPEG")).write_bytes(b"")
+    with pytest.raises(bl.Error):
+        bl.pack(folder, tmp_path / "a")
+    report = bl.pack(folder, tmp_path / "b", on_error="skip")
+    assert report["samples"] == 39 and len(report["skipped"]) == 1
 
 
 def test_errors_are_exceptions(photos, tmp_path):
@@ -51,14 +65,14 @@ def test_names_that_look_like_options(photos, tmp_path, monkeypatch):
 
 
 def test_an_interrupt_reaches_the_program(tmp_path):
-    """A list that never ends keeps it busy; the signal goes to Python alone, as an IDE sends it."""
-    os.mkfifo(tmp_path / "list.csv")
+    """A list that never comes keeps it waiting; the signal goes to Python alone, as an IDE sends it."""
+    os.mkfifo(tmp_path / "list")
     process = subprocess.Popen(command("""
         import sys
         import bale
         print("begun", flush=True)
-        bale.pack(sys.argv[1], sys.argv[2])
-    """, tmp_path / "list.csv", tmp_path / "out"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        bale.pack(None, sys.argv[2], files_from=sys.argv[1])
+    """, tmp_path / "list", tmp_path / "out"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=ENVIRONMENT)
     assert process.stdout.readline() == "begun\n"
     children = f"/proc/{process.pid}/task/{process.pid}/children"
