@@ -172,7 +172,7 @@ template <bool k_store>
   return true;
 }
 
-// Whoever calls it must be its only caller of this kind, with `in` a variable of its own: then `in` stays in registers.
+// Inlined, with `in` a local variable of the caller whose address goes nowhere else: then `in` stays in registers.
 template <bool k_store>
 [[gnu::always_inline]] inline bool EntropyDecoder::decode_block(Bits& in, const DcTable& dc, const AcTable& ac,
                                                                 std::int32_t& prediction, std::int16_t* block,

@@ -37,12 +37,12 @@ class EntropyDecoder {
   /// asked: after that nothing more can be decoded.
   bool decode_row(const std::array<CoefficientRow, 3>& rows, const McuRange& stored);
 
-  /// After the last row that is needed: whether libjpeg has found no end of the data when it comes there, which it
-  /// reads ahead of what it decodes, and at the image's bottom no other marker than the end of the image.
+  /// After the last row that is needed: whether libjpeg, which reads ahead of what it decodes, would not have met the
+  /// end of the bytes either, and at the image's bottom, whether the end-of-image marker is what follows.
   bool ends_well(bool at_bottom) const;
 
  private:
-  /// Bits not yet used, at the top; the first of them is the one after `position`'s last whole bytes less `count`.
+  /// Bits not yet used, at least `count` of them at the top; `next` is the byte after these.
   struct Bits {
     std::uint64_t bits = 0;
     std::uint32_t count = 0;
