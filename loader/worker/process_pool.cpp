@@ -82,6 +82,7 @@ ProcessPool::ProcessPool(const Ring& ring, ProcessPoolOptions options, std::func
   stop_event_ = ::eventfd(0, EFD_CLOEXEC);
   if (stop_event_ < 0) throw_errno("create an event for", "the loader");
   thread_ = std::thread([this] { supervise(); });
+  all_started_.wait();
 }
 
 ProcessPool::~ProcessPool() {
@@ -188,6 +189,7 @@ void ProcessPool::kill_stalled() {
 
 void ProcessPool::supervise() {
   for (std::uint32_t number = 0; number < processes_.size(); ++number) start_worker(number);
+  all_started_.count_down();
   std::vector<pollfd> watched;
   for (;;) {
     watched.assign(1, {.fd = stop_event_, .events = POLLIN, .revents = 0});

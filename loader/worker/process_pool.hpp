@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <latch>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -31,8 +32,8 @@ struct ProcessPoolOptions {
 
 class ProcessPool {
  public:
-  /// `ring` outlives the pool. `on_end` is called by the pool's thread for each worker that ended unasked, when it is
-  /// gone for sure and before it is replaced.
+  /// Returns when all workers are started. `ring` outlives the pool. `on_end` is called by the pool's thread for each
+  /// worker that ended unasked, when it is gone for sure and before it is replaced.
   ProcessPool(const Ring& ring, ProcessPoolOptions options, std::function<void(const WorkerEnd&)> on_end);
   /// Stops the ring; workers that do not end by themselves at once are killed.
   ~ProcessPool();
@@ -70,6 +71,7 @@ class ProcessPool {
   std::uint32_t fruitless_ = 0;   // ends in a row, each of a worker that had not finished a single row
   std::atomic<std::uint64_t> num_replaced_{0};
   int stop_event_ = -1;
+  std::latch all_started_{1};
   std::thread thread_;  // last: it uses all of the above
 };
 
