@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 from conftest import BUILD
 
@@ -30,3 +31,12 @@ def is_gone(pid):
             return stat.read().rpartition(")")[2].split()[0] in "ZX"
     except FileNotFoundError:
         return True
+
+
+def worker_pids(loader, workers=2):
+    """Of all workers: they are started one after the other, and the first batch may be there before the last of them."""
+    deadline = time.monotonic() + 20
+    while len(loader.worker_pids) < workers:
+        assert time.monotonic() < deadline, loader.worker_pids
+        time.sleep(0.005)
+    return loader.worker_pids

@@ -7,13 +7,18 @@ import time
 import bale as bl
 import pytest
 from bale import transforms
-from python_support import ENVIRONMENT, command, is_gone, run_script
+from python_support import ENVIRONMENT, command, is_gone, run_script, worker_pids
 
 OPTIONS = {"workers": 2, "seed": 5, "transform": transforms.train(32)}
 HEAD = """
     import os, signal, sys, time
     import bale
     options = dict(workers=2, seed=5, transform=bale.transforms.train(32))
+
+    def worker_pids(loader):  # they are started one after the other, and the first batch may come before the last of them
+        while len(loader.worker_pids) < options["workers"]:
+            time.sleep(0.005)
+        return loader.worker_pids
 """
 
 
@@ -47,7 +52,7 @@ def test_a_killed_worker_goes_unseen(pack):
             for step, batch in enumerate(loader):
                 found.append(batch.images.tobytes())
                 if step % 4 == 0:
-                    os.kill(loader.worker_pids[0], signal.SIGKILL)
+                    os.kill(worker_pids(loader)[0], signal.SIGKILL)
                     deadline = time.monotonic() + 20
                     while loader.counters["workers_replaced"] < len(found) // 4 and time.monotonic() < deadline:
                         time.sleep(0.01)
@@ -71,7 +76,7 @@ def test_an_interrupt_ends_the_wait(pack):
     loader = bale.Loader(sys.argv[1], 4, prefetch=2, **options)
     iterator = iter(loader)
     batch = next(iterator)
-    pids = loader.worker_pids
+    pids = worker_pids(loader)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     print(*pids, flush=True)
@@ -115,7 +120,7 @@ def test_a_handler_may_save_the_state(pack):
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
 
-    pids = loader.worker_pids
+    pids = worker_pids(loader)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     signal.signal(signal.SIGALRM, handler)
@@ -132,7 +137,7 @@ def test_an_interrupt_ends_a_program(pack, workers):
     options["workers"] = {workers}
     with bale.Loader(sys.argv[1], 4, **options) as loader:
         next(iter(loader))
-        print(*loader.worker_pids, flush=True)
+        print(*worker_pids(loader), flush=True)
         while True:
             for batch in loader:
                 pass
@@ -148,7 +153,7 @@ def test_an_exception_in_the_loop(pack):
         for images, labels in loader:
             raise LookupError("of the caller")
     except LookupError as caught:
-        print(*loader.worker_pids)
+        print(*worker_pids(loader))
     print(len(list(len(batch) for batch in loader)))
     raise SystemExit(3)
     """, pack, code=3)
@@ -165,7 +170,7 @@ def test_the_end_with_a_live_loader(pack, end):
     iterator = iter(loader)
     batch = next(iterator)
     images = batch.images
-    print(*loader.worker_pids, flush=True)
+    print(*worker_pids(loader), flush=True)
     {end}
     """, pack), capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
     assert done.returncode == (-signal.SIGKILL if "SIGKILL" in end else 0) and done.stderr == ""
@@ -175,7 +180,7 @@ def test_the_end_with_a_live_loader(pack, end):
 def test_a_dropped_loader_ends_its_workers(pack):
     loader = bl.Loader(pack, 4, **OPTIONS)
     next(iter(loader))
-    pids = loader.worker_pids
+    pids = worker_pids(loader)
     del loader
     assert len(pids) == 2 and all_gone(pids)
 
@@ -204,7 +209,7 @@ def test_a_fork_leaves_the_parents_loader_alone(pack, end):
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
     assert batch.images.tobytes() == before
     del batch
-    print(sum(len(b) for b in iterator), len(loader.worker_pids), loader.counters["workers_replaced"])
+    print(sum(len(b) for b in iterator), len(worker_pids(loader)), loader.counters["workers_replaced"])
     """, pack)
     assert out.splitlines() == ["True", "0", "36 2 0"]
 

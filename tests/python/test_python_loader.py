@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from bale import transforms
 from conftest import BUILD
+from python_support import is_gone, worker_pids
 
 SIZE = 32
 
@@ -308,9 +309,9 @@ def test_after_close(pack):
     loader = small(pack)
     iterator = iter(loader)
     next(iterator)
-    pids = loader.worker_pids
-    assert len(pids) == 2
+    pids = worker_pids(loader)
     loader.close()
+    assert all(map(is_gone, pids))
     loader.close()
     with pytest.raises(RuntimeError):
         next(iterator)

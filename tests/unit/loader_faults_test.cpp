@@ -303,6 +303,8 @@ TEST_CASE("Workers end within a second of their parent, even when it is killed")
   if (child == 0) {
     Loader loader(pack, small_batches(3));
     loader.next();
+    // Workers are started one after the other: the first batch may come before the last of them.
+    while (loader.worker_pids().size() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const auto pids = loader.worker_pids();
     [[maybe_unused]] const auto written = ::write(pipe_ends[1], pids.data(), pids.size() * sizeof(int));
     for (;;) ::pause();
