@@ -45,12 +45,6 @@ Codec codec_of(const PackOptions& options, std::string_view field) {
   return compress ? Codec::zstd : Codec::none;
 }
 
-/// Whether the process lacks something, whatever the sample: skipping would lose good samples by the thousand.
-bool is_our_own_trouble(const Error& error) {
-  const int value = error.context().system_error;
-  return value == EMFILE || value == ENFILE || value == ENOMEM;
-}
-
 /// Fields in stored form: those that are to be compressed are, the others are passed on.
 class StoredFields {
  public:
@@ -206,7 +200,7 @@ class ShardRun {
     } catch (const Error& error) {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
       const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
-      if (writing_failed || is_our_own_trouble(error) || !policy_applies) throw;
+      if (writing_failed || is_lack_of_resources(error) || !policy_applies) throw;
       skip(number, error);
     }
     progress_.samples.fetch_add(1, std::memory_order_relaxed);

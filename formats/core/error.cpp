@@ -31,6 +31,11 @@ std::string format_error(const std::string& message, const ErrorContext& context
 Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
     : code_(code), message_(message), context_(std::move(context)), text_(format_error(message_, context_)) {}
 
+bool is_lack_of_resources(const Error& error) {
+  const int value = error.context().system_error;
+  return value == EMFILE || value == ENFILE || value == ENOMEM;
+}
+
 void throw_errno(std::string_view action, const std::string& path) {
   const int value = errno;
   ErrorContext context{.path = path, .system_error = value};

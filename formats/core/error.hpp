@@ -51,6 +51,10 @@ class Error : public std::exception {
   std::string text_;
 };
 
+/// Whether the process lacks something (descriptors, memory), whatever it was reading: no file and no sample is to
+/// blame, and to go on without it would lose good ones by the thousand.
+bool is_lack_of_resources(const Error& error);
+
 /// Throws `ErrorCode::io` for the current `errno`: "PATH: cannot ACTION: strerror".
 [[noreturn]] void throw_errno(std::string_view action, const std::string& path);
 
