@@ -93,6 +93,7 @@ Ring Session::make_ring() {
   return ring;
 }
 
+/// From the beginning of the stream. Under the lock.
 void Session::start_read_ahead() {
   rows_passed_ = 0;
   read_ahead_.reset();
@@ -117,9 +118,8 @@ void Session::tell_read_ahead() {
 }
 
 void Session::start() {
-  if (own_worker_ || threads_ || processes_) return;
+  if (has_workers()) return;
   ring_.resume();
-  start_read_ahead();
   if (options_.workers == 0) {
     own_worker_ = std::make_unique<Worker>(ring_, config_, 0, shard_of_);
   } else if (options_.worker_mode == WorkerMode::threads) {
@@ -133,11 +133,15 @@ void Session::start() {
                                       [this](const WorkerEnd& end) { on_worker_end(end); });
   }
   const std::lock_guard lock(mutex_);
+  start_read_ahead();
   open_batches();
 }
 
 void Session::stop_workers() {
-  read_ahead_.reset();
+  {
+    const std::lock_guard lock(mutex_);  // a batch that is destroyed in another thread looks at it
+    read_ahead_.reset();
+  }
   own_worker_.reset();
   threads_.reset();
   if (processes_) replaced_by_earlier_pools_ += processes_->num_replaced();
@@ -155,7 +159,7 @@ void Session::end() {
 /// Hands workers as many batches as there are slots. Under the lock.
 void Session::open_batches() {
   tell_read_ahead();
-  while (!free_slots_.empty() && !ended_) {
+  while (!free_slots_.empty() && !ended_ && !closing_) {
     if (options_.workers == 0 && !open_.empty()) return;  // nobody would work on a second one meanwhile
     const auto place = stream_.place(next_to_open_);
     if (!place || (!options_.read_on && place->epoch != epoch_)) return;
@@ -206,6 +210,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
     ring_.labels(slot)[row] = dataset_.shard(shard).index().label(sample_in_shard);
   } catch (const Error& caught) {  // a shard that cannot be opened is the end of its samples, not of the stream
+    if (is_lack_of_resources(caught)) throw;
     error = caught.what();
     asked.capacity = options_.transform.image_bytes();
     ring_.labels(slot)[row] = k_no_label;
@@ -295,8 +300,8 @@ void Session::release(std::uint32_t slot) noexcept {
   }
 }
 
-void Session::close_open_batches() {
-  std::unique_lock lock(mutex_);
+/// Until the caller sets closing_ back no batch is opened, also not by one that is destroyed in another thread.
+void Session::close_open_batches(std::unique_lock<std::mutex>& lock) {
   closing_ = true;
   for (const OpenBatch& batch : open_) ring_.close(batch.slot, batch.number);
   while (!open_.empty()) {
@@ -306,20 +311,21 @@ void Session::close_open_batches() {
     open_.pop_front();
   }
   ring_.set_oldest(batches_opened_);
-  closing_ = false;
   attempts_.clear();
   failure_ = nullptr;
 }
 
 void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
   if (epoch == epoch_ && position == state().position) return;  // what is being made ahead is what is wanted
-  close_open_batches();
-  const std::lock_guard lock(mutex_);
-  stream_ = BatchStream(stream_.order(), share_of(options_), epoch, position);
+  BatchStream stream(stream_.order(), share_of(options_), epoch, position);
+  std::unique_lock lock(mutex_);
+  close_open_batches(lock);
+  stream_ = std::move(stream);
   epoch_ = epoch;
   delivered_ = 0;
   next_to_open_ = 0;
-  if (!own_worker_ && !threads_ && !processes_) return;
+  closing_ = false;
+  if (!has_workers()) return;
   start_read_ahead();
   open_batches();
 }

@@ -60,13 +60,14 @@ class Session : public std::enable_shared_from_this<Session> {
     BatchPlace place{};
   };
   Ring make_ring();
+  bool has_workers() const { return own_worker_ || threads_ || processes_; }
   void start_read_ahead();
   void tell_read_ahead();
   void stop_workers();
   void open_batches();
   void open_batch(std::uint32_t slot, const BatchPlace& place);
   void ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t& used_bytes);
-  void close_open_batches();
+  void close_open_batches(std::unique_lock<std::mutex>& lock);
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                            const std::function<void()>& on_wait);
   bool settle_failed_rows(const OpenBatch& batch);

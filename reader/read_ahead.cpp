@@ -6,9 +6,11 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/core/large_reads.hpp"
+#include "bale/formats/core/read_limit.hpp"
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {
@@ -116,15 +118,28 @@ class ReadAhead::Worker {
       ++planned_;
     }
     merge_reads(requests_);
+    if (requests_.empty()) group_is_out();
     return count > 0;
   }
 
+  /// What a group's requests count for together is what its samples will give back, not the gaps between them.
+  void group_is_out() {
+    ahead_bytes_ += std::exchange(group_bytes_, 0);
+    const std::lock_guard lock(mutex_);
+    requested_ = planned_;
+    requested_changed_.notify_all();
+  }
+
+  /// Bytes of the window that the sample takes. One that cannot be located, and has nothing asked for, takes a page: so
+  /// the walk over samples of that kind comes to an end too.
   std::int64_t locate(std::uint64_t sample) {
+    std::uint64_t bytes = 0;
     try {
-      return static_cast<std::int64_t>(locate_reads(dataset_, sample, requests_));
+      bytes = locate_reads(dataset_, sample, requests_);
     } catch (const std::exception&) {
-      return 0;  // whoever reads the sample meets the same and can name it
+      // Whoever reads the sample meets the same and can name it.
     }
+    return static_cast<std::int64_t>(bytes > 0 ? bytes : k_page_bytes);
   }
 
   void issue() {
@@ -132,15 +147,8 @@ class ReadAhead::Worker {
     if (!large_transfers_ || request.range.length < k_large_bytes || !read_large(request)) {
       dataset_.shard(request.shard).payload().will_need(request.range);
     }
-    // What a group's requests count for together is what its samples will give back, not the gaps between them.
-    const bool last = next_request_ == requests_.size();
-    if (last) {
-      const std::lock_guard lock(mutex_);
-      requested_ = planned_;
-      requested_changed_.notify_all();
-    }
-    const std::int64_t bytes =
-        last ? group_bytes_ : std::min(group_bytes_, static_cast<std::int64_t>(request.range.length));
+    if (next_request_ == requests_.size()) return group_is_out();
+    const std::int64_t bytes = std::min(group_bytes_, static_cast<std::int64_t>(request.range.length));
     group_bytes_ -= bytes;
     ahead_bytes_ += bytes;
   }

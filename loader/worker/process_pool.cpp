@@ -127,8 +127,16 @@ void ProcessPool::start_worker(std::uint32_t number) {
                  {options_.program, std::to_string(k_ring_fd), std::to_string(number), std::to_string(::getpid())},
                  pid);
   if (failed != 0) return give_up(fmt::format("cannot start a worker: {}", std::strerror(failed)));
+  const int pidfd = open_pidfd(pid);
+  if (pidfd < 0) {  // its end would go unseen
+    const int why = errno;
+    ::kill(pid, SIGKILL);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED);
+    return give_up(fmt::format("cannot watch a worker: {}", std::strerror(why)));
+  }
   const std::lock_guard lock(mutex_);
-  processes_[number] = {.pid = pid, .pidfd = open_pidfd(pid), .rows_at_start = entry.rows_done.load()};
+  processes_[number] = {.pid = pid, .pidfd = pidfd, .rows_at_start = entry.rows_done.load()};
 }
 
 void ProcessPool::take_leave(std::uint32_t number) {

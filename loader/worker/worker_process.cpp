@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "bale/formats/core/error.hpp"
@@ -30,9 +31,14 @@ void work(const Ring& ring, std::uint32_t number, pid_t parent,
   std::vector<std::unique_ptr<const Shard>> shards(config.shards.size());
   const auto shard_of = [&](std::uint32_t shard) -> const Shard& {
     if (before_shard) before_shard(shard);
-    if (!shards.at(shard)) {
+    if (shards.at(shard)) return *shards[shard];
+    try {
       shards[shard] = std::make_unique<Shard>(Shard::open(
           config.shards[shard], {.verify_checksums = config.verify_checksums, .direct_io = config.direct_io}));
+    } catch (const Error& error) {
+      // No sample is to blame: this worker gives up, and the one in its place begins with nothing open.
+      if (is_lack_of_resources(error)) throw std::runtime_error(error.what());
+      throw;
     }
     return *shards[shard];
   };

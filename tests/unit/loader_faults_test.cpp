@@ -24,6 +24,18 @@ std::string pack_of(const Source& images, const TempDir& dir, std::uint64_t shar
   return pack_images(images, dir / "pack", formats().front()->name, shard_samples);
 }
 
+/// A pack, and the stream that it gives when nothing happens.
+struct Undisturbed {
+  Undisturbed(std::uint64_t num_images, int num_epochs) : images(num_images), pack(pack_of(images, dir)) {
+    Loader loader(pack, small_batches(0));
+    digests = epochs(loader, num_epochs);
+  }
+  TempDir dir;
+  ImageSource images;
+  std::string pack;
+  std::vector<std::uint64_t> digests;
+};
+
 /// The environment that the faulty worker reads, for as long as this lives.
 class Fault {
  public:
@@ -122,17 +134,13 @@ TEST_CASE("200 workers killed at random moments leave the stream as it was") {
 }
 
 TEST_CASE("A crash is survived, and so is a worker that ends by itself") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  Loader undisturbed(pack, small_batches(0));
-  const auto expected = rest_of_epoch(undisturbed);
+  const Undisturbed undisturbed(60, 1);
   for (const char* const fault : {"segv", "abort"}) {
-    const Fault one(fault, 1, dir / "once");
-    Loader loader(pack, faulty(2));
-    CHECK(rest_of_epoch(loader) == expected);
+    const Fault one(fault, 1, undisturbed.dir / "once");
+    Loader loader(undisturbed.pack, faulty(2));
+    CHECK(rest_of_epoch(loader) == undisturbed.digests);
     CHECK(loader.counters().workers_replaced == 1);
-    CHECK_FALSE(fs::exists(dir / "once"));
+    CHECK_FALSE(fs::exists(undisturbed.dir / "once"));
   }
 }
 
@@ -169,50 +177,72 @@ TEST_CASE("A sample that ends its worker twice is quarantined and named") {
 }
 
 TEST_CASE("A worker that hangs is replaced after the stall timeout") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  Loader undisturbed(pack, small_batches(0));
-  const auto expected = rest_of_epoch(undisturbed);
-  const Fault once("hang", 1, dir / "once");
+  const Undisturbed undisturbed(100, 2);
+  const Fault once("hang", 1, undisturbed.dir / "once");
   LoaderOptions options = faulty(2);
   options.stall_timeout_s = 3;
-  Loader loader(pack, options);
-  CHECK(rest_of_epoch(loader) == expected);
+  Loader loader(undisturbed.pack, options);
+  CHECK(epochs(loader, 2) == undisturbed.digests);
   CHECK(loader.counters().workers_replaced >= 1);
 }
 
-TEST_CASE("Stopped workers are replaced too") {
-  const ImageSource images(100);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  Loader undisturbed(pack, small_batches(0));
-  const auto expected = epochs(undisturbed, 2);
-  LoaderOptions options = small_batches(2);
-  options.stall_timeout_s = 3;
-  Loader loader(pack, options);
-  std::vector<std::uint64_t> got;
-  for (int i = 0; i < 3; ++i) got.push_back(digest(*loader.next()));
-  for (const int pid : loader.worker_pids()) ::kill(pid, SIGSTOP);
-  for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
-  CHECK(got == expected);
+TEST_CASE("Stopped workers are replaced, whether they are at work or have nothing to do") {
+  const Undisturbed undisturbed(100, 2);
+  for (const int idle_ms : {0, 300}) {
+    LoaderOptions options = small_batches(2);
+    options.stall_timeout_s = 3;
+    Loader loader(undisturbed.pack, options);
+    std::vector<std::uint64_t> got{digest(*loader.next())};
+    // The ring is soon full, and both sleep.
+    std::this_thread::sleep_for(std::chrono::milliseconds(idle_ms));
+    for (const int pid : loader.worker_pids()) ::kill(pid, SIGSTOP);
+    for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
+    CHECK(got == undisturbed.digests);
+  }
 }
 
-TEST_CASE("Workers that are stopped while they have nothing to do are replaced too") {
-  const ImageSource images(100);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  Loader undisturbed(pack, small_batches(0));
-  const auto expected = epochs(undisturbed, 2);
-  LoaderOptions options = small_batches(2);
-  options.stall_timeout_s = 3;
-  Loader loader(pack, options);
-  std::vector<std::uint64_t> got{digest(*loader.next())};
-  // The ring is soon full, and both sleep.
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  for (const int pid : loader.worker_pids()) ::kill(pid, SIGSTOP);
-  for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
-  CHECK(got == expected);
+TEST_CASE("A loader that has no descriptor left to watch its workers says so") {
+  const Undisturbed undisturbed(30, 1);
+  Loader loader(undisturbed.pack, small_batches(2));
+  std::vector<int> taken;
+  for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) taken.push_back(fd);
+  REQUIRE(taken.size() > 1);
+  ::close(taken.back());  // for the event that ends the pool
+  taken.pop_back();
+  try {
+    loader.next();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("Too many open files") != std::string::npos);
+  }
+  for (const int fd : taken) ::close(fd);
+  CHECK(loader.bad_samples().empty());
+}
+
+TEST_CASE("A flipped bit is an error of its sample, which is named, however it is read") {
+  const Undisturbed undisturbed(30, 1);
+  {
+    const SampleLocation location = Dataset::open(undisturbed.pack).locate(7);
+    std::fstream file(location.path, std::ios::in | std::ios::out | std::ios::binary);
+    const FileRange image = location.ranges.back();
+    const auto at = static_cast<std::streamoff>(image.offset + image.length - 100);
+    const int byte = file.seekg(at).get();
+    file.seekp(at).put(static_cast<char>(byte ^ 4));
+  }
+  for (const bool direct : {false, true}) {
+    LoaderOptions options = small_batches(2);
+    options.direct_io = direct;
+    options.on_bad_sample = OnBadSample::skip;
+    Loader loader(undisturbed.pack, options);
+    std::size_t valid = 0;
+    while (const auto batch = loader.next()) {
+      for (const std::uint8_t one : batch->mask()) valid += one;
+    }
+    CHECK(valid == 29);
+    REQUIRE(loader.bad_samples().size() == 1);
+    CHECK(loader.bad_samples()[0].key == "image7");
+    CHECK(loader.bad_samples()[0].reason.find("checksum") != std::string::npos);
+  }
 }
 
 TEST_CASE("Workers that cannot work are told of, not waited for") {

@@ -1,6 +1,7 @@
 // The stream of batches: the same for any workers, formats and restarts; every sample as often as promised.
 #include <algorithm>
 #include <map>
+#include <thread>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/random.hpp"
@@ -79,6 +80,25 @@ TEST_CASE("An epoch can be asked for in any order, and what was made ahead for a
   REQUIRE(loader.next());
   loader.set_epoch(0);  // from the middle, back to the beginning
   CHECK(rest_of_epoch(loader) == expected[0]);
+}
+
+TEST_CASE("Batches that other threads let go of while an epoch is left do not disturb the next one") {
+  const ImageSource images(60);
+  const TempDir dir;
+  const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
+  Loader in_turn(pack, small_batches(0));
+  std::vector<std::vector<std::uint64_t>> expected;
+  for (int i = 0; i < 3; ++i) expected.push_back(rest_of_epoch(in_turn));
+  Loader loader(pack, small_batches(2, WorkerMode::threads));
+  for (std::uint64_t round = 0; round < 300; ++round) {
+    std::vector<Batch> held;
+    for (int i = 0; i < 3; ++i) held.push_back(*loader.next());
+    std::thread other([&] { held.clear(); });
+    loader.set_epoch(round % 3);
+    const auto first = loader.next();
+    other.join();
+    REQUIRE(digest(*first) == expected[round % 3][0]);
+  }
 }
 
 TEST_CASE("Workers that end with each epoch, and no reading on, change nothing") {

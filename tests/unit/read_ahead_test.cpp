@@ -186,6 +186,22 @@ TEST_CASE("shards that are gone do not end reading ahead", "[read_ahead]") {
   CHECK(stream.reaches(k_size));
 }
 
+TEST_CASE("samples that cannot be located fill the window too, so that an endless order is not walked for ever",
+          "[read_ahead]") {
+  const test::TempDir dir;
+  pack_samples(dir / "packed");
+  const Dataset dataset = Dataset::open(dir / "packed");
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) std::filesystem::remove(dataset.shard_path(shard));
+  Stream stream;
+  ReadAhead ahead(dataset, stream.function(), {.window_bytes = 50 * 4096, .group_samples = 4});
+  ahead.wait_until_requested(20);  // nothing was to be asked for, and nobody waits for it
+  REQUIRE(stream.reaches(50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  CHECK(stream.reached() <= 50 + 2 * 4);
+  ahead.consumed(1000);
+  REQUIRE(stream.reaches(1040));
+}
+
 TEST_CASE("reading ahead stops at any time", "[read_ahead]") {
   const test::TempDir dir;
   pack_samples(dir / "packed");
