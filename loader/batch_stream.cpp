@@ -15,7 +15,6 @@ std::uint64_t num_rows_of(const RankPlan& plan, std::uint64_t batch_size) {
 BatchStream::BatchStream(EpochOrder order, const RankShare& share, std::uint64_t epoch, std::uint64_t position)
     : order_(std::move(order)),
       first_epoch_(epoch),
-      first_position_(position),
       first_(order_.size(), position, share),
       whole_(order_.size(), 0, share),
       batch_size_(share.batch_size),

@@ -37,8 +37,6 @@ class BatchStream {
   std::uint64_t position_after(std::uint64_t epoch, std::uint64_t batches) const {
     return plan_of(epoch).position_after(batches);
   }
-  std::uint64_t first_epoch() const { return first_epoch_; }
-  std::uint64_t first_position() const { return first_position_; }
   const EpochOrder& order() const { return order_; }
 
  private:
@@ -46,7 +44,6 @@ class BatchStream {
 
   EpochOrder order_;
   std::uint64_t first_epoch_;
-  std::uint64_t first_position_;
   RankPlan first_;
   RankPlan whole_;
   std::uint64_t batch_size_;

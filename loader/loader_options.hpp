@@ -53,4 +53,9 @@ struct LoaderOptions {
   std::string worker_program{};
 };
 
+/// The options as a Loader goes by them: the number of workers decided, and what contradicts or is beyond a limit
+/// refused
+/// (`invalid_argument`).
+LoaderOptions checked(LoaderOptions options);
+
 }  // namespace bale

@@ -1,6 +1,5 @@
 #include "bale/loader/session.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,33 +16,9 @@ namespace {
 
 constexpr int k_wait_ms = 50;  // a worker that died may have kept its last word to itself
 
-unsigned usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return static_cast<unsigned>(std::max(CPU_COUNT(&cores), 1));
-}
-
 std::string working_directory() {
   std::string path(4096, '\0');
   return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.c_str()) : std::string();
-}
-
-LoaderOptions checked(LoaderOptions options) {
-  const auto refuse = [](std::string_view what) { throw Error(ErrorCode::invalid_argument, what); };
-  if (options.workers == k_workers_auto) options.workers = usable_cores();
-  if (options.workers > k_max_workers)
-    refuse(fmt::format("{} workers; {} is the most", options.workers, k_max_workers));
-  if (options.batch_size == 0 || options.batch_size > k_max_rows) {
-    refuse(fmt::format("a batch of {} samples; 1 to {} are possible", options.batch_size, k_max_rows));
-  }
-  if (options.prefetch < 2 && options.workers > 0)
-    refuse("prefetch is below 2: one batch is in your hands while another is made");
-  if (options.prefetch == 0 || options.prefetch > 4096)
-    refuse(fmt::format("prefetch of {} batches; 1 to 4096 are possible", options.prefetch));
-  check_transform(options.transform);
-  if (!options.persistent_workers) options.read_on = false;
-  return options;
 }
 
 EpochOrder make_order(const Dataset& dataset, const LoaderOptions& options, std::optional<Selection> selection) {

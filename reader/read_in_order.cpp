@@ -1,8 +1,6 @@
 #include "bale/reader/read_in_order.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <thread>
+#include <optional>
 
 #include "bale/formats/core/parallel.hpp"
 #include "bale/reader/read_ahead.hpp"
@@ -21,22 +19,13 @@ void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_
   ReadAheadOptions ahead_options{.large_transfers = options.large_transfers};
   if (direct) ahead_options.window_bytes = 0;
   ReadAhead ahead(dataset, upcoming, ahead_options);
-  std::atomic<std::uint64_t> next{begin};
   constexpr unsigned k_direct_jobs = 16;  // as many reads at a time as keep a fast disk busy
-  const unsigned usual_jobs = direct ? k_direct_jobs : std::max(1U, std::thread::hardware_concurrency());
-  const unsigned jobs = options.jobs != 0 ? options.jobs : usual_jobs;
-  run_parallel(jobs, jobs, [&](std::size_t) {
-    Scratch scratch;
-    try {
-      for (std::uint64_t n = next++; n < end; n = next++) {
-        ahead.consumed(n - begin);
-        ahead.wait_until_requested(n - begin);
-        on_sample(dataset.read(order.at(n / size, n % size).sample, scratch));
-      }
-    } catch (...) {
-      next = end;
-      throw;
-    }
+  const unsigned jobs = options.jobs == 0 && direct ? k_direct_jobs : options.jobs;
+  run_parallel(end - begin, jobs, [&](std::size_t n) {
+    static thread_local Scratch scratch;
+    ahead.consumed(n);
+    ahead.wait_until_requested(n);
+    on_sample(dataset.read(order.at((begin + n) / size, (begin + n) % size).sample, scratch));
   });
 }
 

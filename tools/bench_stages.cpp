@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/parallel.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/process_usage.hpp"
 #include "bale/tools/signals.hpp"

@@ -1,6 +1,5 @@
 #include "bale/tools/process_usage.hpp"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <limits>
 #include <sstream>
 #include <string>
-#include <thread>
 
 namespace bale::tools {
 namespace {
@@ -83,13 +81,6 @@ double seconds_since_start() {
   timespec now{};
   if (!(fields >> start_ticks) || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
   return seconds_of(now) - start_ticks / ticks_per_second();
-}
-
-unsigned usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return static_cast<unsigned>(CPU_COUNT(&cores));
-  return std::max(1U, std::thread::hardware_concurrency());
 }
 
 MachineTimes machine_times() {

@@ -18,9 +18,6 @@ std::optional<std::uint64_t> pss_bytes(std::span<const int> pids);
 /// Since this process was started, the time before main() included; to the kernel's tick, usually 10 ms.
 double seconds_since_start();
 
-/// Cores that this process may run on.
-unsigned usable_cores();
-
 /// Seconds of all cores of the machine together, since it was started.
 struct MachineTimes {
   double busy = 0;

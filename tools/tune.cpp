@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/parallel.hpp"
 #include "bale/tools/bench_report.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"

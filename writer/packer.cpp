@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -38,7 +37,7 @@ bool is_intact(const std::string& path, const ManifestShard& expected) {
 }
 
 /// Two jobs a core: while one waits for its shard to be durable, another has work for the core.
-unsigned default_jobs() { return 2 * std::max(1U, std::thread::hardware_concurrency()); }
+unsigned default_jobs() { return 2 * usable_cores(); }
 
 class Packer {
  public:

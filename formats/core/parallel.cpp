@@ -1,5 +1,7 @@
 #include "bale/formats/core/parallel.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -9,8 +11,15 @@
 
 namespace bale {
 
+unsigned usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return static_cast<unsigned>(std::max(CPU_COUNT(&cores), 1));
+  return std::max(1U, std::thread::hardware_concurrency());  // more cores than the mask can name
+}
+
 void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work) {
-  const unsigned wanted = jobs != 0 ? jobs : std::max(1U, std::thread::hardware_concurrency());
+  const unsigned wanted = jobs != 0 ? jobs : usable_cores();
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   std::mutex mutex;

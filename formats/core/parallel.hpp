@@ -6,6 +6,9 @@
 
 namespace bale {
 
+/// Cores that this process may run on (its affinity mask), at least 1.
+unsigned usable_cores();
+
 /// Calls `work(i)` for every i in [0, count) on up to `jobs` threads (0: one a core), lowest first. After an
 /// exception no further piece is begun; the first one is rethrown here once all threads are done.
 void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work);

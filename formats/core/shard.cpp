@@ -123,6 +123,14 @@ Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratc
   return load_field(i, *id, scratch.bytes(extent.length), scratch.spare());
 }
 
+Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
+  const auto field = index_->image_field(i);
+  if (!field) {
+    throw Error(ErrorCode::not_found, "sample has no image field", {.path = path_, .key = std::string(index_->key(i))});
+  }
+  return load_field(i, *field, scratch.bytes(index_->extent(i, *field).length), scratch.spare());
+}
+
 std::vector<FileRange> Shard::locate(std::uint64_t i) const {
   std::vector<FileRange> ranges;
   for (std::uint32_t f = 0; f < index_->fields().size(); ++f) {

@@ -53,6 +53,8 @@ class Shard {
   SampleView read(std::uint64_t i, Scratch& scratch) const;
   /// One field of sample `i`; throws `not_found` where the sample has none of that name.
   Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
+  /// The first field with an image's name; throws `not_found` where sample `i` has none.
+  Bytes read_image(std::uint64_t i, Scratch& scratch) const;
 
   /// Where sample `i`'s bytes lie in the file, merged where they touch; empty where only the container's
   /// library knows.

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "bale/formats/core/rounding.hpp"
+
 namespace bale::image_detail {
 namespace {
 
@@ -12,8 +14,6 @@ constexpr std::size_t k_keep_bytes = std::size_t{8} << 20;
 
 std::atomic<BaselineUse> g_use{BaselineUse::automatic};
 std::atomic<std::uint64_t> g_count{0};
-
-std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
@@ -58,8 +58,7 @@ bool BaselineDecoder::prepare(const BaselineFrame& frame, const Region& region) 
   first_mcu_row_ = (region.y - std::min(region.y, margin_y)) / frame.mcu_height();
   // libjpeg reads the MCUs below for the last two rows, although the upper of them does not need it.
   end_mcu_row_ = (end_y - 1 + 2 * margin_y - (margin_y != 0 && end_y % 2 == 0 ? 1 : 0)) / frame.mcu_height() + 1;
-  end_mcu_row_ =
-      std::min(static_cast<std::uint32_t>(round_up(end_mcu_row_, frame.rows_read_together)), frame.mcus_down);
+  end_mcu_row_ = std::min(round_up(end_mcu_row_, frame.rows_read_together), frame.mcus_down);
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
     Plane& plane = planes_[i];
     const bool halved = i > 0 && margin_y != 0;

@@ -1,11 +1,11 @@
 #include "bale/formats/image/baseline_frame.hpp"
 
+#include "bale/formats/core/rounding.hpp"
+
 namespace bale::image_detail {
 namespace {
 
 constexpr int k_last_coefficient = DCTSIZE2 - 1;
-
-std::uint32_t divide_up(std::uint32_t value, std::uint32_t by) { return (value + by - 1) / by; }
 
 bool is_one_sequential_scan(const jpeg_decompress_struct& info) {
   if (info.data_precision != 8 || info.progressive_mode || info.arith_code) return false;

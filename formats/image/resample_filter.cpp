@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bale/formats/core/rounding.hpp"
+
 namespace bale::image_detail {
 namespace {
 
@@ -69,8 +71,6 @@ void weigh(const Grid& grid, double center, std::uint32_t first, std::uint32_t n
   for (std::uint32_t i = 0; i < num_taps; ++i) weights[i] = to_fixed(sum != 0.0 ? raw[i] / sum : raw[i]);
 }
 
-std::uint32_t round_up_to_four(std::uint32_t count) { return (count + 3) / 4 * 4; }
-
 }  // namespace
 
 AxisSpan axis_needs(const AxisSpec& spec) {
@@ -95,7 +95,7 @@ void AxisFilter::assign(const AxisSpec& spec) {
     num_taps_[i] = taps.end - taps.first;
     most_taps = std::max(most_taps, num_taps_[i]);
   }
-  taps_stride_ = round_up_to_four(most_taps);
+  taps_stride_ = round_up(most_taps, 4U);
   weights_.assign(std::size_t{spec.count} * taps_stride_, 0);
   raw_.resize(most_taps);
   for (std::uint32_t i = 0; i < spec.count; ++i) {

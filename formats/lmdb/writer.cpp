@@ -10,6 +10,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/core/rounding.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/scheme.hpp"
 
@@ -24,8 +25,6 @@ constexpr std::uint64_t k_reserve_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t k_map_step = std::uint64_t{1} << 20;
 constexpr std::uint64_t k_spare_pages = 64;  // right edge of the tree and the free list, copied by each commit
 constexpr std::size_t k_max_name_bytes = 47;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
 
 /// Upper bound of what a set of entries takes in the file.
 class Demand {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/rounding.hpp"
 #include "bale/loader/ring/futex.hpp"
 #include "bale_version.hpp"
 
@@ -17,8 +18,6 @@ constexpr std::uint64_t k_page_bytes = 4096;
 constexpr std::uint64_t k_line_bytes = 64;
 constexpr std::uint64_t k_max_ring_bytes = std::uint64_t{1} << 46;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
-
 std::uint32_t phase_number(RowPhase phase) { return static_cast<std::uint32_t>(phase); }
 
 }  // namespace
@@ -28,10 +27,8 @@ void set_error(Row& row, std::string_view text) {
   row.error[length] = '\0';
 }
 
-/// The first bytes of the memory. Words that are waited upon have a cache line each.
-struct Ring::Header {
-  char version[32];  // of the program that made it: workers of another one refuse
-  RingShape shape;
+/// Where everything lies, in bytes from the beginning of the memory.
+struct Ring::Layout {
   std::uint64_t slots_at;
   std::uint64_t rows_at;
   std::uint64_t workers_at;
@@ -42,6 +39,14 @@ struct Ring::Header {
   std::uint64_t slots_of_batches_at;  // slot of batch b at [b % num_slots]
   std::uint64_t pixels_at;
   std::uint64_t pixel_stride;
+  std::uint64_t total_bytes;
+};
+
+/// The first bytes of the memory. Words that are waited upon have a cache line each.
+struct Ring::Header {
+  char version[32];  // of the program that made it: workers of another one refuse
+  RingShape shape;
+  Layout layout;
   alignas(k_line_bytes) std::atomic<std::uint32_t> publications;
   alignas(k_line_bytes) std::atomic<std::uint32_t> completions;
   alignas(k_line_bytes) std::atomic<std::uint32_t> stopped;
@@ -49,7 +54,7 @@ struct Ring::Header {
   std::atomic<std::uint64_t> published;  // batches
 };
 
-std::uint64_t Ring::lay_out(const RingShape& shape, Header* header) {
+Ring::Layout Ring::lay_out(const RingShape& shape) {
   std::uint64_t end = sizeof(Header);
   const auto place = [&](std::uint64_t bytes, std::uint64_t alignment = k_line_bytes) {
     const std::uint64_t at = round_up(end, alignment);
@@ -57,38 +62,26 @@ std::uint64_t Ring::lay_out(const RingShape& shape, Header* header) {
     return at;
   };
   const std::uint64_t num_rows = std::uint64_t{shape.num_slots} * shape.batch_size;
-  Header plan{};
-  plan.slots_at = place(shape.num_slots * sizeof(Slot));
-  plan.rows_at = place(num_rows * sizeof(Row));
-  plan.workers_at = place(k_max_workers * sizeof(WorkerEntry));
-  plan.samples_at = place(num_rows * sizeof(std::uint64_t));
-  plan.labels_at = place(num_rows * sizeof(std::int64_t));
-  plan.mask_at = place(num_rows);
-  plan.config_at = place(shape.config_bytes);
-  plan.slots_of_batches_at = place(shape.num_slots * sizeof(std::atomic<std::uint32_t>));
-  plan.pixel_stride = round_up(shape.pixel_bytes, k_page_bytes);
-  plan.pixels_at = place(plan.pixel_stride * shape.num_slots, k_page_bytes);
-  if (header != nullptr) {
-    header->shape = shape;
-    header->slots_at = plan.slots_at;
-    header->rows_at = plan.rows_at;
-    header->workers_at = plan.workers_at;
-    header->samples_at = plan.samples_at;
-    header->labels_at = plan.labels_at;
-    header->mask_at = plan.mask_at;
-    header->config_at = plan.config_at;
-    header->slots_of_batches_at = plan.slots_of_batches_at;
-    header->pixel_stride = plan.pixel_stride;
-    header->pixels_at = plan.pixels_at;
-  }
-  return round_up(end, k_page_bytes);
+  Layout layout{};
+  layout.slots_at = place(shape.num_slots * sizeof(Slot));
+  layout.rows_at = place(num_rows * sizeof(Row));
+  layout.workers_at = place(k_max_workers * sizeof(WorkerEntry));
+  layout.samples_at = place(num_rows * sizeof(std::uint64_t));
+  layout.labels_at = place(num_rows * sizeof(std::int64_t));
+  layout.mask_at = place(num_rows);
+  layout.config_at = place(shape.config_bytes);
+  layout.slots_of_batches_at = place(shape.num_slots * sizeof(std::atomic<std::uint32_t>));
+  layout.pixel_stride = round_up(shape.pixel_bytes, k_page_bytes);
+  layout.pixels_at = place(layout.pixel_stride * shape.num_slots, k_page_bytes);
+  layout.total_bytes = round_up(end, k_page_bytes);
+  return layout;
 }
 
 Ring::Ring(SharedMemory memory)
     : memory_(std::move(memory)),
-      slots_(reinterpret_cast<Slot*>(memory_.data() + header().slots_at)),
-      rows_(reinterpret_cast<Row*>(memory_.data() + header().rows_at)),
-      workers_(reinterpret_cast<WorkerEntry*>(memory_.data() + header().workers_at)) {}
+      slots_(reinterpret_cast<Slot*>(memory_.data() + layout().slots_at)),
+      rows_(reinterpret_cast<Row*>(memory_.data() + layout().rows_at)),
+      workers_(reinterpret_cast<WorkerEntry*>(memory_.data() + layout().workers_at)) {}
 
 Ring Ring::create(const RingShape& shape) {
   if (shape.batch_size == 0 || shape.batch_size > k_max_rows) {
@@ -99,10 +92,10 @@ Ring Ring::create(const RingShape& shape) {
     throw Error(ErrorCode::invalid_argument, fmt::format("a ring of {} batches of {} bytes is beyond any memory",
                                                          shape.num_slots, shape.pixel_bytes));
   }
-  SharedMemory memory = SharedMemory::create(lay_out(shape, nullptr));
+  const Layout layout = lay_out(shape);
+  SharedMemory memory = SharedMemory::create(layout.total_bytes);
   // Fresh memory is all zeros, which is a valid value of everything in it.
-  auto* const header = new (memory.data()) Header{};
-  lay_out(shape, header);
+  auto* const header = new (memory.data()) Header{.shape = shape, .layout = layout};
   std::strncpy(header->version, k_version_text, sizeof header->version - 1);
   return Ring(std::move(memory));
 }
@@ -118,30 +111,36 @@ Ring Ring::attach(SharedMemory memory) {
 
 Ring::Header& Ring::header() const { return *reinterpret_cast<Header*>(memory_.data()); }
 const RingShape& Ring::shape() const { return header().shape; }
+const Ring::Layout& Ring::layout() const { return header().layout; }
 
-MutableBytes Ring::config() const { return {memory_.data() + header().config_at, shape().config_bytes}; }
+std::atomic<std::uint32_t>& Ring::slot_of_batch(std::uint64_t batch) const {
+  auto* const slots = reinterpret_cast<std::atomic<std::uint32_t>*>(memory_.data() + layout().slots_of_batches_at);
+  return slots[batch % shape().num_slots];
+}
+
+MutableBytes Ring::config() const { return {memory_.data() + layout().config_at, shape().config_bytes}; }
 
 std::span<std::uint64_t> Ring::samples(std::uint32_t slot) const {
   const std::size_t rows = shape().batch_size;
-  return {reinterpret_cast<std::uint64_t*>(memory_.data() + header().samples_at) + slot * rows, rows};
+  return {reinterpret_cast<std::uint64_t*>(memory_.data() + layout().samples_at) + slot * rows, rows};
 }
 
 std::span<std::int64_t> Ring::labels(std::uint32_t slot) const {
   const std::size_t rows = shape().batch_size;
-  return {reinterpret_cast<std::int64_t*>(memory_.data() + header().labels_at) + slot * rows, rows};
+  return {reinterpret_cast<std::int64_t*>(memory_.data() + layout().labels_at) + slot * rows, rows};
 }
 
 std::span<std::uint8_t> Ring::mask(std::uint32_t slot) const {
   const std::size_t rows = shape().batch_size;
-  return {reinterpret_cast<std::uint8_t*>(memory_.data() + header().mask_at) + slot * rows, rows};
+  return {reinterpret_cast<std::uint8_t*>(memory_.data() + layout().mask_at) + slot * rows, rows};
 }
 
 MutableBytes Ring::pixels(std::uint32_t slot) const {
-  return {memory_.data() + header().pixels_at + slot * header().pixel_stride, shape().pixel_bytes};
+  return {memory_.data() + layout().pixels_at + slot * layout().pixel_stride, shape().pixel_bytes};
 }
 
 MutableBytes Ring::all_pixels() const {
-  return {memory_.data() + header().pixels_at, header().pixel_stride * shape().num_slots};
+  return {memory_.data() + layout().pixels_at, layout().pixel_stride * shape().num_slots};
 }
 
 void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, RowPhase phase) const {
@@ -164,9 +163,7 @@ void Ring::publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_ro
         return phase_of(asked.state.load()) == phase_number(RowPhase::free);
       })));
   opened.claim.store(batch << 20);
-  auto* const slots_of_batches =
-      reinterpret_cast<std::atomic<std::uint32_t>*>(memory_.data() + header().slots_of_batches_at);
-  slots_of_batches[batch % shape().num_slots].store(slot);
+  slot_of_batch(batch).store(slot);
   header().published.store(batch + 1);
   futex_bump(header().publications);
 }
@@ -217,10 +214,8 @@ void Ring::stop() const {
 void Ring::resume() const { header().stopped.store(0); }
 
 std::optional<Claim> Ring::claim(std::uint32_t worker) const {
-  const auto* const slots_of_batches =
-      reinterpret_cast<const std::atomic<std::uint32_t>*>(memory_.data() + header().slots_of_batches_at);
   for (std::uint64_t batch = header().oldest.load(); batch < header().published.load(); ++batch) {
-    const std::uint32_t number = slots_of_batches[batch % shape().num_slots].load();
+    const std::uint32_t number = slot_of_batch(batch).load();
     Slot& slot = slots_[number];
     std::uint64_t ticket = slot.claim.load();
     while (batch_of(ticket) == batch && phase_of(ticket) < slot.num_rows) {

@@ -71,7 +71,7 @@ void set_error(Row& row, std::string_view text);
 /// What the supervisor and workers tell each other.
 struct WorkerEntry {
   std::atomic<std::uint64_t> busy_since_ns;  // CLOCK_MONOTONIC when it began to claim the row in hand; 0 while idle
-  std::atomic<std::uint64_t> seen_ns;  // when it last looked for work; 0 until it first does
+  std::atomic<std::uint64_t> seen_ns;        // when it last looked for work; 0 until it first does
   std::atomic<std::uint64_t> rows_done;
   char error[k_error_bytes];  // why it gave up, NUL-terminated
 };
@@ -155,10 +155,13 @@ class Ring {
   static std::uint32_t phase_of(std::uint64_t state) { return static_cast<std::uint32_t>(state & 0xFFFFF); }
 
  private:
+  struct Layout;
   struct Header;
   explicit Ring(SharedMemory memory);
-  static std::uint64_t lay_out(const RingShape& shape, Header* header);
+  static Layout lay_out(const RingShape& shape);
   Header& header() const;
+  const Layout& layout() const;
+  std::atomic<std::uint32_t>& slot_of_batch(std::uint64_t batch) const;
 
   SharedMemory memory_;
   Slot* slots_ = nullptr;

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/loader/worker/clock.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -175,8 +176,7 @@ void ProcessPool::take_leave(std::uint32_t number) {
 }
 
 void ProcessPool::kill_stalled() {
-  const auto now = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
+  const std::uint64_t now = now_ns();
   // Where this process was stopped (Ctrl-Z), so were the workers, and it is no fault of theirs.
   if (now - looked_ns_ > k_stopped_ns) resumed_ns_ = now;
   looked_ns_ = now;

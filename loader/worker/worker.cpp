@@ -1,31 +1,14 @@
 #include "bale/loader/worker/worker.hpp"
 
-#include <chrono>
 #include <new>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/loader/worker/clock.hpp"
 
 namespace bale::loader_detail {
 namespace {
 
 constexpr int k_idle_check_ms = 400;
-
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
-
-/// The bytes of the image that a row asks for.
-Bytes read_image(const Shard& shard, std::uint64_t sample, const std::string& wanted, Scratch& scratch) {
-  if (!wanted.empty()) return shard.read_field(sample, wanted, scratch);
-  const auto field = shard.index().image_field(sample);
-  if (!field) {
-    throw Error(ErrorCode::not_found, "sample has no image field",
-                {.path = shard.path(), .key = std::string(shard.index().key(sample))});
-  }
-  return shard.read_field(sample, shard.index().fields()[*field].name, scratch);
-}
 
 }  // namespace
 
@@ -38,7 +21,8 @@ Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t numbe
 
 void Worker::fill(const Claim& claim, Row& row) {
   const Shard& shard = shard_of_(row.shard);
-  const Bytes image = read_image(shard, row.sample_in_shard, config_.field, scratch_);
+  const Bytes image = config_.field.empty() ? shard.read_image(row.sample_in_shard, scratch_)
+                                            : shard.read_field(row.sample_in_shard, config_.field, scratch_);
   const MutableBytes place = ring_.pixels(claim.slot).subspan(row.offset, row.capacity);
   const DrawKey key{
       .seed = config_.seed, .epoch = ring_.slot(claim.slot).epoch, .sample = row.sample, .copy = row.copy};

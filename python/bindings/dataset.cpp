@@ -5,7 +5,6 @@
 
 #include <nanobind/ndarray.h>
 
-#include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/reader/dataset.hpp"
 
@@ -82,13 +81,7 @@ nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
   {
     const nb::gil_scoped_release release;
     const auto [number, sample] = dataset.position(i);
-    const Shard& shard = dataset.shard(number);
-    const auto field = shard.index().image_field(sample);
-    if (!field) {
-      throw Error(ErrorCode::not_found, "sample has no image field",
-                  {.path = shard.path(), .key = std::string(shard.index().key(sample))});
-    }
-    bytes = shard.read_field(sample, shard.index().fields()[*field].name, scratch_of_thread());
+    bytes = dataset.shard(number).read_image(sample, scratch_of_thread());
   }
   return to_bytes(bytes);
 }

@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/rounding.hpp"
 
 namespace bale {
 namespace {
 
 constexpr std::uint64_t k_limit = std::uint64_t{1} << 62;
-
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 void check(std::uint64_t epoch_size, std::uint64_t start, const RankShare& share) {
   const auto refuse = [](const std::string& what) { throw Error(ErrorCode::invalid_argument, what); };

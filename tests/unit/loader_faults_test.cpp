@@ -298,7 +298,7 @@ TEST_CASE("Memory does not grow from epoch to epoch") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   const std::uint64_t slack_kb = 1'500'000;  // freed memory is held back to catch its use
 #else
-  const std::uint64_t slack_kb = 2'000;  // a byte a sample lost in each epoch would be 12 kB, a batch's row table 500 kB
+  const std::uint64_t slack_kb = 2'000;  // a byte a sample lost in each epoch: 12 kB; a row table a batch: 500 kB
 #endif
   CHECK(late < early + slack_kb);
 }

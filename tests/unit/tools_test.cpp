@@ -5,6 +5,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/core/parallel.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tools/bench_report.hpp"

@@ -1,0 +1,37 @@
+#include "bale/loader/loader_options.hpp"
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/parallel.hpp"
+#include "bale/loader/ring/ring.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint32_t k_max_prefetch = 4096;
+
+void refuse_unless(bool right, std::string_view what) {
+  if (!right) throw Error(ErrorCode::invalid_argument, what);
+}
+
+}  // namespace
+
+LoaderOptions checked(LoaderOptions options) {
+  using loader_detail::k_max_rows;
+  using loader_detail::k_max_workers;
+  if (options.workers == k_workers_auto) options.workers = usable_cores();
+  refuse_unless(options.workers <= k_max_workers,
+                fmt::format("{} workers; {} is the most", options.workers, k_max_workers));
+  refuse_unless(options.batch_size > 0 && options.batch_size <= k_max_rows,
+                fmt::format("a batch of {} samples; 1 to {} are possible", options.batch_size, k_max_rows));
+  refuse_unless(options.prefetch >= 2 || options.workers == 0,
+                "prefetch is below 2: one batch is in your hands while another is made");
+  refuse_unless(options.prefetch > 0 && options.prefetch <= k_max_prefetch,
+                fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
+  check_transform(options.transform);
+  if (!options.persistent_workers) options.read_on = false;
+  return options;
+}
+
+}  // namespace bale
