@@ -1,5 +1,6 @@
 # The one list of the Debian 12 packages that bale needs, and the function that installs what is missing.
 # Sourced by the other scripts; names only, no versions: Debian's stable ones are what we test with.
+# A build without them names them too (scripts/cmake/BaleDependencies.cmake); a test compares the two.
 
 BALE_BUILD_PACKAGES=(
   g++ cmake ninja-build pkg-config

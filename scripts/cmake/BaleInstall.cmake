@@ -10,7 +10,9 @@ install(EXPORT bale-targets NAMESPACE bale:: DESTINATION "${package_dir}")
 
 file(WRITE "${CMAKE_BINARY_DIR}/baleConfig.cmake"
   "include(\"\${CMAKE_CURRENT_LIST_DIR}/BaleDependencies.cmake\")\n"
-  "include(\"\${CMAKE_CURRENT_LIST_DIR}/bale-targets.cmake\")\n")
+  "if(NOT BALE_MISSING)\n"
+  "  include(\"\${CMAKE_CURRENT_LIST_DIR}/bale-targets.cmake\")\n"
+  "endif()\n")
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/baleConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/baleConfig.cmake" "${CMAKE_BINARY_DIR}/baleConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/scripts/cmake/BaleDependencies.cmake" DESTINATION "${package_dir}")

@@ -2,15 +2,13 @@
 import multiprocessing
 import os
 import pickle
-import subprocess
-import sys
 import threading
 
 import bale as bl
 import numpy as np
 import pytest
 from conftest import FORMATS, images_by_key
-from python_support import PACKAGE, run_script
+from python_support import PACKAGE
 
 
 @pytest.fixture(scope="module")
@@ -133,39 +131,3 @@ def test_threads_share_it(pack):
     for thread in threads:
         thread.join()
     assert found == [expected] * 8
-
-
-def test_import_is_light():
-    """Neither torch nor numpy nor the modules that would take most of the time."""
-    out = run_script("""
-        import sys
-        import bale
-        print(sorted({"numpy", "torch", "json", "inspect", "multiprocessing"} & set(sys.modules)))
-    """)
-    assert out == "[]\n"
-
-
-def test_beside_other_readers(packs):
-    """h5py and lmdb wheels bring libraries of their own for the same formats."""
-    out = run_script("""
-        import sys
-        import h5py, lmdb
-        import bale
-        for format in sys.argv[2:]:
-            dataset = bale.Dataset(f"{sys.argv[1]}/{format}")
-            print(len(dataset), sum(len(dataset.read_image(i)) for i in range(len(dataset))))
-        lmdb.open(f"{sys.argv[1]}/own").close()
-    """, packs, *FORMATS)
-    assert len(set(out.split("\n")[:len(FORMATS)])) == 1
-
-
-def test_the_stub_and_the_marker_are_there():
-    stub = (PACKAGE / "bale" / "_bale.pyi").read_text()
-    assert "class Loader" in stub and "class Batch" in stub and (PACKAGE / "bale" / "py.typed").exists()
-    compile(stub, "_bale.pyi", "exec")
-
-
-def test_the_command_becomes_the_program():
-    done = subprocess.run([sys.executable, "-c", "import sys; sys.argv = ['bale', '--version']\n"
-                           "from bale.program import main; main()"], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout == f"bale {bl.__version__}\n"
