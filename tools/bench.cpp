@@ -33,7 +33,7 @@ StageResult run_stage(Stage stage, const BenchCommand& command, Terminal& termin
   StageProgress progress;
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(
-      terminal, past_participle(stage), [&] { return progress.counts(); }, command.quiet);
+      terminal, past_participle(stage), [&] { return progress.counts(); }, progress_style(command.quiet));
   const double before = seconds_since_start();
   StageResult result = measure_stage(stage, command.pipeline.spec, command.pipeline.options,
                                      {.passes = command.epochs, .max_batches = command.max_batches}, progress);

@@ -32,6 +32,7 @@ struct PackCommand {
   PackOptions options;
   bool dry_run = false;
   bool json = false;
+  bool json_progress = false;
   bool quiet = false;
 };
 int run_pack(const PackCommand& command, Terminal& terminal);
@@ -79,6 +80,7 @@ struct VerifyCommand {
   std::string spec;
   unsigned jobs = 0;
   bool json = false;
+  bool json_progress = false;
   bool quiet = false;
 };
 int run_verify(const VerifyCommand& command, Terminal& terminal);

@@ -60,7 +60,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   std::uint64_t files = 0;
   const auto poll = [&] { return ProgressCounts{.samples = samples, .total_samples = wanted.size(), .bytes = bytes}; };
   const StopOnSignal stop_on_signal(stop);
-  ProgressDisplay display(terminal, "extracted", poll, command.quiet);
+  ProgressDisplay display(terminal, "extracted", poll, progress_style(command.quiet));
   ReadAhead ahead(dataset, [&](std::uint64_t n) -> std::optional<UpcomingSample> {
     if (n >= wanted.size()) return std::nullopt;
     return UpcomingSample{wanted[n]};

@@ -182,6 +182,7 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   app.add_flag("-n,--dry-run", command.dry_run, "Print the shards that would be written, and write nothing");
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
+  add_json_progress(app, command.json_progress);
   app.option_defaults()->group("Options");
 }
 
@@ -247,6 +248,7 @@ void Grammar::State::declare_reading_commands() {
   add_jobs(*verify, verify_.jobs, "Shards read at a time (default: one a core)");
   add_json(*verify, verify_.json);
   add_quiet(*verify, verify_.quiet);
+  add_json_progress(*verify, verify_.json_progress);
   verify->footer(
 
       "Findings are printed one a line: shard, what is wrong, key, field and offset.\n"

@@ -30,4 +30,10 @@ void add_json(CLI::App& app, bool& json, const std::string& text) { app.add_flag
 
 void add_quiet(CLI::App& app, bool& quiet, const std::string& text) { app.add_flag("-q,--quiet", quiet, text); }
 
+void add_json_progress(CLI::App& app, bool& json_progress) {
+  app.add_flag("--json-progress", json_progress,
+               "Progress for programs: JSON objects on standard error, one a line; totals of 0 are not known")
+      ->excludes(app.get_option("--quiet"));
+}
+
 }  // namespace bale::tools

@@ -41,5 +41,7 @@ void add_spec(CLI::App& app, std::string& spec);
 void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text");
 void add_quiet(CLI::App& app, bool& quiet,
                const std::string& text = "No progress and no summary; warnings and errors only");
+/// After add_quiet(), which it excludes.
+void add_json_progress(CLI::App& app, bool& json_progress);
 
 }  // namespace bale::tools

@@ -50,7 +50,7 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
         .samples = samples, .bytes = bytes, .total_bytes = total_bytes, .shards = shards, .total_shards = paths.size()};
   };
   const StopOnSignal stop_on_signal(stop);
-  ProgressDisplay display(terminal, "indexed", poll, command.quiet);
+  ProgressDisplay display(terminal, "indexed", poll, progress_style(command.quiet));
   for (const std::string& path : paths) {
     const std::vector<std::byte> index = index_shard(path, probe_format(path), dimensions_of, [&](std::uint64_t read) {
       throw_if_stopped(stop);

@@ -4,6 +4,7 @@
 
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/tools/commands.hpp"
+#include "bale/tools/progress.hpp"
 
 namespace bale::tools {
 namespace {
@@ -147,6 +148,18 @@ std::string check_json(const CheckReport& report) {
                    {"bytes", report.num_bytes},
                    {"shards_without_checksums", report.num_unchecked_shards},
                    {"findings", findings}});
+}
+
+std::string progress_json(const ProgressCounts& counts) {
+  return Json{{"progress",
+               {{"samples", counts.samples},
+                {"total_samples", counts.total_samples},
+                {"bytes", counts.bytes},
+                {"total_bytes", counts.total_bytes},
+                {"shards", counts.shards},
+                {"total_shards", counts.total_shards},
+                {"skipped", counts.skipped}}}}
+      .dump();
 }
 
 std::string sample_json(const SampleRow& row) {

@@ -1,4 +1,4 @@
-// Results as JSON text, each ended by a newline. The only unit of tools/ that includes the JSON library.
+// Results as JSON text, each ended by a newline, and progress. The only unit of tools/ that includes the JSON library.
 //
 // Names, paths and keys are strings where they are UTF-8, else {"hex": "..."} (formats/core/json_bytes.hpp),
 // so nothing is lost.
@@ -20,6 +20,10 @@ std::string pack_json(const PackReport& report, double seconds, std::uint64_t nu
 std::string preview_json(const PackPreview& preview);
 std::string summary_json(const DatasetSummary& summary);
 std::string check_json(const CheckReport& report);
+
+struct ProgressCounts;
+/// One line without its end: {"progress": {...}}. A total of 0 is not known.
+std::string progress_json(const ProgressCounts& counts);
 
 struct SampleRow {
   struct Field {

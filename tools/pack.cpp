@@ -154,7 +154,7 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
   try {
     const StopOnSignal stop(progress.stop);
     ProgressDisplay display(
-        terminal, "packed", [&] { return counts_of(progress); }, command.quiet);
+        terminal, "packed", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
     PackReport report = pack(source, command.options, progress);
     display.finish();
     return report;

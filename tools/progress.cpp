@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/tools/human.hpp"
+#include "bale/tools/json_output.hpp"
 
 namespace bale::tools {
 namespace {
@@ -127,9 +128,10 @@ std::string progress_sentence(const std::string& verb, const ProgressCounts& cou
   return text;
 }
 
-ProgressDisplay::ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll, bool quiet)
-    : terminal_(terminal), verb_(std::move(verb)), poll_(std::move(poll)) {
-  if (!quiet) thread_ = std::thread([this] { show(); });
+ProgressDisplay::ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll,
+                                 ProgressStyle style)
+    : terminal_(terminal), verb_(std::move(verb)), poll_(std::move(poll)), style_(style) {
+  if (style_ != ProgressStyle::none) thread_ = std::thread([this] { show(); });
 }
 
 ProgressDisplay::~ProgressDisplay() { stop(); }
@@ -147,6 +149,7 @@ void ProgressDisplay::stop() {
 
 void ProgressDisplay::finish() {
   stop();
+  if (style_ == ProgressStyle::json) return terminal_.note(progress_json(poll_()));
   if (!printed_) return;
   const ProgressCounts counts = poll_();
   meter_.update(since_start(), counts);
@@ -154,7 +157,8 @@ void ProgressDisplay::finish() {
 }
 
 void ProgressDisplay::show() {
-  const bool redraw = terminal_.err_is_terminal();
+  const bool as_json = style_ == ProgressStyle::json;
+  const bool redraw = terminal_.err_is_terminal() && !as_json;
   const auto pause = std::chrono::milliseconds(redraw ? 100 : 250);
   constexpr double k_first_line_seconds = 2;
   constexpr double k_line_seconds = 5;
@@ -164,7 +168,9 @@ void ProgressDisplay::show() {
     const ProgressCounts counts = poll_();
     const double now = since_start();
     meter_.update(now, counts);
-    if (redraw) {
+    if (as_json) {
+      terminal_.note(progress_json(counts));
+    } else if (redraw) {
       terminal_.set_status(progress_bar(counts, meter_.rates(), terminal_.err_width()));
     } else if (now >= next_line) {
       terminal_.note(progress_sentence(verb_, counts, meter_.rates()));

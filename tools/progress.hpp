@@ -1,4 +1,4 @@
-// Progress: a redrawn line on a terminal, plain lines elsewhere, always on standard error.
+// Progress: a redrawn line on a terminal, plain lines elsewhere, JSON for programs; always on standard error.
 //
 // A background thread polls counters; the work never waits for it. The texts are pure functions.
 #pragma once
@@ -55,17 +55,23 @@ std::string progress_bar(const ProgressCounts& counts, const ProgressRates& rate
 /// "packed 5,730 of 12,500 samples (46%), 8,012 img/s, 870 MB/s, ETA 0:07".
 std::string progress_sentence(const std::string& verb, const ProgressCounts& counts, const ProgressRates& rates);
 
+enum class ProgressStyle { text, json, none };
+inline ProgressStyle progress_style(bool quiet, bool json = false) {
+  if (quiet) return ProgressStyle::none;
+  return json ? ProgressStyle::json : ProgressStyle::text;
+}
+
 /// Shows progress from construction to finish().
 class ProgressDisplay {
  public:
   /// `verb` is the past participle of the sentence: "packed". `poll` is called from another thread.
-  ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll, bool quiet);
+  ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll, ProgressStyle style);
   ~ProgressDisplay();
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  /// The work is complete: a last plain line where earlier ones were shown. Without it (the work failed)
-  /// the display just goes away.
+  /// The work is complete: a last plain line where earlier ones were shown, a last object in any case. Without it
+  /// (the work failed) the display just goes away.
   void finish();
 
  private:
@@ -75,6 +81,7 @@ class ProgressDisplay {
   Terminal& terminal_;
   std::string verb_;
   std::function<ProgressCounts()> poll_;
+  ProgressStyle style_;
   bool printed_ = false;
   bool stopping_ = false;
   RateMeter meter_;

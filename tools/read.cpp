@@ -32,7 +32,7 @@ int run_read(const ReadCommand& command, Terminal& terminal) {
     return ProgressCounts{.samples = progress.samples, .total_samples = total, .bytes = progress.bytes};
   };
   const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(terminal, "read", poll, command.quiet);
+  ProgressDisplay display(terminal, "read", poll, progress_style(command.quiet));
   const auto start = std::chrono::steady_clock::now();
   const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
   read_in_order(dataset, order, 0, total, {.jobs = command.jobs, .large_transfers = command.large_transfers},

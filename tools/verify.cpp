@@ -50,7 +50,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
                           .shards = progress.shards,
                           .total_shards = progress.total_shards};
   };
-  ProgressDisplay display(terminal, "verified", poll, command.quiet);
+  ProgressDisplay display(terminal, "verified", poll, progress_style(command.quiet, command.json_progress));
   const CheckReport report = check_dataset(command.spec, command.jobs, progress, [&](const Damage& damage) {
     if (!command.json) terminal.print(finding_line(damage));
   });

@@ -1,4 +1,6 @@
 """The program `bale` that came with the package: as a command, and as functions that return what it prints as JSON."""
+from __future__ import annotations
+
 import os
 import signal
 import subprocess
@@ -7,45 +9,58 @@ import threading
 
 from bale.errors import make_error
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, NoReturn
+
+    Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+    Report = dict[str, Any]
+
 _BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
 _CODES = {2: "invalid_argument", 3: "damaged", 5: "retryable", 130: "interrupted"}
 _LEFT_OUT = 4  # finished, but samples were left out, as was asked
 _PATIENCE_S = 10.0
 
 
-def program_path(name="bale"):
+def program_path(name: str = "bale") -> str:
     return os.path.join(_BIN, name)
 
 
-def main():
+def main() -> NoReturn:
     """The console command: becomes the program."""
     program = program_path()
     os.execv(program, ["bale", *sys.argv[1:]])
 
 
-def pack(source, destination, **options):
+def pack(source: Path | None, destination: Path, *, progress: bool | None = None, **options: Any) -> Report:
     """`bale pack`: options are the command's, with underscores: shard_size="1GiB", split="train=0.9,val=0.1",
-    stratify=True, include=["*.jpg", "*.png"]; `source` is None with files_from. Progress goes to standard error where that is a terminal; quiet=True:
-    never. Returns the report; what on_error="skip" left out is listed in its `skipped`."""
-    return _run("pack", [destination] if source is None else [source, destination], options, fine=(0, _LEFT_OUT))
+    stratify=True, include=["*.jpg", "*.png"]; `source` is None with files_from. Returns the report; what
+    on_error="skip" left out is listed in its `skipped`. After an interrupt resume=True goes on.
+
+    progress    a bar of tqdm on sys.stderr, or in the notebook; where tqdm is not installed the program's own on
+                standard error. None: where somebody sees it, a terminal or a notebook."""
+    return _run("pack", [destination] if source is None else [source, destination], options, progress,
+                fine=(0, _LEFT_OUT))
 
 
-def convert(source, destination, **options):
-    """`bale convert`."""
-    return _run("convert", [source, destination], options, fine=(0, _LEFT_OUT))
+def convert(source: Path, destination: Path, *, progress: bool | None = None, **options: Any) -> Report:
+    """`bale convert`, as pack()."""
+    return _run("convert", [source, destination], options, progress, fine=(0, _LEFT_OUT))
 
 
-def verify(spec, **options):
-    """`bale verify`: the report; what is damaged is listed in its `findings` and raises nothing."""
-    return _run("verify", [spec], options, fine=(0, 3))
+def verify(spec: Path, *, progress: bool | None = None, **options: Any) -> Report:
+    """`bale verify`: the report; what is damaged is listed in its `findings` and raises nothing. `progress` as in
+    pack()."""
+    return _run("verify", [spec], options, progress, fine=(0, 3))
 
 
-def inspect(spec):
+def inspect(spec: Path) -> Report:
     """`bale inspect`."""
-    return _run("inspect", [spec], {})
+    return _run("inspect", [spec], {}, progress=False)
 
 
-def _arguments(options):
+def _arguments(options: dict[str, Any]) -> Iterator[str]:
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
         if value is True:
@@ -59,30 +74,97 @@ def _arguments(options):
             yield f"{flag}={os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else value}"
 
 
-def _run(command, positional, options, fine=(0,)):
+def _run(command: str, positional: list[Path], options: dict[str, Any], progress: bool | None,
+         fine: tuple[int, ...] = (0,)) -> Report:
     import json  # here: it is a good part of what importing bale would take
     import tempfile
 
-    words = [program_path(), command, "--json", *_arguments(options), "--", *map(os.fsdecode, positional)]
-    # A terminal sees progress and messages as they come. Otherwise messages are kept for the exception.
-    on_terminal = sys.stderr is not None and os.isatty(2)
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _call(words, stdin=subprocess.DEVNULL, stdout=out, stderr=None if on_terminal else err)
+    if progress is None:
+        progress = _is_watched()
+    bar = _tqdm() if progress and not options.get("quiet") else None
+    flags = ["--json-progress"] if bar else []
+    words = [program_path(), command, "--json", *flags, *_arguments(options), "--", *map(os.fsdecode, positional)]
+    with tempfile.TemporaryFile() as out, _Messages(command, bar) as messages:
+        # Without tqdm the program shows its own progress, and its messages with it.
+        own = progress and not bar
+        code = _call(words, None if own else messages.take, stdin=subprocess.DEVNULL, stdout=out)
         out.seek(0)
-        err.seek(0)
-        printed, said = out.read(), os.fsdecode(err.read())
+        printed = out.read()
     if code in fine:
         # Names of files may be of any bytes.
-        return json.loads(printed.decode("utf-8", "surrogateescape"))
-    lines = [line[len("bale: "):] for line in said.splitlines() if line.startswith("bale: ")]
-    text = lines[-1] if lines else f"bale {command} ended with code {code}; the reason is on standard error"
+        report: Report = json.loads(printed.decode("utf-8", "surrogateescape"))
+        return report
     if code < 0:
         text = f"bale {command} was ended by signal {-code}"
+    else:
+        text = messages.error or f"bale {command} ended with code {code}; the reason is on standard error"
     raise make_error(_CODES.get(code, "io"), text)
 
 
-def _call(words, **streams):
-    """Ctrl-C in a terminal reaches the program by itself; a signal to this process alone is passed on."""
+class _Messages:
+    """Lines that the program writes to standard error: progress goes to a bar of the class `bar`, if there is one, and
+    notes above it."""
+
+    def __init__(self, command: str, bar: Any) -> None:
+        self._command = command
+        self._make = bar
+        self._bar: Any = None
+        self._counted = ""
+        self.error = ""
+
+    def __enter__(self) -> _Messages:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def take(self, line: str) -> None:
+        if line.startswith('{"progress"'):
+            self._show(line)
+        elif line.startswith("bale: "):
+            self.error = line[len("bale: "):]
+        elif self._make is not None:
+            self._make.write(line, file=sys.stderr)
+
+    def _show(self, line: str) -> None:
+        import json
+
+        counts = json.loads(line)["progress"]
+        if self._bar is None:
+            if counts["total_samples"]:
+                self._counted, unit = "samples", {"unit": "img"}
+            elif counts["total_bytes"]:  # a pack that nobody has counted
+                self._counted, unit = "bytes", {"unit": "B", "unit_scale": True}
+            else:
+                return
+            self._bar = self._make(desc=self._command, mininterval=0, **unit)
+        self._bar.total = counts[f"total_{self._counted}"]
+        shards = f"{counts['shards']}/{counts['total_shards']} shards"
+        skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+        self._bar.set_postfix_str(shards + skipped, refresh=False)
+        self._bar.update(counts[self._counted] - self._bar.n)
+
+
+def _is_watched() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    in_notebook = "IPKernelApp" in getattr(shell, "config", ())
+    return in_notebook or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def _tqdm() -> Any:
+    """The class of bars, that of notebooks in one; None where tqdm is not installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm
+
+
+def _call(words: list[str], take_line: Callable[[str], None] | None, **streams: Any) -> int:
+    """Runs a program and calls `take_line` with each line of its standard error, which without it is this process's.
+
+    Ctrl-C in a terminal reaches the program by itself; a signal to this process alone is passed on."""
     process, received = None, []
     handler = signal.getsignal(signal.SIGINT)
     ours = callable(handler) and threading.current_thread() is threading.main_thread()
@@ -90,20 +172,26 @@ def _call(words, **streams):
         if ours:  # raised inside of Popen, it would leave a program that nobody knows of
             signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
         try:
-            process = subprocess.Popen(words, **streams)
+            process = subprocess.Popen(words, stderr=subprocess.PIPE if take_line else None, **streams)
         finally:
             if ours:
                 signal.signal(signal.SIGINT, handler)
         if received:
             handler(*received[0])
+        if take_line:
+            for line in process.stderr:
+                take_line(os.fsdecode(line).rstrip("\n"))
         return process.wait()
     except BaseException:
         if process is not None:
             _end(process)
         raise
+    finally:
+        if process is not None and process.stderr is not None:
+            process.stderr.close()
 
 
-def _end(process):
+def _end(process: subprocess.Popen[bytes]) -> None:
     for wait_s, then in ((0.3, signal.SIGINT), (_PATIENCE_S, signal.SIGKILL)):
         try:
             process.wait(wait_s)

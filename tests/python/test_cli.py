@@ -213,6 +213,17 @@ def test_quiet_says_nothing(bale, photos, tmp_path):
     assert (result.stdout, result.stderr) == (b"", b"")
 
 
+def test_progress_for_programs(bale, photos, tmp_path):
+    """At least the last object of each run, which has everything."""
+    p, q = tmp_path / "p", tmp_path / "q"
+    for command in (["pack", photos, p], ["convert", p, q], ["verify", q]):
+        lines = [json.loads(line)["progress"] for line in bale.ok(*command, "--json-progress").err.splitlines()]
+        last = lines[-1]
+        assert set(last) == {"samples", "total_samples", "bytes", "total_bytes", "shards", "total_shards", "skipped"}
+        assert (last["samples"], last["total_samples"], last["shards"], last["total_shards"]) == (40, 40, 1, 1)
+    assert bale("verify", q, "--json-progress", "--quiet").code == 2
+
+
 def test_no_control_codes_outside_a_terminal(bale, photos, tmp_path):
     result = bale.pack(photos, tmp_path / "p")
     assert b"\x1b" not in result.stdout + result.stderr and b"\r" not in result.stdout + result.stderr

@@ -1,12 +1,14 @@
 """bale.pack, convert, verify and inspect: what the program prints as JSON, and its errors as exceptions."""
 import os
+import pty
+import re
 import signal
 import subprocess
 import time
 
 import bale as bl
 import pytest
-from conftest import tree_bytes
+from conftest import SHIM, tree_bytes
 from python_support import ENVIRONMENT, command
 
 
@@ -84,3 +86,83 @@ def test_an_interrupt_reaches_the_program(tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in err
     assert not os.path.exists(f"/proc/{child}")
+
+
+# --- progress
+
+def test_progress_is_a_bar_of_tqdm(photos, fresh_copy, tmp_path, capfd):
+    """On sys.stderr, up to the end; notes of the program stand above it."""
+    folder = fresh_copy(photos)
+    (folder / "readme.txt").write_text("no image")
+    report = bl.pack(folder, tmp_path / "a", shard_samples=15, progress=True)
+    assert report["samples"] == 40 and report["passed_over"] == 1
+    said = capfd.readouterr().err
+    assert re.search(r"^passed over 1 path", said, re.M) and re.search(r"pack: 100%.*40/40 .*3/3 shards", said)
+    bl.convert(tmp_path / "a", tmp_path / "b", format="hdf5", progress=True)
+    assert re.search(r"convert: 100%.*40/40 ", capfd.readouterr().err)
+    assert bl.verify(tmp_path / "b", progress=True)["findings"] == []
+    assert re.search(r"verify: 100%.*40/40 ", capfd.readouterr().err)
+    (tmp_path / "b" / "manifest.json").unlink()  # then nobody knows how many samples there are
+    bl.verify(f"{tmp_path}/b/*.h5", progress=True)
+    assert re.search(r"verify: 100%.*B/s", capfd.readouterr().err)
+
+
+@pytest.mark.parametrize("progress", [None, False, True])
+def test_progress_where_nobody_watches(photos, tmp_path, capfd, progress):
+    with pytest.raises(bl.Error, match="no such file"):
+        bl.verify(tmp_path / "nothing", progress=progress)
+    bl.pack(photos, tmp_path / "a", progress=progress, quiet=bool(progress))
+    assert capfd.readouterr() == ("", "")
+
+
+def on_terminal(script, *arguments):
+    """What a script shows on a terminal that is its standard error."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command(script, *arguments), stderr=theirs, stdin=subprocess.DEVNULL, env=ENVIRONMENT)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # how a terminal tells that its other end is closed
+        pass
+    os.close(ours)
+    assert process.wait(60) == 0, shown
+    return shown.decode()
+
+
+SLOW_PACK = """
+    import os, sys
+    import bale
+    os.environ.update(LD_PRELOAD=sys.argv[3], BALE_SHIM_DELAY_MS="50")
+    bale.pack(sys.argv[1], sys.argv[2], shard_samples=4)
+"""
+
+
+def test_progress_on_a_terminal(photos, tmp_path):
+    assert "pack: 100%" in on_terminal(SLOW_PACK, photos, tmp_path / "a", SHIM)
+
+
+def test_without_tqdm_the_program_shows_its_own(photos, tmp_path):
+    script = SLOW_PACK.replace("import bale", "sys.modules['tqdm'] = None; import bale")
+    shown = on_terminal(script, photos, tmp_path / "a", SHIM)
+    assert re.search(r"\[#*-+\] .*/40 ", shown)
+
+
+def test_an_interrupted_pack_goes_on(photos, tmp_path):
+    """Ctrl-C in the middle: KeyboardInterrupt, no program left behind, and resume=True ends with the same bytes."""
+    bl.pack(photos, tmp_path / "whole" / "a", shard_samples=4)
+    process = subprocess.Popen(command(SLOW_PACK.replace("=4)", "=4, progress=True)"), photos, tmp_path / "a", SHIM),
+                               stderr=subprocess.PIPE, env=ENVIRONMENT)
+    shown = b""
+    while not re.search(rb" [1-9]/10 shards", shown):
+        piece = os.read(process.stderr.fileno(), 4096)
+        assert piece, shown
+        shown += piece
+    (child,) = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT and b"KeyboardInterrupt" in rest
+    assert not os.path.exists(f"/proc/{child}") and not (tmp_path / "a" / "manifest.json").exists()
+    assert bl.pack(photos, tmp_path / "a", shard_samples=4, resume=True)["resumed_shards"] > 0
+    assert tree_bytes(tmp_path / "a") == tree_bytes(tmp_path / "whole" / "a")
