@@ -1,4 +1,9 @@
 """bale.Error, and what an error of the C++ side becomes."""
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 
 class Error(RuntimeError):
@@ -8,16 +13,16 @@ class Error(RuntimeError):
     Errors are also what Python calls them: ValueError (invalid_argument), FileNotFoundError (a path that is not
     there), KeyError (a field that a sample does not have)."""
 
-    code = "io"
-    path = None
-    key = None
-    offset = None
-    hint = None
+    code: str = "io"
+    path: str | None = None
+    key: str | None = None
+    offset: int | None = None
+    hint: str | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.args[0] if self.args else ""
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Error], tuple[Any, ...]]:
         return make_error, (self.code, str(self), self.path or "", self.key or "", self.offset, self.hint or "")
 
 
@@ -33,7 +38,9 @@ class FieldNotFoundError(Error, KeyError):
     pass
 
 
-def make_error(code, text, path="", key="", offset=None, hint="", system_error=0):
+def make_error(code: str, text: str, path: str = "", key: str = "", offset: int | None = None, hint: str = "",
+               system_error: int = 0) -> Error:
+    error: Error
     if code == "invalid_argument":
         error = ArgumentError(text)
     elif code == "not_found":
@@ -45,7 +52,7 @@ def make_error(code, text, path="", key="", offset=None, hint="", system_error=0
     error.key = key or None
     error.offset = offset
     error.hint = hint or None
-    if isinstance(error, OSError):
+    if isinstance(error, PathNotFoundError):
         error.errno = system_error or 2  # ENOENT
         error.filename = path or None
     return error

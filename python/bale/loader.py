@@ -1,21 +1,44 @@
 """bale.Loader: shuffled, augmented batches, the same ones for any number of workers, ranks and restarts."""
+from __future__ import annotations
+
 import atexit
-import collections
 import os
 import weakref
+from typing import NamedTuple
 
 from bale import _bale, transforms
 from bale.dataset import Dataset, text_of_spec
 from bale.errors import make_error
 from bale.program import program_path
 
-BadSample = collections.namedtuple("BadSample", "sample key shard reason epoch action quarantined")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Literal, NoReturn
 
-_live = weakref.WeakSet()
+    from typing_extensions import Self
+
+    from bale._bale import Batch
+    from bale.program import Path
+
+
+class BadSample(NamedTuple):
+    """A sample that could not become a row, and what became of it."""
+
+    sample: int
+    key: str
+    shard: str
+    reason: str
+    epoch: int
+    action: str  # "failed", "skipped" or "substituted"
+    quarantined: bool
+
+
+_live: weakref.WeakSet[Loader] = weakref.WeakSet()
 
 
 @atexit.register
-def _close_all():
+def _close_all() -> None:
     """Workers end before the interpreter does; batches that are still held stay readable."""
     for loader in list(_live):
         loader.close()
@@ -45,11 +68,15 @@ class Loader:
     on_bad_sample  "fail", "skip" (zeros, masked out) or "substitute"; see bad_samples
     """
 
-    def __init__(self, spec, batch_size=256, *, workers=None, seed=0, rank=0, world_size=1, shuffle=True,
-                 block_samples=64, window_blocks=16, tail="pad", drop_last=False, transform=None, prefetch=4,
-                 on_bad_sample="fail", threads=False, subset=None, weights=None, num_draws=None, repeats=1, field="",
-                 persistent_workers=True, verify_checksums=True, max_pixels=1 << 27, stall_timeout_s=120.0,
-                 read_ahead_bytes=128 << 20, large_transfers=False, direct_io=False):
+    def __init__(self, spec: Path | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
+                 rank: int = 0, world_size: int = 1, shuffle: bool | Literal["block"] = True, block_samples: int = 64,
+                 window_blocks: int = 16, tail: Literal["pad", "drop", "uneven"] = "pad", drop_last: bool = False,
+                 transform: transforms.Transform | None = None, prefetch: int = 4,
+                 on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
+                 subset: Sequence[int] | None = None, weights: Sequence[float] | None = None,
+                 num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
+                 verify_checksums: bool = True, max_pixels: int = 1 << 27, stall_timeout_s: float = 120.0,
+                 read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         if drop_last and tail == "uneven":
             raise ValueError("drop_last=True contradicts tail='uneven'")
@@ -62,8 +89,8 @@ class Loader:
         options = {
             "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch,
             "persistent_workers": persistent_workers, "seed": seed,
-            "shuffle": {True: "full", False: "none"}.get(shuffle, shuffle), "block_samples": block_samples,
-            "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
+            "shuffle": shuffle if isinstance(shuffle, str) else ("full" if shuffle else "none"),
+            "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
             "tail": "drop" if self.drop_last else tail, "transform": self.transform, "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "read_ahead_bytes": read_ahead_bytes,
@@ -77,7 +104,8 @@ class Loader:
         self._resumed = False   # by load_state_dict, and nothing taken since
         _live.add(self)
 
-    def _selection(self, subset, weights, num_draws, repeats):
+    def _selection(self, subset: Sequence[int] | None, weights: Sequence[float] | None, num_draws: int | None,
+                   repeats: int) -> _bale.Selection | None:
         if subset is not None and weights is not None:
             raise ValueError("subset and weights: give one of them")
         if num_draws is not None and weights is None:
@@ -97,7 +125,7 @@ class Loader:
 
     # --- iterating
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Batch]:
         """The rest of the current epoch: all of it, but after load_state_dict() what was left. An epoch that an earlier
         loop broke off begins anew."""
         if self._under_way:
@@ -106,23 +134,23 @@ class Loader:
         self._turn += 1
         return _Epoch(self, self._turn)
 
-    def _next(self):
+    def _next(self) -> Any:
         batch = self._loader.next()
         self._under_way, self._resumed = batch is not None, False
         return None if batch is None else self._convert(batch)
 
-    def _convert(self, batch):
+    def _convert(self, batch: Batch) -> Any:
         return batch
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Batches of the current epoch, the same on every rank; of a resumed epoch those that were left."""
         return len(self._loader)
 
     @property
-    def epoch(self):
+    def epoch(self) -> int:
         return self._loader.epoch
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch. Right after load_state_dict() the epoch of that state goes on where it was,
         so the usual loop over epochs needs no case of its own."""
         if self._resumed and epoch == self._loader.epoch:
@@ -133,13 +161,13 @@ class Loader:
 
     # --- resuming
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, int]:
         """After the last batch that was taken. Loads at any world size, batch size and number of workers; take it on one
         rank, between steps."""
         epoch, position, fingerprint = self._loader.state()
         return {"version": 1, "epoch": epoch, "position": position, "fingerprint": fingerprint}
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: dict[str, int]) -> None:
         """Goes to where `state` was taken; ValueError where it is of another dataset, selection, shuffle or seed."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.Loader: {state!r}")
@@ -150,38 +178,38 @@ class Loader:
     # --- looking
 
     @property
-    def dataset(self):
+    def dataset(self) -> Dataset:
         if self._dataset is None:
             self._dataset = Dataset(self._spec)
         return self._dataset
 
     @property
-    def bad_samples(self):
+    def bad_samples(self) -> list[BadSample]:
         """Every bad sample that came up in batches so far."""
         return [BadSample(*bad) for bad in self._loader.bad_samples()]
 
     @property
-    def counters(self):
+    def counters(self) -> dict[str, Any]:
         return self._loader.counters()
 
     @property
-    def worker_pids(self):
+    def worker_pids(self) -> list[int]:
         return self._loader.worker_pids()
 
     # --- ending
 
-    def close(self):
+    def close(self) -> None:
         """Ends the workers. Batches that are still held stay readable."""
         self._loader.close()
         self._turn += 1
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise make_error("invalid_argument", "a Loader has workers of this process and cannot be pickled; "
                          "make one in each process")
 
@@ -189,14 +217,14 @@ class Loader:
 class _Epoch:
     """An iterator over an epoch. Holds no batch: the slot is the caller's alone."""
 
-    def __init__(self, loader, turn):
-        self._loader = loader
+    def __init__(self, loader: Loader, turn: int) -> None:
+        self._loader: Loader | None = loader
         self._turn = turn
 
-    def __iter__(self):
+    def __iter__(self) -> _Epoch:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         if self._loader is None:
             raise StopIteration
         if self._turn != self._loader._turn:

@@ -1,30 +1,57 @@
 """What becomes of an image on its way into a batch. Names and defaults are torchvision's, pixels are Pillow's."""
-import collections
+from __future__ import annotations
+
+from typing import NamedTuple
 
 from bale import _bale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    Size = int | tuple[int, int] | list[int]
+    Range = tuple[float, float]
+    DType = Literal["uint8", "float16", "bfloat16", "float32"]
+    Layout = Literal["nhwc", "nchw"]
+    Interpolation = Literal["bilinear", "bicubic"]
+    Normalize = bool | Sequence[Sequence[float]] | None
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
-_FIELDS = {
-    "kind": "train", "height": 224, "width": 224, "interpolation": "bilinear", "pillow": "13", "resize": 256,
-    "scale": (0.08, 1.0), "ratio": (3 / 4, 4 / 3), "hflip": 0.5, "brightness": (1, 1), "contrast": (1, 1),
-    "saturation": (1, 1), "hue": (0, 0), "grey": 0.0, "dtype": "uint8", "layout": "nhwc", "normalize": None,
-}
 
-
-class Transform(collections.namedtuple("Transform", _FIELDS, defaults=_FIELDS.values())):
+class Transform(NamedTuple):
     """A plain value; made by the functions below."""
 
-    __slots__ = ()
+    kind: str = "train"
+    height: int = 224
+    width: int = 224
+    interpolation: str = "bilinear"
+    pillow: str = "13"
+    resize: int = 256
+    scale: tuple[float, float] = (0.08, 1.0)
+    ratio: tuple[float, float] = (3 / 4, 4 / 3)
+    hflip: float = 0.5
+    brightness: tuple[float, float] = (1, 1)
+    contrast: tuple[float, float] = (1, 1)
+    saturation: tuple[float, float] = (1, 1)
+    hue: tuple[float, float] = (0, 0)
+    grey: float = 0.0
+    dtype: str = "uint8"
+    layout: str = "nhwc"
+    normalize: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
-    def __repr__(self):
-        changed = [f"{name}={value!r}" for name, value in zip(self._fields, self) if value != _FIELDS[name]]
+    def __repr__(self) -> str:
+        defaults = self._field_defaults
+        changed = [f"{name}={value!r}" for name, value in zip(self._fields, self) if value != defaults[name]]
         return f"bale.transforms.{self.kind}({', '.join(c for c in changed if not c.startswith('kind='))})"
 
 
-def train(size=224, *, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), hflip=0.5, jitter=None, grey=0.0,
-          interpolation="bilinear", dtype="uint8", layout="nhwc", normalize=None, pillow="13"):
+def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
+          jitter: Sequence[float | Range] | None = None, grey: float = 0.0, interpolation: Interpolation = "bilinear",
+          dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
+          pillow: str | int = "13") -> Transform:
     """RandomResizedCrop(size, scale, ratio), RandomHorizontalFlip(hflip), ColorJitter(*jitter), RandomGrayscale(grey).
 
     size           side, or (height, width)
@@ -37,13 +64,14 @@ def train(size=224, *, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), hflip=0.5, jitte
     """
     height, width = _sides(size)
     ranges = _jitter(jitter)
-    return _checked(kind="train", height=height, width=width, scale=tuple(scale), ratio=tuple(ratio), hflip=hflip,
+    return _checked(kind="train", height=height, width=width, scale=_range(scale), ratio=_range(ratio), hflip=hflip,
                     grey=grey, interpolation=interpolation, dtype=dtype, layout=layout,
                     normalize=_normalize(normalize), pillow=str(pillow), **ranges)
 
 
-def eval(size=224, *, resize=None, interpolation="bilinear", dtype="uint8", layout="nhwc", normalize=None,
-         pillow="13"):
+def eval(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
+         dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
+         pillow: str | int = "13") -> Transform:
     """Resize(resize), CenterCrop(size); resize defaults to size * 256 / 224."""
     height, width = _sides(size)
     if resize is None:
@@ -52,37 +80,42 @@ def eval(size=224, *, resize=None, interpolation="bilinear", dtype="uint8", layo
                     layout=layout, normalize=_normalize(normalize), pillow=str(pillow))
 
 
-def padded(size, *, dtype="uint8", layout="nhwc", normalize=None):
+def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
     """Decoded as it is into the top left of (height, width), zeros elsewhere; larger images are bad samples."""
     height, width = _sides(size)
     return _checked(kind="padded", height=height, width=width, dtype=dtype, layout=layout,
                     normalize=_normalize(normalize))
 
 
-def ragged(*, dtype="uint8", layout="nhwc", normalize=None):
+def ragged(*, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
     """Decoded as it is, each of its own size."""
     return _checked(kind="ragged", dtype=dtype, layout=layout, normalize=_normalize(normalize))
 
 
-def raw():
+def raw() -> Transform:
     """The stored bytes."""
     return _checked(kind="raw")
 
 
-def _checked(**fields):
+def _checked(**fields: Any) -> Transform:
     transform = Transform(**fields)
     _bale.check_transform(transform)
     return transform
 
 
-def _sides(size):
+def _sides(size: Size) -> tuple[int, int]:
     if isinstance(size, (tuple, list)):
         height, width = size
         return height, width
     return size, size
 
 
-def _normalize(normalize):
+def _range(given: Range) -> Range:
+    low, high = given
+    return low, high
+
+
+def _normalize(normalize: Normalize) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
     if normalize is None or normalize is False:
         return None
     if normalize is True:
@@ -93,16 +126,15 @@ def _normalize(normalize):
     return tuple(map(float, mean)), tuple(map(float, std))
 
 
-def _jitter(jitter):
+def _jitter(jitter: Sequence[float | Range] | None) -> dict[str, Range]:
     if jitter is None:
         return {}
     if len(jitter) != 4:
         raise ValueError("jitter: (brightness, contrast, saturation, hue)")
 
-    def around(centre, given, least):
+    def around(centre: float, given: float | Range, least: float) -> Range:
         if isinstance(given, (tuple, list)):
-            low, high = given
-            return low, high
+            return _range(given)
         if given < 0:
             raise ValueError(f"jitter: {given} is below 0")
         return max(least, centre - given), centre + given
