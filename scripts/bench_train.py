@@ -102,7 +102,7 @@ def ratio(rows, ours, theirs):
         ratios.append(own / max(others))
     if not ratios:
         return None
-    return {"median": round(statistics.median(ratios), 2), "min": round(min(ratios), 2), "max": round(max(ratios), 2)}
+    return {"median": round(statistics.median(ratios), 3), "min": round(min(ratios), 3), "max": round(max(ratios), 3)}
 
 
 def medians(row):
@@ -111,6 +111,24 @@ def medians(row):
         return None
     return {key: statistics.median(r[key] for r in rounds)
             for key in ("images_per_s", "first_batch_s", "pss_mb", "cpu_s_per_1000")}
+
+
+def measure_rounds(rows, rounds, measure):
+    """Appends measure(row) to row["rounds"] of every row, once a round, in turns that begin with another row each round.
+    None where it failed, and why in row["error"]."""
+    for number in range(rounds):
+        turn = number * len(rows) // rounds
+        for row in rows[turn:] + rows[:turn]:
+            label = f"{row['name']}, {row['workers']} workers"
+            say(f"round {number + 1}/{rounds}: {label}")
+            try:
+                one = measure(row)
+            except (RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
+                row["error"] = str(error)[:200]
+                print(f"{label}: {row['error']}", file=sys.stderr)
+                one = None
+            row["rounds"].append(one)
+    say("")
 
 
 def print_tables(result):
@@ -173,20 +191,12 @@ def main():
 
     rows = [{"name": name, "workers": count, "rounds": [], "error": ""}
             for name in names for count in (workers[:1] if name in ours else workers)]
-    for number in range(args.rounds):
-        turn = number * len(rows) // args.rounds
-        for row in rows[turn:] + rows[:turn]:
-            say(f"round {number + 1}/{args.rounds}: {row['name']}, {row['workers']} workers")
-            try:
-                one = bench.run_bale(row["name"].removeprefix("bale "), row["workers"]) if row["name"] in ours else \
-                    bench.run_peer(row["name"], row["workers"])
-            except (RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
-                row["error"] = str(error)[:200]
-                print(f"{row['name']}, {row['workers']} workers: {row['error']}", file=sys.stderr)
-                one = None
-            row["rounds"].append(one)
-    say("")
+    def measure(row):
+        if row["name"] in ours:
+            return bench.run_bale(row["name"].removeprefix("bale "), row["workers"])
+        return bench.run_peer(row["name"], row["workers"])
 
+    measure_rounds(rows, args.rounds, measure)
     for row in rows:
         row["median"] = medians(row)
     present = [name for name in peers if name in names]

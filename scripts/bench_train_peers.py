@@ -28,11 +28,6 @@ PREFETCH = 4
 
 # --- pipelines: each takes (folder, packs, workers) and gives an object whose iteration is one epoch of uint8 batches
 
-def pillow(stored):
-    from PIL import Image
-    return Image.open(io.BytesIO(stored)).convert("RGB")
-
-
 def crop_and_flip(*more):
     import torch
     from torchvision.transforms import v2
@@ -43,6 +38,29 @@ def crop_and_flip(*more):
 def from_pillow():
     from torchvision.transforms import v2
     return crop_and_flip(v2.PILToTensor())
+
+
+class ByPillow:
+    """A stored image to pixels, the usual way."""
+
+    def __init__(self):
+        self.transform = from_pillow()
+
+    def __call__(self, stored):
+        from PIL import Image
+        return self.transform(Image.open(io.BytesIO(stored)).convert("RGB"))
+
+
+class ByTorchvision:
+    """The same with torchvision's decoder and transforms of tensors."""
+
+    def __init__(self):
+        self.transform = crop_and_flip()
+
+    def __call__(self, stored):
+        import torch
+        from torchvision.io import ImageReadMode, decode_jpeg
+        return self.transform(decode_jpeg(torch.frombuffer(bytearray(stored), dtype=torch.uint8), ImageReadMode.RGB))
 
 
 class Images:
@@ -80,9 +98,9 @@ def torchvision_decode(folder, packs, workers):
 class LmdbSamples:
     """The common recipe: one environment a worker, opened on first use."""
 
-    def __init__(self, path):
+    def __init__(self, path, to_pixels):
         import lmdb
-        self.path, self.transaction, self.transform = path, None, from_pillow()
+        self.path, self.transaction, self.to_pixels = path, None, to_pixels
         with lmdb.open(path, subdir=False, readonly=True, lock=False) as env, env.begin() as transaction:
             self.size = int(transaction.get(b"__len__"))
 
@@ -95,21 +113,59 @@ class LmdbSamples:
             env = lmdb.open(self.path, subdir=False, readonly=True, lock=False, readahead=False, meminit=False)
             self.transaction = env.begin()
         label = int(self.transaction.get(b"%08d.cls" % i))
-        return self.transform(pillow(self.transaction.get(b"%08d" % i))), label
+        return self.to_pixels(self.transaction.get(b"%08d" % i)), label
+
+
+class H5Samples:
+    """Likewise with one file a worker."""
+
+    def __init__(self, path, to_pixels):
+        import h5py
+        self.path, self.file, self.to_pixels = path, None, to_pixels
+        with h5py.File(path) as file:
+            self.size = len(file["labels"])
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, i):
+        if self.file is None:
+            import h5py
+            self.file = h5py.File(self.path)
+            self.data, self.labels = self.file["fields/jpg/data"], self.file["labels"]
+            self.offsets = self.file["fields/jpg/offsets"][:]
+        return self.to_pixels(self.data[self.offsets[i]:self.offsets[i + 1]].tobytes()), int(self.labels[i])
+
+
+def samples_of(packs, kind, to_pixels):
+    """Of bale's shards of one format, read by its own library."""
+    import torch
+    pattern, samples = {"lmdb": ("lmdb/*.lmdb", LmdbSamples), "hdf5": ("hdf5/*.h5", H5Samples)}[kind]
+    shards = sorted(glob.glob(f"{packs}/{pattern}"))
+    return torch.utils.data.ConcatDataset([samples(shard, to_pixels) for shard in shards])
 
 
 def py_lmdb(folder, packs, workers):
-    import torch
-    shards = sorted(glob.glob(f"{packs}/lmdb/*.lmdb"))
-    return torch_loader(torch.utils.data.ConcatDataset([LmdbSamples(shard) for shard in shards]), workers)
+    return torch_loader(samples_of(packs, "lmdb", ByPillow()), workers)
+
+
+def py_lmdb_torchvision(folder, packs, workers):
+    return torch_loader(samples_of(packs, "lmdb", ByTorchvision()), workers)
+
+
+def h5py_pillow(folder, packs, workers):
+    return torch_loader(samples_of(packs, "hdf5", ByPillow()), workers)
+
+
+def h5py_torchvision(folder, packs, workers):
+    return torch_loader(samples_of(packs, "hdf5", ByTorchvision()), workers)
 
 
 def webdataset_pillow(folder, packs, workers):
     import webdataset
-    transform = from_pillow()
     dataset = webdataset.WebDataset(sorted(glob.glob(f"{packs}/tar/*.tar")), shardshuffle=100, empty_check=False)
     dataset = dataset.shuffle(1000).to_tuple("jpg", "cls")
-    dataset = dataset.map_tuple(lambda stored: transform(pillow(stored)), int).batched(BATCH)
+    dataset = dataset.map_tuple(ByPillow(), int).batched(BATCH)
     return Images(webdataset.WebLoader(dataset, batch_size=None, num_workers=workers, persistent_workers=workers > 0,
                                        prefetch_factor=PREFETCH if workers else None))
 
@@ -205,6 +261,9 @@ CONTENDERS = {  # name: (pipeline, modules it needs, what makes its pack)
     "imagefolder": (imagefolder_pillow, ["torch", "torchvision", "PIL"], None),
     "torchvision": (torchvision_decode, ["torch", "torchvision"], None),
     "py-lmdb": (py_lmdb, ["torch", "torchvision", "PIL", "lmdb"], None),
+    "py-lmdb-torchvision": (py_lmdb_torchvision, ["torch", "torchvision", "lmdb"], None),
+    "h5py": (h5py_pillow, ["torch", "torchvision", "PIL", "h5py"], None),
+    "h5py-torchvision": (h5py_torchvision, ["torch", "torchvision", "h5py"], None),
     "webdataset": (webdataset_pillow, ["torch", "torchvision", "PIL", "webdataset"], None),
     "dali-file": (dali_file, ["nvidia.dali"], None),
     "dali-webdataset": (dali_webdataset, ["nvidia.dali"], None),
@@ -258,13 +317,13 @@ def pss_megabytes():
 
 
 def touch(batch):
-    """Some bytes of every image."""
-    return int(batch.reshape(batch.shape[0], -1)[:, ::4096].sum())
+    """Some bytes of every image, whatever the order of its dimensions in memory."""
+    return int(batch[:, ::32, ::32].sum())
 
 
-def measure(name, workers, folder, packs):
+def measure(pipeline, folder, packs, workers):
     began = float(os.environ.get("BENCH_STARTED", time.time()))  # before this process was
-    loader = CONTENDERS[name][0](folder, packs, workers)
+    loader = pipeline(folder, packs, workers)
     first = None
     checksum = 0
     for batch in loader:
@@ -303,7 +362,7 @@ def main():
     if args.make:
         CONTENDERS[args.name][2](args.folder, args.packs)
         return 0
-    print(json.dumps(measure(args.name, args.workers, args.folder, args.packs)), flush=True)
+    print(json.dumps(measure(CONTENDERS[args.name][0], args.folder, args.packs, args.workers)), flush=True)
     os._exit(0)  # some peers hang, or complain, when they are torn down in the middle of an epoch
 
 
