@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 
@@ -11,8 +10,9 @@ from bale.errors import make_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Iterator
-    from typing import Any, NoReturn
+    from typing import IO, Any, NoReturn
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Report = dict[str, Any]
@@ -76,7 +76,7 @@ def _arguments(options: dict[str, Any]) -> Iterator[str]:
 
 def _run(command: str, positional: list[Path], options: dict[str, Any], progress: bool | None,
          fine: tuple[int, ...] = (0,)) -> Report:
-    import json  # here: it is a good part of what importing bale would take
+    import json  # here, as others below: it is a good part of what importing bale would take
     import tempfile
 
     if progress is None:
@@ -87,7 +87,7 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
     with tempfile.TemporaryFile() as out, _Messages(command, bar) as messages:
         # Without tqdm the program shows its own progress, and its messages with it.
         own = progress and not bar
-        code = _call(words, None if own else messages.take, stdin=subprocess.DEVNULL, stdout=out)
+        code = _call(words, None if own else messages.take, out)
         out.seek(0)
         printed = out.read()
     if code in fine:
@@ -133,12 +133,12 @@ class _Messages:
         counts = json.loads(line)["progress"]
         if self._bar is None:
             if counts["total_samples"]:
-                self._counted, unit = "samples", {"unit": "img"}
+                self._counted, unit = "samples", "img"
             elif counts["total_bytes"]:  # a pack that nobody has counted
-                self._counted, unit = "bytes", {"unit": "B", "unit_scale": True}
+                self._counted, unit = "bytes", "B"
             else:
                 return
-            self._bar = self._make(desc=self._command, mininterval=0, **unit)
+            self._bar = self._make(desc=self._command, mininterval=0, unit=unit, unit_scale=unit == "B")
         self._bar.total = counts[f"total_{self._counted}"]
         shards = f"{counts['shards']}/{counts['total_shards']} shards"
         skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
@@ -155,30 +155,34 @@ def _is_watched() -> bool:
 def _tqdm() -> Any:
     """The class of bars, that of notebooks in one; None where tqdm is not installed."""
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return None
     return tqdm
 
 
-def _call(words: list[str], take_line: Callable[[str], None] | None, **streams: Any) -> int:
+def _call(words: list[str], take_line: Callable[[str], None] | None, out: IO[bytes]) -> int:
     """Runs a program and calls `take_line` with each line of its standard error, which without it is this process's.
 
     Ctrl-C in a terminal reaches the program by itself; a signal to this process alone is passed on."""
+    import subprocess
+
     process, received = None, []
     handler = signal.getsignal(signal.SIGINT)
-    ours = callable(handler) and threading.current_thread() is threading.main_thread()
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        handler = None
     try:
-        if ours:  # raised inside of Popen, it would leave a program that nobody knows of
+        if handler:  # raised inside of Popen, it would leave a program that nobody knows of
             signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
         try:
-            process = subprocess.Popen(words, stderr=subprocess.PIPE if take_line else None, **streams)
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=subprocess.PIPE if take_line else None)
         finally:
-            if ours:
+            if handler:
                 signal.signal(signal.SIGINT, handler)
-        if received:
+        if handler and received:
             handler(*received[0])
-        if take_line:
+        if take_line and process.stderr:
             for line in process.stderr:
                 take_line(os.fsdecode(line).rstrip("\n"))
         return process.wait()
@@ -192,10 +196,12 @@ def _call(words: list[str], take_line: Callable[[str], None] | None, **streams: 
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    from subprocess import TimeoutExpired
+
     for wait_s, then in ((0.3, signal.SIGINT), (_PATIENCE_S, signal.SIGKILL)):
         try:
             process.wait(wait_s)
             return
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             process.send_signal(then)
     process.wait()

@@ -1,6 +1,8 @@
+#include <tuple>
 #include <vector>
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
@@ -109,7 +111,8 @@ void bind_batch(nb::module_& module) {
           "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
           "N x H x W x C (or N x C x H x W) of the transform's dtype, zero copy; bfloat16 as uint16. A list of "
           "arrays where images differ in size (ragged) or are stored bytes (raw).")
-      .def("image", &image, nb::arg("i"), "Row `i` alone.")
+      .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
+           "Row `i` alone.")
       .def_prop_ro("labels", &labels, "int64 class numbers; NO_LABEL where there is none.")
       .def_prop_ro("samples", &samples, "uint64 positions in the dataset.")
       .def_prop_ro("mask", &mask, "True where the row counts once in this epoch; False for padding and empty rows.")
@@ -117,9 +120,13 @@ void bind_batch(nb::module_& module) {
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
-      .def("__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images(self), labels(self))); })
-      .def("__dlpack__", &dlpack, nb::arg("kwargs"), "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
-      .def("__dlpack_device__", [](nb::handle) { return nb::make_tuple(1, 0); });
+      .def(
+          "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images(self), labels(self))); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[typing.Any]"))
+      .def("__dlpack__", &dlpack, nb::arg("kwargs"),
+           nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
+           "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
+      .def("__dlpack_device__", [](nb::handle) { return std::make_tuple(1, 0); });
 }
 
 }  // namespace bale::python

@@ -1,9 +1,11 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/reader/dataset.hpp"
@@ -52,7 +54,7 @@ Scratch& scratch_of_thread() {
   return scratch;
 }
 
-nb::dict read(ProcessDataset& self, std::uint64_t i) {
+nb::typed<nb::dict, nb::str, nb::bytes> read(ProcessDataset& self, std::uint64_t i) {
   const Dataset& dataset = self.get();
   SampleView sample;
   {
@@ -86,11 +88,7 @@ nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
   return to_bytes(bytes);
 }
 
-nb::object find(ProcessDataset& self, const nb::str& key) {
-  const Dataset& dataset = self.get();
-  const auto found = dataset.find(from_str(key));
-  return found ? nb::object(nb::int_(*found)) : nb::none();
-}
+std::optional<std::uint64_t> find(ProcessDataset& self, const nb::str& key) { return self.get().find(from_str(key)); }
 
 nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> labels(ProcessDataset& self) {
   const Dataset& dataset = self.get();
@@ -104,7 +102,7 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> labels(ProcessDataset& self) {
   return {kept->data(), {kept->size()}, owner};
 }
 
-nb::list names(const std::vector<std::string>& raw) {
+nb::typed<nb::list, nb::str> names(const std::vector<std::string>& raw) {
   nb::list list;
   for (const std::string& name : raw) list.append(to_str(name));
   return list;

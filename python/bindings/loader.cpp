@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/core/error.hpp"
@@ -151,7 +153,7 @@ LoaderOptions options_of(const nb::dict& given) {
   return options;
 }
 
-nb::list bad_samples(ProcessLoader& self) {
+nb::typed<nb::list, nb::typed<nb::tuple, nb::any, nb::ellipsis>> bad_samples(ProcessLoader& self) {
   nb::list list;
   for (const BadSample& bad : self.get().bad_samples()) {
     const char* const action = bad.action == BadSample::Action::failed    ? "failed"
@@ -163,7 +165,7 @@ nb::list bad_samples(ProcessLoader& self) {
   return list;
 }
 
-nb::dict counters(ProcessLoader& self) {
+nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader& self) {
   const LoaderCounters counted = self.get().counters();
   nb::dict dict;
   dict["batches"] = counted.batches;
@@ -232,7 +234,8 @@ void bind_loader(nb::module_& module) {
   nb::class_<ProcessLoader>(module, "Loader")
       .def(
           "__init__",
-          [](ProcessLoader* self, const nb::str& spec, const nb::dict& given, std::optional<Selection> selection) {
+          [](ProcessLoader* self, const nb::str& spec, const nb::typed<nb::dict, nb::str, nb::any>& given,
+             std::optional<Selection> selection) {
             const std::string raw_spec = from_str(spec);
             LoaderOptions options = options_of(given);
             const nb::gil_scoped_release release;
@@ -254,7 +257,7 @@ void bind_loader(nb::module_& module) {
       .def("state",
            [](ProcessLoader& self) {
              const LoaderState state = self.look().state();
-             return nb::make_tuple(state.epoch, state.position, state.fingerprint);
+             return std::make_tuple(state.epoch, state.position, state.fingerprint);
            })
       .def(
           "load_state",

@@ -38,14 +38,14 @@ def test_the_installed_package_works(bale, site, photos, tmp_path):
         import os, sys
         import bale
         print(os.path.dirname(bale.__file__) == os.path.join(sys.argv[1], "bale"))
-        print(sorted({"numpy", "torch", "json", "inspect", "multiprocessing"} & set(sys.modules)))
+        print(sorted({"numpy", "torch", "json", "inspect", "subprocess", "multiprocessing"} & set(sys.modules)))
         print(bale.pack(sys.argv[2], sys.argv[3])["samples"])
         with bale.Loader(sys.argv[3], 16, workers=1, transform=bale.transforms.eval(32)) as loader:
             print(sum(len(batch) for batch in loader), loader.counters["workers_replaced"])
             worker = os.readlink(f"/proc/{loader.worker_pids[0]}/exe")
             print(worker == os.path.join(sys.argv[1], "bale", "bin", "bale-worker"))
     """, site, photos, tmp_path / "packed", PYTHONPATH=str(site))
-    assert out.split("\n") == ["True", "[]", "40", "48 0", "True", ""]
+    assert out.split("\n") == ["True", "[]", "40", "40 0", "True", ""]
 
 
 def test_the_command(bale, site):
@@ -139,15 +139,14 @@ def in_child(connection):
 if __name__ == "__main__":
     check()
     context = multiprocessing.get_context(method)
-    for _ in range(2):
-        ours, theirs = context.Pipe()
-        child = context.Process(target=in_child, args=(theirs,))
-        child.start()
-        theirs.close()
-        assert ours.poll(60) and ours.recv() == "read"
-        child.join()
-        assert child.exitcode == 0
-        check()
+    ours, theirs = context.Pipe()
+    child = context.Process(target=in_child, args=(theirs,))
+    child.start()
+    theirs.close()
+    assert ours.poll(60) and ours.recv() == "read"
+    child.join()
+    assert child.exitcode == 0
+    check()
     with bale.Loader(os.path.join(root, "hdf5"), 8, workers=1, transform=bale.transforms.eval(32)) as loader:
         print(sum(len(batch) for batch in loader))
 """
@@ -169,4 +168,4 @@ def test_beside_the_wheels_of_others(both_packs, tmp_path, order, method):
     script.write_text(BESIDE)
     done = subprocess.run([sys.executable, script, order, method, both_packs], capture_output=True, text=True,
                           env=ENVIRONMENT, timeout=120)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "8\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "6\n", "")

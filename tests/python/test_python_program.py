@@ -4,6 +4,7 @@ import pty
 import re
 import signal
 import subprocess
+import termios
 import time
 
 import bale as bl
@@ -118,6 +119,7 @@ def test_progress_where_nobody_watches(photos, tmp_path, capfd, progress):
 def on_terminal(script, *arguments):
     """What a script shows on a terminal that is its standard error."""
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
     process = subprocess.Popen(command(script, *arguments), stderr=theirs, stdin=subprocess.DEVNULL, env=ENVIRONMENT)
     os.close(theirs)
     shown = b""
@@ -134,7 +136,7 @@ def on_terminal(script, *arguments):
 SLOW_PACK = """
     import os, sys
     import bale
-    os.environ.update(LD_PRELOAD=sys.argv[3], BALE_SHIM_DELAY_MS="50")
+    os.environ.update(LD_PRELOAD=sys.argv[3], BALE_SHIM_DELAY_MS="25")
     bale.pack(sys.argv[1], sys.argv[2], shard_samples=4)
 """
 
@@ -152,8 +154,8 @@ def test_without_tqdm_the_program_shows_its_own(photos, tmp_path):
 def test_an_interrupted_pack_goes_on(photos, tmp_path):
     """Ctrl-C in the middle: KeyboardInterrupt, no program left behind, and resume=True ends with the same bytes."""
     bl.pack(photos, tmp_path / "whole" / "a", shard_samples=4)
-    process = subprocess.Popen(command(SLOW_PACK.replace("=4)", "=4, progress=True)"), photos, tmp_path / "a", SHIM),
-                               stderr=subprocess.PIPE, env=ENVIRONMENT)
+    process = subprocess.Popen(command(SLOW_PACK.replace("=4)", "=4, progress=True, jobs=1)"), photos, tmp_path / "a",
+                                       SHIM), stderr=subprocess.PIPE, env=ENVIRONMENT)
     shown = b""
     while not re.search(rb" [1-9]/10 shards", shown):
         piece = os.read(process.stderr.fileno(), 4096)
