@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
 #include "bale/loader/worker/worker_program.hpp"
 
 namespace bale::loader_detail {
@@ -49,7 +48,7 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums, .direct_io = options_.direct_io})),
       layout_(dataset_, options_.transform, options_.field, options_.batch_size),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
-      fingerprint_(mix64(stream_.order().fingerprint() ^ mix64(dataset_.size()))),
+      fingerprint_(stream_.order().fingerprint(dataset_.size())),
       config_(config_of(dataset_, options_)),
       shard_of_([this](std::uint32_t shard) -> const Shard& { return dataset_.shard(shard); }),
       ring_(make_ring()) {

@@ -1,13 +1,26 @@
 """bale.Dataset: random access to a packed dataset of any format."""
+from __future__ import annotations
+
 import operator
 import os
+from collections.abc import Sequence
 
 from bale import _bale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, SupportsIndex
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bale.program import Path
 
 _SPECIAL = frozenset("*?[{")
 
 
-def text_of_spec(spec):
+def text_of_spec(spec: Path) -> str:
     """A path as str, or what the CLI takes: globs, braces, several joined by `::`. Relative ones are made absolute, so that
     another process may open the same."""
     spec = os.fsdecode(spec)
@@ -24,64 +37,74 @@ class Dataset:
         dataset = bale.Dataset("packs/train")
         dataset[0]                      # {"jpg": b"...", "cls": b"0"}
         dataset.keys[0], dataset.label(0), dataset.read_field(0, "jpg"), dataset.find("cat/1")
+
+    Positions are Python's: -1 is the last, IndexError beyond the ends. Errors of the files are bale.Error.
     """
 
-    def __init__(self, spec, *, verify_checksums=True):
-        self.spec = text_of_spec(spec)
-        self.verify_checksums = bool(verify_checksums)
+    def __init__(self, spec: Path, *, verify_checksums: bool = True) -> None:
+        self.spec: str = text_of_spec(spec)
+        self.verify_checksums: bool = bool(verify_checksums)
         self._dataset = _bale.Dataset(self.spec, self.verify_checksums)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._dataset)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: SupportsIndex) -> dict[str, bytes]:
         """The sample's fields, name -> bytes."""
         return self._dataset.read(self._position(i))
 
-    def read_field(self, i, field):
+    def read_field(self, i: SupportsIndex, field: str) -> bytes:
+        """KeyError where the sample has no such field."""
         return self._dataset.read_field(self._position(i), field)
 
-    def read_image(self, i):
+    def read_image(self, i: SupportsIndex) -> bytes:
         """The first field with an image's name."""
         return self._dataset.read_image(self._position(i))
 
-    def key(self, i):
+    def prefetch(self, positions: Iterable[SupportsIndex]) -> None:
+        """Asks the kernel to read these samples ahead; returns at once. Give as many at a time as are about to be read:
+        neighbours on disk are asked for together."""
+        self._dataset.prefetch([self._position(i) for i in positions])
+
+    def key(self, i: SupportsIndex) -> str:
         return self._dataset.key(self._position(i))
 
-    def label(self, i):
+    def label(self, i: SupportsIndex) -> int | None:
         """Class number, or None."""
         label = self._dataset.label(self._position(i))
         return None if label == _bale.NO_LABEL else label
 
-    def find(self, key):
+    def find(self, key: str) -> int | None:
         """Position of the sample of this key, or None."""
         return self._dataset.find(key)
 
     @property
-    def keys(self):
+    def keys(self) -> Keys:
         """All keys, as a sequence that reads them when asked."""
         return Keys(self)
 
     @property
-    def labels(self):
+    def labels(self) -> NDArray[np.int64]:
         """All class numbers as a new int64 array; NO_LABEL where there is none."""
         return self._dataset.labels()
 
     @property
-    def classes(self):
+    def classes(self) -> list[str]:
+        """Names of class 0, 1, ...; empty where the dataset does not say."""
         return self._dataset.classes()
 
     @property
-    def fields(self):
+    def fields(self) -> list[str]:
+        """Names of the fields that any sample has."""
         return self._dataset.fields()
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _open, (type(self), self.spec, self.verify_checksums)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"bale.Dataset({self.spec!r}): {len(self)} samples"
 
-    def _position(self, i):
+    def _position(self, i: SupportsIndex) -> int:
         index = operator.index(i)
         size = len(self._dataset)
         if not -size <= index < size:
@@ -89,24 +112,24 @@ class Dataset:
         return index % size
 
 
-class Keys:
+class Keys(Sequence[str]):
     """dataset.keys: len, [i], iteration, `in`."""
 
-    def __init__(self, dataset):
+    def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._dataset)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: SupportsIndex) -> str:  # type: ignore[override]
         return self._dataset.key(i)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return (self._dataset.key(i) for i in range(len(self)))
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._dataset.find(key) is not None
 
 
-def _open(kind, spec, verify_checksums):
+def _open(kind: type[Dataset], spec: str, verify_checksums: bool) -> Dataset:
     return kind(spec, verify_checksums=verify_checksums)

@@ -6,7 +6,7 @@ import os
 import weakref
 from typing import NamedTuple
 
-from bale import _bale, transforms
+from bale import _bale, order, transforms
 from bale.dataset import Dataset, text_of_spec
 from bale.errors import make_error
 from bale.program import program_path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from bale._bale import Batch
+    from bale.order import Numbers, Shuffle, Tail
     from bale.program import Path
 
 
@@ -69,29 +70,26 @@ class Loader:
     """
 
     def __init__(self, spec: Path | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
-                 rank: int = 0, world_size: int = 1, shuffle: bool | Literal["block"] = True, block_samples: int = 64,
-                 window_blocks: int = 16, tail: Literal["pad", "drop", "uneven"] = "pad", drop_last: bool = False,
+                 rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, block_samples: int = 64,
+                 window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
                  transform: transforms.Transform | None = None, prefetch: int = 4,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
-                 subset: Sequence[int] | None = None, weights: Sequence[float] | None = None,
+                 subset: Numbers | None = None, weights: Numbers | None = None,
                  num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
                  verify_checksums: bool = True, max_pixels: int = 1 << 27, stall_timeout_s: float = 120.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
-        if drop_last and tail == "uneven":
-            raise ValueError("drop_last=True contradicts tail='uneven'")
-        if shuffle not in (True, False, "block"):
-            raise ValueError(f"shuffle: {shuffle!r} is none of True, False, 'block'")
         self.batch_size = batch_size
-        self.drop_last = bool(drop_last) or tail == "drop"
+        tail = order.tail_name(tail, drop_last)
+        self.drop_last = tail == "drop"
         self.transform = transforms.train() if transform is None else transform
         self.rank, self.world_size = rank, world_size
         options = {
             "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch,
             "persistent_workers": persistent_workers, "seed": seed,
-            "shuffle": shuffle if isinstance(shuffle, str) else ("full" if shuffle else "none"),
+            "shuffle": order.shuffle_name(shuffle),
             "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
-            "tail": "drop" if self.drop_last else tail, "transform": self.transform, "field": field,
+            "tail": tail, "transform": self.transform, "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "read_ahead_bytes": read_ahead_bytes,
             "large_transfers": large_transfers, "direct_io": direct_io,
@@ -104,24 +102,11 @@ class Loader:
         self._resumed = False   # by load_state_dict, and nothing taken since
         _live.add(self)
 
-    def _selection(self, subset: Sequence[int] | None, weights: Sequence[float] | None, num_draws: int | None,
+    def _selection(self, subset: Numbers | None, weights: Numbers | None, num_draws: int | None,
                    repeats: int) -> _bale.Selection | None:
-        if subset is not None and weights is not None:
-            raise ValueError("subset and weights: give one of them")
-        if num_draws is not None and weights is None:
-            raise ValueError("num_draws needs weights")
-        if weights is not None:
-            selection = _bale.Selection.weighted([float(w) for w in weights],
-                                                 len(weights) if num_draws is None else num_draws)
-            if len(weights) != len(self.dataset):
-                raise ValueError(f"{len(weights)} weights for {len(self.dataset)} samples")
-        elif subset is not None:
-            selection = _bale.Selection.subset([int(i) for i in subset], len(self.dataset))
-        elif repeats != 1:
-            selection = _bale.Selection.all(len(self.dataset))
-        else:
+        if subset is None and weights is None and num_draws is None and repeats == 1:
             return None
-        return selection if repeats == 1 else selection.repeated(repeats)
+        return order.selection(len(self.dataset), subset, weights, num_draws, repeats)
 
     # --- iterating
 

@@ -66,7 +66,7 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
     ranges = _jitter(jitter)
     return _checked(kind="train", height=height, width=width, scale=_range(scale), ratio=_range(ratio), hflip=hflip,
                     grey=grey, interpolation=interpolation, dtype=dtype, layout=layout,
-                    normalize=_normalize(normalize), pillow=str(pillow), **ranges)
+                    normalize=mean_and_std(normalize), pillow=str(pillow), **ranges)
 
 
 def eval(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
@@ -77,19 +77,19 @@ def eval(size: Size = 224, *, resize: int | None = None, interpolation: Interpol
     if resize is None:
         resize = (max(height, width) * 256 + 112) // 224
     return _checked(kind="eval", height=height, width=width, resize=resize, interpolation=interpolation, dtype=dtype,
-                    layout=layout, normalize=_normalize(normalize), pillow=str(pillow))
+                    layout=layout, normalize=mean_and_std(normalize), pillow=str(pillow))
 
 
 def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
     """Decoded as it is into the top left of (height, width), zeros elsewhere; larger images are bad samples."""
     height, width = _sides(size)
     return _checked(kind="padded", height=height, width=width, dtype=dtype, layout=layout,
-                    normalize=_normalize(normalize))
+                    normalize=mean_and_std(normalize))
 
 
 def ragged(*, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
     """Decoded as it is, each of its own size."""
-    return _checked(kind="ragged", dtype=dtype, layout=layout, normalize=_normalize(normalize))
+    return _checked(kind="ragged", dtype=dtype, layout=layout, normalize=mean_and_std(normalize))
 
 
 def raw() -> Transform:
@@ -115,7 +115,8 @@ def _range(given: Range) -> Range:
     return low, high
 
 
-def _normalize(normalize: Normalize) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+def mean_and_std(normalize: Normalize) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """What `normalize` says: (mean, std), or None."""
     if normalize is None or normalize is False:
         return None
     if normalize is True:

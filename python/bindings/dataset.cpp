@@ -6,6 +6,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/reader/dataset.hpp"
@@ -88,6 +89,12 @@ nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
   return to_bytes(bytes);
 }
 
+void prefetch(ProcessDataset& self, const std::vector<std::uint64_t>& samples) {
+  const Dataset& dataset = self.get();
+  const nb::gil_scoped_release release;
+  dataset.prefetch(samples);
+}
+
 std::optional<std::uint64_t> find(ProcessDataset& self, const nb::str& key) { return self.get().find(from_str(key)); }
 
 nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> labels(ProcessDataset& self) {
@@ -126,6 +133,7 @@ void bind_dataset(nb::module_& module) {
           "key", [](ProcessDataset& self, std::uint64_t i) { return to_str(self.get().key(i)); }, nb::arg("i"))
       .def(
           "label", [](ProcessDataset& self, std::uint64_t i) { return self.get().label(i); }, nb::arg("i"))
+      .def("prefetch", &prefetch, nb::arg("samples"))
       .def("find", &find, nb::arg("key"))
       .def("labels", &labels)
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })

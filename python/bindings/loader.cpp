@@ -14,21 +14,12 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/choice.hpp"
+#include "bale/python/bindings/order.hpp"
 #include "bale/python/bindings/process_batch.hpp"
 
 namespace bale::python {
 namespace {
-
-template <typename Value>
-Value choice(nb::handle given, const char* option, std::initializer_list<std::pair<const char*, Value>> values) {
-  const std::string text = nb::cast<std::string>(given);
-  std::string names;
-  for (const auto& [name, value] : values) {
-    if (text == name) return value;
-    names += names.empty() ? name : std::string(", ") + name;
-  }
-  throw Error(ErrorCode::invalid_argument, std::string(option) + ": '" + text + "' is none of " + names);
-}
 
 Range range_of(nb::handle pair) { return {nb::cast<double>(pair[0]), nb::cast<double>(pair[1])}; }
 
@@ -127,17 +118,11 @@ LoaderOptions options_of(const nb::dict& given) {
   options.prefetch = nb::cast<std::uint32_t>(given["prefetch"]);
   options.persistent_workers = nb::cast<bool>(given["persistent_workers"]);
   options.seed = nb::cast<std::uint64_t>(given["seed"]);
-  options.shuffle.kind = choice<Shuffle::Kind>(
-      given["shuffle"], "shuffle",
-      {{"none", Shuffle::Kind::none}, {"full", Shuffle::Kind::full}, {"block", Shuffle::Kind::block}});
-  if (options.shuffle.kind == Shuffle::Kind::block) {
-    options.shuffle = Shuffle::block(nb::cast<std::uint64_t>(given["block_samples"]),
-                                     nb::cast<std::uint64_t>(given["window_blocks"]));
-  }
+  options.shuffle = shuffle_of(given["shuffle"], nb::cast<std::uint64_t>(given["block_samples"]),
+                               nb::cast<std::uint64_t>(given["window_blocks"]));
   options.rank = nb::cast<std::uint64_t>(given["rank"]);
   options.world_size = nb::cast<std::uint64_t>(given["world_size"]);
-  options.tail =
-      choice<Tail>(given["tail"], "tail", {{"pad", Tail::pad}, {"drop", Tail::drop}, {"uneven", Tail::uneven}});
+  options.tail = tail_of(given["tail"]);
   options.transform = transform_of(given["transform"]);
   options.field = from_str(nb::cast<nb::str>(given["field"]));
   options.on_bad_sample = choice<OnBadSample>(
@@ -219,18 +204,6 @@ Transform transform_of(nb::handle given) {
 }
 
 void bind_loader(nb::module_& module) {
-  nb::class_<Selection>(module, "Selection")
-      .def_static("all", &Selection::all, nb::arg("size"))
-      .def_static("subset", &Selection::subset, nb::arg("samples"), nb::arg("size"))
-      .def_static(
-          "weighted",
-          [](const std::vector<double>& weights, std::uint64_t num_draws) {
-            return Selection::weighted(weights, num_draws);
-          },
-          nb::arg("weights"), nb::arg("num_draws"))
-      .def("repeated", &Selection::repeated, nb::arg("times"))
-      .def("__len__", &Selection::size);
-
   nb::class_<ProcessLoader>(module, "Loader")
       .def(
           "__init__",

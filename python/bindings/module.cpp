@@ -82,6 +82,7 @@ NB_MODULE(_bale, module) {
   module.doc() = "The C++ side of bale; use the package `bale`.";
   bale::python::bind_errors(module);
   bale::python::bind_dataset(module);
+  bale::python::bind_order(module);
   bale::python::bind_batch(module);
   bale::python::bind_loader(module);
 }

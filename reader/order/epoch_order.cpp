@@ -118,4 +118,8 @@ std::uint64_t EpochOrder::fingerprint() const {
       .next();
 }
 
+std::uint64_t EpochOrder::fingerprint(std::uint64_t dataset_size) const {
+  return mix64(fingerprint() ^ mix64(dataset_size));
+}
+
 }  // namespace bale

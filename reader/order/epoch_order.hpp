@@ -44,6 +44,8 @@ class EpochOrder {
   std::optional<std::uint64_t> window(std::uint64_t epoch, std::uint64_t position) const;
   /// Hash of selection, shuffle and seed: two orders that agree in it are the same.
   std::uint64_t fingerprint() const;
+  /// The same over a dataset of `dataset_size` samples: what the states of all who resume carry.
+  std::uint64_t fingerprint(std::uint64_t dataset_size) const;
   const Shuffle& shuffle() const { return shuffle_; }
   std::uint64_t seed() const { return seed_; }
   const Selection& selection() const { return selection_; }

@@ -8,7 +8,8 @@ import time
 from conftest import BUILD
 
 PACKAGE = BUILD / "python"
-SYSTEM_PYTHON = "/usr/bin/python3"  # Debian's, with torch and torchvision
+# Debian's, with torch and torchvision; or another one with newer ones, of the same minor version.
+SYSTEM_PYTHON = os.environ.get("BALE_TORCH_PYTHON", "/usr/bin/python3")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
 
 

@@ -1,0 +1,62 @@
+"""What makes up an epoch and in which order, as bale.Loader and bale.torch.IterableDataset take it."""
+from __future__ import annotations
+
+from bale import _bale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from numpy.typing import ArrayLike as Numbers
+
+    Shuffle = bool | Literal["block"]
+    Tail = Literal["pad", "drop", "uneven"]
+
+SHUFFLES = {True: "full", False: "none", "block": "block"}
+
+
+def shuffle_name(shuffle: Shuffle) -> str:
+    """What the C++ side calls it."""
+    try:
+        return SHUFFLES[shuffle]
+    except (KeyError, TypeError):
+        raise ValueError(f"shuffle: {shuffle!r} is none of True, False, 'block'") from None
+
+
+def tail_name(tail: Tail, drop_last: bool) -> Tail:
+    """drop_last=True is another name of tail="drop"."""
+    if drop_last and tail == "uneven":
+        raise ValueError("drop_last=True contradicts tail='uneven'")
+    return "drop" if drop_last else tail
+
+
+def selection(size: int, subset: Numbers | None, weights: Numbers | None, num_draws: int | None,
+              repeats: int) -> _bale.Selection:
+    """The deliveries of an epoch over a dataset of `size` samples; ValueError for what makes no sense."""
+    if subset is not None and weights is not None:
+        raise ValueError("subset and weights: give one of them")
+    if num_draws is not None and weights is None:
+        raise ValueError("num_draws needs weights")
+    if weights is not None:
+        values = _array(weights, "weights", "iuf", "float64")
+        if len(values) != size:
+            raise ValueError(f"{len(values)} weights for {size} samples")
+        chosen = _bale.Selection.weighted(values, size if num_draws is None else num_draws)
+    elif subset is not None:
+        positions = _array(subset, "subset", "iu", "int64")
+        if len(positions) and positions.min() < 0:
+            raise ValueError(f"subset: {positions.min()} is below 0")
+        chosen = _bale.Selection.subset(positions.astype("uint64"), size)
+    else:
+        chosen = _bale.Selection.all(size)
+    return chosen if repeats == 1 else chosen.repeated(repeats)
+
+
+def _array(given: Numbers, option: str, kinds: str, dtype: str) -> Any:
+    import numpy as np  # here: importing bale imports no numpy
+
+    array = np.asarray(given)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
+        raise ValueError(f"{option}: wanted a list of {'positions' if kinds == 'iu' else 'numbers'}, "
+                         f"not {array.dtype} of shape {array.shape}")
+    return np.ascontiguousarray(array, dtype)

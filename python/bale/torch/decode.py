@@ -1,0 +1,63 @@
+"""What a stored field becomes, by its name."""
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import torch
+
+from bale import _bale
+
+DECODES = ("pil", "tensor", "bytes")
+
+
+def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
+    """`field` says what it is, by what follows its last dot, as webdataset's decoders do:
+
+    image, jpg, png, ...   a PIL image, or with decode="tensor" a uint8 tensor, C x H x W (bool of 1 bit, int32 of 16 bits); in RGB, or
+             as stored: a palette's numbers, grey values
+    json     what json.loads makes of it
+    txt      str
+    npy      a numpy array; with decode="tensor" a tensor
+    others   bytes; so is everything with decode="bytes"
+    """
+    kind = field.rpartition(".")[2]
+    if decode == "bytes":
+        return stored
+    if kind == "image" or _bale.is_image_field(kind):
+        return _image(stored, decode, rgb)
+    if kind == "json":
+        return json.loads(stored)
+    if kind == "txt":
+        return stored.decode()
+    if kind == "npy":
+        return _array(stored, decode)
+    return stored
+
+
+def _image(stored: bytes, decode: str, rgb: bool) -> Any:
+    from PIL import Image
+
+    image: Any = Image.open(io.BytesIO(stored))
+    image.load()
+    if rgb:
+        image = image.convert("RGB")
+    return image if decode == "pil" else _tensor(image)
+
+
+def _tensor(image: Any) -> torch.Tensor:
+    import numpy as np
+
+    pixels = np.array(image)
+    if pixels.dtype == np.uint16:  # which torch hardly knows
+        pixels = pixels.astype(np.int32)
+    tensor = torch.from_numpy(pixels)
+    return tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.permute(2, 0, 1).contiguous()
+
+
+def _array(stored: bytes, decode: str) -> Any:
+    import numpy as np
+
+    array = np.load(io.BytesIO(stored), allow_pickle=False)
+    return array if decode == "pil" else torch.from_numpy(array)

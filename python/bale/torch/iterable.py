@@ -1,0 +1,248 @@
+"""bale.torch.IterableDataset: samples as a stream, dealt out to ranks and DataLoader workers."""
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+import torch.utils.data
+
+from bale import _bale, order
+from bale.torch.ranks import rank_and_world_size
+from bale.torch.samples import Samples
+
+if TYPE_CHECKING:
+    from bale.order import Numbers, Shuffle, Tail
+    from bale.torch.samples import Decode, Spec
+
+_GROUP_SAMPLES = 64  # are asked for at a time, one such group ahead of what is read
+
+
+class _OrderOptions(NamedTuple):
+    seed: int
+    shuffle: str
+    block_samples: int
+    window_blocks: int
+    subset: Numbers | None
+    weights: Numbers | None
+    num_draws: int | None
+    repeats: int
+
+
+class _Place(NamedTuple):
+    """Where in an epoch to begin: `taken` samples of this worker's share of what is left from `position` on."""
+    epoch: int
+    position: int
+    taken: int = 0
+
+
+class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
+    """What Dataset gives, as a stream in the Loader's order. Each rank gets its share, and within a DataLoader each of its
+    workers gets its share of that: nothing twice, nothing lost.
+
+        stream = bt.IterableDataset("packs/train", transform, seed=1, batch_size=64)
+        loader = torch.utils.data.DataLoader(stream, batch_size=64, num_workers=8)
+        for epoch in range(90):
+            stream.set_epoch(epoch)     # the order changes by this alone, as with DistributedSampler
+            for images, labels in loader:
+                ...
+
+    spec, transform, target_transform, transforms, fields, field, decode, verify_checksums   as for Dataset
+    seed, shuffle, block_samples, window_blocks, subset, weights, num_draws, repeats         as for bale.Loader
+    tail               "pad": every rank gets as many samples, some of them twice; "drop" (also drop_last=True): what
+                       would not make whole batches on all ranks is left out; "uneven": each sample exactly once, so some
+                       ranks get one less
+    batch_size         the DataLoader's: its workers then take turns batch by batch, so its batches are the same for any
+                       number of them, and only the last is short. Default: they take turns sample by sample
+    rank, world_size   default: of torch.distributed where it is initialised when iterating begins, else $RANK and
+                       $WORLD_SIZE, else 0 of 1
+
+    It pickles, opens its files again in each worker and holds no Python object per sample. state_dict() and
+    load_state_dict() go on in the middle of an epoch; torchdata's StatefulDataLoader calls them in its workers. Accelerate
+    deals a stream out to ranks by itself: pass rank=0, world_size=1 there.
+    """
+
+    def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
+                 target_transform: Callable[[Any], Any] | None = None, *,
+                 transforms: Callable[[Any, Any], Any] | None = None, fields: Sequence[str] | None = None,
+                 field: str | None = None, decode: Decode = "pil", seed: int = 0, shuffle: Shuffle = True,
+                 block_samples: int = 64, window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
+                 batch_size: int = 1, rank: int | None = None, world_size: int | None = None,
+                 subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
+                 repeats: int = 1, verify_checksums: bool = True) -> None:
+        super().__init__(spec, transform, target_transform, transforms, fields, field, decode, verify_checksums)
+        self._order_options = _OrderOptions(seed, order.shuffle_name(shuffle), block_samples, window_blocks, subset,
+                                            weights, num_draws, repeats)
+        self.tail = order.tail_name(tail, drop_last)
+        self.batch_size = batch_size
+        self._given_rank = (rank, world_size)
+        self._epoch = torch.zeros(1, dtype=torch.int64).share_memory_()  # persistent workers see set_epoch() through it
+        self._resume: _Place | None = None     # by load_state_dict: where the next iteration begins
+        self._progress: _Progress | None = None  # of the latest iteration
+        self._plan(0)  # options that make no sense are refused here
+
+    # --- iterating
+
+    def __iter__(self) -> Iterator[Any]:
+        """The current epoch; after load_state_dict() what was left of that state's."""
+        progress = self._progress = self._begin()
+        self._resume = None
+        return self._deliver(progress)
+
+    def _deliver(self, progress: _Progress) -> Iterator[Any]:
+        samples = (self._order.sample(progress.epoch, position) for position in progress.positions())
+        group = self._asked_for(samples)
+        while group:
+            following = self._asked_for(samples)
+            for sample in group:
+                item = self._at(sample)
+                progress.taken += 1
+                yield item
+            group = following
+
+    def _asked_for(self, samples: Iterator[int]) -> list[int]:
+        group = list(itertools.islice(samples, _GROUP_SAMPLES))
+        self.samples.prefetch(group)
+        return group
+
+    def _begin(self) -> _Progress:
+        place = self._resume or _Place(self.epoch, 0)
+        worker = torch.utils.data.get_worker_info()
+        rank, world_size = self._rank_and_world_size
+        return _Progress(place, self._plan(place.position), 0 if worker is None else worker.id,
+                         1 if worker is None else worker.num_workers, self.batch_size, world_size)
+
+    def __len__(self) -> int:
+        """Samples of this rank in the current epoch, of all workers together; where one is to go on, what is left."""
+        plan = self._plan(self._resume.position if self._resume else 0)
+        last = plan.num_batches - 1
+        if last < 0:
+            return 0
+        rows = last * self.batch_size + plan.num_rows(last)
+        return rows if plan.row(last, plan.num_rows(last) - 1) is not None else rows - 1
+
+    def _plan(self, position: int) -> _bale.RankPlan:
+        rank, world_size = self._rank_and_world_size
+        return _bale.RankPlan(len(self._order), position, self.batch_size, rank, world_size, self.tail)
+
+    @functools.cached_property
+    def _order(self) -> _bale.EpochOrder:
+        of = self._order_options
+        chosen = order.selection(len(self.samples), of.subset, of.weights, of.num_draws, of.repeats)
+        return _bale.EpochOrder(chosen, of.shuffle, of.block_samples, of.window_blocks, of.seed)
+
+    # --- epochs and ranks
+
+    @property
+    def epoch(self) -> int:
+        return self._resume.epoch if self._resume else int(self._epoch[0])
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is this epoch; call it before each. Workers of a DataLoader see it from their next iteration
+        on. Right after load_state_dict() the epoch of that state goes on where it was."""
+        epoch = operator.index(epoch)
+        if epoch < 0:
+            raise ValueError(f"epoch {epoch} is below 0")
+        if self._resume and self._resume.epoch != epoch:
+            self._resume = None
+        self._epoch[0] = epoch
+        self._progress = None
+
+    @property
+    def _rank_and_world_size(self) -> tuple[int, int]:
+        return rank_and_world_size(*self._given_rank)
+
+    @property
+    def rank(self) -> int:
+        return self._rank_and_world_size[0]
+
+    @property
+    def world_size(self) -> int:
+        return self._rank_and_world_size[1]
+
+    # --- resuming
+
+    def state_dict(self) -> dict[str, Any]:
+        """After the last sample that was given. Iterated in one process, it loads at any world size, and so does it into a
+        bale.Loader of the same seed and shuffle, or from one. In one of several DataLoader workers it is that worker's, and
+        loads into the same worker of as many, at the same world size and batch_size."""
+        progress = self._progress or self._begin()
+        state = {"version": 1, "epoch": progress.epoch, "position": progress.position, "fingerprint": self._fingerprint}
+        if progress.num_workers > 1:
+            state["worker"] = {**progress.share, "taken": progress.taken}
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The next iteration begins where `state` was taken. ValueError where it is of another dataset, selection, shuffle
+        or seed, or of another worker."""
+        if state.get("version") != 1:
+            raise ValueError(f"not a state of bale.torch.IterableDataset: {state!r}")
+        if state["fingerprint"] != self._fingerprint:
+            raise ValueError("this state is of another dataset, selection, shuffle or seed")
+        share = dict(state.get("worker", {}))
+        taken = share.pop("taken", 0)
+        ours = self._begin().share
+        if share and share != ours:
+            raise ValueError(f"this state is of a DataLoader worker with {_words(share)}, not of one with {_words(ours)}; "
+                             f"resume with the same numbers, or use bale.torch.Loader, whose states load at any")
+        self._resume = _Place(state["epoch"], state["position"], taken)
+        self._progress = None
+
+    @property
+    def _fingerprint(self) -> int:
+        return self._order.fingerprint(len(self.samples))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_order", None)
+        state["_given_rank"] = self._rank_and_world_size  # a spawned worker knows no torch.distributed
+        state["_progress"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if not self._epoch.is_shared():  # a copy, rather than a DataLoader's worker
+            self._epoch = self._epoch.clone().share_memory_()
+
+
+class _Progress:
+    """One iteration: how far it is in the share of one worker of one rank."""
+
+    def __init__(self, place: _Place, plan: _bale.RankPlan, worker: int, num_workers: int, batch_size: int,
+                 world_size: int) -> None:
+        self.epoch, self.start, self.taken = place
+        self.plan = plan
+        self.worker, self.num_workers = worker, num_workers
+        self.batch_size, self.world_size = batch_size, world_size
+
+    @property
+    def share(self) -> dict[str, int]:
+        return {"worker": self.worker, "num_workers": self.num_workers, "world_size": self.world_size,
+                "batch_size": self.batch_size}
+
+    @property
+    def position(self) -> int:
+        """In the epoch: everything before it is taken, by all ranks. Of several workers the share is from where they
+        began."""
+        if self.num_workers > 1:
+            return self.start
+        return min(self.start + self.taken * self.world_size, self.plan.position_after(self.plan.num_batches))
+
+    def positions(self) -> Iterator[int]:
+        """In the epoch, of what is left of the share."""
+        for n in itertools.count(self.taken):
+            turn, row = divmod(n, self.batch_size)
+            batch = turn * self.num_workers + self.worker
+            if batch >= self.plan.num_batches or row >= self.plan.num_rows(batch):
+                return
+            position = self.plan.row(batch, row)
+            if position is None:
+                return
+            yield position
+
+
+def _words(share: dict[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in share.items())

@@ -1,0 +1,227 @@
+"""bale.torch.Prefetcher: batches of any loader on the device, the next one's copy under way meanwhile."""
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from bale import transforms
+from bale.torch.nested import change_entry, map_tensors, tensors
+from bale.torch.ranks import Sampler
+
+_END = object()
+
+
+class Prefetcher:
+    """Iterating gives the batches of `loader` with every tensor on `device`:
+
+        loader = bt.Prefetcher(bt.Loader("packs/train", 256, pin=True), "cuda", normalize=True, dtype=torch.bfloat16)
+        for images, labels in loader:
+            ...
+
+    On a device with streams (CUDA) the next batch is copied, and normalised, on a stream of its own while you work on
+    this one; a batch on the host, and with it its slot, is kept until its copy is done. So the loader is one batch ahead;
+    state_dict() is nevertheless after the last batch that you got. Copies are asynchronous where the loader's batches are
+    page-locked: pin=True, a DataLoader's pin_memory=True. Elsewhere (CPU) the same is done without streams, no batch ahead.
+
+    loader      any iterable of batches: tensors, tuples, lists and dicts of them, nested; all else in them stays as it is
+    device      what torch.device takes
+    normalize   True (ImageNet's mean and deviation), or (mean, std) of three numbers each: uint8 images, N x C x H x W or
+                N x H x W x C, become (value / 255 - mean) / std, N x C x H x W, as bale.transforms would have made them
+    dtype       of the images then; default torch.float32. Without normalize: uint8 becomes value / 255
+    images      where in a batch the images are: its index or key; default: the batch itself where it is a tensor, else
+                its first entry. May be a list of images
+
+    len(), set_epoch(), state_dict(), load_state_dict(), `sampler`, `dataset`, `batch_size` and all else are the loader's,
+    as far as it has them. Use it from the thread, and on the current stream, that work on the batches.
+    """
+
+    if TYPE_CHECKING:
+        def state_dict(self) -> dict[str, Any]: ...
+        def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+    def __new__(cls, loader: Iterable[Any], *_: Any, **__: Any) -> Prefetcher:
+        # Who looks for state_dict() looks at the class, so there are two.
+        stateful = cls is Prefetcher and hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")
+        return super().__new__(_StatefulPrefetcher if stateful else cls)
+
+    def __init__(self, loader: Iterable[Any], device: torch.device | str | int, *,
+                 normalize: bool | tuple[Any, Any] | None = None, dtype: torch.dtype | None = None,
+                 images: int | str | None = None) -> None:
+        self.loader = loader
+        self.device = torch.device(device)
+        if dtype is not None and not dtype.is_floating_point:
+            raise ValueError(f"dtype: {dtype} is no floating point type")
+        self._pixels = _Pixels(transforms.mean_and_std(normalize), dtype)
+        self._images = images
+        # After the last batch that was given, while the loader itself is ahead.
+        self._state: dict[str, Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.loader)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        self._state = None
+        streams = _streams(self.device)
+        if streams is None:
+            return map(self._moved, self.loader)
+        return self._ahead(_Lane(self.device, streams))
+
+    def _ahead(self, lane: _Lane) -> Iterator[Any]:
+        iterator = iter(self.loader)
+        self._state = self._loaders_state()
+        pending = [self._next(iterator, lane)]
+        try:
+            while pending[0] is not _END:
+                if isinstance(pending[0], Exception):
+                    raise pending.pop()
+                state = self._loaders_state()
+                pending.append(self._next(iterator, lane))
+                self._state = state
+                yield lane.received(pending.pop(0))
+        finally:
+            lane.drain()
+        self._state = None
+
+    def _next(self, iterator: Iterator[Any], lane: _Lane) -> Any:
+        """A copy under way; or the exception to raise once the batch before it has been given."""
+        try:
+            lane.let_go()
+            batch = next(iterator, _END)
+            return batch if batch is _END else lane.copy(batch, self._moved)
+        except Exception as error:
+            return error
+
+    def _moved(self, batch: Any) -> Any:
+        moved = map_tensors(lambda tensor: tensor.to(self.device, non_blocking=True), batch)
+        if not self._pixels.wanted:
+            return moved
+        if isinstance(moved, torch.Tensor):
+            return self._pixels(moved)
+        where = self._images
+        try:
+            if where is None:
+                where = next(iter(moved)) if isinstance(moved, dict) else 0
+            return change_entry(lambda entry: map_tensors(self._pixels, entry), moved, where)
+        except LookupError as error:
+            raise ValueError(f"Prefetcher: this batch has nothing at images={where!r}") from error
+
+    def _loaders_state(self) -> dict[str, Any] | None:
+        return None
+
+    # --- what the loader has
+
+    def set_epoch(self, epoch: int) -> None:
+        """The loader's; or else of its sampler and its dataset, as far as they have one."""
+        self._state = None
+        if hasattr(self.loader, "set_epoch"):
+            self.loader.set_epoch(epoch)
+            return
+        for part in (getattr(self.loader, "sampler", None), getattr(self.loader, "dataset", None)):
+            if hasattr(part, "set_epoch"):
+                part.set_epoch(epoch)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "loader" or name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self.loader, name)
+        return Sampler(self) if isinstance(found, Sampler) else found
+
+
+class _StatefulPrefetcher(Prefetcher):
+    def state_dict(self) -> dict[str, Any]:
+        """The loader's, after the last batch that was given."""
+        return self._loaders_state() if self._state is None else self._state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._state = None
+        self.loader.load_state_dict(state)  # type: ignore[attr-defined]
+
+    def _loaders_state(self) -> dict[str, Any]:
+        return self.loader.state_dict()  # type: ignore[attr-defined]
+
+
+class _Pixels:
+    """uint8 images -> what is wanted of them, with the arithmetic of bale.transforms: in float32, then rounded once."""
+
+    def __init__(self, mean_and_std: tuple[Any, Any] | None, dtype: torch.dtype | None) -> None:
+        self._mean_and_std = mean_and_std
+        self._dtype = dtype or torch.float32
+        self._constants: dict[torch.device, tuple[torch.Tensor, ...]] = {}
+        self.wanted = mean_and_std is not None or dtype is not None
+
+    def __call__(self, images: torch.Tensor) -> torch.Tensor:
+        if images.dtype != torch.uint8:
+            if self._mean_and_std is None and images.dtype.is_floating_point:
+                return images.to(self._dtype)
+            raise ValueError(f"Prefetcher: the images are {images.dtype}, not uint8; give `images`, where in a batch they "
+                             f"are, and normalise in one place only")
+        channels = images.dim() - 3
+        if images.dim() < 3 or 3 not in (images.shape[channels], images.shape[-1]):
+            raise ValueError(f"Prefetcher: no images of 3 channels, but {tuple(images.shape)}")
+        if images.shape[channels] != 3:
+            images = images.movedim(-1, channels)
+        mean, std, full = self._constants_on(images.device)
+        pixels = images.to(torch.float32).div_(full)
+        if self._mean_and_std is not None:
+            pixels.sub_(mean).div_(std)
+        return pixels.to(self._dtype)
+
+    def _constants_on(self, device: torch.device) -> tuple[torch.Tensor, ...]:
+        """Tensors also where a number would do: CUDA divides by a number as it multiplies by its inverse, which is not
+        quite the same. Kept, since to make them waits for the device."""
+        if device not in self._constants:
+            mean, std = self._mean_and_std or ((0, 0, 0), (1, 1, 1))
+            make = functools.partial(torch.tensor, dtype=torch.float32, device=device)
+            self._constants[device] = (make(mean).view(3, 1, 1), make(std).view(3, 1, 1), make(255.0))
+        return self._constants[device]
+
+
+class _Lane:
+    """A stream beside the one of the work, and the host's batches that it still reads."""
+
+    def __init__(self, device: torch.device, streams: Any) -> None:
+        self._device, self._streams = device, streams
+        self._stream = streams.Stream(device=device)
+        self._read: deque[tuple[Any, Any]] = deque()  # (event after the copy, batch of the host)
+
+    def copy(self, batch: Any, moved: Callable[[Any], Any]) -> tuple[Any, Any]:
+        with self._streams.stream(self._stream):
+            event = self._streams.Event()
+            try:
+                copy = moved(batch)
+            finally:  # where it failed half-way, copies are under way too
+                event.record(self._stream)
+                self._read.append((event, batch))
+        return copy, event
+
+    def received(self, copied: tuple[Any, Any]) -> Any:
+        """The batch, for the current stream: work on it waits for the copy, its memory's next use for that work."""
+        copy, event = copied
+        current = self._streams.current_stream(self._device)
+        current.wait_event(event)
+        for tensor in tensors(copy):
+            tensor.record_stream(current)
+        return copy
+
+    def let_go(self) -> None:
+        """Of batches that have been read. One at most is kept, so a loader needs one slot more than without a lane."""
+        while self._read and (len(self._read) > 1 or self._read[0][0].query()):
+            event, batch = self._read.popleft()
+            event.synchronize()
+
+    def drain(self) -> None:
+        while self._read:
+            self._read[0][0].synchronize()
+            self._read.popleft()
+
+
+def _streams(device: torch.device) -> Any:
+    """The module that makes streams for the device, such as torch.cuda; None where there are none."""
+    if device.type == "cpu":
+        return None
+    module = getattr(torch, device.type, None)
+    return module if hasattr(module, "Stream") and hasattr(module, "Event") else None

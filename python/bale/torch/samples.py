@@ -1,0 +1,95 @@
+"""What Dataset and IterableDataset have in common: which fields of a sample become what."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bale.dataset
+from bale.errors import FieldNotFoundError, make_error
+from bale.torch.decode import DECODES, decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Literal
+
+    from bale.program import Path
+
+    Spec = Path | bale.dataset.Dataset
+    Decode = Literal["pil", "tensor", "bytes"]
+
+_LABEL = "cls"
+_ANY_IMAGE = ""
+
+
+class Samples:
+    """The (image, target) at each position of a packed dataset; see Dataset for the options."""
+
+    def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None,
+                 target_transform: Callable[[Any], Any] | None, transforms: Callable[[Any, Any], Any] | None,
+                 fields: Sequence[str] | None, field: str | None, decode: Decode, verify_checksums: bool) -> None:
+        if decode not in DECODES:
+            raise ValueError(f"decode: {decode!r} is none of 'pil', 'tensor', 'bytes'")
+        if transforms is not None and (transform is not None or target_transform is not None):
+            raise ValueError("transforms, or transform and target_transform: give one kind")
+        if fields is not None and field is not None:
+            raise ValueError("field and fields: give one of them")
+        #: The bale.Dataset: keys, labels, every field as bytes.
+        self.samples = (spec if isinstance(spec, bale.dataset.Dataset)
+                        else bale.dataset.Dataset(spec, verify_checksums=verify_checksums))
+        self.transform, self.target_transform, self.transforms = transform, target_transform, transforms
+        self.decode = decode
+        self.fields = (field or _ANY_IMAGE, _LABEL) if fields is None else _checked(fields, self.samples)
+        self._surely_image = fields is None
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of class 0, 1, ...; empty where the pack does not say."""
+        return self.samples.classes
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.classes)}
+
+    def _at(self, i: int) -> Any:
+        image, *targets = [self._value(i, names, first=number == 0) for number, names in enumerate(self.fields)]
+        target = targets[0] if len(targets) == 1 else tuple(targets)
+        if self.transforms is not None:
+            return self.transforms(image, target)
+        if self.transform is not None:
+            image = self.transform(image)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return image, target
+
+    def _value(self, i: int, names: str, first: bool) -> Any:
+        if names == _LABEL:
+            label = self.samples.label(i)
+            return -1 if label is None else label
+        field, stored = self._stored(i, names)
+        try:
+            return decoded(stored, "image" if first and self._surely_image else field, self.decode, rgb=first)
+        except (ImportError, MemoryError):
+            raise
+        except Exception as error:  # Pillow, json and numpy know nothing of samples
+            key = self.samples.key(i)
+            raise make_error("damaged", f"sample {key!r}: its {field} cannot be decoded: {error}", key=key) from error
+
+    def _stored(self, i: int, names: str) -> tuple[str, bytes]:
+        if names == _ANY_IMAGE:
+            return "image", self.samples.read_image(i)
+        *others, last = names.split(";")
+        for name in others:
+            try:
+                return name, self.samples.read_field(i, name)
+            except FieldNotFoundError:
+                pass
+        return last, self.samples.read_field(i, last)
+
+
+def _checked(fields: Sequence[str], samples: bale.dataset.Dataset) -> tuple[str, ...]:
+    if isinstance(fields, str) or len(fields) < 2:
+        raise ValueError(f"fields: {fields!r}; name at least two: the image and its target")
+    known = {*samples.fields, _LABEL}
+    for names in fields:
+        if not known.intersection(names.split(";")):
+            raise ValueError(f"fields: no sample has {names!r}; there are {', '.join(sorted(known))}")
+    return tuple(fields)

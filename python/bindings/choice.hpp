@@ -1,0 +1,27 @@
+// choice: an option that Python gives by name.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale::python {
+
+/// The value of the name that was given; throws `invalid_argument`, listing the names there are.
+template <typename Value>
+Value choice(nanobind::handle given, const char* option, std::initializer_list<std::pair<const char*, Value>> values) {
+  const std::string text = nanobind::cast<std::string>(given);
+  std::string names;
+  for (const auto& [name, value] : values) {
+    if (text == name) return value;
+    names += names.empty() ? name : std::string(", ") + name;
+  }
+  throw Error(ErrorCode::invalid_argument, std::string(option) + ": '" + text + "' is none of " + names);
+}
+
+}  // namespace bale::python

@@ -1,0 +1,95 @@
+#include "bale/python/bindings/order.hpp"
+
+#include <optional>
+#include <vector>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/choice.hpp"
+
+namespace bale::python {
+namespace {
+
+template <typename Number>
+using Numbers = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Position in the epoch of a row; None where it is empty.
+std::optional<std::uint64_t> row(const RankPlan& plan, std::uint64_t batch, std::uint64_t index) {
+  if (batch >= plan.num_batches() || index >= plan.num_rows(batch)) throw nb::index_error("no such row in this plan");
+  const PlannedRow planned = plan.row(batch, index);
+  if (planned.kind == PlannedRow::Kind::empty) return std::nullopt;
+  return planned.position;
+}
+
+}  // namespace
+
+Shuffle shuffle_of(nb::handle name, std::uint64_t block_samples, std::uint64_t window_blocks) {
+  const auto kind = choice<Shuffle::Kind>(
+      name, "shuffle",
+      {{"none", Shuffle::Kind::none}, {"full", Shuffle::Kind::full}, {"block", Shuffle::Kind::block}});
+  return kind == Shuffle::Kind::block ? Shuffle::block(block_samples, window_blocks) : Shuffle{.kind = kind};
+}
+
+Tail tail_of(nb::handle name) {
+  return choice<Tail>(name, "tail", {{"pad", Tail::pad}, {"drop", Tail::drop}, {"uneven", Tail::uneven}});
+}
+
+void bind_order(nb::module_& module) {
+  nb::class_<Selection>(module, "Selection", "Which samples make up an epoch, and how often each occurs.")
+      .def_static("all", &Selection::all, nb::arg("size"))
+      .def_static(
+          "subset",
+          [](const Numbers<std::uint64_t>& samples, std::uint64_t size) {
+            return Selection::subset({samples.data(), samples.data() + samples.size()}, size);
+          },
+          nb::arg("samples"), nb::arg("size"))
+      .def_static(
+          "weighted",
+          [](const Numbers<double>& weights, std::uint64_t num_draws) {
+            return Selection::weighted({weights.data(), weights.size()}, num_draws);
+          },
+          nb::arg("weights"), nb::arg("num_draws"))
+      .def("repeated", &Selection::repeated, nb::arg("times"))
+      .def("__len__", &Selection::size);
+
+  nb::class_<EpochOrder>(module, "EpochOrder", "Position in an epoch -> sample, a pure function.")
+      .def(
+          "__init__",
+          [](EpochOrder* self, const Selection& selection, nb::handle shuffle, std::uint64_t block_samples,
+             std::uint64_t window_blocks, std::uint64_t seed) {
+            new (self) EpochOrder(selection, shuffle_of(shuffle, block_samples, window_blocks), seed);
+          },
+          nb::arg("selection"), nb::arg("shuffle"), nb::arg("block_samples"), nb::arg("window_blocks"), nb::arg("seed"))
+      .def("__len__", &EpochOrder::size)
+      .def(
+          "sample",
+          [](const EpochOrder& self, std::uint64_t epoch, std::uint64_t position) {
+            if (position >= self.size()) throw nb::index_error("no such position in this epoch");
+            return self.at(epoch, position).sample;
+          },
+          nb::arg("epoch"), nb::arg("position"), "The sample at a position of an epoch.")
+      .def(
+          "fingerprint",
+          [](const EpochOrder& self, std::uint64_t dataset_size) { return self.fingerprint(dataset_size); },
+          nb::arg("dataset_size"), "What the states of this order carry, the Loader's too.");
+
+  nb::class_<RankPlan>(module, "RankPlan", "Which positions of an epoch go into which batch of one rank.")
+      .def(
+          "__init__",
+          [](RankPlan* self, std::uint64_t epoch_size, std::uint64_t start, std::uint64_t batch_size,
+             std::uint64_t rank, std::uint64_t world_size, nb::handle tail) {
+            const RankShare share{
+                .batch_size = batch_size, .rank = rank, .world_size = world_size, .tail = tail_of(tail)};
+            new (self) RankPlan(epoch_size, start, share);
+          },
+          nb::arg("epoch_size"), nb::arg("start"), nb::arg("batch_size"), nb::arg("rank"), nb::arg("world_size"),
+          nb::arg("tail"))
+      .def_prop_ro("num_batches", &RankPlan::num_batches)
+      .def("num_rows", &RankPlan::num_rows, nb::arg("batch"))
+      .def("row", &row, nb::arg("batch"), nb::arg("index"), "Its position in the epoch; None where it is empty.")
+      .def("position_after", &RankPlan::position_after, nb::arg("batches"));
+}
+
+}  // namespace bale::python

@@ -1,0 +1,249 @@
+"""bale.torch.IterableDataset: the Loader's order as a stream, dealt out to ranks and DataLoader workers, and resumed."""
+import pytest
+from python_support import PACKAGE, SYSTEM_PYTHON, run_script
+
+HEAD = """
+    import contextlib, itertools, os, pickle, sys, types
+    import torch
+    import torch.utils.data
+    import bale
+    import bale.torch as bt
+
+    PACK = sys.argv[1]
+    stored = bale.Dataset(PACK)
+    number = {stored.read_image(i): i for i in range(len(stored))}
+    assert len(number) == 40
+
+    def stream(**options):
+        return bt.IterableDataset(PACK, decode="bytes", **{"seed": 5, **options})
+
+    def samples(items):
+        return [number[image] for image, _ in items]
+
+    def of_loader(epoch=0, **options):
+        with bale.Loader(PACK, options.pop("batch_size", 8), workers=0, seed=5, transform=bale.transforms.raw(),
+                         **options) as loader:
+            loader.set_epoch(epoch)
+            return [sample for batch in loader for sample in batch.samples[batch.mask].tolist()]
+
+    @contextlib.contextmanager
+    def as_worker(id, num_workers):
+        '''What a DataLoader's worker sees, without the process.'''
+        real = torch.utils.data.get_worker_info
+        torch.utils.data.get_worker_info = lambda: types.SimpleNamespace(id=id, num_workers=num_workers)
+        yield
+        torch.utils.data.get_worker_info = real
+
+    def raises(kind, words, call):
+        try:
+            call()
+        except kind as error:
+            assert words in str(error), error
+            return
+        raise SystemExit(f"no {kind.__name__}")
+"""
+
+
+@pytest.fixture(scope="module")
+def run(bale, photos, tmp_path_factory):
+    root = tmp_path_factory.mktemp("pack") / "pack"
+    bale.pack(photos, root, "--shard-samples", "15")
+    return lambda script, **env: run_script(HEAD + script, root, python=SYSTEM_PYTHON, **env)
+
+
+def test_the_order_is_the_loaders(run):
+    run("""
+    for options in ({}, {"shuffle": False}, {"shuffle": "block", "block_samples": 4, "window_blocks": 2},
+                    {"subset": [9, 3, 3, 30]}, {"weights": [1.0] * 40, "num_draws": 25}, {"repeats": 2}):
+        plain = stream(tail="uneven", **options)
+        for epoch in (0, 3):
+            plain.set_epoch(epoch)
+            found = samples(plain)
+            assert found == of_loader(epoch, tail="uneven", **options), options
+            assert len(plain) == len(found) and samples(plain) == found   # the epoch changes by set_epoch alone
+    assert sorted(samples(stream())) == list(range(40))
+    image, label = next(iter(bt.IterableDataset(PACK, seed=5)))
+    assert image.mode == "RGB" and label == stored.label(of_loader()[0])
+    assert next(iter(bt.IterableDataset(PACK, transforms=lambda image, label: label, seed=5))) == label
+    for options, words in (({"tail": "half"}, "tail"), ({"shuffle": "maybe"}, "shuffle"), ({"subset": [40]}, "40"),
+                           ({"subset": [-1]}, "-1 is below 0"), ({"subset": [0.5]}, "positions"),
+                           ({"weights": [1.0]}, "1 weights for 40"), ({"num_draws": 4}, "num_draws"),
+                           ({"batch_size": 0}, "batch size"), ({"rank": 2, "world_size": 2}, "rank"), ({"rank": 2}, "both"),
+                           ({"drop_last": True, "tail": "uneven"}, "drop_last")):
+        raises(ValueError, words, lambda: stream(**options))
+    raises(ValueError, "below 0", lambda: plain.set_epoch(-1))
+    """)
+
+
+def test_ranks_and_workers_share_without_loss(run):
+    run("""
+    whole = of_loader()
+    for world_size, num_workers, batch_size, tail in itertools.product((1, 2, 3), (1, 2, 5), (1, 4), ("pad", "drop", "uneven")):
+        shares, lengths = [], []
+        for rank in range(world_size):
+            one = stream(rank=rank, world_size=world_size, batch_size=batch_size, tail=tail)
+            workers = []
+            for id in range(num_workers):
+                with as_worker(id, num_workers):
+                    workers.append(samples(one))
+            # In the DataLoader's turns, batch by batch, it is what one process would have got.
+            turns = [[worker[i:i + batch_size] for i in range(0, len(worker), batch_size)] for worker in workers]
+            dealt = [s for turn in itertools.zip_longest(*turns, fillvalue=[]) for batch in turn for s in batch]
+            assert dealt == samples(one)
+            shares.append(dealt)
+            lengths.append(len(dealt))
+            assert len(one) == len(dealt)
+        every = [s for step in itertools.zip_longest(*shares) for s in step if s is not None]
+        case = (world_size, num_workers, batch_size, tail)
+        if tail == "uneven":
+            assert every == whole and max(lengths) - min(lengths) <= 1, case
+        elif tail == "pad":
+            assert len(set(lengths)) == 1 and every[:40] == whole and len(every) - 40 < world_size, case
+        else:
+            full = 40 - 40 % (world_size * batch_size)
+            assert len(set(lengths)) == 1 and every == whole[:full], case
+    """)
+
+
+COLLATE = """
+import zlib
+
+def checksums(batch):
+    return [zlib.crc32(image) for image, _ in batch]
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_in_a_dataloader(run, method, tmp_path):
+    """The same batches for any number of workers, and they are bale.torch.Loader's. set_epoch() reaches workers that stay."""
+    (tmp_path / "collate.py").write_text(COLLATE)
+    run(f"\n    METHOD = {method!r}" + """
+    import collate
+    checksums = collate.checksums([(stored.read_image(i), 0) for i in range(40)])
+    expected = {}
+    for epoch in (0, 1):
+        found = [checksums[i] for i in of_loader(epoch, rank=1, world_size=2)]
+        expected[epoch] = [found[i:i + 8] for i in range(0, 20, 8)]
+    for workers, persistent in ((0, False), (2, True)) if METHOD == "spawn" else ((2, False), (3, True)):
+        data = stream(rank=1, world_size=2, batch_size=8)
+        loader = torch.utils.data.DataLoader(data, 8, num_workers=workers, collate_fn=collate.checksums,
+                                             persistent_workers=persistent,
+                                             multiprocessing_context=METHOD if workers else None)
+        assert len(loader) == 3
+        for epoch in (0, 1, 0):
+            data.set_epoch(epoch)
+            assert list(loader) == expected[epoch], (workers, epoch)
+    """, PYTHONPATH=f"{PACKAGE}:{tmp_path}")
+
+
+def test_resume_alone(run):
+    run("""
+    def begun(take, **options):
+        one = stream(**options)
+        one.set_epoch(2)
+        return one, samples(itertools.islice(iter(one), take))
+
+    one, before = begun(11)
+    state = pickle.loads(pickle.dumps(one.state_dict()))
+    other = stream()
+    other.load_state_dict(state)
+    assert other.epoch == 2 and len(other) == 29 and other.state_dict() == state
+    other.set_epoch(2)                                   # as the usual loop does
+    rest = samples(other)
+    assert before + rest == of_loader(2) and samples(other) != rest
+    ended = other.state_dict()
+
+    # At another world size; from bale.Loader, and to it.
+    one, _ = begun(4, rank=1, world_size=2)
+    state = one.state_dict()
+    assert state["position"] == 8
+    shares = []
+    for rank in range(3):
+        other = stream(rank=rank, world_size=3, tail="uneven")
+        other.load_state_dict(state)
+        shares.append(samples(other))
+    assert [s for step in itertools.zip_longest(*shares) for s in step if s is not None] == of_loader(2)[8:]
+    with bale.Loader(PACK, 16, workers=0, seed=5, tail="uneven", transform=bale.transforms.raw()) as loader:
+        loader.load_state_dict(state)
+        assert [s for batch in loader for s in batch.samples[batch.mask].tolist()] == of_loader(2)[8:]
+        loader.set_epoch(4)
+        next(iter(loader))
+        other = stream()
+        other.load_state_dict(loader.state_dict())
+        assert other.epoch == 4 and samples(other) == of_loader(4)[16:]
+
+    # Another epoch than the state's begins at its beginning; the end of an epoch is the end.
+    other = stream()
+    other.load_state_dict(state)
+    other.set_epoch(3)
+    assert samples(other) == of_loader(3)
+    other = stream()
+    other.set_epoch(1)
+    found = samples(other)
+    ended = other.state_dict()
+    assert ended["position"] == 40 and ended["epoch"] == 1
+    other.load_state_dict(ended)
+    assert len(other) == 0 and samples(other) == [] and samples(other) == found
+
+    # A copy by pickle goes on where this one would.
+    other.load_state_dict(state)
+    assert samples(pickle.loads(pickle.dumps(other))) == of_loader(2)[8:] and samples(other) == of_loader(2)[8:]
+
+    raises(ValueError, "another dataset, selection, shuffle or seed", lambda: stream(seed=6).load_state_dict(state))
+    raises(ValueError, "not a state", lambda: stream().load_state_dict({"epoch": 1}))
+    """)
+
+
+def test_resume_in_workers(run):
+    """As torchdata's StatefulDataLoader does it: each worker's state after its last batch goes back into such a worker."""
+    run("""
+    for num_workers, batch_size in ((2, 1), (3, 4)):
+        for id in range(num_workers):
+            with as_worker(id, num_workers):
+                one = stream(rank=0, world_size=2, batch_size=batch_size)
+                one.set_epoch(1)
+                items = iter(one)
+                before = samples(itertools.islice(items, batch_size))
+                state = pickle.loads(pickle.dumps(one.state_dict()))
+                other = stream(rank=0, world_size=2, batch_size=batch_size)
+                other.load_state_dict(state)
+                rest = samples(other)
+                assert rest == samples(items) and rest
+                again = pickle.loads(pickle.dumps(other.state_dict()))
+                other.load_state_dict(again)
+                assert samples(other) == []
+                other.set_epoch(1)
+                assert samples(other) == before + rest
+            for wrong in (as_worker((id + 1) % num_workers, num_workers), as_worker(id, num_workers + 1), as_worker(0, 1)):
+                with wrong:
+                    raises(ValueError, "of a DataLoader worker with",
+                           lambda: stream(rank=0, world_size=2, batch_size=batch_size).load_state_dict(state))
+            with as_worker(id, num_workers):
+                raises(ValueError, "world_size=2", lambda: stream(batch_size=batch_size).load_state_dict(state))
+    """)
+
+
+def test_ranks_are_looked_up_when_iterating_begins(run):
+    """A stream is often made before torch.distributed is; a Loader, which cannot change its rank, says so."""
+    run("""
+    early = stream(tail="uneven")
+    assert (early.rank, early.world_size, len(early)) == (0, 1, 40)
+    loader = bt.Loader(PACK, 4, workers=0, transform=bale.transforms.train(16))
+    fixed = bt.Loader(PACK, 4, workers=0, transform=bale.transforms.train(16), rank=0, world_size=1)
+    os.environ.update(RANK="2", WORLD_SIZE="3")
+    assert (early.rank, early.world_size, len(early)) == (2, 3, 13) and len(samples(early)) == 13
+    copy = pickle.loads(pickle.dumps(early))
+    raises(RuntimeError, "made as rank 0 of 1, but by now the process is rank 2 of 3", lambda: iter(loader))
+    assert len(list(fixed)) == 10
+    os.environ.update(RANK="0", WORLD_SIZE="2")
+    assert (copy.rank, copy.world_size) == (2, 3) and early.rank == 0
+    """)
+
+
+def test_nothing_is_kept_per_sample(run):
+    """Pickled it is as long for a thousand draws as for forty samples."""
+    run("""
+    assert len(pickle.dumps(stream(repeats=1000))) - len(pickle.dumps(stream(repeats=1))) < 10
+    data = stream(weights=torch.ones(40, dtype=torch.float64), num_draws=100)
+    assert samples(pickle.loads(pickle.dumps(data))) == samples(data)
+    """)
