@@ -7,8 +7,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from numpy.typing import ArrayLike as Numbers
+    from numpy.typing import ArrayLike
 
+    Numbers = ArrayLike
     Shuffle = bool | Literal["block"]
     Tail = Literal["pad", "drop", "uneven"]
 

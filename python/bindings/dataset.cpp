@@ -8,6 +8,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "bale/formats/core/key.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/reader/dataset.hpp"
 
@@ -138,6 +139,9 @@ void bind_dataset(nb::module_& module) {
       .def("labels", &labels)
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })
       .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); });
+
+  module.def(
+      "is_image_field", [](const nb::str& field) { return is_image_field(from_str(field)); }, nb::arg("field"));
 }
 
 }  // namespace bale::python

@@ -96,6 +96,8 @@ def test_training_scripts_find_what_they_look_for(run):
     run("""
     with small() as loader:
         assert len(loader.dataset) == 40 and loader.batch_size == 16 and loader.sampler.num_replicas == 1
+        assert loader.num_workers == 2 and loader.drop_last is False
+        assert loader.batch_sampler is None and loader.collate_fn is None     # Lightning and timm look there
         first = [labels.tolist() for _, labels in loader]
         second = [labels.tolist() for _, labels in loader]
         loader.sampler.set_epoch(0)

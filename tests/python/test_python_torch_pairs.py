@@ -132,7 +132,7 @@ def test_what_is_wrong_is_said(run):
     raises(KeyError, "png", lambda: bt.Dataset(PACK, fields=("png", "cls"))[3])
     error = raises(bale.Error, "sample 'scene09': its json cannot be decoded", lambda: bt.Dataset(PACK, fields=("png", "json"))[9])
     assert error.code == "damaged" and error.key == "scene09" and pickle.loads(pickle.dumps(error)).key == "scene09"
-    raises(bale.Error, "sample 'scene02': its image cannot be decoded", lambda: bt.Dataset(PACK, field="txt")[2])
+    raises(bale.Error, "sample 'scene02': its txt cannot be decoded: Pillow knows no such image", lambda: bt.Dataset(PACK, field="txt")[2])
     raises(IndexError, "12", lambda: bt.Dataset(PACK)[12])
     """)
 

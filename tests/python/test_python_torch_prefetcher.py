@@ -30,6 +30,8 @@ DEVICE = """
     class Stream:
         def __init__(self, device=None):
             self.name = "side"
+        def wait_stream(self, other):
+            log.append(("wait_stream", self.name, other.name))
         def wait_event(self, event):
             log.append(("wait", self.name, event.number))
 
@@ -208,8 +210,7 @@ def test_streams_and_events(run, quick):
 
     def batches():
         for i in range(5):
-            held = [event for event in alive]
-            assert len(held) <= (0 if QUICK else 1), "a batch more than a ring of two slots can spare"
+            assert len(alive) <= (0 if QUICK else 1), "a batch more than a ring of two slots can spare"
             image = torch.full((2, 3, 4, 4), i, dtype=torch.uint8).as_subclass(Host)
             alive.add(image)
             log.append(("host", i))
@@ -240,7 +241,7 @@ def test_streams_and_events(run, quick):
 
 def test_what_a_broken_off_loop_leaves(run):
     run("""
-    with small(4, prefetch=2, pin=False) as loader:       # as few slots as there can be
+    with small(4, prefetch=2) as loader:       # as few slots as there can be
         ahead = bt.Prefetcher(loader, "cuda", normalize=True)
         seen = [labels.tolist() for _, labels in ahead]
         assert len(seen) == 10
@@ -252,20 +253,32 @@ def test_what_a_broken_off_loop_leaves(run):
         assert recorded == {step[-1] for step in log if step[0] == "synchronize"}
         ahead.set_epoch(0)
         assert [labels.tolist() for _, labels in ahead] == seen
+        ahead.set_epoch(0)
+        old = iter(ahead)
+        next(old)
+        assert next(iter(ahead))[1].tolist() == seen[0]
+        raises(RuntimeError, "void", lambda: next(old))
 
-    # An error of the loader comes after the batch before it; one of the copy too, and its batch is not let go early.
-    def broken(kind):
-        yield torch.zeros(1)
-        yield torch.ones(1)
-        if kind == "loader":
+    # An error of the loader, or of the copy, comes after the batch before it, and nothing is let go early.
+    def broken(last):
+        yield torch.zeros(1, 3, 2, 2, dtype=torch.uint8)
+        yield torch.ones(1, 3, 2, 2, dtype=torch.uint8)
+        if last is None:
             raise OSError("gone")
-        yield torch.zeros(1), torch.zeros(2, dtype=torch.uint8)
-    for kind, error, options in (("loader", OSError, {}), ("copy", ValueError, {"normalize": True, "images": 1})):
-        iterator = iter(bt.Prefetcher(broken(kind) if kind == "loader" else [(i, torch.zeros(1, 3, 2, 2 + i,
-                        dtype=torch.uint8 if i < 2 else torch.int64)) for i in range(3)], "cuda", **options))
+        yield last
+    for last, error, words in ((None, OSError, "gone"), (torch.zeros(2, 2), ValueError, "not uint8")):
+        iterator = iter(bt.Prefetcher(broken(last), "cuda", normalize=True))
         next(iterator), next(iterator)
-        raises(error, "", lambda: next(iterator))
+        raises(error, words, lambda: next(iterator))
         assert {step[-1] for step in log if step[0] == "record"} == {step[-1] for step in log if step[0] == "synchronize"}
+
+    # What is on a device already was made by the work's stream, so the side waits for that.
+    log.clear()
+    next(iter(bt.Prefetcher([torch.zeros(1)], "cuda")))
+    assert log[0] == ("copy", "side")
+    log.clear()
+    next(iter(bt.Prefetcher([torch.zeros(1, device="meta")], "cuda")))
+    assert log[:2] == [("wait_stream", "side", "main"), ("copy", "side")]
     """, HEAD + DEVICE)
 
 

@@ -37,9 +37,12 @@ def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
 
 
 def _image(stored: bytes, decode: str, rgb: bool) -> Any:
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
-    image: Any = Image.open(io.BytesIO(stored))
+    try:
+        image: Any = Image.open(io.BytesIO(stored))
+    except UnidentifiedImageError:
+        raise ValueError("Pillow knows no such image") from None
     image.load()
     if rgb:
         image = image.convert("RGB")

@@ -79,7 +79,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         self.tail = order.tail_name(tail, drop_last)
         self.batch_size = batch_size
         self._given_rank = (rank, world_size)
-        self._epoch = torch.zeros(1, dtype=torch.int64).share_memory_()  # persistent workers see set_epoch() through it
+        self._epoch = _shared(torch.zeros(1, dtype=torch.int64))  # persistent workers see set_epoch() through it
         self._resume: _Place | None = None     # by load_state_dict: where the next iteration begins
         self._progress: _Progress | None = None  # of the latest iteration
         self._plan(0)  # options that make no sense are refused here
@@ -170,7 +170,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         bale.Loader of the same seed and shuffle, or from one. In one of several DataLoader workers it is that worker's, and
         loads into the same worker of as many, at the same world size and batch_size."""
         progress = self._progress or self._begin()
-        state = {"version": 1, "epoch": progress.epoch, "position": progress.position, "fingerprint": self._fingerprint}
+        state: dict[str, Any] = {"version": 1, "epoch": progress.epoch, "position": progress.position,
+                                 "fingerprint": self._fingerprint}
         if progress.num_workers > 1:
             state["worker"] = {**progress.share, "taken": progress.taken}
         return state
@@ -204,8 +205,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if not self._epoch.is_shared():  # a copy, rather than a DataLoader's worker
-            self._epoch = self._epoch.clone().share_memory_()
+        self._epoch = _shared(self._epoch)  # a DataLoader's worker shares it already, a copy has its own
 
 
 class _Progress:
@@ -242,6 +242,11 @@ class _Progress:
             if position is None:
                 return
             yield position
+
+
+def _shared(tensor: Any) -> torch.Tensor:
+    shared: torch.Tensor = tensor if tensor.is_shared() else tensor.clone().share_memory_()
+    return shared
 
 
 def _words(share: dict[str, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.utils.dlpack
 
 import bale.loader
 from bale.torch.ranks import Sampler, rank_and_world_size
@@ -59,7 +60,7 @@ class Loader(bale.loader.Loader):
             images: Any = [self._pinned(self._chw(_tensor(batch.image(i), self.transform), 0))
                            for i in range(len(batch))]
         else:
-            images = self._pinned(self._chw(torch.from_dlpack(batch), 1))
+            images = self._pinned(self._chw(torch.utils.dlpack.from_dlpack(batch), 1))
         labels = self._pinned(torch.from_numpy(batch.labels))
         return (images, labels, torch.from_numpy(batch.mask)) if self.with_mask else (images, labels)
 

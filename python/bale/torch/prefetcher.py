@@ -59,44 +59,52 @@ class Prefetcher:
         self._images = images
         # After the last batch that was given, while the loader itself is ahead.
         self._state: dict[str, Any] | None = None
+        self._turn = 0  # counts iterators: a new one takes over from the last
+        self._lane: _Lane | None = None
 
     def __len__(self) -> int:
         return len(self.loader)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
         self._state = None
+        self._turn += 1
+        if self._lane is not None:
+            self._lane.drain()
+        batches = iter(self.loader)
         streams = _streams(self.device)
         if streams is None:
-            return map(self._moved, self.loader)
-        return self._ahead(_Lane(self.device, streams))
-
-    def _ahead(self, lane: _Lane) -> Iterator[Any]:
-        iterator = iter(self.loader)
+            return map(functools.partial(self._moved, non_blocking=False), batches)
         self._state = self._loaders_state()
-        pending = [self._next(iterator, lane)]
+        self._lane = _Lane(self.device, streams)
+        return self._ahead(batches, self._lane, self._turn)
+
+    def _ahead(self, batches: Iterator[Any], lane: _Lane, turn: int) -> Iterator[Any]:
         try:
+            pending = [self._next(batches, lane)]
             while pending[0] is not _END:
                 if isinstance(pending[0], Exception):
                     raise pending.pop()
                 state = self._loaders_state()
-                pending.append(self._next(iterator, lane))
+                pending.append(self._next(batches, lane))
                 self._state = state
                 yield lane.received(pending.pop(0))
+                if turn != self._turn:
+                    raise RuntimeError("this iterator is void: its Prefetcher was iterated anew")
         finally:
             lane.drain()
         self._state = None
 
-    def _next(self, iterator: Iterator[Any], lane: _Lane) -> Any:
+    def _next(self, batches: Iterator[Any], lane: _Lane) -> Any:
         """A copy under way; or the exception to raise once the batch before it has been given."""
         try:
             lane.let_go()
-            batch = next(iterator, _END)
+            batch = next(batches, _END)
             return batch if batch is _END else lane.copy(batch, self._moved)
         except Exception as error:
             return error
 
-    def _moved(self, batch: Any) -> Any:
-        moved = map_tensors(lambda tensor: tensor.to(self.device, non_blocking=True), batch)
+    def _moved(self, batch: Any, non_blocking: bool) -> Any:
+        moved = map_tensors(lambda tensor: tensor.to(self.device, non_blocking=non_blocking), batch)
         if not self._pixels.wanted:
             return moved
         if isinstance(moved, torch.Tensor):
@@ -120,9 +128,10 @@ class Prefetcher:
         if hasattr(self.loader, "set_epoch"):
             self.loader.set_epoch(epoch)
             return
-        for part in (getattr(self.loader, "sampler", None), getattr(self.loader, "dataset", None)):
-            if hasattr(part, "set_epoch"):
-                part.set_epoch(epoch)
+        for part in ("sampler", "dataset"):
+            set_epoch = getattr(getattr(self.loader, part, None), "set_epoch", None)
+            if set_epoch is not None:
+                set_epoch(epoch)
 
     def __getattr__(self, name: str) -> Any:
         if name == "loader" or name.startswith("__"):
@@ -141,7 +150,8 @@ class _StatefulPrefetcher(Prefetcher):
         self.loader.load_state_dict(state)  # type: ignore[attr-defined]
 
     def _loaders_state(self) -> dict[str, Any]:
-        return self.loader.state_dict()  # type: ignore[attr-defined]
+        state: dict[str, Any] = self.loader.state_dict()  # type: ignore[attr-defined]
+        return state
 
 
 class _Pixels:
@@ -188,11 +198,13 @@ class _Lane:
         self._stream = streams.Stream(device=device)
         self._read: deque[tuple[Any, Any]] = deque()  # (event after the copy, batch of the host)
 
-    def copy(self, batch: Any, moved: Callable[[Any], Any]) -> tuple[Any, Any]:
+    def copy(self, batch: Any, moved: Callable[..., Any]) -> tuple[Any, Any]:
+        if any(tensor.device.type != "cpu" for tensor in tensors(batch)):  # made by the work's stream
+            self._stream.wait_stream(self._streams.current_stream(self._device))
         with self._streams.stream(self._stream):
             event = self._streams.Event()
             try:
-                copy = moved(batch)
+                copy = moved(batch, non_blocking=True)
             finally:  # where it failed half-way, copies are under way too
                 event.record(self._stream)
                 self._read.append((event, batch))
@@ -210,13 +222,15 @@ class _Lane:
     def let_go(self) -> None:
         """Of batches that have been read. One at most is kept, so a loader needs one slot more than without a lane."""
         while self._read and (len(self._read) > 1 or self._read[0][0].query()):
-            event, batch = self._read.popleft()
-            event.synchronize()
+            self._let_go_of_oldest()
 
     def drain(self) -> None:
         while self._read:
-            self._read[0][0].synchronize()
-            self._read.popleft()
+            self._let_go_of_oldest()
+
+    def _let_go_of_oldest(self) -> None:
+        self._read[0][0].synchronize()
+        self._read.popleft()
 
 
 def _streams(device: torch.device) -> Any:
