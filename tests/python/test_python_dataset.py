@@ -51,6 +51,15 @@ def test_positions_are_pythons(pack):
     assert dataset.find("nobody") is None and len(list(dataset)) == 40
 
 
+def test_prefetching(pack):
+    """Only a hint, so all there is to see is that positions are looked at."""
+    dataset = bl.Dataset(pack)
+    dataset.prefetch([3, 0, -1, 3, np.int64(20)])
+    dataset.prefetch(i for i in ())
+    with pytest.raises(IndexError):
+        dataset.prefetch([0, 40])
+
+
 def test_errors_are_bales_and_pythons(pack, tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         bl.Dataset(tmp_path / "nothing")

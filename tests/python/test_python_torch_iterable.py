@@ -189,6 +189,16 @@ def test_resume_alone(run):
     other.load_state_dict(state)
     assert samples(pickle.loads(pickle.dumps(other))) == of_loader(2)[8:] and samples(other) == of_loader(2)[8:]
 
+    # A sample that failed was not given.
+    calls = iter(range(40))
+    def third_fails(image):
+        if next(calls) == 2:
+            raise OSError("no")
+        return image
+    failing = bt.IterableDataset(PACK, third_fails, decode="bytes", seed=5)
+    raises(OSError, "no", lambda: samples(failing))
+    assert failing.state_dict()["position"] == 2
+
     raises(ValueError, "another dataset, selection, shuffle or seed", lambda: stream(seed=6).load_state_dict(state))
     raises(ValueError, "not a state", lambda: stream().load_state_dict({"epoch": 1}))
     """)
