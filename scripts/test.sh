@@ -24,13 +24,21 @@ step() { printf '\n== %s\n' "$*"; }
 step "Packages"
 install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_TEST_PACKAGES[@]}"
 
-venv=$PWD/.venv
-wanted=tests/python/requirements.txt
-if [ "$plain" = 1 ] && ! cmp -s "$wanted" "$venv/installed.txt"; then
-  step "Python environment"
-  /usr/bin/python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted"
-  cp "$wanted" "$venv/installed.txt"
+# python_environment DIRECTORY REQUIREMENTS [VENV-ARGUMENT...]: made once, and anew when the requirements change.
+python_environment() {
+  local directory=$1 wanted=$2
+  shift 2
+  cmp -s "$wanted" "$directory/installed.txt" && return
+  step "Python environment: $wanted"
+  /usr/bin/python3 -m venv "$@" "$directory"
+  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted"
+  cp "$wanted" "$directory/installed.txt"
+}
+venv=$PWD/.venv examples_venv=$PWD/.venv-examples
+if [ "$plain" = 1 ]; then
+  python_environment "$venv" tests/python/requirements.txt
+  # Debian's torch serves here: without its dependencies, pip leaves PyPI's, with gigabytes of CUDA, alone.
+  PIP_NO_DEPS=1 python_environment "$examples_venv" tests/python/requirements-examples.txt --system-site-packages
 fi
 
 # build PRESET [CMAKE-ARGUMENT...]
@@ -48,7 +56,8 @@ if [ "$sanitize" = 1 ]; then
   ctest --preset asan "${ctest_args[@]}"
 fi
 if [ "$plain" = 1 ]; then
-  build release -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python"
+  build release -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \
+    -DBALE_TEST_EXAMPLES_PYTHON="$examples_venv/bin/python"
   step "All tests"
   ctest --preset release "${ctest_args[@]}"
 fi

@@ -97,6 +97,7 @@ class Loader:
         }
         self._dataset = spec if isinstance(spec, Dataset) else None
         self._loader = _bale.Loader(self._spec, options, self._selection(subset, weights, num_draws, repeats))
+        self._num_batches = len(self._loader)
         self._turn = 0          # counts iterators: a new one takes over from the last
         self._under_way = False  # an iterator has taken batches of the epoch that the loader is in
         self._resumed = False   # by load_state_dict, and nothing taken since
@@ -128,8 +129,8 @@ class Loader:
         return batch
 
     def __len__(self) -> int:
-        """Batches of the current epoch, the same on every rank; of a resumed epoch those that were left."""
-        return len(self._loader)
+        """Batches of a whole epoch, the same on every rank. A resumed epoch gives those that were left of them."""
+        return self._num_batches
 
     @property
     def epoch(self) -> int:
@@ -137,12 +138,18 @@ class Loader:
 
     def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch. Right after load_state_dict() the epoch of that state goes on where it was,
-        so the usual loop over epochs needs no case of its own."""
+        so the usual loop over epochs needs no case of its own. An iterator that has given nothing yet goes along: some
+        trainers make it first."""
         if self._resumed and epoch == self._loader.epoch:
             return
         self._loader.set_epoch(epoch)
-        self._under_way = self._resumed = False
-        self._turn += 1
+        self._leave()
+        self._resumed = False
+
+    def _leave(self):
+        """An epoch that is under way: its iterator is void."""
+        self._turn += self._under_way
+        self._under_way = False
 
     # --- resuming
 
@@ -157,8 +164,8 @@ class Loader:
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.Loader: {state!r}")
         self._loader.load_state(state["epoch"], state["position"], state["fingerprint"])
-        self._under_way, self._resumed = False, True
-        self._turn += 1
+        self._leave()
+        self._resumed = True
 
     # --- looking
 

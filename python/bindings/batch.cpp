@@ -1,3 +1,4 @@
+#include <array>
 #include <tuple>
 #include <vector>
 
@@ -101,6 +102,40 @@ nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
   return array.attr("__dlpack__")(**kwargs);
 }
 
+/// The steps of the colour jitter that are not left out, in their order.
+nb::list jitter_of(const AugmentDraw& draw, const ColorJitter& jitter) {
+  struct Named {
+    const char* name;
+    double factor;
+    bool applied;
+  };
+  const Range none{1, 1};
+  const std::array<Named, 4> steps{{{"brightness", draw.brightness, jitter.brightness != none},
+                                    {"contrast", draw.contrast, jitter.contrast != none},
+                                    {"saturation", draw.saturation, jitter.saturation != none},
+                                    {"hue", draw.hue, jitter.hue != Range{0, 0}}}};
+  nb::list list;
+  for (const AugmentDraw::Step step : draw.order) {
+    const Named& named = steps.at(static_cast<std::size_t>(step));
+    if (draw.jitter && named.applied) list.append(nb::make_tuple(named.name, named.factor));
+  }
+  return list;
+}
+
+nb::object draw_of_row(nb::handle self, std::size_t i) {
+  const Batch& batch = batch_of(self);
+  if (i >= batch.size()) throw nb::index_error("no such row in this batch");
+  if (batch.image(i).empty()) return nb::none();
+  const AugmentDraw& draw = batch.draw(i);
+  nb::dict dict;
+  dict["source"] = nb::make_tuple(batch.source_width(i), batch.source_height(i));
+  dict["crop"] = nb::make_tuple(draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height);
+  dict["flip"] = draw.flip;
+  dict["jitter"] = jitter_of(draw, transform_of_batch(self).jitter);
+  dict["grey"] = draw.grey;
+  return dict;
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& module) {
@@ -113,6 +148,10 @@ void bind_batch(nb::module_& module) {
           "arrays where images differ in size (ragged) or are stored bytes (raw).")
       .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
            "Row `i` alone.")
+      .def("draw", &draw_of_row, nb::arg("i"),
+           nb::sig("def draw(self, i: int) -> dict[str, typing.Any] | None"),
+           "What was drawn for row `i`, in the order it is applied: the stored image's `source` size (width, height), "
+           "`crop` (x, y, width, height), `flip`, `jitter` [(name, factor), ...], `grey`. None where the row is empty.")
       .def_prop_ro("labels", &labels, "int64 class numbers; NO_LABEL where there is none.")
       .def_prop_ro("samples", &samples, "uint64 positions in the dataset.")
       .def_prop_ro("mask", &mask, "True where the row counts once in this epoch; False for padding and empty rows.")

@@ -25,6 +25,13 @@ def run_script(script, *args, python=sys.executable, code=0, timeout=120, **env)
     return done.stdout
 
 
+def torchrun(ranks, log_folder):
+    """python ... SCRIPT ARGUMENT...: as so many ranks, on a port of their own. What they print has their names before it.
+    (Torch 1.13 under Python 3.11 knows no "redirect nothing": it looks for a flag of value 0 by iterating over the flags.)"""
+    return ["-m", "torch.distributed.run", "--nproc_per_node", str(ranks), "--rdzv_backend", "c10d", "--rdzv_endpoint",
+            "127.0.0.1:0", "--redirects", "1", "--tee", "1", "--log_dir", str(log_folder)]
+
+
 def is_gone(pid):
     """Ended; a zombie that nobody has waited for yet counts as ended."""
     try:

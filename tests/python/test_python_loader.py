@@ -1,5 +1,6 @@
 """bale.Loader: the C++ loader's batches as numpy arrays, without a copy, and the manners of a Python iterable."""
 import gc
+import io
 import pickle
 import re
 import subprocess
@@ -8,6 +9,7 @@ import bale as bl
 import numpy as np
 import pytest
 from bale import transforms
+from PIL import Image
 from conftest import BUILD
 from python_support import is_gone, worker_pids
 
@@ -95,6 +97,31 @@ def test_transforms_without_a_fixed_shape(pack):
     assert all(len(shape) == 3 and shape[2] == 3 for shape in shapes)
     with small(pack, 5, shuffle=False, transform=transforms.padded(100)) as loader:
         assert next(iter(loader)).images.shape == (5, 100, 100, 3)
+
+
+def test_draws(pack):
+    """What was drawn for each row, in words; tests/python/test_python_training.py replays it."""
+    transform = transforms.train(SIZE, jitter=(0.4, 0, 0.4, 0.1), grey=0.3)
+    draws = []
+    with small(pack, 7, transform=transform, tail="uneven", world_size=3, rank=2) as loader:
+        for batch in loader:
+            for i, counts in enumerate(batch.mask):
+                draw = batch.draw(i)
+                assert (draw is not None) == counts
+                if draw:
+                    stored = io.BytesIO(loader.dataset.read_image(batch.samples[i]))
+                    assert draw["source"] == Image.open(stored).size
+                    draws.append(draw)
+            with pytest.raises(IndexError):
+                batch.draw(len(batch))
+    assert len(draws) == 13
+    for draw in draws:
+        x, y, width, height = draw["crop"]
+        assert width > 0 < height and x + width <= draw["source"][0] and y + height <= draw["source"][1]
+        assert {name for name, _ in draw["jitter"]} == {"brightness", "saturation", "hue"}
+        assert all(abs(factor - (name != "hue")) <= 0.4 for name, factor in draw["jitter"])
+    assert {draw["flip"] for draw in draws} == {draw["grey"] for draw in draws} == {True, False}
+    assert len({name for (name, _), *_ in (draw["jitter"] for draw in draws)}) > 1  # the order is drawn too
 
 
 # --- memory
@@ -187,6 +214,39 @@ def test_a_loop_that_broke_off_begins_anew(pack):
         assert list(fresh) == []  # and goes on being at its end
 
 
+def test_an_epoch_may_be_set_after_the_iterator_is_made(pack):
+    """Lightning does: the iterator that has given nothing yet goes along; one that has is void."""
+    with small(pack) as loader:
+        loader.set_epoch(3)
+        expected = contents(loader)
+        iterator = iter(loader)
+        loader.set_epoch(3)
+        assert contents(iterator) == expected
+        iterator = iter(loader)
+        next(iterator)
+        state = loader.state_dict()
+        rest = contents(iterator)
+        iterator = iter(loader)
+        loader.load_state_dict(state)
+        loader.set_epoch(state["epoch"])
+        assert [batch[2:] for batch in contents(iterator)] == [batch[2:] for batch in rest]
+        iterator = iter(loader)
+        next(iterator)
+        loader.set_epoch(loader.epoch)
+        with pytest.raises(RuntimeError, match="void"):
+            next(iterator)
+
+
+def test_trainers_that_count_to_len_never_see_the_end(pack):
+    """They set the next epoch instead."""
+    with small(pack) as loader:
+        expected = contents(loader), contents(loader)
+        for epoch in range(2):
+            loader.set_epoch(epoch)
+            iterator = iter(loader)
+            assert contents(next(iterator) for _ in range(len(loader))) == expected[epoch]
+
+
 @pytest.mark.parametrize("other", [{}, {"workers": 0}, {"batch_size": 7}], ids=str)
 def test_resume_in_the_middle_of_an_epoch(pack, other):
     with small(pack, 4, tail="uneven") as loader:
@@ -197,8 +257,10 @@ def test_resume_in_the_middle_of_an_epoch(pack, other):
         rest = [sample for batch in iterator for sample in batch.samples.tolist()]
         next_epoch = [sample for batch in loader for sample in batch.samples.tolist()]
     with small(pack, **{"batch_size": 4, "tail": "uneven", **other}) as loader:
+        length = len(loader)
         loader.load_state_dict(state)
         loader.set_epoch(state["epoch"])  # the usual loop does that
+        assert len(loader) == length      # of a whole epoch: trainers plan all others by it
         assert [sample for batch in loader for sample in batch.samples.tolist()] == rest and len(rest) == 28
         assert [sample for batch in loader for sample in batch.samples.tolist()] == next_epoch
 
@@ -316,6 +378,6 @@ def test_after_close(pack):
     with pytest.raises(RuntimeError):
         next(iterator)
     with pytest.raises(ValueError, match="closed"):
-        len(loader)
+        loader.counters
     with pytest.raises(ValueError, match="cannot be pickled"):
         pickle.dumps(loader)

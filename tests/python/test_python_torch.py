@@ -114,41 +114,6 @@ def test_training_scripts_find_what_they_look_for(run):
     """)
 
 
-def test_ranks(run):
-    script = """
-    with small(4, tail="uneven", with_mask=True) as loader:
-        print(loader.rank, loader.world_size, len(loader))
-    """
-    assert run(script) == "0 1 10\n"
-    assert run(script, RANK="1", WORLD_SIZE="3") == "1 3 4\n"
-    assert run(script.replace("4,", "4, rank=0, world_size=2,"), RANK="1", WORLD_SIZE="3") == "0 2 5\n"
-
-
-def test_torch_distributed(pack, tmp_path):
-    """Three processes: every sample once among them, in equally many steps."""
-    script = HEAD + """
-    rank = int(sys.argv[3])
-    torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=3)
-    loader = bale.Loader(PACK, 4, workers=0, seed=5, transform=bale.transforms.train(32), tail="uneven", rank=rank,
-                         world_size=3)
-    samples = [s for batch in loader for s in batch.samples[batch.mask].tolist()]
-    with small(4, workers=1, tail="uneven", with_mask=True) as mine:
-        assert (mine.rank, mine.world_size) == (rank, 3)
-        count = sum(int(mask.sum()) for _, _, mask in mine)
-        assert count == len(samples)
-        print(len(mine), *samples)
-    torch.distributed.barrier()
-    """
-    ranks = [subprocess.Popen(command(script, pack, tmp_path / "meeting", rank, python=SYSTEM_PYTHON), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) for rank in range(3)]
-    lines = []
-    for process in ranks:
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-        lines.append([int(word) for word in out.split()])
-    assert {line[0] for line in lines} == {4} and sorted(s for line in lines for s in line[1:]) == list(range(40))
-
-
 def test_the_ordinary_dataloader(run, photos):
     """Images and labels of torchvision's ImageFolder, in workers of every kind."""
     run("""
