@@ -1,8 +1,10 @@
 #include <array>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include "bale/formats/core/error.hpp"
@@ -136,6 +138,28 @@ nb::object draw_of_row(nb::handle self, std::size_t i) {
   return dict;
 }
 
+/// One call of the binding a batch, and no steps in Python that permute dimensions: this is what a training loop pays
+/// for every batch.
+std::pair<nb::object, nb::object> capsules(nb::handle self) {
+  const Batch& batch = batch_of(self);
+  const Transform& transform = transform_of_batch(self);
+  if (!transform.has_fixed_shape()) throw nb::type_error("images of this batch differ in size");
+  const std::int64_t height = transform.height;
+  const std::int64_t width = transform.width;
+  const std::int64_t plane = height * width;
+  const bool planar = transform.layout == PixelLayout::nchw;
+  const std::array<std::size_t, 4> shape{batch.size(), 3, transform.height, transform.width};
+  const std::array<std::int64_t, 4> strides = planar
+                                                  ? std::array{3 * plane, plane, width, std::int64_t{1}}
+                                                  : std::array{3 * plane, std::int64_t{1}, 3 * width, std::int64_t{3}};
+  const nb::ndarray<> images(const_cast<std::byte*>(batch.pixels().data()), shape.size(), shape.data(), self,
+                             strides.data(), dlpack_dtype(transform.dtype));
+  const std::array<std::size_t, 1> count{batch.size()};
+  const nb::ndarray<> labels(const_cast<std::int64_t*>(batch.labels().data()), count.size(), count.data(), self,
+                             nullptr, nb::dtype<std::int64_t>());
+  return {nb::cast(images), nb::cast(labels)};
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& module) {
@@ -165,6 +189,10 @@ void bind_batch(nb::module_& module) {
       .def("__dlpack__", &dlpack, nb::arg("kwargs"),
            nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
            "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
+      .def(
+          "capsules", &capsules,
+          "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of the labels; each for "
+          "one torch.from_dlpack. For transforms of a fixed shape.")
       .def("__dlpack_device__", [](nb::handle) { return std::make_tuple(1, 0); });
 }
 
