@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from python_support import ENVIRONMENT, SYSTEM_PYTHON, command, run_script
+from torch_support import torch  # noqa: F401 - a fixture
 
 HEAD = """
     import gc, os, pickle, re, sys
@@ -31,8 +32,8 @@ def pack(bale, photos, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(pack):
-    return lambda script, *args, **env: run_script(HEAD + script, pack, *args, python=SYSTEM_PYTHON, **env)
+def run(pack, torch):
+    return lambda script, *args, **env: torch(HEAD + script, pack, *args, **env)
 
 
 def test_tensors_are_views_of_slots(run):

@@ -1,6 +1,7 @@
 """bale.torch.IterableDataset: the Loader's order as a stream, dealt out to ranks and DataLoader workers, and resumed."""
 import pytest
-from python_support import PACKAGE, SYSTEM_PYTHON, run_script
+from python_support import PACKAGE
+from torch_support import torch  # noqa: F401 - a fixture
 
 HEAD = """
     import contextlib, itertools, os, pickle, sys, types
@@ -45,10 +46,10 @@ HEAD = """
 
 
 @pytest.fixture(scope="module")
-def run(bale, photos, tmp_path_factory):
+def run(bale, photos, tmp_path_factory, torch):
     root = tmp_path_factory.mktemp("pack") / "pack"
     bale.pack(photos, root, "--shard-samples", "15")
-    return lambda script, **env: run_script(HEAD + script, root, python=SYSTEM_PYTHON, **env)
+    return lambda script, **env: torch(HEAD + script, root, **env)
 
 
 def test_the_order_is_the_loaders(run):

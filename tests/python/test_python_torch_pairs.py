@@ -6,7 +6,8 @@ import tarfile
 import numpy as np
 import pytest
 from PIL import Image
-from python_support import PACKAGE, SYSTEM_PYTHON, run_script
+from python_support import PACKAGE
+from torch_support import torch  # noqa: F401 - a fixture
 
 HEAD = """
     import io, json, os, pickle, sys
@@ -72,12 +73,12 @@ def scenes(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=["as it is", "packed"])
-def run(request, bale, scenes):
+def run(request, bale, scenes, torch):
     pack = scenes
     if request.param == "packed":
         pack = scenes.parent / "packed"
         bale.ok("convert", scenes, pack)
-    return lambda script, *args: run_script(HEAD + script, pack, *args, python=SYSTEM_PYTHON)
+    return lambda script: torch(HEAD + script, pack)
 
 
 def test_fields_become_what_they_are(run):
@@ -149,19 +150,18 @@ def crop(image, mask):
 """
 
 
-def test_in_a_dataloader(scenes, tmp_path):
-    """Crops of image and mask stay together, in workers of either kind."""
+def test_in_a_dataloader(scenes, tmp_path, torch):
+    """Crops of image and mask stay together."""
     (tmp_path / "joint.py").write_text(JOINT)
-    run_script(HEAD + """
+    torch(HEAD + """
     import joint
-    keep = [i for i in range(12) if i not in (3, 7)]
-    for method in ("fork", "spawn"):
-        dataset = torch.utils.data.Subset(bt.Dataset(PACK, fields=("png", "mask.png"), transforms=joint.crop), keep)
-        loader = torch.utils.data.DataLoader(dataset, 5, num_workers=2, multiprocessing_context=method)
-        seen = 0
-        for images, masks in loader:
-            assert images.shape == (5, 3, 16, 16) and masks.shape == (5, 16, 16)
-            assert torch.equal(images[:, 0].long(), masks * 20)
-            seen += len(images)
-        assert seen == 10
-    """, scenes, python=SYSTEM_PYTHON, PYTHONPATH=f"{PACKAGE}:{tmp_path}")
+    dataset = bt.Dataset(PACK, fields=("png", "mask.png"), transforms=joint.crop)
+    assert pickle.loads(pickle.dumps(dataset))[0][1].shape == (16, 16)
+    dataset = torch.utils.data.Subset(dataset, [i for i in range(12) if i not in (3, 7)])
+    seen = 0
+    for images, masks in torch.utils.data.DataLoader(dataset, 5, num_workers=2):
+        assert images.shape == (5, 3, 16, 16) and masks.shape == (5, 16, 16)
+        assert torch.equal(images[:, 0].long(), masks * 20)
+        seen += len(images)
+    assert seen == 10
+    """, scenes, PYTHONPATH=f"{PACKAGE}:{tmp_path}")

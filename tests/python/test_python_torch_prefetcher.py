@@ -1,7 +1,7 @@
 """bale.torch.Prefetcher: what comes out, the loader's state behind it, and on a device the order of copies, waits and
 letting go, which a device that only notes down what it is asked shows."""
 import pytest
-from python_support import SYSTEM_PYTHON, run_script
+from torch_support import torch  # noqa: F401 - a fixture
 
 HEAD = """
     import collections, gc, sys, weakref
@@ -88,10 +88,10 @@ DEVICE = """
 
 
 @pytest.fixture(scope="module")
-def run(bale, photos, tmp_path_factory):
+def run(bale, photos, tmp_path_factory, torch):
     root = tmp_path_factory.mktemp("pack") / "pack"
     bale.pack(photos, root, "--shard-samples", "15")
-    return lambda script, head=HEAD: run_script(head + script, root, python=SYSTEM_PYTHON)
+    return lambda script, head=HEAD: torch(head + script, root)
 
 
 def test_pixels_are_those_of_the_transforms(run):

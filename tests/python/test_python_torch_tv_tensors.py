@@ -1,10 +1,10 @@
 """bale.torch.to_tv_tensors: images and masks for torchvision's v2 transforms; a clear error where torchvision is too old."""
-from python_support import SYSTEM_PYTHON, run_script
+from torch_support import torch  # noqa: F401 - a fixture
 
 
-def test_images_and_masks():
+def test_images_and_masks(torch):
     """With torchvision 0.16 and newer its own classes; before it has none, and that is said."""
-    run_script("""
+    torch("""
     import numpy as np
     import torch
     import torchvision
@@ -48,11 +48,11 @@ def test_images_and_masks():
     for _ in range(5):
         image, target = joint(one, mask)
         assert image.shape == (3, 4, 4) and torch.equal(image[:1], target) and target[0, 0, 0] == target[0, 0, 1] + 1
-    """, python=SYSTEM_PYTHON)
+    """)
 
 
-def test_without_torchvision():
-    run_script("""
+def test_without_torchvision(torch):
+    torch("""
     import sys
     import torch
     sys.modules["torchvision"] = None
@@ -63,4 +63,4 @@ def test_without_torchvision():
         assert "needs torchvision 0.16 or newer" in str(error) and "there is none" in str(error)
     else:
         raise SystemExit("no error")
-    """, python=SYSTEM_PYTHON)
+    """)
