@@ -56,21 +56,22 @@ class Loader(bale.loader.Loader):
         return self._loader.workers
 
     def _convert(self, batch: Any) -> tuple[Any, ...]:
+        images: Any
         if self.transform.kind in ("ragged", "raw"):
-            images: Any = [self._pinned(self._chw(_tensor(batch.image(i), self.transform), 0))
-                           for i in range(len(batch))]
+            images = [self._chw(_tensor(batch.image(i), self.transform)) for i in range(len(batch))]
+            labels = torch.from_numpy(batch.labels)
+            if self.pin:
+                images = [image.pin_memory() for image in images]
         else:
-            images = self._pinned(self._chw(torch.utils.dlpack.from_dlpack(batch), 1))
-        labels = self._pinned(torch.from_numpy(batch.labels))
+            images, labels = map(torch.utils.dlpack.from_dlpack, batch.capsules())
+            if self.pin:
+                images = images.pin_memory()
+        if self.pin:
+            labels = labels.pin_memory()
         return (images, labels, torch.from_numpy(batch.mask)) if self.with_mask else (images, labels)
 
-    def _chw(self, images: torch.Tensor, first: int) -> torch.Tensor:
-        if self.transform.layout == "nchw" or images.dim() < first + 3:
-            return images
-        return images.movedim(-1, first)
-
-    def _pinned(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.pin_memory() if self.pin else tensor
+    def _chw(self, image: torch.Tensor) -> torch.Tensor:
+        return image if self.transform.layout == "nchw" or image.dim() < 3 else image.movedim(-1, 0)
 
 
 def _tensor(array: Any, transform: Any) -> torch.Tensor:
