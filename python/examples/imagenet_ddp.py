@@ -47,7 +47,7 @@ def main():
     torch.manual_seed(0)
 
     workers = args.workers or max(1, os.cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"]))
-    floats = {"dtype": "float16" if on_gpu else "float32", "normalize": True}
+    floats = {"dtype": "float16", "normalize": True}
     train = bt.Loader(args.train, args.batch_size, workers=workers, seed=1, drop_last=True, pin=True,
                       transform=bale.transforms.train(args.size, **floats))
     val = bt.Loader(args.val, args.batch_size, workers=workers, shuffle=False, tail="uneven", with_mask=True, pin=True,
@@ -58,8 +58,7 @@ def main():
     model = DistributedDataParallel(network, [local_rank] if on_gpu else None)
     scaled = args.lr * args.batch_size * dist.get_world_size() / 256
     optimizer = torch.optim.SGD(model.parameters(), scaled, momentum=0.9, weight_decay=1e-4, nesterov=True)
-    scaler = torch.cuda.amp.GradScaler(enabled=on_gpu)
-    stateful = {"network": network, "optimizer": optimizer, "scaler": scaler, "loader": train}
+    stateful = {"network": network, "optimizer": optimizer, "loader": train}
     step = 0
 
     if args.resume:
@@ -75,12 +74,11 @@ def main():
             group["lr"] = scaled * 0.1 ** (epoch // 30)
         for images, labels in train:
             images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
-            with torch.autocast(device.type, torch.float16, enabled=on_gpu):
-                loss = F.cross_entropy(model(images), labels)
+            with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu):
+                loss = F.cross_entropy(model(images.float()), labels)
             optimizer.zero_grad(set_to_none=True)
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
+            loss.backward()
+            optimizer.step()
             step += 1
             if step % args.checkpoint_every == 0 or step == args.max_steps:
                 save({name: value.state_dict() for name, value in stateful.items()} | {"step": step}, args.checkpoint)

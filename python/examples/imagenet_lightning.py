@@ -33,7 +33,7 @@ class Packs(L.LightningDataModule):
 
 
 class Classifier(L.LightningModule):
-    def __init__(self, model, num_classes, lr):
+    def __init__(self, model, num_classes, lr, steps):
         super().__init__()
         self.save_hyperparameters()
         self.network = torchvision.models.get_model(model, num_classes=num_classes)
@@ -57,8 +57,9 @@ class Classifier(L.LightningModule):
         self.log("accuracy", correct / seen, prog_bar=True, rank_zero_only=True)
 
     def configure_optimizers(self):
+        # Not trainer.estimated_stepping_batches: it asks for the loader before there is a state to load into it.
         optimizer = torch.optim.SGD(self.parameters(), self.hparams.lr, momentum=0.9, weight_decay=1e-4)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.trainer.estimated_stepping_batches)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.hparams.steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
@@ -85,7 +86,9 @@ def main():
     trainer = L.Trainer(max_epochs=args.epochs, max_steps=args.max_steps, devices=args.devices,
                         precision=args.precision, callbacks=[keep_last], default_root_dir=args.checkpoints,
                         log_every_n_steps=10)
-    model = Classifier(args.model, len(bale.Dataset(args.train).classes), args.lr)
+    dataset = bale.Dataset(args.train)
+    steps = args.epochs * (len(dataset) // (args.batch_size * args.devices))
+    model = Classifier(args.model, len(dataset.classes), args.lr, steps)
     trainer.fit(model, datamodule=Packs(args), ckpt_path=args.resume)
     if trainer.is_global_zero:
         shown = {name: round(value.item(), 4) for name, value in trainer.callback_metrics.items()}

@@ -1,4 +1,4 @@
-"""Every script of python/examples on 40 small images: what it prints and writes is what training from them must give.
+"""Every script of python/examples on 40 tiny images: what it prints is what training from them must give.
 
 Runs them in an environment of their own (scripts/test.sh makes it): Debian's torch with Lightning, timm, Accelerate and JAX.
 """
@@ -18,16 +18,42 @@ from python_support import ENVIRONMENT, run_script, torchrun
 
 EXAMPLES = REPO / "python" / "examples"
 PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
-SIZE, CLASSES, SAMPLES = 32, 5, 40
-SMALL = ("--model", "resnet18", "--size", SIZE, "--batch-size", 8, "--workers", 2)
+SIZE, SAMPLES = 32, 40
+COLOURS = {"blue": (60, 60, 200), "green": (60, 200, 60), "red": (200, 60, 60), "yellow": (200, 200, 60)}
+STEPS = 5  # an epoch
+SMALL = ("--size", SIZE, "--batch-size", SAMPLES // STEPS, "--workers", 1)
+SMALL_RESNET = (*SMALL, "--model", "resnet18", "--lr", 0.003)
 
 
 @pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    """Training and validation images in one: a network that has learnt these knows these."""
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root, "--shard-samples", "15")
+def colours(tmp_path_factory):
+    """Images that a network can tell apart after a few steps. For training and for validation."""
+    root = tmp_path_factory.mktemp("colours")
+    random = np.random.default_rng(1)
+    for name, colour in COLOURS.items():
+        (root / name).mkdir()
+        for i in range(SAMPLES // len(COLOURS)):
+            pixels = np.clip(random.normal(colour, 25, (36, 48, 3)), 0, 255).astype(np.uint8)
+            Image.fromarray(pixels).save(root / name / f"{i}.jpg")
     return root
+
+
+@pytest.fixture(scope="module")
+def pack(bale, colours, tmp_path_factory):
+    root = tmp_path_factory.mktemp("pack") / "pack"
+    bale.pack(colours, root, "--shard-samples", "15")
+    return root
+
+
+# Lightning registers torch 1.13's sharded tensors, which cannot be imported under Python 3.11.
+FOR_LIGHTNING = """
+import runpy, sys, types
+hooks = types.ModuleType("torch.distributed._shard.sharded_tensor")
+hooks.state_dict_hook = hooks.pre_load_state_dict_hook = lambda *_: None
+sys.modules[hooks.__name__] = hooks
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.fixture
@@ -50,98 +76,99 @@ def values(lines, pattern):
 
 
 def assert_falls(losses):
-    """From the first quarter to the last."""
-    assert all(map(math.isfinite, losses)) and len(losses) >= 4
-    quarter = max(1, len(losses) // 4)
-    assert np.mean(losses[-quarter:]) < 0.8 * np.mean(losses[:quarter]), losses
+    """From the first epoch to the last."""
+    assert all(map(math.isfinite, losses))
+    assert np.mean(losses[-STEPS:]) < 0.75 * np.mean(losses[:STEPS]), losses
 
 
 STEP = r"epoch (\d+) step (\d+) loss ([\d.]+)"
 
 
-def assert_resumes(run, script, pack, epochs, stop, *args, ranks=None):
-    """A run that is stopped in the middle of an epoch and goes on prints what one that was not stopped prints."""
-    arguments = (pack, pack, *SMALL, "--epochs", epochs, *args)
-    whole = run(script, *arguments, ranks=ranks)
-    begun = run(script, *arguments, "--max-steps", stop, ranks=ranks)
-    resumed = run(script, *arguments, "--resume", ranks=ranks)
-    assert begun + resumed == whole
-    steps = values(whole, STEP)
-    per_epoch = SAMPLES // 8
-    assert [step for _, step, _ in steps] == [*range(1, epochs * per_epoch + 1)]
-    assert [epoch for epoch, _, _ in steps] == [epoch for epoch in range(epochs) for _ in range(per_epoch)]
-    assert_falls([loss for _, _, loss in steps])
-    return whole
+def places(steps, batch_size=SAMPLES // STEPS):
+    """(epoch, step) of so many steps from the beginning on."""
+    return [((step - 1) * batch_size // SAMPLES, step) for step in steps]
 
 
 def test_plain_torch(run, pack):
-    lines = assert_resumes(run, "imagenet_torch.py", pack, 6, 13, "--lr", 0.05, "--log-every", 1)
-    accuracies = values(lines, r"epoch (\d+) accuracy ([\d.]+)")
-    assert len(accuracies) == 6 and accuracies[-1][1] > 2 / CLASSES
+    """A run that is stopped in the middle of an epoch and goes on prints what one that was not stopped prints."""
+    arguments = ("imagenet_torch.py", pack, pack, *SMALL_RESNET, "--epochs", 2, "--log-every", 1)
+    whole = run(*arguments)
+    begun = run(*arguments, "--max-steps", 7)
+    assert begun + run(*arguments, "--resume") == whole
+    steps = values(whole, STEP)
+    assert [(epoch, step) for epoch, step, _ in steps] == places(range(1, 11))
+    assert_falls([loss for _, _, loss in steps])
+    assert [epoch for epoch, _ in values(whole, r"epoch (\d+) accuracy (0\.\d+|1\.0+)")] == [0, 1]
 
 
-def test_ddp(run, pack, tmp_path):
-    """Two ranks stop in the middle of an epoch, three go on: the steps that are left, and all samples validated once."""
-    arguments = (pack, pack, *SMALL, "--batch-size", 4, "--epochs", 6, "--lr", 1.5)
-    epoch_line = r"epoch (\d+) step (\d+) loss ([\d.]+) accuracy (\d+)/(\d+)"
-    begun = values(run("imagenet_ddp.py", *arguments, "--max-steps", 22, ranks=2), epoch_line)
-    resumed = values(run("imagenet_ddp.py", *arguments, "--resume", ranks=3), epoch_line)
-    assert [(epoch, step) for epoch, step, *_ in begun] == [(0, 5), (1, 10), (2, 15), (3, 20), (4, 22)]
-    # 40 - 2 * 8 samples of the fifth epoch are left: two steps of three ranks; a whole epoch has three.
-    assert [(epoch, step) for epoch, step, *_ in resumed] == [(4, 24), (5, 27)]
-    assert all(math.isfinite(line[2]) and line[4] == SAMPLES for line in begun + resumed)
-    assert resumed[-1][3] > 2 * SAMPLES / CLASSES
+def test_ddp(run, pack):
+    """Two ranks stop in the middle of an epoch, one goes on: the steps that are left, and each sample validated once."""
+    arguments = ("imagenet_ddp.py", pack, pack, *SMALL_RESNET, "--batch-size", 4, "--lr", 0.1, "--epochs", 2)
+    line = rf"epoch (\d+) step (\d+) loss ([\d.]+) accuracy (\d+)/{SAMPLES}"
+    begun = values(run(*arguments, "--max-steps", 7, ranks=2), line)
+    resumed = values(run(*arguments, "--resume", ranks=1), line)
+    assert [found[:2] for found in begun] == [(0, 5), (1, 7)]
+    assert [found[:2] for found in resumed] == [(1, 13)]  # 40 - 2 * 8 samples are left: six steps of one rank
+    losses = [found[2] for found in begun + resumed]
+    assert all(map(math.isfinite, losses)) and losses[-1] < losses[0]
 
 
-def test_lightning(run, pack):
-    arguments = (pack, pack, *SMALL, "--epochs", 4, "--lr", 0.05, "--checkpoint-every", 13)
-    whole = run("imagenet_lightning.py", *arguments, "--checkpoints", "whole")[-1]
-    begun = run("imagenet_lightning.py", *arguments, "--max-steps", 13)[-1]
-    resumed = run("imagenet_lightning.py", *arguments, "--resume", "checkpoints/last.ckpt")[-1]
-    assert begun.startswith("step 13 ") and resumed.startswith("step 20 ")
-    assert resumed == whole
-    loss, accuracy = map(float, re.fullmatch(r"step 20 \{'loss': ([\d.]+), 'accuracy': ([\d.]+)\}", whole).groups())
-    assert math.isfinite(loss) and accuracy > 2 / CLASSES
+def test_lightning(run, pack, tmp_path):
+    """Two ranks stop in the middle of an epoch, one goes on: Lightning's checkpoint has the loader's state."""
+    start = tmp_path / "start.py"
+    start.write_text(FOR_LIGHTNING)
+    arguments = (start, EXAMPLES / "imagenet_lightning.py", pack, pack, *SMALL_RESNET, "--epochs", 3)
+    line = r"step (\d+) \{'loss': ([\d.]+), 'accuracy': ([\d.]+)\}"
+    begun = values(run(*arguments, "--batch-size", 4, "--devices", 2, "--max-steps", 7, "--checkpoint-every", 7, ranks=2), line)
+    resumed = values(run(*arguments, "--resume", "checkpoints/last.ckpt"), line)
+    (stopped, *_), (end, loss, accuracy) = *begun, *resumed
+    assert (stopped, end) == (7, 15)
+    assert loss < 1 and 0 < accuracy <= 1
 
 
 def test_timm(run, pack):
-    lines = values(run("imagenet_timm.py", pack, pack, *SMALL, "--epochs", 8, "--warmup-epochs", 1, "--lr", 0.02),
-                   r"epoch (\d+) updates (\d+) lr ([\d.e+-]+) loss ([\d.]+) top-1 ([\d.]+) of (\d+)")
-    assert [(epoch, updates) for epoch, updates, *_ in lines] == [(i, 5 * (i + 1)) for i in range(8)]
-    rates = [line[2] for line in lines]
-    assert max(rates) == rates[0] and rates[-1] < 1e-3      # warmed up, then along the cosine
-    assert all(line[5] == SAMPLES for line in lines)
-    assert np.mean([line[3] for line in lines[-2:]]) < lines[0][3] and lines[-1][4] > 200 / CLASSES
+    lines = values(run("imagenet_timm.py", pack, pack, *SMALL, "--model", "test_resnet", "--epochs", 8,
+                       "--warmup-epochs", 1, "--lr", 0.02),
+                   rf"epoch (\d+) updates (\d+) lr ([\d.e+-]+) loss ([\d.]+) top-1 ([\d.]+) of {SAMPLES}")
+    epochs, updates, rates, losses, top1 = zip(*lines)
+    assert epochs == (*range(8),) and updates == (*range(STEPS, 8 * STEPS + 1, STEPS),)
+    assert rates == tuple(sorted(rates, reverse=True)) and rates[-1] < 0.05 * rates[0]  # warm, then along the cosine
+    assert all(map(math.isfinite, losses)) and np.mean(losses[4:]) < losses[0] and top1[-1] > 60
 
 
 def test_accelerate(run, pack):
-    lines = assert_resumes(run, "imagenet_accelerate.py", pack, 4, 8, "--batch-size", 4, "--lr", 0.05, "--log-every", 1,
-                           ranks=2)
-    assert len(values(lines, rf"epoch (\d+) accuracy (\d+)/{SAMPLES}")) == 4
+    """As for DDP, in Accelerate's own checkpoints."""
+    arguments = ("imagenet_accelerate.py", pack, pack, *SMALL_RESNET, "--batch-size", 4, "--epochs", 2, "--log-every", 1)
+    begun = values(run(*arguments, "--max-steps", 7, ranks=2), STEP)
+    lines = run(*arguments, "--resume", ranks=1)
+    resumed = values(lines, STEP)
+    assert [found[:2] for found in begun] == places(range(1, 8))
+    assert [found[:2] for found in resumed] == [(1, step) for step in range(8, 14)]
+    assert np.mean([loss for *_, loss in resumed]) < np.mean([loss for *_, loss in begun[:STEPS]])
+    assert len(values(lines[-1:], rf"epoch (\d+) accuracy (\d+)/{SAMPLES}")) == 1
 
 
-def test_before_and_after(run, pack, photos):
-    """The same network learns the same from either, and few lines tell the scripts apart."""
-    lines = {}
-    for script, data in (("torchvision_before.py", photos), ("torchvision_after.py", pack)):
-        found = values(run(script, data, data, *SMALL, "--epochs", 6, "--lr", 0.05),
+def test_before_and_after(run, pack, colours):
+    """The same network learns from either, and few lines tell the scripts apart."""
+    for script, data in (("torchvision_before.py", colours), ("torchvision_after.py", pack)):
+        lines = values(run(script, data, data, *SMALL_RESNET, "--epochs", 3),
                        rf"epoch (\d+) loss ([\d.]+) accuracy (\d+)/{SAMPLES}")
-        assert len(found) == 6
-        assert_falls([loss for _, loss, _ in found])
-        assert found[-1][2] > 2 * SAMPLES / CLASSES
+        epochs, losses, _ = zip(*lines)
+        assert epochs == (0, 1, 2) and losses[-1] < 0.75 * losses[0]
     before, after = ((EXAMPLES / f"torchvision_{name}.py").read_text().splitlines() for name in ("before", "after"))
-    changed = [line for line in difflib.unified_diff(before, after, n=0, lineterm="") if re.match(r"\+(?!\+\+)", line)]
-    assert len(changed) < 12, changed
+    new = [line for line in difflib.unified_diff(before, after, n=0, lineterm="") if re.match(r"\+(?!\+\+)", line)]
+    assert len(new) < 12, new
 
 
-def test_numpy(run, pack):
+def test_numpy(bale, run, photos, tmp_path):
     """Pillow finds the same of the same crops."""
-    lines = run("numpy_epoch.py", pack, "--size", SIZE, "--batch-size", 7, "--workers", 2)
-    dataset = bl.Dataset(pack)
+    bale.pack(photos, tmp_path / "pack")
+    lines = run("numpy_epoch.py", "pack", "--size", SIZE, "--batch-size", 7, "--workers", 2)
+    dataset = bl.Dataset(tmp_path / "pack")
+    short = round(SIZE * 256 / 224)
     pixels = []
     for i in range(len(dataset)):
         image = Image.open(io.BytesIO(dataset.read_image(i))).convert("RGB")
-        short = round(SIZE * 256 / 224)
         long = int(short * max(image.size) / min(image.size))
         image = image.resize((long, short) if image.width > image.height else (short, long), Image.Resampling.BILINEAR)
         left, top = (round((side - SIZE) / 2) for side in image.size)
@@ -150,14 +177,14 @@ def test_numpy(run, pack):
     for line, name, expected in zip(lines, ("mean", "std"), (pixels.mean(0), pixels.std(0))):
         found_name, *found = line.split()
         assert found_name == name and np.allclose([*map(float, found)], expected, atol=1e-4)
-    assert lines[2:] == [f"{SAMPLES // CLASSES} {name}" for name in dataset.classes]
+    assert lines[2:] == [f"8 {name}" for name in dataset.classes]
 
 
 def test_jax(run, pack):
-    lines = values(run("jax_epoch.py", pack, "--size", SIZE, "--batch-size", 8, "--workers", 2, "--epochs", 30),
-                   r"epoch (\d+) steps 5 loss ([\d.]+)")
-    assert len(lines) == 30
-    assert_falls([loss for _, loss in lines])
+    lines = values(run("jax_epoch.py", pack, *SMALL, "--epochs", 20), rf"epoch (\d+) steps {STEPS} loss ([\d.]+)")
+    epochs, losses = zip(*lines)
+    assert epochs == (*range(20),)
+    assert_falls(losses)
 
 
 def test_jax_arrays_are_views_of_slots(pack):
