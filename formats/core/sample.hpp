@@ -46,8 +46,13 @@ struct SampleView {
 /// when a sample is larger than any before it. Not for use by two threads at once.
 class Scratch {
  public:
+  Scratch() = default;
+  /// bytes() gives `memory`, which is the caller's, for all that fits in it.
+  explicit Scratch(MutableBytes memory) : lent_(memory) {}
+
   /// A buffer of `size` bytes, uninitialised; invalidates every view into this Scratch.
   MutableBytes bytes(std::size_t size) {
+    if (size <= lent_.size()) return lent_.first(size);
     if (size > capacity_) {
       buffer_ = std::make_unique_for_overwrite<std::byte[]>(size + size / 4);
       capacity_ = size + size / 4;
@@ -61,6 +66,7 @@ class Scratch {
   std::string& text() { return text_; }
 
  private:
+  MutableBytes lent_{};
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t capacity_ = 0;
   std::vector<std::byte> spare_;

@@ -68,26 +68,47 @@ nb::typed<nb::dict, nb::str, nb::bytes> read(ProcessDataset& self, std::uint64_t
   return fields;
 }
 
-nb::bytes read_field(ProcessDataset& self, std::uint64_t i, const nb::str& field) {
+/// The field that `find` names, as `read` gives it: stored bytes are read into the object itself, where it is not
+/// compressed.
+template <typename Find, typename Read>
+nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find, const Read& read) {
   const Dataset& dataset = self.get();
-  const std::string name = from_str(field);
+  const Shard* shard = nullptr;
+  std::uint64_t sample = 0;
+  std::size_t size = 0;
+  {
+    const nb::gil_scoped_release release;
+    const auto position = dataset.position(i);
+    shard = &dataset.shard(position.first);
+    sample = position.second;
+    const std::optional<std::uint32_t> field = find(shard->index(), sample);
+    if (field) size = shard->index().extent(sample, *field).length;
+  }
+  const auto object = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!object.is_valid()) throw nb::python_error();
+  const MutableBytes place{reinterpret_cast<std::byte*>(PyBytes_AsString(object.ptr())), size};
+  Scratch scratch(place);
   Bytes bytes;
   {
     const nb::gil_scoped_release release;
-    bytes = dataset.read_field(i, name, scratch_of_thread());
+    bytes = read(*shard, sample, scratch);
   }
-  return to_bytes(bytes);
+  return bytes.data() == place.data() ? object : to_bytes(bytes);
+}
+
+nb::bytes read_field(ProcessDataset& self, std::uint64_t i, const nb::str& field) {
+  const std::string name = from_str(field);
+  return read_as_bytes(
+      self, i, [&](const ShardIndex& index, std::uint64_t) { return index.field_id(name); },
+      [&](const Shard& shard, std::uint64_t sample, Scratch& scratch) {
+        return shard.read_field(sample, name, scratch);
+      });
 }
 
 nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
-  const Dataset& dataset = self.get();
-  Bytes bytes;
-  {
-    const nb::gil_scoped_release release;
-    const auto [number, sample] = dataset.position(i);
-    bytes = dataset.shard(number).read_image(sample, scratch_of_thread());
-  }
-  return to_bytes(bytes);
+  return read_as_bytes(
+      self, i, [](const ShardIndex& index, std::uint64_t sample) { return index.image_field(sample); },
+      [](const Shard& shard, std::uint64_t sample, Scratch& scratch) { return shard.read_image(sample, scratch); });
 }
 
 void prefetch(ProcessDataset& self, const std::vector<std::uint64_t>& samples) {

@@ -140,3 +140,18 @@ def test_threads_share_it(pack):
     for thread in threads:
         thread.join()
     assert found == [expected] * 8
+
+
+def test_fields_that_are_stored_otherwise(photos, tmp_path):
+    """Compressed ones, whose stored bytes are not what is given, and one without any."""
+    image = next(photos.rglob("*.JPEG")).read_bytes()
+    texts = [b"", b"1", b"[" + b"0, " * 5000 + b"0]"]
+    for i, text in enumerate(texts):
+        (tmp_path / "in" / "class").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / "class" / f"{i}.jpg").write_bytes(image)
+        (tmp_path / "in" / "class" / f"{i}.json").write_bytes(text)
+    for layout in ("plain", "zst", "gz"):
+        bl.pack(tmp_path / "in", tmp_path / layout, layout=layout, pair="jpg,json")
+        dataset = bl.Dataset(tmp_path / layout)
+        assert [dataset.read_field(i, "json") for i in range(3)] == texts == [sample["json"] for sample in dataset]
+        assert all(dataset.read_image(i) == image for i in range(3))

@@ -1,4 +1,6 @@
 // The small pieces of the vocabulary: keys, labels, checksums, printable text, JSON for raw bytes, random numbers.
+#include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "bale/formats/core/checksum.hpp"
@@ -53,6 +55,18 @@ TEST_CASE("labels are ASCII integers and nothing else") {
   for (const char* text : {"", " ", "7a", "0x7", "7.0", "9223372036854775808"}) {
     CHECK(parse_label(as_bytes(text)) == k_no_label);
   }
+}
+
+TEST_CASE("a scratch gives lent memory for what fits, and its own for the rest") {
+  std::array<std::byte, 8> lent{};
+  Scratch scratch{MutableBytes(lent)};
+  CHECK(scratch.bytes(8).data() == lent.data());
+  CHECK(scratch.bytes(3).size() == 3);
+  const MutableBytes more = scratch.bytes(9);
+  CHECK(more.size() == 9);
+  CHECK(more.data() != lent.data());
+  more.back() = std::byte{1};
+  CHECK(scratch.bytes(1).data() == lent.data());
 }
 
 TEST_CASE("checksums match their published check values") {

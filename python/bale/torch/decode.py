@@ -44,7 +44,7 @@ def _image(stored: bytes, decode: str, rgb: bool) -> Any:
     except UnidentifiedImageError:
         raise ValueError("Pillow knows no such image") from None
     image.load()
-    if rgb:
+    if rgb and image.mode != "RGB":  # where it is, convert() would copy
         image = image.convert("RGB")
     return image if decode == "pil" else _tensor(image)
 
