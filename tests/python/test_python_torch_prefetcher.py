@@ -4,7 +4,7 @@ import pytest
 from torch_support import torch  # noqa: F401 - a fixture
 
 HEAD = """
-    import collections, gc, sys, weakref
+    import collections, sys, weakref
     import torch
     import torch.utils.data
     import bale
@@ -37,6 +37,7 @@ DEVICE = """
 
     class Event:
         count = 0
+        about_to_be_over = staticmethod(lambda number: None)
         def __init__(self):
             Event.count += 1
             self.number, self.over, self.recorded = Event.count, False, False
@@ -45,12 +46,17 @@ DEVICE = """
             log.append(("record", stream.name, self.number))
         def query(self):
             assert self.recorded
-            self.over = self.over or Streams.quick
+            if Streams.quick:
+                self.finish()
             return self.over
         def synchronize(self):
             assert self.recorded
-            self.over = True
+            self.finish()
             log.append(("synchronize", self.number))
+        def finish(self):
+            if not self.over:
+                Event.about_to_be_over(self.number)
+            self.over = True
 
     class Streams:
         Stream, Event = Stream, Event
@@ -203,16 +209,23 @@ def test_streams_and_events(run, quick):
     marks the memory as its own; the next copy is under way by then; the host's batch stays until its event is over."""
     run(f"\n    QUICK = {quick}" + """
     Streams.quick = QUICK
-    alive = weakref.WeakSet()
+    host = []
 
     class Host(torch.Tensor):
         pass
 
+    def alive():
+        return [i for i, image in enumerate(host) if image() is not None]
+
+    def is_kept(number):
+        assert number - 1 in alive(), "let go of before its copy was over"
+    Event.about_to_be_over = is_kept
+
     def batches():
         for i in range(5):
-            assert len(alive) <= (0 if QUICK else 1), "a batch more than a ring of two slots can spare"
+            assert alive() == ([] if QUICK or i == 0 else [i - 1]), "a batch more than a ring of two slots can spare"
             image = torch.full((2, 3, 4, 4), i, dtype=torch.uint8).as_subclass(Host)
-            alive.add(image)
+            host.append(weakref.ref(image))
             log.append(("host", i))
             yield image, torch.tensor([i, i])
             del image
@@ -221,8 +234,7 @@ def test_streams_and_events(run, quick):
     for i, (images, labels) in enumerate(ahead):
         assert labels.tolist() == [i, i] and torch.equal(images.as_subclass(torch.Tensor), torch.full((2, 3, 4, 4), i / 255))
         log.append(("work", i))
-    gc.collect()
-    assert len(alive) == 0
+    assert alive() == []
 
     for i in range(5):
         number = i + 1
@@ -300,6 +312,8 @@ def test_the_state_is_after_the_batch_that_was_given(run):
                 break
         state = ahead.state_dict()
         assert state["position"] == 16 and loader.state_dict()["position"] == 20
+        ahead.sampler.set_epoch(2)
+        assert ahead.state_dict()["position"] == 0
         rest = [labels.tolist() for number, (_, labels) in enumerate(ahead) if number > 3]
     with small(4) as loader:
         ahead = bt.Prefetcher(loader, "cuda")

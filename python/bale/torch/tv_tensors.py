@@ -1,6 +1,7 @@
 """to_tv_tensors: images and masks as torchvision's v2 transforms know them."""
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import torch
@@ -47,12 +48,11 @@ def _has_fractions(tensor: torch.Tensor) -> bool:
 
 def _tv_tensors() -> Any:
     try:
-        from torchvision import tv_tensors
+        return importlib.import_module("torchvision.tv_tensors")
     except ImportError as error:
         try:
-            from torchvision import __version__ as found
+            found = importlib.import_module("torchvision").__version__
         except ImportError:
             found = "none"
-        raise ImportError(f"bale.torch.to_tv_tensors needs torchvision 0.16 or newer, for its tv_tensors; "
-                          f"there is {found}") from error
-    return tv_tensors
+        raise ImportError(f"bale.torch.to_tv_tensors needs torchvision 0.16 or newer, for its tv_tensors; there is "
+                          f"{found}") from error
