@@ -34,11 +34,12 @@ def main():
 
     accelerator = Accelerator()  # before the loaders: they ask torch.distributed for rank and world size
     set_seed(1)
-    floats = {"dtype": "float32", "normalize": True}
     train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
-                      transform=bale.transforms.train(args.size, **floats))
+                      transform=bale.transforms.train(args.size))
+    train = bt.Prefetcher(train, accelerator.device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.eval(args.size, **floats))
+                    pin=True, transform=bale.transforms.eval(args.size))
+    val = bt.Prefetcher(val, accelerator.device, normalize=True)
 
     model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))
     optimizer = torch.optim.SGD(model.parameters(), args.lr, momentum=0.9, weight_decay=1e-4)
@@ -52,7 +53,6 @@ def main():
         train.set_epoch(epoch)
         model.train()
         for images, labels in train:
-            images, labels = images.to(accelerator.device), labels.to(accelerator.device)
             with accelerator.autocast():
                 loss = F.cross_entropy(model(images), labels)
             optimizer.zero_grad()
@@ -76,9 +76,7 @@ def accuracy(model, val, accelerator):
     model.eval()
     counts = torch.zeros(2, dtype=torch.int64, device=accelerator.device)
     for images, labels, mask in val:
-        labels, mask = labels.to(accelerator.device), mask.to(accelerator.device)
-        hit = model(images.to(accelerator.device)).argmax(1) == labels
-        counts += torch.stack([(hit & mask).sum(), mask.sum()])
+        counts += torch.stack([((model(images).argmax(1) == labels) & mask).sum(), mask.sum()])
     return accelerator.reduce(counts).tolist()
 
 

@@ -47,11 +47,12 @@ def main():
     torch.manual_seed(0)
 
     workers = args.workers or max(1, os.cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"]))
-    floats = {"dtype": "float16", "normalize": True}
     train = bt.Loader(args.train, args.batch_size, workers=workers, seed=1, drop_last=True, pin=True,
-                      transform=bale.transforms.train(args.size, **floats))
+                      transform=bale.transforms.train(args.size))
+    train = bt.Prefetcher(train, device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=workers, shuffle=False, tail="uneven", with_mask=True, pin=True,
-                    transform=bale.transforms.eval(args.size, **floats))
+                    transform=bale.transforms.eval(args.size))
+    val = bt.Prefetcher(val, device, normalize=True)
 
     network = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))
     network = network.to(device, memory_format=torch.channels_last)
@@ -73,9 +74,8 @@ def main():
         for group in optimizer.param_groups:
             group["lr"] = scaled * 0.1 ** (epoch // 30)
         for images, labels in train:
-            images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
             with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu):
-                loss = F.cross_entropy(model(images.float()), labels)
+                loss = F.cross_entropy(model(images), labels)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
@@ -105,8 +105,7 @@ def accuracy(model, val, device):
     model.eval()
     counts = torch.zeros(2, dtype=torch.int64, device=device)
     for images, labels, mask in val:
-        hit = model(images.to(device, non_blocking=True).float()).argmax(1) == labels.to(device)
-        counts += torch.stack([(hit & mask.to(device)).sum(), mask.to(device).sum()])
+        counts += torch.stack([((model(images).argmax(1) == labels) & mask).sum(), mask.sum()])
     dist.all_reduce(counts)
     return counts.tolist()
 

@@ -42,12 +42,14 @@ def main():
     model = timm.create_model(args.model, num_classes=num_classes).to(device, memory_format=torch.channels_last)
     config = resolve_model_data_config(model)
     size = args.size or config["input_size"][-1]
-    floats = {"dtype": "float32", "normalize": (config["mean"], config["std"]),
-              "interpolation": config["interpolation"]}
+    normalize, interpolation = (config["mean"], config["std"]), config["interpolation"]
     train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
-                      transform=bale.transforms.train(size, jitter=(args.jitter,) * 3 + (0,), **floats))
+                      transform=bale.transforms.train(size, jitter=(args.jitter,) * 3 + (0,), interpolation=interpolation))
+    train = bt.Prefetcher(train, device, normalize=normalize)
+    resize = math.floor(size / config["crop_pct"])
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.eval(size, resize=math.floor(size / config["crop_pct"]), **floats))
+                    pin=True, transform=bale.transforms.eval(size, resize=resize, interpolation=interpolation))
+    val = bt.Prefetcher(val, device, normalize=normalize)
 
     mixup = Mixup(args.mixup, args.cutmix, label_smoothing=args.smoothing, num_classes=num_classes)
     optimizer = create_optimizer_v2(model, args.opt, args.lr, args.weight_decay)
@@ -61,7 +63,7 @@ def main():
         model.train()
         losses = AverageMeter()
         for images, labels in train:
-            images, targets = mixup(images.to(device, non_blocking=True), labels.to(device, non_blocking=True))
+            images, targets = mixup(images, labels)
             loss = loss_of(model(images), targets)
             optimizer.zero_grad()
             loss.backward()
@@ -74,8 +76,8 @@ def main():
         top1 = AverageMeter()
         with torch.no_grad():
             for images, labels, mask in val:  # rows that only fill up the last batch are masked out
-                scores = model(images[mask].to(device, non_blocking=True))
-                top1.update(accuracy(scores, labels[mask].to(device))[0].item(), len(scores))
+                scores = model(images[mask])
+                top1.update(accuracy(scores, labels[mask])[0].item(), len(scores))
         print(f"epoch {epoch} updates {updates} lr {optimizer.param_groups[0]['lr']:.2e} loss {losses.avg:.4f} "
               f"top-1 {top1.avg:.2f} of {top1.count}", flush=True)
 

@@ -39,10 +39,13 @@ def main():
     torch.manual_seed(args.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
+    # Bytes travel to the device, a quarter of what floats would be, and are normalised there.
     train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=args.seed, drop_last=True, pin=True,
                       transform=bale.transforms.train(args.size))
+    train = bt.Prefetcher(train, device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
                     pin=True, transform=bale.transforms.eval(args.size))
+    val = bt.Prefetcher(val, device, normalize=True)
 
     model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))
     model = model.to(device, memory_format=torch.channels_last)
@@ -61,7 +64,8 @@ def main():
         train.set_epoch(epoch)
         model.train()
         for images, labels in train:
-            loss = F.cross_entropy(forward(model, images, device), labels.to(device, non_blocking=True))
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                loss = F.cross_entropy(model(images), labels)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
@@ -75,30 +79,18 @@ def main():
                 os.replace(args.checkpoint + ".new", args.checkpoint)
             if step == args.max_steps:
                 return
-        print(f"epoch {epoch} accuracy {accuracy(model, val, device):.4f}", flush=True)
-
-
-MEAN = 255 * torch.tensor(bale.transforms.IMAGENET_MEAN).view(3, 1, 1)
-STD = 255 * torch.tensor(bale.transforms.IMAGENET_STD).view(3, 1, 1)
-
-
-def forward(model, images, device):
-    """Bytes travel, a quarter of what floats would be; they are normalised where the model is."""
-    images = (images.to(device, non_blocking=True) - MEAN.to(device)) / STD.to(device)
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        return model(images).float()
+        print(f"epoch {epoch} accuracy {accuracy(model, val):.4f}", flush=True)
 
 
 @torch.no_grad()
-def accuracy(model, val, device):
+def accuracy(model, val):
     """Of each sample once: rows that only fill up the last batch are masked out."""
     model.eval()
     correct = seen = 0
     for images, labels, mask in val:
-        hit = forward(model, images, device).argmax(1) == labels.to(device, non_blocking=True)
-        correct += (hit & mask.to(device)).sum()
+        correct += ((model(images).argmax(1) == labels) & mask).sum()
         seen += mask.sum()
-    return correct.item() / seen.item()
+    return (correct / seen).item()
 
 
 if __name__ == "__main__":

@@ -28,8 +28,7 @@ def main():
             for batch in loader:
                 images = jax.dlpack.from_dlpack(batch)  # uint8, N x H x W x C; keeps the batch's slot
                 loss, params = step(params, images, jnp.asarray(batch.labels, jnp.int32), args.lr)
-                # JAX runs ahead of Python: without this wait, the steps that it has yet to make would hold every slot.
-                losses.append(float(loss))
+                losses.append(float(loss))  # waits for the step: one that JAX has yet to make keeps its batch's slot
             print(f"epoch {epoch} steps {len(losses)} loss {sum(losses) / len(losses):.4f}", flush=True)
 
 
