@@ -146,7 +146,7 @@ class Loader:
         self._leave()
         self._resumed = False
 
-    def _leave(self):
+    def _leave(self) -> None:
         """An epoch that is under way: its iterator is void."""
         self._turn += self._under_way
         self._under_way = False

@@ -47,7 +47,7 @@ def _has_fractions(tensor: torch.Tensor) -> bool:
 
 def _tv_tensors() -> Any:
     try:
-        from torchvision import tv_tensors
+        from torchvision import tv_tensors  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
         try:
             from torchvision import __version__ as found
