@@ -65,7 +65,8 @@ def run(tmp_path):
         done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, cwd=tmp_path,
                               stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return [re.sub(r"^\[default\d+\]:", "", line) for line in done.stdout.splitlines()]
+        # torchrun puts the rank's name before what it reads at a time, which may be half a line.
+        return re.sub(r"\[default\d+\]:", "", done.stdout).splitlines()
     return run
 
 
