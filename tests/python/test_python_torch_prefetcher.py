@@ -172,7 +172,7 @@ def test_it_looks_like_its_loader(run):
         ahead.set_epoch(4)
         assert ahead.state_dict() == loader.state_dict() and loader.epoch == 4
         ahead.load_state_dict({**loader.state_dict(), "epoch": 5, "position": 16})
-        assert len(ahead) == len(loader) == 5
+        assert len(ahead) == 5 and sum(1 for _ in ahead) == 3
     assert isinstance(ahead, bt.Prefetcher) and hasattr(type(ahead), "state_dict")
 
     class Told:

@@ -116,8 +116,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
                          1 if worker is None else worker.num_workers, self.batch_size, world_size)
 
     def __len__(self) -> int:
-        """Samples of this rank in the current epoch, of all workers together; where one is to go on, what is left."""
-        plan = self._plan(self._resume.position if self._resume else 0)
+        """Samples of this rank in a whole epoch, of all workers together. A resumed epoch gives those that were left."""
+        plan = self._plan(0)
         last = plan.num_batches - 1
         if last < 0:
             return 0
