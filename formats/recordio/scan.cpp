@@ -55,15 +55,15 @@ class Scan {
   void add_record(const std::string& key) {
     const ImageHeader header = read_header(window_, record_);
     const std::uint64_t begin = header.bytes();
+    const std::uint64_t length = record_.length - begin;
+    // The head before the table, in the order of the file: each is one look through the window.
+    const std::vector<std::byte> head = read_bytes(window_, record_, begin, std::min(length, k_head_bytes));
     sample_ = index_.add_sample(key, header.class_label());
     if (const auto fields = read_table(window_, record_, header)) {
       for (const StoredField& field : *fields) set_stored(field);
     } else {
-      // Name of the image's field by its first bytes; readers look at the content anyway.
-      const std::vector<std::byte> head =
-          read_bytes(window_, record_, begin, std::min<std::uint64_t>(record_.length - begin, k_head_bytes));
       const std::string name(image_field_name(probe_image(head).kind));
-      set_stored({name, begin, static_cast<std::uint32_t>(record_.length - begin)});
+      set_stored({name, begin, static_cast<std::uint32_t>(length)});
     }
     // A class that is stored as a field is in the header for plain readers only.
     const bool has_class = has_field(k_label_field);

@@ -188,6 +188,10 @@ TEST_CASE("samples that an image record cannot hold are refused, and the shard g
   const auto writer = recordio().create({.path = dir / "x.rec", .layout = "image"});
   const std::vector<FieldView> text{{"txt", as_bytes("no image")}};
   CHECK_THROWS_WITH(writer->add({.key = "a", .fields = text}), Catch::Matchers::Contains("needs an image"));
+  // Of 512 MiB, none of which is looked at but the first.
+  const std::string start(4096, 'x');
+  const std::vector<FieldView> large{{"jpg", Bytes(as_bytes(start).data(), std::size_t{1} << 29)}};
+  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), Catch::Matchers::Contains("512 MiB"));
   const std::vector<FieldView> image{{"jpg", as_bytes(k_jpeg)}};
   writer->add({.key = "b", .label = 2, .fields = image});
   IndexBuilder index;

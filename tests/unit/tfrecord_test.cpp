@@ -134,6 +134,11 @@ TEST_CASE("fields that would be read as something else are refused") {
   for (const char* name : {"__key__", "image/encoded", "a/b"}) {
     CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "x", {{"a", k_no_label, {{name, "text"}}}}), Contains("cannot be stored"));
   }
+  // Of 2 GiB, none of which is looked at.
+  const auto writer = tfrecord().create({.path = dir / "x", .layout = "example"});
+  const std::byte byte{};
+  const std::vector<FieldView> large{{"jpg", Bytes(&byte, std::size_t{1} << 31)}};
+  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), Contains("2 GiB"));
 }
 
 TEST_CASE("examples in slim's names") {
