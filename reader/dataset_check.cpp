@@ -12,6 +12,7 @@
 
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/parallel.hpp"
+#include "bale/formats/core/shard_name.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
@@ -43,6 +44,7 @@ class Checker {
   void check(Task& task);
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
+  void check_sidecars(Task& task, const Shard& shard);
   void find_strays();
   void report(std::vector<Damage>& into, Damage damage);
 
@@ -80,7 +82,7 @@ void Checker::find_strays() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string file = entry.path().filename().string();
-    if (!file.starts_with(manifest_->name + '-') || !file.ends_with(made.layout->suffix)) continue;
+    if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) continue;
     const auto same_file = [&](const ManifestShard& shard) { return shard.file == file; };
     if (std::none_of(manifest_->shards.begin(), manifest_->shards.end(), same_file)) strays.push_back(file);
   }
@@ -100,6 +102,26 @@ void Checker::check_file(Task& task) {
   }
   if (!exists(index_path(task.path))) {
     report(task.findings, {.path = index_path(task.path), .what = "index file is missing"});
+  }
+}
+
+/// Files for other readers: there, and what an intact shard makes them.
+void Checker::check_sidecars(Task& task, const Shard& shard) {
+  if (task.expected == nullptr || task.expected->sidecars.empty()) return;
+  const bool intact = task.findings.empty();
+  const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
+  for (const std::string& file : task.expected->sidecars) {
+    const std::string path = join_path(parent_directory(task.path), file);
+    if (!exists(path)) {
+      report(task.findings, {.path = path, .what = "file is missing"});
+      continue;
+    }
+    const auto made_it = [&](const Sidecar& sidecar) { return sidecar_path(task.path, layout, sidecar) == path; };
+    const auto sidecar = std::find_if(layout.sidecars.begin(), layout.sidecars.end(), made_it);
+    if (!intact || sidecar == layout.sidecars.end()) continue;
+    if (as_text(read_file(path)) != sidecar->text(task.path, shard.index())) {
+      report(task.findings, {.path = path, .what = "is not what its shard says"});
+    }
   }
 }
 
@@ -127,6 +149,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
                  progress_.samples += 1;
                  progress_.throw_if_stopped();
                });
+  check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
   const std::lock_guard lock(mutex_);

@@ -26,6 +26,7 @@ PLACES = {
     r"lmdb\.h": ["formats/lmdb"],
     r"hdf5\.h|H5.*\.h": ["formats/hdf5"],
     r"archive(_entry)?\.h": ["formats/tar"],
+    r"google/protobuf/.*": ["formats/tfrecord"],
     r"jpeglib\.h|jerror\.h|png\.h": ["formats/image"],
     r"hwy/.*": ["formats/image"],
     r"curl/.*": ["reader/storage"],

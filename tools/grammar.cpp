@@ -120,6 +120,9 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   add_parsed(
       app, "--level", "N", [&](const std::string& text) { options.format_options["level"] = text; },
       "Compression level of layouts that compress the whole shard");
+  add_parsed(
+      app, "--label-base", "N", [&](const std::string& text) { options.format_options["label_base"] = text; },
+      "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)");
 
   app.option_defaults()->group("Shards");
   add_text(app, "--name", "NAME", options.name, "Name of the dataset and prefix of its shards");

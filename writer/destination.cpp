@@ -9,6 +9,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/core/shard_name.hpp"
 
 namespace bale {
 namespace {
@@ -61,11 +62,19 @@ void remove_dataset(const std::string& directory) {
   for (const ManifestShard& shard : manifest.shards) {
     remove_file(join_path(directory, shard.file));
     remove_file(index_path(join_path(directory, shard.file)));
+    for (const std::string& sidecar : shard.sidecars) remove_file(join_path(directory, sidecar));
   }
   if (manifest.num_skipped != 0) remove_file(join_path(directory, k_ledger_name));
 }
 
-void remove_previous_run(const std::string& destination, const Plan& plan) {
+/// Everything that packing a shard to `path` publishes.
+std::vector<std::string> files_of_shard(const std::string& path, const Layout& layout) {
+  std::vector<std::string> files{path, index_path(path)};
+  for (const Sidecar& sidecar : layout.sidecars) files.push_back(sidecar_path(path, layout, sidecar));
+  return files;
+}
+
+void remove_previous_run(const std::string& destination, const Plan& plan, const Layout& layout) {
   const File lock = Journal::lock_unfinished(destination);
   remove_dataset(destination);
   for (const std::string& name : entries_of(destination)) {
@@ -79,8 +88,7 @@ void remove_previous_run(const std::string& destination, const Plan& plan) {
   for (const PlannedDataset& dataset : plan.datasets) {
     const std::string directory = join_path(destination, dataset.subdirectory);
     for (const PlannedShard& shard : dataset.shards) {
-      const std::string path = join_path(directory, shard.file);
-      for (const std::string& file : {path, index_path(path)}) {
+      for (const std::string& file : files_of_shard(join_path(directory, shard.file), layout)) {
         if (exists(file)) {
           throw Error(ErrorCode::exists, "is in the way and was not written by bale",
                       {.path = file, .hint = "move it, or choose another --name"});
@@ -108,7 +116,7 @@ std::optional<Journal> prepare_destination(const PackOptions& options, const Pla
   make_directories(destination);
   const bool unfinished = Journal::present(destination);
   if (options.mode == DestinationMode::overwrite) {
-    remove_previous_run(destination, plan);
+    remove_previous_run(destination, plan, *options.format.layout);
   } else if (options.mode == DestinationMode::resume && unfinished) {
     return Journal::resume(destination, plan.fingerprint);
   } else if (!entries_of(destination).empty()) {

@@ -38,6 +38,7 @@ Json to_json(const FinishedShard& finished) {
               {"digest", finished.shard.digest},
               {"num_samples", finished.shard.num_samples},
               {"bytes", finished.shard.bytes},
+              {"sidecars", finished.shard.sidecars},
               {"fields", fields},
               {"skipped", skipped}};
 }
@@ -47,7 +48,8 @@ FinishedShard finished_from_json(const Json& line) {
                          .shard = {.file = line.at("file"),
                                    .digest = line.at("digest"),
                                    .num_samples = line.at("num_samples"),
-                                   .bytes = line.at("bytes")}};
+                                   .bytes = line.at("bytes"),
+                                   .sidecars = line.value("sidecars", std::vector<std::string>{})}};
   for (const Json& field : line.at("fields")) {
     finished.fields.push_back(
         {.name = field.at("name"), .codec = field.at("codec"), .stored_bytes = field.at("stored_bytes")});
@@ -165,6 +167,9 @@ std::vector<std::string> Journal::published_files(const std::string& destination
         finished.subdirectory.empty() ? finished.shard.file : join_path(finished.subdirectory, finished.shard.file);
     files.push_back(file);
     files.push_back(index_path(file));
+    for (const std::string& sidecar : finished.shard.sidecars) {
+      files.push_back(finished.subdirectory.empty() ? sidecar : join_path(finished.subdirectory, sidecar));
+    }
   }
   return files;
 }

@@ -10,6 +10,7 @@
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/shard_name.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/journal.hpp"
 #include "bale/writer/plan.hpp"
@@ -113,6 +114,11 @@ class Packer {
     FinishedShard finished = write_shard(job, progress_);
     journal_->record(finished);
     const std::string path = final_path(slot);
+    const Layout& layout = *options_.format.layout;
+    // The shard itself comes last: where it has its final name, all that belongs to it has.
+    for (const Sidecar& sidecar : layout.sidecars) {
+      publish_rename(staged_sidecar(staged, sidecar), sidecar_path(path, layout, sidecar));
+    }
     publish_rename(index_path(staged), index_path(path));
     publish_rename(staged, path);
     slot.finished = std::move(finished);

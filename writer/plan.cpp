@@ -12,6 +12,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
 #include "bale/formats/core/random.hpp"
+#include "bale/formats/core/shard_name.hpp"
 
 namespace bale {
 namespace {
@@ -142,7 +143,6 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
   PlannedShard shard;
   const auto close = [&](std::uint64_t end) {
     shard.end = end;
-    shard.file = fmt::format("{}-{:06}{}", dataset.name, dataset.shards.size(), options.format.layout->suffix);
     dataset.shards.push_back(shard);
     shard = {.file = {}, .begin = end};
   };
@@ -153,6 +153,10 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
     if (!ends.empty() && at + 1 == ends[dataset.shards.size()]) close(at + 1);
   }
   if (shard.begin < count) close(count);
+  for (std::size_t number = 0; number < dataset.shards.size(); ++number) {
+    dataset.shards[number].file =
+        shard_file_name(*options.format.layout, dataset.name, number, dataset.shards.size());
+  }
 }
 
 std::string fingerprint_of(const Source& source, const PackOptions& options, const Plan& plan) {

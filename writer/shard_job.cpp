@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
 
@@ -139,14 +141,22 @@ Digest digest_mapped(const std::string& path) {
 
 void sync_path(const std::string& path) { File::open_update(path).sync(); }
 
+void write_durably(const std::string& path, Bytes bytes) {
+  File file = File::create(path);
+  file.write_at(0, bytes);
+  file.sync();
+  file.close();
+}
+
 /// Temporary files of a shard, removed unless kept.
 class Staged {
  public:
-  explicit Staged(const std::string& path) : path_(path) {}
+  Staged(const std::string& path, const Layout& layout) : path_(path), layout_(layout) {}
   ~Staged() {
     if (kept_) return;
     ::unlink(path_.c_str());
     ::unlink(index_path(path_).c_str());
+    for (const Sidecar& sidecar : layout_.sidecars) ::unlink(staged_sidecar(path_, sidecar).c_str());
   }
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
@@ -154,6 +164,7 @@ class Staged {
 
  private:
   const std::string& path_;
+  const Layout& layout_;
   bool kept_ = false;
 };
 
@@ -164,10 +175,10 @@ class ShardRun {
   }
 
   FinishedShard run() {
-    Staged staged(job_.staged_path);
-    const Format& format = *job_.options.format.format;
-    writer_ = format.create({.path = job_.staged_path,
-                             .layout = job_.options.format.layout->name,
+    const auto [format, layout] = job_.options.format;
+    Staged staged(job_.staged_path, *layout);
+    writer_ = format->create({.path = job_.staged_path,
+                             .layout = layout->name,
                              .plan = shard_plan(job_),
                              .format_options = job_.options.format_options,
                              .class_names = job_.source.classes()});
@@ -180,9 +191,9 @@ class ShardRun {
     writer_->finish(index_);
     writer_.reset();
     sync_path(job_.staged_path);
-    if (!job_.options.format.layout->keeps_bytes) {
+    if (!layout->keeps_bytes) {
       // What is delivered is not what was packed: its checksums can only be taken from the shard itself.
-      checksum_payload(index_, job_.staged_path, format, {}, {});
+      checksum_payload(index_, job_.staged_path, *format, {}, {});
     }
     FinishedShard finished = publish_index();
     staged.keep();
@@ -209,9 +220,9 @@ class ShardRun {
   void add(const SampleView& sample) {
     SampleView stored = sample;
     stored.fields = stored_.store(sample);
+    std::tie(stored.width, stored.height) = dimensions_of(sample);
     writer_->add(stored);
-    const auto [width, height] = dimensions_of(sample);
-    const std::uint64_t i = index_.add_sample(sample.key, sample.label, width, height);
+    const std::uint64_t i = index_.add_sample(sample.key, sample.label, stored.width, stored.height);
     std::uint64_t bytes = 0;
     for (const FieldView& field : sample.fields) {
       index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
@@ -234,12 +245,9 @@ class ShardRun {
   FinishedShard publish_index() {
     const std::uint64_t bytes = File::open_read(job_.staged_path).size();
     const Digest digest = digest_mapped(job_.staged_path);
-    File file = File::create(index_path(job_.staged_path));
     const ShardIndex index =
         ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
-    file.write_at(0, index.bytes());
-    file.sync();
-    file.close();
+    write_durably(index_path(job_.staged_path), index.bytes());
     FinishedShard finished{
         .subdirectory = job_.dataset.subdirectory,
         .shard = {.file = job_.shard.file, .digest = digest_text(digest), .num_samples = index_.size(), .bytes = bytes},
@@ -248,6 +256,11 @@ class ShardRun {
       finished.fields.push_back({.name = field.name,
                                  .codec = field.codec == Codec::zstd ? "zstd" : "none",
                                  .stored_bytes = field.stored_bytes});
+    }
+    const Layout& layout = *job_.options.format.layout;
+    for (const Sidecar& sidecar : layout.sidecars) {
+      write_durably(staged_sidecar(job_.staged_path, sidecar), as_bytes(sidecar.text(job_.staged_path, index)));
+      finished.shard.sidecars.push_back(sidecar_path(job_.shard.file, layout, sidecar));
     }
     return finished;
   }
@@ -263,6 +276,10 @@ class ShardRun {
 };
 
 }  // namespace
+
+std::string staged_sidecar(const std::string& staged_path, const Sidecar& sidecar) {
+  return staged_path + std::string(sidecar.suffix);
+}
 
 FinishedShard write_shard(const ShardJob& job, Progress& progress) { return ShardRun(job, progress).run(); }
 

@@ -15,10 +15,10 @@ using Json = nlohmann::ordered_json;
 constexpr int k_schema_version = 1;
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
-/// A shard is a file beside the manifest; a name that points elsewhere is not ours to follow.
-void check_shard_name(const std::string& file, const std::string& path) {
+/// Shards and sidecars are files beside the manifest; a name that points elsewhere is not ours to follow.
+void check_file_name(const std::string& file, const std::string& path) {
   if (file.empty() || file.find('/') != std::string::npos || file == "." || file == "..") {
-    throw Error(ErrorCode::damaged, fmt::format("shard name \"{}\" is not a plain file name", printable(file)),
+    throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a plain file name", printable(file)),
                 {.path = path});
   }
 }
@@ -36,6 +36,7 @@ std::string manifest_text(const Manifest& manifest) {
   for (const ManifestShard& shard : manifest.shards) {
     shards.push_back(
         {{"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}});
+    if (!shard.sidecars.empty()) shards.back()["sidecars"] = shard.sidecars;
   }
   const Json root = {{"bale_manifest", k_schema_version},
                      {"name", manifest.name},
@@ -78,8 +79,10 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
       manifest.shards.push_back({.file = shard.at("file"),
                                  .digest = shard.at("digest"),
                                  .num_samples = shard.at("num_samples"),
-                                 .bytes = shard.at("bytes")});
-      check_shard_name(manifest.shards.back().file, path);
+                                 .bytes = shard.at("bytes"),
+                                 .sidecars = shard.value("sidecars", std::vector<std::string>{})});
+      check_file_name(manifest.shards.back().file, path);
+      for (const std::string& file : manifest.shards.back().sidecars) check_file_name(file, path);
       num_samples += manifest.shards.back().num_samples;
     }
     if (num_samples != manifest.num_samples) throw damaged("its shards do not add up to num_samples");

@@ -23,7 +23,8 @@ struct ManifestShard {
   std::string file;    // relative to the manifest
   std::string digest;  // "xxh3:..." of the shard file
   std::uint64_t num_samples = 0;
-  std::uint64_t bytes = 0;  // of the shard file
+  std::uint64_t bytes = 0;              // of the shard file
+  std::vector<std::string> sidecars{};  // files written with it for readers other than ours, beside the manifest
 };
 
 struct Manifest {

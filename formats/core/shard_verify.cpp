@@ -102,6 +102,15 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
     }
   }
   if (size_matches && !digest_matches && findings == 0) {
+    if (format_->check != nullptr) {
+      try {
+        format_->check(path_);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::damaged) throw;
+        report({.path = path_, .offset = error.context().offset, .what = error.message()});
+        return;
+      }
+    }
     report({.path = path_,
             .what = fmt::format("digest is {}, its index says {}: bytes outside every sample's data are damaged",
                                 digest_text(*found), digest_text(*expected))});
