@@ -3,8 +3,11 @@
 
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
+namespace bale {
+extern const Format k_recordio_format;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static const bale::Format& format = *bale::find_format("recordio").format;
   FuzzedDataProvider input(data, size);
   std::string bytes;
   while (input.remaining_bytes() > 0) {
@@ -14,6 +17,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     bytes.append(reinterpret_cast<const char*>(words), sizeof words).append(part);
     bytes.append((4 - bytes.size() % 4) % 4, '\0');
   }
-  bale::test::scan_and_read(format, bale::test::MemoryFile(bytes).path());
+  bale::test::scan_and_read(bale::k_recordio_format, bale::test::MemoryFile(bytes).path());
   return 0;
 }

@@ -4,6 +4,10 @@
 #include "bale/formats/core/checksum.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
+namespace bale {
+extern const Format k_tfrecord_format;
+}
+
 namespace {
 
 std::string number(std::uint64_t value, std::size_t bytes) {
@@ -18,7 +22,6 @@ std::string masked_crc(const std::string& bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static const bale::Format& format = *bale::find_format("tfrecord").format;
   FuzzedDataProvider input(data, size);
   std::string bytes;
   while (input.remaining_bytes() > 0) {
@@ -26,6 +29,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const std::string length = number(record.size(), 8);
     bytes += length + masked_crc(length) + record + masked_crc(record);
   }
-  bale::test::scan_and_read(format, bale::test::MemoryFile(bytes).path());
+  bale::test::scan_and_read(bale::k_tfrecord_format, bale::test::MemoryFile(bytes).path());
   return 0;
 }

@@ -14,7 +14,9 @@ def assert_nothing_published(directory):
     """No shard under a final name, no index of one, no manifest."""
     directory = pathlib.Path(directory)
     left = [p for p in directory.rglob("*")] if directory.exists() else []
-    wrong = [p for p in left if p.name == "manifest.json" or p.suffix in (".tar", ".lmdb", ".h5", ".bidx")]
+    final = (".tar", ".lmdb", ".h5", ".rec", ".bidx", ".idx", ".lst")
+    wrong = [p for p in left if ".bale-partial" not in p.parts and
+             (p.name == "manifest.json" or p.suffix in final or "-of-" in p.name)]
     assert wrong == []
 
 
@@ -320,7 +322,7 @@ def test_pack_into_the_source(bale, own):
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 1024, b"hello", os.urandom(5000)],
                          ids=["empty", "zeros", "text", "noise"])
-@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.zst", ".lmdb", ".h5"])
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.zst", ".lmdb", ".h5", ".tfrecord", ".rec"])
 def test_files_that_are_not_what_their_name_says(bale, content, suffix, tmp_path):
     path = tmp_path / f"x{suffix}"
     path.write_bytes(content)

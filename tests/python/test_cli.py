@@ -235,7 +235,7 @@ def test_no_control_codes_outside_a_terminal(bale, photos, tmp_path):
 def test_dry_run_writes_nothing(bale, photos, format_name, tmp_path):
     result = bale.pack(photos, tmp_path / "out", "--format", format_name, "--shard-samples", "15", "--name", "x",
                        "--dry-run")
-    assert "x-000002" in result.out
+    assert "x-000002" in result.out or "x-00002-of-00003" in result.out
     assert list(tmp_path.iterdir()) == []
 
 

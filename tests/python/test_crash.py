@@ -16,7 +16,7 @@ def options(layout, samples):
     return ["--format", layout, "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
 
 
-@pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen"])
+@pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "recordio.image"])
 def case(request, bale, tiny, tmp_path_factory):
     """(layout, bytes of an unkilled run): six images in two shards."""
     out = tmp_path_factory.mktemp("whole") / "out"

@@ -74,7 +74,7 @@ def test_all_missing_packages_are_named_at_once(tmp_path):
     hidden = {"fmt": "libfmt-dev", "CLI11": "libcli11-dev", "PNG": "libpng-dev"}
     found = configure(tmp_path, *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in hidden),
                       PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
-    assert found == {*hidden.values(), "liblmdb-dev", "libhdf5-dev", "libarchive-dev", "libzstd-dev",
+    assert found == {*hidden.values(), "liblmdb-dev", "libhdf5-dev", "libarchive-dev", "libprotobuf-dev", "libzstd-dev",
                      "libjpeg62-turbo-dev", "libxxhash-dev", "libisal-dev", "libhwy-dev"}
 
 

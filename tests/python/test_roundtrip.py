@@ -48,7 +48,8 @@ def test_around_the_world(bale, packed, tmp_path):
     """Through every layout and back: equal fields at each stop, and the last shards are the first ones again."""
     first = packed / "tar.plain"
     expected = extract(bale, first, tmp_path / "first")
-    tour = [("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen"), ("tar", "zst"), ("tar", "gz"), ("tar", "plain")]
+    tour = [("lmdb", "plain"), ("tfrecord", "example"), ("hdf5", "blob"), ("recordio", "image"), ("hdf5", "vlen"),
+            ("tar", "zst"), ("tar", "gz"), ("tar", "plain")]
     spec = first
     for number, (format_name, layout) in enumerate(tour):
         stop = tmp_path / f"stop-{number}"
@@ -63,7 +64,8 @@ def test_around_the_world(bale, packed, tmp_path):
 @pytest.mark.parametrize("format_name,layout", LAYOUTS)
 def test_bytes_do_not_depend_on_jobs(bale, photos, packed, format_name, layout, tmp_path):
     expected = tree_bytes(packed / f"{format_name}.{layout}")
-    assert len(expected) == 5 * 2 + 1  # five shards, five indexes, one manifest
+    sidecars = {"tfrecord": 1, "recordio": 2}.get(format_name, 0)
+    assert len(expected) == 5 * (2 + sidecars) + 1  # five shards with their indexes and sidecars, one manifest
     for jobs in ["1", "2", "5"]:
         bale.pack(photos, tmp_path / jobs, "--format", format_name, "--layout", layout, "--name", "photos",
                   *SMALL_SHARDS, "--jobs", jobs)
