@@ -47,7 +47,8 @@ class Batch {
 
   /// Class numbers; k_no_label where the sample has none or the row is empty.
   std::span<const std::int64_t> labels() const;
-  /// Positions in the Dataset; of the substitute where there is one. Dataset::key() gives the key.
+  /// Positions in the Dataset; of the substitute where there is one, 0 where the row is empty. Dataset::key() gives the
+  /// key.
   std::span<const std::uint64_t> samples() const;
   /// 1: a delivery that counts once in this epoch; 0: padding (pixels are there), an empty row or a skipped sample
   /// (zeros).

@@ -21,6 +21,7 @@ Loader::~Loader() {
 void Loader::start() { session_->start(); }
 std::optional<Batch> Loader::next() { return session_->next({}); }
 std::optional<Batch> Loader::next(const std::function<void()>& on_wait) { return session_->next(on_wait); }
+bool Loader::ready() const { return session_->ready(); }
 void Loader::set_epoch(std::uint64_t epoch) { session_->go_to(epoch, 0); }
 std::uint64_t Loader::epoch() const { return session_->epoch(); }
 std::uint64_t Loader::size() const { return session_->num_batches(); }
@@ -31,5 +32,6 @@ const LoaderOptions& Loader::options() const { return session_->options(); }
 std::vector<BadSample> Loader::bad_samples() const { return session_->bad_samples(); }
 LoaderCounters Loader::counters() const { return session_->counters(); }
 std::vector<int> Loader::worker_pids() const { return session_->worker_pids(); }
+MutableBytes Loader::pixel_memory() const { return session_->ring().all_pixels(); }
 
 }  // namespace bale

@@ -51,6 +51,7 @@ struct LoaderCounters {
   std::uint64_t batches = 0;           // delivered
   std::uint64_t samples = 0;           // delivered rows with mask 1
   std::uint64_t workers_replaced = 0;  // died or stalled, and were started anew
+  std::uint64_t bad_samples = 0;       // so many does bad_samples() name
   double wait_seconds = 0;             // spent in next() waiting for a batch
 };
 
@@ -77,6 +78,9 @@ class Loader {
   /// throw, which ends the wait; the next call waits for the same batch.
   std::optional<Batch> next(const std::function<void()>& on_wait);
 
+  /// Whether next() would return, or give nullopt, without waiting for workers.
+  bool ready() const;
+
   /// Goes to the beginning of an epoch.
   void set_epoch(std::uint64_t epoch);
   std::uint64_t epoch() const;
@@ -97,6 +101,9 @@ class Loader {
   LoaderCounters counters() const;
   /// Process ids of the workers that are alive; empty for threads.
   std::vector<int> worker_pids() const;
+  /// Where the pixels of all batches lie, for page-locking them once; lives as long as this Loader and its batches. Whole
+  /// pages.
+  MutableBytes pixel_memory() const;
 
  private:
   std::shared_ptr<loader_detail::Session> session_;

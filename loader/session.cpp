@@ -159,6 +159,7 @@ void Session::open_batch(std::uint32_t slot, const BatchPlace& place) {
       asked.capacity = options_.transform.image_bytes();
       used_bytes += asked.capacity;
       ring_.prepare_row(slot, i, number, RowPhase::done);
+      ring_.samples(slot)[i] = 0;
       empty_row(slot, i);
     } else {
       ask_row(slot, i, number, row.pick, used_bytes);
@@ -244,6 +245,14 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   return Batch(shared_from_this(), batch.slot);
 }
 
+bool Session::ready() const {
+  const std::lock_guard lock(mutex_);
+  if (!has_workers()) return false;
+  if (failure_ || delivered_ == stream_.num_batches(epoch_)) return true;
+  if (open_.empty() || !ring_.complete(open_.front().slot, open_.front().number)) return false;
+  return options_.on_bad_sample == OnBadSample::skip || !has_failed_rows(open_.front());
+}
+
 void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                                   const std::function<void()>& on_wait) {
   if (ring_.complete(batch.slot, batch.number)) return;
@@ -321,6 +330,7 @@ void Session::load_state(const LoaderState& state) {
 LoaderCounters Session::counters() const {
   const std::lock_guard lock(mutex_);
   LoaderCounters counters = counters_;
+  counters.bad_samples = bad_samples_.size();
   counters.workers_replaced = replaced_by_earlier_pools_ + (processes_ ? processes_->num_replaced() : 0);
   return counters;
 }

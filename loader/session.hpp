@@ -33,6 +33,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void start();
   std::optional<Batch> next(const std::function<void()>& on_wait);
+  bool ready() const;
   void go_to(std::uint64_t epoch, std::uint64_t position);
   /// The Loader is gone: workers end, memory stays for batches that are still held.
   void end();
@@ -70,6 +71,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void close_open_batches(std::unique_lock<std::mutex>& lock);
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                            const std::function<void()>& on_wait);
+  bool has_failed_rows(const OpenBatch& batch) const;
   bool settle_failed_rows(const OpenBatch& batch);
   void empty_row(std::uint32_t slot, std::uint32_t row) const;
   std::string key_of(const Row& row) const;

@@ -41,6 +41,13 @@ BadSample Session::describe(const OpenBatch& batch, std::uint32_t row, BadSample
           .quarantined = quarantined_.contains(bad.sample)};
 }
 
+bool Session::has_failed_rows(const OpenBatch& batch) const {
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    if (is_failed(ring_.row(batch.slot, i))) return true;
+  }
+  return false;
+}
+
 /// Applies the policy to the failed rows of a complete batch; false where workers have to go at it again. Under the
 /// lock.
 bool Session::settle_failed_rows(const OpenBatch& batch) {

@@ -1,4 +1,5 @@
-// float to the two 16-bit floats, rounded to the nearest, ties to even, as numpy and PyTorch round.
+// float to the two 16-bit floats, rounded to the nearest, ties to even, as numpy and PyTorch round. The device runs the
+// same functions (loader/cuda).
 #pragma once
 
 #include <bit>
@@ -7,7 +8,7 @@
 namespace bale::transform_detail {
 
 /// IEEE binary16. A NaN becomes the quiet one.
-inline std::uint16_t to_float16(float value) {
+constexpr std::uint16_t to_float16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
   const std::uint32_t magnitude = bits & 0x7FFFFFFF;
@@ -27,7 +28,7 @@ inline std::uint16_t to_float16(float value) {
 }
 
 /// The upper half of a float. A NaN becomes the quiet one.
-inline std::uint16_t to_bfloat16(float value) {
+constexpr std::uint16_t to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | 0x7FC0);
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);

@@ -1,0 +1,21 @@
+#include "bale/loader/cuda/batch_tables.hpp"
+
+#include "bale/loader/cuda/convert_args.hpp"
+
+namespace bale::cuda_detail {
+
+BatchTables::BatchTables(std::uint32_t batch_size, bool mixes_labels) : mixes(mixes_labels) {
+  // From the widest to the narrowest, so that everything is aligned.
+  const auto place = [&](std::size_t bytes_a_row) {
+    const std::size_t at = size_bytes;
+    size_bytes += bytes_a_row * batch_size;
+    return at;
+  };
+  labels = place(sizeof(std::int64_t));
+  if (mixes) partner_labels = place(sizeof(std::int64_t));
+  rows = place(sizeof(ConvertRow));
+  if (mixes) shares = place(sizeof(float));
+  mask = place(sizeof(std::uint8_t));
+}
+
+}  // namespace bale::cuda_detail

@@ -1,0 +1,166 @@
+#include "bale/loader/cuda/context.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale::cuda_detail {
+
+Context::Context(int ordinal) : driver_(Driver::get()), ordinal_(ordinal) {
+  int count = 0;
+  driver_.check(driver_.cuDeviceGetCount(&count), "count devices");
+  if (ordinal < 0 || ordinal >= count) {
+    throw Error(ErrorCode::not_found, fmt::format("no CUDA device {}: there are {}", ordinal, count),
+                {.hint = "they are counted from 0; look at nvidia-smi and CUDA_VISIBLE_DEVICES"});
+  }
+  driver_.check(driver_.cuDeviceGet(&device_, ordinal), fmt::format("open device {}", ordinal));
+  driver_.check(driver_.cuDevicePrimaryCtxRetain(&handle_, device_), fmt::format("open device {}", ordinal));
+}
+
+Context::~Context() { driver_.cuDevicePrimaryCtxRelease_v2(device_); }
+
+std::shared_ptr<const Context> Context::open(int ordinal) {
+  return std::shared_ptr<const Context>(new Context(ordinal));
+}
+
+std::string Context::device_name() const {
+  char name[256] = {};
+  driver_.check(driver_.cuDeviceGetName(name, sizeof name - 1, device_), "name the device");
+  return name;
+}
+
+void Context::synchronize() const {
+  const Current current(*this);
+  driver_.check(driver_.cuCtxSynchronize(), "wait for the device");
+}
+
+Current::Current(const Context& context) : Current(context, std::nothrow) {
+  driver_.check(pushed_, "make the device current");
+}
+
+Current::Current(const Context& context, std::nothrow_t) noexcept
+    : driver_(context.driver_), pushed_(driver_.cuCtxPushCurrent_v2(context.handle_)) {
+  if (*this) mode_exchanged_ = driver_.cuThreadExchangeStreamCaptureMode(&mode_) == Result::success;
+}
+
+Current::~Current() {
+  if (mode_exchanged_) driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  ContextHandle popped = nullptr;
+  if (*this) driver_.cuCtxPopCurrent_v2(&popped);
+}
+
+Stream::Stream(std::shared_ptr<const Context> context) : context_(std::move(context)) {
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuStreamCreate(&handle_, k_stream_non_blocking), "make a stream");
+}
+
+Stream::~Stream() {
+  if (const Current current(*context_, std::nothrow); current) context_->driver().cuStreamDestroy_v2(handle_);
+}
+
+void Stream::synchronize() const {
+  const Current current(*context_);
+  context_->driver().check(context_->driver().cuStreamSynchronize(handle_), "wait for copies");
+}
+
+Event::Event(std::shared_ptr<const Context> context, StreamHandle stream, Timing timing)
+    : context_(std::move(context)) {
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuEventCreate(&handle_, timing == Timing::on ? 0 : k_event_disable_timing), "make an event");
+  const Result recorded = driver.cuEventRecord(handle_, stream);
+  if (recorded != Result::success) driver.cuEventDestroy_v2(handle_);
+  driver.check(recorded, "record an event");
+}
+
+Event::~Event() {
+  if (const Current current(*context_, std::nothrow); current) context_->driver().cuEventDestroy_v2(handle_);
+}
+
+bool Event::done() const {
+  const Current current(*context_);
+  const Result result = context_->driver().cuEventQuery(handle_);
+  if (result == Result::not_ready) return false;
+  context_->driver().check(result, "finish what the device was given");
+  return true;
+}
+
+void Event::synchronize() const {
+  const Current current(*context_);
+  context_->driver().check(context_->driver().cuEventSynchronize(handle_), "finish what the device was given");
+}
+
+void Event::hold_up(StreamHandle stream) const {
+  const Current current(*context_);
+  context_->driver().check(context_->driver().cuStreamWaitEvent(stream, handle_, 0), "make a stream wait");
+}
+
+double Event::seconds_between(const Event& begin, const Event& end) {
+  const Current current(*begin.context_);
+  float milliseconds = 0;
+  const Driver& driver = begin.context_->driver();
+  driver.check(driver.cuEventElapsedTime(&milliseconds, begin.handle_, end.handle_), "time the device's work");
+  return milliseconds / 1e3;
+}
+
+DeviceMemory::DeviceMemory(std::shared_ptr<const Context> context, std::size_t size_bytes)
+    : context_(std::move(context)) {
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuMemAlloc_v2(&address_, size_bytes), fmt::format("take {} bytes on the device", size_bytes));
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (const Current current(*context_, std::nothrow); current) context_->driver().cuMemFree_v2(address_);
+}
+
+PinnedMemory::PinnedMemory(std::shared_ptr<const Context> context, std::size_t size_bytes)
+    : context_(std::move(context)) {
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  void* memory = nullptr;
+  driver.check(driver.cuMemHostAlloc(&memory, size_bytes, k_host_alloc_portable),
+               fmt::format("take {} bytes of page-locked memory", size_bytes));
+  data_ = static_cast<std::byte*>(memory);
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (const Current current(*context_, std::nothrow); current) context_->driver().cuMemFreeHost(data_);
+}
+
+PinnedRange::PinnedRange(std::shared_ptr<const Context> context, MutableBytes memory)
+    : context_(std::move(context)), memory_(memory) {
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuMemHostRegister_v2(memory_.data(), memory_.size(), k_host_register_portable),
+               fmt::format("page-lock {} bytes of the loader's ring", memory_.size()));
+}
+
+PinnedRange::~PinnedRange() {
+  if (const Current current(*context_, std::nothrow); current) {
+    context_->driver().cuMemHostUnregister(memory_.data());
+  }
+}
+
+Module::Module(std::shared_ptr<const Context> context, const char* ptx) : context_(std::move(context)) {
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuModuleLoadData(&handle_, ptx), "load the kernels");
+}
+
+Module::~Module() {
+  if (const Current current(*context_, std::nothrow); current) context_->driver().cuModuleUnload(handle_);
+}
+
+FunctionHandle Module::function(const std::string& name) const {
+  const Current current(*context_);
+  FunctionHandle function = nullptr;
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuModuleGetFunction(&function, handle_, name.c_str()), fmt::format("find the kernel {}", name));
+  return function;
+}
+
+}  // namespace bale::cuda_detail

@@ -1,0 +1,412 @@
+#include "bale/loader/cuda/cuda_session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/random.hpp"
+#include "bale/loader/cuda/convert_args.hpp"
+
+namespace bale::cuda_detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto k_first_pause = std::chrono::microseconds(20);
+constexpr auto k_longest_pause = std::chrono::microseconds(500);
+constexpr auto k_ask_every = std::chrono::milliseconds(50);  // as Loader::next() does
+constexpr std::uint32_t k_most_buffers = 1024;
+constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // sets these draws apart from all others
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+[[noreturn]] void refuse(ErrorCode code, std::string_view what, std::string hint = {}) {
+  throw Error(code, what, {.hint = std::move(hint)});
+}
+
+bool needs_kernels(const CudaOptions& cuda) { return cuda.flip_probability > 0 || cuda.mix.active(); }
+
+CudaOptions checked(const CudaOptions& cuda, const Transform& delivered) {
+  const auto check_count = [](const char* option, std::uint32_t value) {
+    if (value >= 1 && value <= k_most_buffers) return;
+    refuse(ErrorCode::invalid_argument,
+           fmt::format("{} of {} batches; 1 to {} are possible", option, value, k_most_buffers));
+  };
+  check_count("depth", cuda.depth);
+  check_count("hold", cuda.hold);
+  check_mix(cuda.mix);
+  if (!(cuda.flip_probability >= 0 && cuda.flip_probability <= 1)) {
+    refuse(ErrorCode::invalid_argument, fmt::format("flip_probability {} is not within [0, 1]", cuda.flip_probability));
+  }
+  if (!delivered.has_fixed_shape()) {
+    refuse(ErrorCode::unsupported, "images of this transform differ in size, and a device takes whole batches only",
+           "use train, eval or padded, or load into ordinary memory");
+  }
+  if (!needs_kernels(cuda)) return cuda;
+  if (cuda.flip_probability > 0 && delivered.kind == Transform::Kind::train && delivered.flip_probability > 0) {
+    refuse(ErrorCode::invalid_argument, "images are mirrored by the workers already",
+           "set flip_probability of the transform or of the device to 0");
+  }
+  if (!Converter::can_make(delivered) || !cuda.convert) {
+    refuse(ErrorCode::invalid_argument, "flip and mix on the device need a float dtype that is converted there");
+  }
+  if (!Converter::is_available()) {
+    refuse(ErrorCode::unsupported, "flip and mix on the device need kernels, which this build of bale has not",
+           "build it where Clang or nvcc is installed");
+  }
+  return cuda;
+}
+
+bool can_convert(const CudaOptions& cuda, const Transform& delivered) {
+  return cuda.convert && Converter::is_available() && Converter::can_make(delivered);
+}
+
+LoaderOptions of_workers(LoaderOptions options, const CudaOptions& cuda) {
+  if (can_convert(cuda, options.transform)) options.transform = Converter::of_workers(options.transform);
+  return options;
+}
+
+Loader make_loader(const std::string& spec, LoaderOptions options, std::optional<Selection> selection) {
+  return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
+}
+
+/// Of `row`, the nearest one before it that has an image, around the batch's end; itself where it is alone.
+std::uint32_t partner_of(const Batch& batch, std::uint32_t row) {
+  const auto num_rows = static_cast<std::uint32_t>(batch.size());
+  for (std::uint32_t back = 1; back < num_rows; ++back) {
+    const std::uint32_t other = (row + num_rows - back) % num_rows;
+    if (!batch.image(other).empty()) return other;
+  }
+  return row;
+}
+
+}  // namespace
+
+DeviceSide::DeviceSide(std::shared_ptr<const Context> of_device, const Transform& delivered, std::uint32_t batch_size,
+                       const CudaOptions& options, bool converts)
+    : context(std::move(of_device)),
+      transform(delivered),
+      tables_layout(batch_size, options.mix.active()),
+      copies(context),
+      converter(converts ? std::make_unique<const Converter>(context, delivered, options.mix.active()) : nullptr),
+      // Converted batches leave their buffer at once, others with the caller.
+      images(context, converts ? options.depth : options.depth + options.hold,
+             batch_size * (converts ? Converter::of_workers(delivered) : delivered).image_bytes()),
+      tables(context, options.depth + options.hold, tables_layout.size_bytes),
+      converted(converts ? std::make_unique<DeviceRing>(context, options.hold, batch_size * delivered.image_bytes())
+                         : nullptr) {}
+
+DeliveredBatch::~DeliveredBatch() {
+  if (!device) return;
+  (device->converted ? *device->converted : device->images).give_back(images_buffer, users);
+  device->tables.give_back(tables_buffer, users);
+  --device->num_held;
+}
+
+CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOptions cuda,
+                         std::optional<Selection> selection)
+    : options_(std::move(options)),
+      cuda_(checked(cuda, options_.transform)),
+      context_(Context::open(cuda_.device)),
+      loader_(make_loader(spec, of_workers(options_, cuda_), std::move(selection))),
+      device_(std::make_shared<DeviceSide>(context_, options_.transform, options_.batch_size, cuda_,
+                                           can_convert(cuda_, options_.transform))),
+      blocks_(context_, device_->tables_layout.size_bytes * loader_.options().prefetch),
+      state_(loader_.state()),
+      size_(loader_.size()),
+      left_to_take_(size_) {
+  const Transform delivered = options_.transform;
+  options_ = loader_.options();
+  options_.transform = delivered;
+  for (std::uint32_t block = options_.prefetch; block > 0; --block) free_blocks_.push_back(block - 1);
+}
+
+CudaSession::~CudaSession() {
+  drop_staged();
+  try {
+    device_->copies.synchronize();
+  } catch (...) {  // the device, or its driver, is gone and copies no more
+  }
+}
+
+void CudaSession::start() {
+  if (pinned_ring_) return;
+  loader_.start();
+  pinned_ring_ = std::make_unique<const PinnedRange>(context_, loader_.pixel_memory());
+}
+
+std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::function<void()>& on_wait) {
+  start();
+  let_go_of_copied();
+  if (staged_.empty()) stage(on_wait);
+  std::unique_ptr<DeliveredBatch> delivered;
+  Staged& staged = staged_.front();
+  if (!staged.is_end) {
+    delivered = deliver(staged, stream);
+    ++counters_.batches;
+    counters_.samples += staged.num_valid;
+  } else {
+    size_ = staged.next_size;
+  }
+  state_ = staged.state;
+  num_bad_samples_ = staged.num_bad_samples;
+  staged_.pop_front();
+  stage_ahead();
+  if (!delivered) return std::nullopt;
+  return DeviceBatch(std::move(delivered));
+}
+
+/// Takes the loader's next batch, or its epoch's end, and asks for its copy. Waits for workers, and for a slot where
+/// all of them are being copied.
+void CudaSession::stage(const std::function<void()>& on_wait) {
+  while (free_blocks_.empty()) {
+    wait_for(*copies_.front().done, on_wait);
+    let_go_of_copied();
+  }
+  if (!taken_) {
+    std::optional<Batch> batch;
+    try {
+      batch = on_wait ? loader_.next(on_wait) : loader_.next();
+    } catch (...) {
+      num_bad_samples_ = loader_.counters().bad_samples;
+      throw;
+    }
+    const std::uint64_t num_bad_samples = loader_.counters().bad_samples;
+    if (!batch) {
+      left_to_take_ = loader_.size();
+      staged_.push_back(
+          {.state = loader_.state(), .num_bad_samples = num_bad_samples, .is_end = true, .next_size = left_to_take_});
+      return;
+    }
+    --left_to_take_;
+    taken_ = Taken{.batch = *std::move(batch), .state = loader_.state(), .num_bad_samples = num_bad_samples};
+  }
+  copy_taken();
+}
+
+/// What can be staged without waiting. What fails is tried again when its turn has come, and told then.
+void CudaSession::stage_ahead() {
+  const auto can_stage = [&] {
+    if (staged_.size() >= cuda_.depth || free_blocks_.empty()) return false;
+    // Nothing of the next epoch is begun before it is asked for.
+    if (!options_.read_on && left_to_take_ == 0 && !taken_) return false;
+    return taken_ || loader_.ready();
+  };
+  try {
+    while (can_stage()) stage({});
+  } catch (...) {
+  }
+}
+
+/// Asks for the copy of `taken_`, which stays what it is where that fails.
+void CudaSession::copy_taken() {
+  const Batch& batch = taken_->batch;
+  const auto mask = batch.mask();
+  Staged staged{.state = taken_->state,
+                .num_bad_samples = taken_->num_bad_samples,
+                .images_buffer = device_->images.take(),
+                .tables_buffer = device_->tables.take(),
+                .index = batch.index(),
+                .epoch = batch.epoch(),
+                .num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1})),
+                .samples = {batch.samples().begin(), batch.samples().end()}};
+  const std::uint32_t block = free_blocks_.back();
+  std::shared_ptr<const Event> begun;
+  try {
+    begun = enqueue_copies(block, staged);
+  } catch (...) {
+    try {
+      device_->copies.synchronize();  // one of the two copies may be under way
+    } catch (...) {                   // the device, or its driver, is gone and copies nothing
+    }
+    device_->images.put_back(staged.images_buffer);
+    device_->tables.put_back(staged.tables_buffer);
+    throw;
+  }
+  free_blocks_.pop_back();
+  copies_.push_back({.batch = std::move(taken_->batch), .block = block, .begun = begun, .done = staged.copied});
+  taken_.reset();
+  staged_.push_back(std::move(staged));
+}
+
+/// Sets `staged.copied`; the event before the copies is returned where they are timed.
+std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, Staged& staged) {
+  const Batch& batch = taken_->batch;
+  std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
+  fill_tables(batch, tables);
+  const StreamHandle stream = device_->copies.handle();
+  const auto timing = cuda_.timing ? Event::Timing::on : Event::Timing::off;
+  const Current current(*context_);
+  device_->images.hold_up(staged.images_buffer, stream);
+  device_->tables.hold_up(staged.tables_buffer, stream);
+  const auto begun = cuda_.timing ? std::make_shared<const Event>(context_, stream, timing) : nullptr;
+  const auto copy = [&](DevicePointer to, Bytes from) {
+    const Driver& driver = context_->driver();
+    driver.check(driver.cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), stream), "copy to the device");
+    counters_.copied_bytes += from.size();
+  };
+  copy(device_->tables.address(staged.tables_buffer), {tables, device_->tables_layout.size_bytes});
+  copy(device_->images.address(staged.images_buffer), batch.pixels());
+  staged.copied = std::make_shared<const Event>(context_, stream, timing);
+  return begun;
+}
+
+void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
+  const BatchTables& layout = device_->tables_layout;
+  const auto labels = batch.labels();
+  std::memcpy(tables + layout.labels, labels.data(), labels.size_bytes());
+  std::memcpy(tables + layout.mask, batch.mask().data(), batch.size());
+  if (!device_->converter) return;
+
+  const Transform& transform = device_->transform;
+  const bool padded = transform.kind == Transform::Kind::padded;
+  const MixDraw mix =
+      draw_mix(cuda_.mix, {.seed = options_.seed, .epoch = batch.epoch(), .first_sample = batch.samples()[0]},
+               transform.width, transform.height);
+  auto* const rows = reinterpret_cast<ConvertRow*>(tables + layout.rows);
+  for (std::uint32_t i = 0; i < batch.size(); ++i) {
+    ConvertRow row;
+    const bool has_image = !batch.image(i).empty();
+    if (has_image) {
+      row.width = padded ? batch.source_width(i) : transform.width;
+      row.height = padded ? batch.source_height(i) : transform.height;
+      KeyedRandom random{options_.seed, batch.epoch(), batch.samples()[i], k_flip_tag};
+      row.mirrored = random.uniform() < cuda_.flip_probability ? 1 : 0;
+    }
+    row.partner = has_image ? partner_of(batch, i) : i;
+    const bool mixes = row.partner != i && mix.share < 1;
+    if (mixes && mix.pastes) {
+      row.box_left = mix.left;
+      row.box_top = mix.top;
+      row.box_right = mix.right;
+      row.box_bottom = mix.bottom;
+    } else if (mixes) {
+      row.share = static_cast<float>(mix.share);
+      row.rest = static_cast<float>(1 - mix.share);
+    }
+    rows[i] = row;
+    if (!layout.mixes) continue;
+    reinterpret_cast<std::int64_t*>(tables + layout.partner_labels)[i] = labels[row.partner];
+    reinterpret_cast<float*>(tables + layout.shares)[i] = mixes ? static_cast<float>(mix.share) : 1;
+  }
+}
+
+/// Hands the batch to the caller, whose stream waits for the copy. `staged` stays what it is where that fails.
+std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, StreamHandle stream) {
+  if (device_->num_held >= cuda_.hold) {
+    refuse(ErrorCode::invalid_argument, fmt::format("all {} batches on the device are held by the caller", cuda_.hold),
+           "let go of one before asking for the next, or raise hold");
+  }
+  auto delivered = std::make_unique<DeliveredBatch>();
+  delivered->images_buffer = staged.images_buffer;
+  delivered->tables_buffer = staged.tables_buffer;
+  delivered->epoch = staged.epoch;
+  delivered->index = staged.index;
+  delivered->samples = staged.samples;
+  delivered->users = {stream};
+
+  const Current current(*context_);
+  Stall stall;
+  if (cuda_.timing) stall.begin = std::make_shared<const Event>(context_, stream, Event::Timing::on);
+  staged.copied->hold_up(stream);
+  if (cuda_.timing) stall.end = std::make_shared<const Event>(context_, stream, Event::Timing::on);
+  if (device_->converter) delivered->images_buffer = convert(staged, stream);
+  if (cuda_.timing) stalls_.push_back(stall);
+  delivered->device = device_;  // from here on it gives everything back
+  ++device_->num_held;
+  return delivered;
+}
+
+/// Into a buffer of `converted`, which is returned.
+std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
+  DeviceRing& converted = *device_->converted;
+  const std::uint32_t out = converted.take();
+  try {
+    converted.hold_up(out, stream);
+    device_->converter->run(stream, device_->images.address(staged.images_buffer),
+                            device_->tables.address(staged.tables_buffer) + device_->tables_layout.rows,
+                            converted.address(out), static_cast<std::uint32_t>(staged.samples.size()));
+  } catch (...) {
+    converted.put_back(out);
+    throw;
+  }
+  device_->images.give_back(staged.images_buffer, {&stream, 1});
+  return out;
+}
+
+/// Slots whose pixels are on the device go back to the workers.
+void CudaSession::let_go_of_copied() {
+  while (!copies_.empty() && copies_.front().done->done()) {
+    const Copy& copy = copies_.front();
+    if (copy.begun) counters_.copy_seconds += Event::seconds_between(*copy.begun, *copy.done);
+    free_blocks_.push_back(copy.block);
+    copies_.pop_front();
+  }
+  while (!stalls_.empty() && stalls_.front().end->done()) {
+    counters_.stall_seconds += Event::seconds_between(*stalls_.front().begin, *stalls_.front().end);
+    stalls_.pop_front();
+  }
+}
+
+void CudaSession::wait_for(const Event& event, const std::function<void()>& on_wait) {
+  const auto begin = Clock::now();
+  auto asked = begin;
+  auto pause = k_first_pause;
+  while (!event.done()) {
+    if (on_wait && Clock::now() - asked >= k_ask_every) {
+      on_wait();
+      asked = Clock::now();
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, k_longest_pause);
+  }
+  counters_.device_wait_seconds += seconds_since(begin);
+}
+
+void CudaSession::load_state(const LoaderState& state) {
+  if (state == state_) return;  // what is on its way to the device is what is wanted
+  // The loader itself may be there already, ahead of what was delivered. It is to begin anew there all the same, so
+  // that sizes and numbers are those of an epoch that is resumed.
+  if (state == loader_.state() && state.position != 0) loader_.set_epoch(state.epoch);
+  loader_.load_state(state);
+  drop_staged();
+  taken_.reset();
+  state_ = loader_.state();
+  size_ = left_to_take_ = loader_.size();
+}
+
+void CudaSession::set_epoch(std::uint64_t epoch) {
+  load_state({.epoch = epoch, .position = 0, .fingerprint = state_.fingerprint});
+}
+
+void CudaSession::drop_staged() noexcept {
+  const StreamHandle copies = device_->copies.handle();
+  for (const Staged& staged : staged_) {
+    if (staged.is_end) continue;
+    device_->images.give_back(staged.images_buffer, {&copies, 1});
+    device_->tables.give_back(staged.tables_buffer, {&copies, 1});
+  }
+  staged_.clear();
+}
+
+std::vector<BadSample> CudaSession::bad_samples() const {
+  std::vector<BadSample> bad = loader_.bad_samples();
+  bad.resize(std::min<std::size_t>(bad.size(), num_bad_samples_));
+  return bad;
+}
+
+CudaCounters CudaSession::counters() const {
+  CudaCounters counters = counters_;
+  const LoaderCounters of_loader = loader_.counters();
+  counters.workers_wait_seconds = of_loader.wait_seconds;
+  counters.workers_replaced = of_loader.workers_replaced;
+  return counters;
+}
+
+}  // namespace bale::cuda_detail

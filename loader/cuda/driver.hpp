@@ -1,0 +1,93 @@
+// The functions of CUDA's driver API that the loader calls, found at run time.
+//
+// The driver (libcuda.so.1) comes with the GPU's kernel module, not with a program: where there is none, everything
+// else works, and whoever asks for a device is told so. Names, arguments and numbers are those of the driver's binary
+// interface, stated here because no CUDA header is needed to build; tests/unit/cuda_driver_test.cpp compares them with
+// cuda.h where that is installed.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace bale::cuda_detail {
+
+/// CUresult. These are the ones that are told apart; any other number may come.
+enum class Result : int {
+  success = 0,
+  out_of_memory = 2,
+  not_initialized = 3,
+  deinitialized = 4,  // the process is ending, and the driver went first
+  no_device = 100,
+  invalid_device = 101,
+  not_ready = 600,
+};
+
+enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
+
+using DeviceNumber = int;                  // CUdevice
+using DevicePointer = unsigned long long;  // CUdeviceptr
+using ContextHandle = struct ContextObject*;
+using StreamHandle = struct StreamObject*;
+using EventHandle = struct EventObject*;
+using ModuleHandle = struct ModuleObject*;
+using FunctionHandle = struct FunctionObject*;
+
+inline constexpr unsigned k_stream_non_blocking = 1;  // no implicit waiting for the default stream
+inline constexpr unsigned k_event_disable_timing = 2;
+inline constexpr unsigned k_host_register_portable = 1;  // page-locked for every context
+inline constexpr unsigned k_host_alloc_portable = 1;
+
+// clang-format off
+#define BALE_CUDA_DRIVER_FUNCTIONS(FUNCTION)                                                                          \
+  FUNCTION(cuInit, (unsigned flags))                                                                                  \
+  FUNCTION(cuGetErrorName, (Result result, const char** name))                                                        \
+  FUNCTION(cuGetErrorString, (Result result, const char** text))                                                      \
+  FUNCTION(cuDeviceGetCount, (int* count))                                                                            \
+  FUNCTION(cuDeviceGet, (DeviceNumber* device, int ordinal))                                                          \
+  FUNCTION(cuDeviceGetName, (char* name, int size, DeviceNumber device))                                              \
+  FUNCTION(cuDevicePrimaryCtxRetain, (ContextHandle* context, DeviceNumber device))                                   \
+  FUNCTION(cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                                                       \
+  FUNCTION(cuCtxPushCurrent_v2, (ContextHandle context))                                                              \
+  FUNCTION(cuCtxPopCurrent_v2, (ContextHandle* context))                                                              \
+  FUNCTION(cuCtxSynchronize, ())                                                                                      \
+  FUNCTION(cuThreadExchangeStreamCaptureMode, (CaptureMode* mode))                                                    \
+  FUNCTION(cuMemHostRegister_v2, (void* memory, std::size_t size, unsigned flags))                                    \
+  FUNCTION(cuMemHostUnregister, (void* memory))                                                                       \
+  FUNCTION(cuMemHostAlloc, (void** memory, std::size_t size, unsigned flags))                                         \
+  FUNCTION(cuMemFreeHost, (void* memory))                                                                             \
+  FUNCTION(cuMemAlloc_v2, (DevicePointer* memory, std::size_t size))                                                  \
+  FUNCTION(cuMemFree_v2, (DevicePointer memory))                                                                      \
+  FUNCTION(cuMemcpyHtoDAsync_v2, (DevicePointer to, const void* from, std::size_t size, StreamHandle stream))         \
+  FUNCTION(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, std::size_t size, StreamHandle stream))               \
+  FUNCTION(cuStreamCreate, (StreamHandle* stream, unsigned flags))                                                    \
+  FUNCTION(cuStreamDestroy_v2, (StreamHandle stream))                                                                 \
+  FUNCTION(cuStreamSynchronize, (StreamHandle stream))                                                                \
+  FUNCTION(cuStreamWaitEvent, (StreamHandle stream, EventHandle event, unsigned flags))                               \
+  FUNCTION(cuEventCreate, (EventHandle* event, unsigned flags))                                                       \
+  FUNCTION(cuEventDestroy_v2, (EventHandle event))                                                                    \
+  FUNCTION(cuEventRecord, (EventHandle event, StreamHandle stream))                                                   \
+  FUNCTION(cuEventQuery, (EventHandle event))                                                                         \
+  FUNCTION(cuEventSynchronize, (EventHandle event))                                                                   \
+  FUNCTION(cuEventElapsedTime, (float* milliseconds, EventHandle begin, EventHandle end))                             \
+  FUNCTION(cuModuleLoadData, (ModuleHandle* module, const void* image))                                               \
+  FUNCTION(cuModuleUnload, (ModuleHandle module))                                                                     \
+  FUNCTION(cuModuleGetFunction, (FunctionHandle* function, ModuleHandle module, const char* name))                    \
+  FUNCTION(cuLaunchKernel, (FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,               \
+                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,              \
+                            StreamHandle stream, void** parameters, void** extra))
+// clang-format on
+
+struct Driver {
+#define BALE_CUDA_DECLARE(name, arguments) Result(*name) arguments = nullptr;
+  BALE_CUDA_DRIVER_FUNCTIONS(BALE_CUDA_DECLARE)
+#undef BALE_CUDA_DECLARE
+
+  /// Of this process, loaded and initialised by the first call; stays loaded. Throws `not_found` where there is no
+  /// driver or no device, `io` where the driver refuses; the next call tries again. Any thread.
+  static const Driver& get();
+
+  /// Throws unless `result` is a success: "CUDA: cannot ACTION: what the driver says".
+  void check(Result result, std::string_view action) const;
+};
+
+}  // namespace bale::cuda_detail

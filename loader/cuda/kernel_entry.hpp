@@ -1,0 +1,38 @@
+// What the kernels' sources share: which thread does what of convert_kernel.hpp.
+//
+// They are compiled to PTX by Clang or nvcc, without any header of CUDA's, and to the device at hand by its driver.
+// Built without contraction of a * b + c: mixed values are those of the host.
+#pragma once
+
+#include "bale/loader/cuda/convert_kernel.hpp"
+
+#if defined(__clang__)
+#define BALE_KERNEL extern "C" __attribute__((global)) __attribute__((launch_bounds(256))) void
+#define BALE_SHARED __attribute__((shared))
+#define BALE_THREAD __nvvm_read_ptx_sreg_tid_x()
+#define BALE_BLOCK(axis) __nvvm_read_ptx_sreg_ctaid_##axis()
+#define BALE_BLOCKS(axis) __nvvm_read_ptx_sreg_nctaid_##axis()
+#else
+#define BALE_KERNEL extern "C" __global__ void __launch_bounds__(256)
+#define BALE_SHARED __shared__
+#define BALE_THREAD threadIdx.x
+#define BALE_BLOCK(axis) blockIdx.axis
+#define BALE_BLOCKS(axis) gridDim.axis
+#endif
+
+using namespace bale::cuda_detail;
+
+static_assert(k_block_threads == 256);
+
+namespace {
+
+/// `work` for all that falls to this thread, with the table in shared memory.
+template <int k_pixels, typename Value, typename Work>
+BALE_ON_DEVICE inline void with_table(const ConvertArgs& args, Value* table, const Work& work) {
+  for (unsigned i = BALE_THREAD; i < 3 * 256; i += k_block_threads) table[i] = static_cast<const Value*>(args.table)[i];
+  __syncthreads();
+  for_each_group<k_pixels>(args, BALE_BLOCK(x) * k_block_threads + BALE_THREAD, BALE_BLOCKS(x) * k_block_threads,
+                           BALE_BLOCK(y), BALE_BLOCKS(y), work);
+}
+
+}  // namespace

@@ -1,0 +1,148 @@
+// Engine: the state of the fake driver. See fake_cuda.hpp for what it checks.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bale/formats/core/random.hpp"
+#include "bale/loader/cuda/convert_args.hpp"
+#include "bale/loader/cuda/driver.hpp"
+#include "bale/tests/support/fake_cuda/fake_cuda.hpp"
+#include "bale/tests/support/fake_cuda/fake_kernels.hpp"
+#include "bale/tests/support/fake_cuda/timeline.hpp"
+
+namespace bale::test::fake_cuda {
+
+using cuda_detail::DevicePointer;
+using cuda_detail::Result;
+
+/// What a stream is given.
+struct Work {
+  std::string what{};
+  std::function<bool()> ready{};  // empty: as soon as what came before is done
+  std::function<void()> run{};    // under no lock
+  std::function<void()> finish{};
+  const void* source = nullptr;  // host memory that is read
+  std::size_t source_size = 0;
+  std::uint64_t source_sum = 0;  // as it was when the work was asked for
+  int pause = 0;
+};
+
+struct FakeStream {
+  int number = 0;
+  Clock clock{};  // of everything it was given
+  std::deque<std::shared_ptr<Work>> work{};
+  bool running = false;  // the first of them
+};
+
+struct FakeEvent {
+  bool timing = false;
+  int asked = 0;               // in vain
+  std::uint64_t recorded = 0;  // how often
+  std::uint64_t done = 0;      // the latest of them that has been reached
+  Clock clock{};               // of the last record
+  double seconds = 0;          // when that was reached
+};
+
+struct Allocation {
+  std::size_t size = 0;
+  std::unique_ptr<std::byte[]> memory{};
+  UseLog uses{};
+};
+
+struct FakeModule {
+  std::string ptx{};
+};
+
+struct FakeFunction {
+  std::string name{};
+  Kernel kernel{};
+};
+
+class Engine {
+ public:
+  static Engine& get();
+
+  // Control.
+  void reset(std::uint64_t seed);
+  void set_pace(Pace pace);
+
+  /// Begins every function of the driver: counts it, fails it where a test wants that.
+  Result enter(const char* function, bool needs_context);
+  void find(const std::string& line);  // takes the lock
+
+  // Under the lock.
+  FakeStream* stream(cuda_detail::StreamHandle handle, const char* function);
+  std::shared_ptr<FakeEvent> event(cuda_detail::EventHandle handle, const char* function);
+  void note(const std::string& line);
+  /// Gives work to a stream; `uses`: (address, size, writes).
+  struct Range {
+    DevicePointer at = 0;
+    std::size_t size = 0;
+    bool writes = false;
+  };
+  Result give(FakeStream& stream, std::shared_ptr<Work> work, const std::vector<Range>& uses);
+  std::byte* host_address(DevicePointer at, std::size_t size);
+  bool is_pinned(const void* at, std::size_t size) const;
+  bool reads_host_memory(const void* at, std::size_t size) const;
+  /// An event is asked for, so that a bit of work may be done.
+  void advance_some(FakeEvent& event, std::unique_lock<std::mutex>& lock);
+  /// Until `done`; false where it never can be.
+  bool drain(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
+  bool idle() const;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t seed = 1;
+  KeyedRandom random{1};
+  Pace pace = Pace::when_asked;
+  int num_devices = 1;
+  Clock host;  // what the host knows to be done
+  int retained = 0;
+  std::map<cuda_detail::StreamHandle, std::unique_ptr<FakeStream>> streams;
+  std::map<cuda_detail::EventHandle, std::shared_ptr<FakeEvent>> events;
+  std::map<DevicePointer, Allocation> allocations;
+  std::map<std::byte*, std::size_t> pinned_allocations;
+  std::map<std::byte*, std::size_t> registrations;
+  std::map<cuda_detail::ModuleHandle, std::unique_ptr<FakeModule>> modules;
+  std::vector<std::unique_ptr<FakeFunction>> functions;
+  std::vector<std::string> findings;
+  std::map<std::string, std::uint64_t> calls;
+  struct Fault {
+    std::uint64_t after = 0;
+    Result result = Result::success;
+  };
+  std::map<std::string, Fault> faults;
+  std::optional<Result> broken;
+  std::function<void(const char*)> callback;
+
+ private:
+  /// Does one bit of the work that is there; false where none can be done now.
+  bool advance(std::unique_lock<std::mutex>& lock);
+  void run_first(FakeStream& stream, std::unique_lock<std::mutex>& lock);
+  void run_thread();
+  void stop_thread();
+
+  std::thread thread_;
+  bool stopping_ = false;
+};
+
+/// Contexts that are current in this thread, and its capture mode.
+struct ThreadState {
+  std::vector<cuda_detail::ContextHandle> current;
+  cuda_detail::CaptureMode mode = cuda_detail::CaptureMode::global;
+};
+ThreadState& thread_state();
+
+std::uint64_t sum_of(const void* memory, std::size_t size);
+
+}  // namespace bale::test::fake_cuda

@@ -1,0 +1,53 @@
+// Our declarations of the driver's functions against cuda.h, where that is installed: nothing is called.
+#include <type_traits>
+
+#include "bale/loader/cuda/driver.hpp"
+#include "bale/tests/support/catch.hpp"
+
+// After ours: it renames some functions by macros.
+#include <cuda.h>
+
+#ifdef cuEventElapsedTime  // CUDA 13 declares the function's second version only; drivers have both, alike
+#undef cuEventElapsedTime
+extern "C" decltype(cuEventElapsedTime_v2) cuEventElapsedTime;
+#endif
+
+namespace {
+
+using namespace bale::cuda_detail;
+
+template <typename Ours, typename Theirs>
+constexpr bool k_same_value = sizeof(Ours) == sizeof(Theirs) &&
+                              std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>&& std::is_floating_point_v<Ours> ==
+                                  std::is_floating_point_v<Theirs>;
+
+template <typename Ours, typename Theirs>
+struct SameFunction : std::false_type {};
+template <typename OurResult, typename TheirResult, typename... Ours, typename... Theirs>
+requires(sizeof...(Ours) == sizeof...(Theirs)) struct SameFunction<OurResult (*)(Ours...), TheirResult (*)(Theirs...)>
+    : std::bool_constant<k_same_value<OurResult, TheirResult> && (k_same_value<Ours, Theirs> && ...)> {
+};
+
+static_assert(!SameFunction<int (*)(int), int (*)(long)>::value && !SameFunction<int (*)(int), int (*)()>::value);
+
+}  // namespace
+
+TEST_CASE("Functions and numbers of the driver are those of cuda.h") {
+#define BALE_COMPARE(name, arguments) CHECK(SameFunction<decltype(Driver::name), decltype(&::name)>::value);
+  BALE_CUDA_DRIVER_FUNCTIONS(BALE_COMPARE)
+#undef BALE_COMPARE
+  CHECK(static_cast<int>(Result::success) == CUDA_SUCCESS);
+  CHECK(static_cast<int>(Result::out_of_memory) == CUDA_ERROR_OUT_OF_MEMORY);
+  CHECK(static_cast<int>(Result::not_initialized) == CUDA_ERROR_NOT_INITIALIZED);
+  CHECK(static_cast<int>(Result::deinitialized) == CUDA_ERROR_DEINITIALIZED);
+  CHECK(static_cast<int>(Result::no_device) == CUDA_ERROR_NO_DEVICE);
+  CHECK(static_cast<int>(Result::invalid_device) == CUDA_ERROR_INVALID_DEVICE);
+  CHECK(static_cast<int>(Result::not_ready) == CUDA_ERROR_NOT_READY);
+  CHECK(static_cast<int>(CaptureMode::global) == CU_STREAM_CAPTURE_MODE_GLOBAL);
+  CHECK(static_cast<int>(CaptureMode::thread_local_) == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  CHECK(static_cast<int>(CaptureMode::relaxed) == CU_STREAM_CAPTURE_MODE_RELAXED);
+  CHECK(k_stream_non_blocking == CU_STREAM_NON_BLOCKING);
+  CHECK(k_event_disable_timing == CU_EVENT_DISABLE_TIMING);
+  CHECK(k_host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
+  CHECK(k_host_alloc_portable == CU_MEMHOSTALLOC_PORTABLE);
+}

@@ -1,0 +1,160 @@
+// The driver's functions as we declare them, and what the fake driver finds: the other tests rest on both.
+#include "bale/loader/cuda/device_ring.hpp"
+#include "bale/tests/unit/cuda_support.hpp"
+
+using namespace bale;
+using namespace bale::test;
+using namespace bale::cuda_detail;
+using fake_cuda::Pace;
+
+namespace {
+
+/// Whether one of the findings begins so.
+bool found(const std::string& text) {
+  for (const std::string& finding : fake_cuda::findings()) {
+    if (finding.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+void copy_in(const Context& context, DevicePointer to, const PinnedMemory& from, std::size_t size,
+             const Stream& stream) {
+  const Current current(context);
+  context.driver().check(context.driver().cuMemcpyHtoDAsync_v2(to, from.data(), size, stream.handle()), "copy");
+}
+
+void copy_out(const Context& context, std::byte* to, DevicePointer from, std::size_t size, const Stream& stream) {
+  const Current current(context);
+  context.driver().check(context.driver().cuMemcpyDtoHAsync_v2(to, from, size, stream.handle()), "copy");
+}
+
+}  // namespace
+
+TEST_CASE("A driver without a device is told from a device that is there") {
+  {
+    const FakeDevice device;
+    CHECK(cuda_is_available());
+    CHECK(Context::open(0)->device_name() == "Fake GPU");
+  }
+  const FakeDevice device;
+  fake_cuda::set_num_devices(0);
+  CHECK_FALSE(cuda_is_available());
+  CHECK_THROWS_WITH(Context::open(0), Catch::Contains("no CUDA device 0: there are 0"));
+}
+
+TEST_CASE("Errors of the driver are one line that says what failed, and why") {
+  const FakeDevice device;
+  const Driver& driver = Driver::get();
+  const auto text_of = [&](int result) -> std::string {
+    try {
+      driver.check(static_cast<Result>(result), "do this");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(text_of(0).empty());
+  CHECK(text_of(719) == "CUDA: cannot do this: made up (CUDA_ERROR_OF_A_TEST)");
+  CHECK(text_of(2).find("CUDA_ERROR_OUT_OF_MEMORY); lower batch_size") != std::string::npos);
+  CHECK(text_of(3).find("forked") != std::string::npos);
+}
+
+TEST_CASE("The fake driver finds what it is there to find") {
+  fake_cuda::reset();
+  fake_cuda::set_pace(Pace::never);
+  {
+    const auto context = Context::open(0);
+    const Stream stream(context);
+    const Stream other(context);
+    const DeviceMemory memory(context, 1000);
+    std::vector<std::byte> out(1000);
+
+    // What is copied changes before it is done.
+    auto pinned = std::make_unique<PinnedMemory>(context, 1000);
+    copy_in(*context, memory.address(), *pinned, 1000, stream);
+    pinned->data()[5] = std::byte{1};
+    stream.synchronize();
+    CHECK(found("what it copies was changed"));
+
+    // Memory goes while it is copied.
+    copy_in(*context, memory.address(), *pinned, 1000, stream);
+    pinned.reset();
+    stream.synchronize();
+    CHECK(found("freed while it is copied"));
+    CHECK(found("unmapped, freed or unregistered"));
+
+    // Two streams, no order; and an order by an event.
+    copy_out(*context, out.data(), memory.address(), 1000, stream);
+    CHECK_FALSE(found("in no order"));
+    const PinnedMemory source(context, 1000);
+    {
+      const Event read(context, stream.handle());
+      read.hold_up(other.handle());
+      copy_in(*context, memory.address(), source, 1000, other);
+      CHECK_FALSE(found("in no order"));
+    }
+    copy_out(*context, out.data(), memory.address() + 400, 10, stream);
+    CHECK(found("in no order"));
+    stream.synchronize();
+    other.synchronize();
+
+    // Beyond what was allocated; not page-locked.
+    CHECK_THROWS(copy_out(*context, out.data(), memory.address() + 900, 101, stream));
+    CHECK(found("goes beyond"));
+    const Current current(*context);
+    CHECK(context->driver().cuMemcpyHtoDAsync_v2(memory.address(), out.data(), 10, stream.handle()) != Result::success);
+    CHECK(found("not page-locked"));
+
+    // Freed while in use.
+    {
+      const DeviceMemory brief(context, 10);
+      copy_in(*context, brief.address(), source, 10, stream);
+    }
+    CHECK(found("freed while it may be in use"));
+    stream.synchronize();
+
+    // Registered twice.
+    alignas(4096) static std::byte pages[3 * 4096];
+    const PinnedRange range(context, pages);
+    CHECK_THROWS(PinnedRange(context, MutableBytes(pages).subspan(4096, 4096)));
+    CHECK(found("registered already"));
+
+    // Handles that are no more.
+    EventHandle gone = nullptr;
+    context->driver().cuEventCreate(&gone, 0);
+    context->driver().cuEventDestroy_v2(gone);
+    CHECK(context->driver().cuEventQuery(gone) != Result::success);
+    CHECK(found("this event was destroyed"));
+  }
+  CHECK(fake_cuda::live() == fake_cuda::Live{});
+  EventHandle none = nullptr;
+  Driver::get().cuEventCreate(&none, 0);
+  CHECK(found("no context is current"));
+  CHECK(fake_cuda::live().events == 1);
+  fake_cuda::reset();
+}
+
+TEST_CASE("A ring's buffer is taken again while its last use is still queued, and waited for on the device") {
+  const FakeDevice device(Pace::never);
+  const auto context = Context::open(0);
+  const Stream writer(context);
+  const Stream reader(context);
+  const PinnedMemory source(context, 256);
+  std::vector<std::byte> out(100 * 256);
+  {
+    DeviceRing ring(context, 3, 200);
+    CHECK(ring.address(1) % 256 == 0);
+    for (std::size_t round = 0; round < 100; ++round) {
+      const std::uint32_t buffer = ring.take();
+      ring.hold_up(buffer, writer.handle());
+      copy_in(*context, ring.address(buffer), source, 200, writer);
+      Event(context, writer.handle()).hold_up(reader.handle());
+      copy_out(*context, out.data() + 256 * round, ring.address(buffer), 200, reader);
+      const StreamHandle users[] = {reader.handle()};
+      ring.give_back(buffer, users);
+    }
+    CHECK(fake_cuda::num_calls("cuEventSynchronize") == 0);
+  }
+  reader.synchronize();
+  writer.synchronize();
+}
