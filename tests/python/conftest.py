@@ -16,6 +16,8 @@ BUILD = pathlib.Path(os.environ.get("BALE_BUILD_DIR", REPO / "build")).resolve()
 PROGRAM = BUILD / "bin" / "bale"
 SHIM = BUILD / "tests" / "libbale_test_shim.so"
 
+LONG = "BALE_LONG_TESTS" in os.environ  # scripts/test.sh --long
+
 FORMATS = ["tar", "lmdb", "hdf5"]
 # Layouts that keep the packed bytes, as (format, layout).
 LAYOUTS = [("tar", "plain"), ("tar", "gz"), ("tar", "zst"), ("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen")]
@@ -28,6 +30,11 @@ def pytest_configure(config):
     if not config.option.basetemp:
         config.option.basetemp = tempfile.mkdtemp(prefix="bale-pytest-")
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+def by_tier(short_tier, long_tier):
+    """How much of something to do."""
+    return long_tier if LONG else short_tier
 
 
 class Result:

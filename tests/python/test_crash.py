@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import FORMATS, PROGRAM, SHIM, shards, tree_bytes
+from conftest import FORMATS, PROGRAM, SHIM, by_tier, shards, tree_bytes
 
 KILLED = -signal.SIGKILL
 
@@ -68,7 +68,7 @@ def test_killed_during_resume(bale, tiny, case, tmp_path):
     pack_options = options(layout, 3)
     calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
     rng = random.Random(layout)
-    for n in range(1, calls + 1, 3):
+    for n in range(1, calls + 1, by_tier(3, 1)):
         out = tmp_path / f"kill-{n}"
         for at in (n, rng.randrange(1, calls)):
             env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(at)}
@@ -106,7 +106,7 @@ def test_killed_at_random_times(bale, photos, tmp_path):
         duration = time.monotonic() - begin
         expected = tree_bytes(tmp_path / f"{format_name}-whole")
         rng = random.Random(format_name)
-        for n in range(20):
+        for n in range(by_tier(20, 200)):
             out = tmp_path / f"{format_name}-{n}"
             run = subprocess.Popen([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
