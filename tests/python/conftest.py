@@ -1,13 +1,16 @@
 """Fixtures: the program under test, a folder of small images, and helpers to look at what came out."""
+import fcntl
 import importlib.util
 import json
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import termios
 
 import pytest
 
@@ -57,6 +60,17 @@ class Result:
         lines = [line for line in self.err.splitlines() if line.startswith("bale: ")]
         assert len(lines) == 1, self
         return lines[0]
+
+
+def on_terminal(command, **options):
+    """Popen of a command whose terminal is its own, and the other end of that: b"\\x03" written there is Ctrl-C."""
+    ours, its = pty.openpty()
+
+    def take_terminal():
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+    process = subprocess.Popen(command, stdin=its, start_new_session=True, preexec_fn=take_terminal, **options)
+    os.close(its)
+    return process, ours
 
 
 class Bale:

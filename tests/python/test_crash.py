@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import FORMATS, PROGRAM, SHIM, by_tier, shards, tree_bytes
+from conftest import FORMATS, PROGRAM, SHIM, by_tier, on_terminal, shards, tree_bytes
 
 KILLED = -signal.SIGKILL
 
@@ -139,6 +139,26 @@ def test_interrupted(bale, photos, format_name, sent, tmp_path):
     assert not (out / "manifest.json").exists()
     resume(bale, photos, out, pack_options)
     assert tree_bytes(out) == expected
+
+
+def test_ctrl_c_on_a_terminal(bale, photos, tmp_path):
+    """The whole way: the key, the terminal's signal, exit 130, and nothing that is not needed to go on."""
+    pack_options = ["--name", "x", "--shard-samples", "4"]
+    bale.pack(photos, tmp_path / "whole", *pack_options)
+    out = tmp_path / "out"
+    run, terminal = on_terminal([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE,
+                                env={**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_DELAY_MS": "20"})
+    deadline = time.monotonic() + 30
+    while not (out.exists() and shards(out)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.write(terminal, b"\x03")
+    _, stderr = run.communicate(timeout=10)
+    os.close(terminal)
+    assert run.returncode == 130, stderr
+    assert not list((out / ".bale-partial").glob("*.staged*"))
+    resume(bale, photos, out, pack_options)
+    assert tree_bytes(out) == tree_bytes(tmp_path / "whole")
 
 
 def test_resume_refuses_another_plan(bale, photos, tiny, tmp_path):
