@@ -46,7 +46,12 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes store
   const Extent extent = index_->extent(i, field);
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {
-    const auto range = payload_->locate(i, field, extent);
+    std::optional<FileRange> range;
+    try {
+      range = payload_->locate(i, field, extent);
+    } catch (const Error&) {
+      // The container is damaged where it says where its fields are: no place to name, but the sample still.
+    }
     return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {

@@ -94,7 +94,15 @@ class StreamPayload : public Payload {
 
  private:
   const Stream& stream() const {
-    std::call_once(opened_, [this] { stream_ = opener_(); });
+    std::call_once(opened_, [this] {
+      try {
+        stream_ = opener_();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::damaged) throw;  // a lack of memory or descriptors may pass
+        damage_ = error;
+      }
+    });
+    if (damage_) throw Error(*damage_);
     return *stream_;
   }
 
@@ -102,6 +110,7 @@ class StreamPayload : public Payload {
   bool has_places_;  // false: the stream can tell nobody where its bytes lie in the file
   mutable std::once_flag opened_;
   mutable std::unique_ptr<Stream> stream_;
+  mutable std::optional<Error> damage_;  // kept: to find it again would cost a pass over the file for each sample
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ ShardIndex Subject::pack(const std::string& stem, const std::vector<Sample>& sam
   writer->finish(index);
   if (!keeps_bytes()) checksum_payload(index, path(stem), *format_, {}, {});
   const auto text = file_text(stem);
-  return ShardIndex::from_bytes(index.build(text ? text->size() : 0, std::nullopt, true, path(stem)), path(stem));
+  const std::optional<Digest> digest = text ? std::optional(digest_file(path(stem))) : std::nullopt;
+  return ShardIndex::from_bytes(index.build(text ? text->size() : 0, digest, true, path(stem)), path(stem));
 }
 
 ShardIndex Subject::scan(const std::string& stem) const {

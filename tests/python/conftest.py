@@ -1,14 +1,17 @@
 """Fixtures: the program under test, a folder of small images, and helpers to look at what came out."""
+import fcntl
 import importlib.util
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import termios
 
 import pytest
 
@@ -16,6 +19,8 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BALE_BUILD_DIR", REPO / "build")).resolve()
 PROGRAM = BUILD / "bin" / "bale"
 SHIM = BUILD / "tests" / "libbale_test_shim.so"
+
+LONG = "BALE_LONG_TESTS" in os.environ  # scripts/test.sh --long
 
 FORMATS = ["tar", "lmdb", "hdf5", "tfrecord", "recordio"]
 # Layouts that keep the packed bytes, as (format, layout).
@@ -30,6 +35,11 @@ def pytest_configure(config):
     if not config.option.basetemp:
         config.option.basetemp = tempfile.mkdtemp(prefix="bale-pytest-")
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+def by_tier(short_tier, long_tier):
+    """How much of something to do."""
+    return long_tier if LONG else short_tier
 
 
 class Result:
@@ -52,6 +62,17 @@ class Result:
         lines = [line for line in self.err.splitlines() if line.startswith("bale: ")]
         assert len(lines) == 1, self
         return lines[0]
+
+
+def on_terminal(command, **options):
+    """Popen of a command whose terminal is its own, and the other end of that: b"\\x03" written there is Ctrl-C."""
+    ours, its = pty.openpty()
+
+    def take_terminal():
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+    process = subprocess.Popen(command, stdin=its, start_new_session=True, preexec_fn=take_terminal, **options)
+    os.close(its)
+    return process, ours
 
 
 class Bale:

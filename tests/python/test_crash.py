@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import FORMATS, PROGRAM, SHIM, shards, tree_bytes
+from conftest import FORMATS, PROGRAM, SHIM, by_tier, on_terminal, shards, tree_bytes
 
 KILLED = -signal.SIGKILL
 
@@ -68,7 +68,7 @@ def test_killed_during_resume(bale, tiny, case, tmp_path):
     pack_options = options(layout, 3)
     calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
     rng = random.Random(layout)
-    for n in range(1, calls + 1, 3):
+    for n in range(1, calls + 1, by_tier(3, 1)):
         out = tmp_path / f"kill-{n}"
         for at in (n, rng.randrange(1, calls)):
             env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(at)}
@@ -106,7 +106,7 @@ def test_killed_at_random_times(bale, photos, tmp_path):
         duration = time.monotonic() - begin
         expected = tree_bytes(tmp_path / f"{format_name}-whole")
         rng = random.Random(format_name)
-        for n in range(20):
+        for n in range(by_tier(20, 200)):
             out = tmp_path / f"{format_name}-{n}"
             run = subprocess.Popen([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
@@ -139,6 +139,26 @@ def test_interrupted(bale, photos, format_name, sent, tmp_path):
     assert not (out / "manifest.json").exists()
     resume(bale, photos, out, pack_options)
     assert tree_bytes(out) == expected
+
+
+def test_ctrl_c_on_a_terminal(bale, photos, tmp_path):
+    """The whole way: the key, the terminal's signal, exit 130, and nothing that is not needed to go on."""
+    pack_options = ["--name", "x", "--shard-samples", "4"]
+    bale.pack(photos, tmp_path / "whole", *pack_options)
+    out = tmp_path / "out"
+    run, terminal = on_terminal([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE,
+                                env={**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_DELAY_MS": "20"})
+    deadline = time.monotonic() + 30
+    while not (out.exists() and shards(out)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.write(terminal, b"\x03")
+    _, stderr = run.communicate(timeout=10)
+    os.close(terminal)
+    assert run.returncode == 130, stderr
+    assert not list((out / ".bale-partial").glob("*.staged*"))
+    resume(bale, photos, out, pack_options)
+    assert tree_bytes(out) == tree_bytes(tmp_path / "whole")
 
 
 def test_resume_refuses_another_plan(bale, photos, tiny, tmp_path):

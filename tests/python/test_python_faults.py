@@ -7,6 +7,7 @@ import time
 import bale as bl
 import pytest
 from bale import transforms
+from conftest import on_terminal
 from python_support import ENVIRONMENT, command, is_gone, run_script, worker_pids
 
 OPTIONS = {"workers": 2, "seed": 5, "transform": transforms.train(32)}
@@ -144,6 +145,48 @@ def test_an_interrupt_ends_a_program(pack, workers):
     """, pack)
     assert code == -signal.SIGINT and err.count("KeyboardInterrupt") >= 1
     assert all_gone(pids_in(out))
+
+
+@pytest.mark.parametrize("phase", ["next(iter(loader))", "pass", "sum(1 for _ in loader)"])
+def test_ctrl_c_on_a_terminal(pack, phase):
+    """The signal goes to workers, too: none of them may print anything, and all end with the trainer."""
+    process, terminal = on_terminal(command(HEAD + f"""
+    loader = bale.Loader(sys.argv[1], 4, **options)
+    {phase}
+    print(*loader.worker_pids, flush=True)
+    while True:
+        for batch in loader:
+            pass
+    """, pack), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    pids = pids_in(process.stdout.readline())
+    os.write(terminal, b"\x03")
+    _, err = process.communicate(timeout=60)
+    os.close(terminal)
+    assert process.returncode == -signal.SIGINT
+    assert err.count("Traceback") == 1 and err.rstrip().endswith("KeyboardInterrupt"), err
+    assert all_gone(pids)
+
+
+def test_a_small_shared_memory_file_system_is_enough(pack):
+    """Containers have 64 MB there: the ring is no file in it, and of more than that all slots are filled."""
+    script = """
+    import os, sys, bale
+    loader = bale.Loader(sys.argv[1], 40, workers=2, prefetch=12, transform=bale.transforms.train(224))
+    for _ in range(3):
+        held = []
+        for _ in range(8):
+            held += list(loader)
+        assert len({batch.images.ctypes.data for batch in held}) == 8
+        assert not os.listdir("/dev/shm")
+        del held
+    print(sum(batch.images.nbytes for batch in loader) * 12 > 64 << 20)
+    """
+    mount = "mount -t tmpfs -o size=64m tmpfs /dev/shm && exec \"$@\""
+    if subprocess.run(["unshare", "--mount", "sh", "-c", mount, "sh", "true"], capture_output=True).returncode != 0:
+        pytest.skip("no right to mount here")
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", mount, "sh", *command(script, pack)], capture_output=True,
+                          text=True, env=ENVIRONMENT, timeout=120)
+    assert done.returncode == 0 and done.stdout == "True\n", done.stderr
 
 
 def test_an_exception_in_the_loop(pack):

@@ -12,6 +12,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/random.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
 using namespace bale;
@@ -104,7 +105,8 @@ bool comes_true(const Condition& condition, std::chrono::seconds limit = std::ch
 
 }  // namespace
 
-TEST_CASE("200 workers killed at random moments leave the stream as it was") {
+TEST_CASE("Workers killed at random moments leave the stream as it was") {
+  const int wanted = by_tier(200, 1000);
   const ImageSource images(200);
   const TempDir dir;
   const std::string pack = pack_of(images, dir);
@@ -114,8 +116,8 @@ TEST_CASE("200 workers killed at random moments leave the stream as it was") {
   Loader loader(pack, small_batches(3));
   loader.start();
   int kills = 0;
-  for (int epoch = 0; kills < 200; ++epoch) {
-    REQUIRE(epoch < 2000);
+  for (int epoch = 0; kills < wanted; ++epoch) {
+    REQUIRE(epoch < 10 * wanted);
     std::vector<std::uint64_t> got;
     for (;;) {
       const auto pids = loader.worker_pids();
@@ -198,6 +200,86 @@ TEST_CASE("Stopped workers are replaced, whether they are at work or have nothin
     for (const int pid : loader.worker_pids()) ::kill(pid, SIGSTOP);
     for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
     CHECK(got == undisturbed.digests);
+  }
+}
+
+TEST_CASE("Workers stopped at random moments leave the stream as it was") {
+  const Undisturbed undisturbed(100, 4);
+  const int wanted = by_tier(2, 200);
+  KeyedRandom random{2};
+  LoaderOptions options = small_batches(2);
+  options.stall_timeout_s = 2;
+  Loader loader(undisturbed.pack, options);
+  loader.start();
+  int stops = 0;
+  for (std::uint64_t epoch = 0; stops < wanted; epoch = (epoch + 1) % 4) {
+    loader.set_epoch(epoch);
+    const std::size_t num_batches = loader.size();
+    for (std::size_t i = 0; i < num_batches; ++i) {
+      const auto pids = loader.worker_pids();
+      if (!pids.empty() && stops < wanted && random.below(2) == 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(3000)));
+        if (::kill(pids[random.below(pids.size())], SIGSTOP) == 0) ++stops;
+      }
+      REQUIRE(digest(*loader.next()) == undisturbed.digests[epoch * num_batches + i]);
+    }
+    REQUIRE_FALSE(loader.next());
+  }
+  CHECK(loader.bad_samples().empty());
+}
+
+TEST_CASE("A trainer that is stopped with its workers for longer than the stall timeout goes on as if nothing had been") {
+  const Undisturbed undisturbed(100, 2);
+  int pipe_ends[2];
+  REQUIRE(::pipe(pipe_ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    LoaderOptions options = small_batches(2);
+    options.stall_timeout_s = 1;
+    Loader loader(undisturbed.pack, options);
+    std::vector<std::uint64_t> got{digest(*loader.next())};
+    [[maybe_unused]] const auto begun = ::write(pipe_ends[1], got.data(), 1);
+    for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
+    ::_exit(got == undisturbed.digests && loader.bad_samples().empty() ? 0 : 1);
+  }
+  char begun = 0;
+  REQUIRE(::read(pipe_ends[0], &begun, 1) == 1);
+  REQUIRE(::kill(-child, SIGSTOP) == 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  REQUIRE(::kill(-child, SIGCONT) == 0);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
+}
+
+TEST_CASE("The ledger is exact: what was delivered and what was reported make up the manifest's count") {
+  const ImageSource images(60, {3, 17, 44});  // three are no images
+  const TempDir dir;
+  const std::string pack = pack_of(images, dir);
+  const std::uint64_t num_samples = Dataset::open(pack).size();
+  REQUIRE(num_samples == 60);
+  fs::remove(Dataset::open(pack).shard_path(1));  // 20 to 39
+  for (const unsigned workers : {0u, 3u}) {
+    LoaderOptions options = small_batches(workers);
+    options.on_bad_sample = OnBadSample::skip;
+    Loader loader(pack, options);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      std::vector<int> times(num_samples);
+      const std::size_t reported_before = loader.bad_samples().size();
+      while (const auto batch = loader.next()) {
+        for (std::size_t i = 0; i < batch->size(); ++i) {
+          if (batch->mask()[i] != 0) ++times[batch->samples()[i]];
+        }
+      }
+      const auto bad = loader.bad_samples();
+      std::uint64_t reported = 0;
+      for (std::size_t i = reported_before; i < bad.size(); ++i, ++reported) ++times[bad[i].sample];
+      CHECK(reported == 23);
+      CHECK(times == std::vector<int>(num_samples, 1));
+    }
   }
 }
 

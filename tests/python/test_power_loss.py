@@ -1,0 +1,155 @@
+"""Power loss: the calls of a pack are recorded, and after each one the disk is made as it may then be found.
+
+What was not synced is lost, or is there in part: what a file system may do between fsyncs, whatever its kind. A file's
+bytes are safe from its own fsync on; a name from its directory's. A rename takes both names at once.
+"""
+import hashlib
+import os
+import random
+import shutil
+
+import pytest
+from conftest import SHIM, by_tier, tree_bytes
+from test_crash import check_only_whole_files, options, resume
+
+PAGE = 4096
+
+
+class Inode:
+    def __init__(self):
+        self.now, self.synced, self.pending = b"", b"", []
+
+    def change(self, offset, data):
+        self.now = apply(self.now, offset, data)
+        self.pending.append((offset, data))
+
+    def sync(self):
+        self.synced, self.pending = self.now, []
+
+
+def apply(content, offset, data):
+    """`data` written at `offset`; None: cut or grown to `offset` bytes."""
+    if data is None:
+        return content[:offset].ljust(offset, b"\0")
+    return content[:offset].ljust(offset, b"\0") + data + content[offset + len(data):]
+
+
+class Disk:
+    """Names and bytes below `root`, as the process sees them and as they are safe."""
+
+    def __init__(self, root):
+        self.root = str(root)
+        self.names, self.safe_names, self.pending = {}, {}, []  # pending: (directories whose sync makes it safe, change)
+
+    def do(self, call, path, other, offset, data):
+        if not (path + "/").startswith(self.root + "/") and path != os.path.dirname(self.root):
+            return
+        if call in ("create", "open"):
+            if path not in self.names:
+                self.rename_names({path: Inode()}, [], path)
+            elif call == "create":
+                self.names[path].change(0, None)
+        elif call == "write" and path in self.names:
+            self.names[path].change(offset, data)
+        elif call == "truncate" and path in self.names:
+            self.names[path].change(offset, None)
+        elif call == "mkdir":
+            self.rename_names({path: None}, [], path)
+        elif call in ("unlink", "rmdir"):
+            self.rename_names({}, [path], path)
+        elif call == "rename":
+            self.rename_names({other: self.names[path]}, [path], other)
+        elif call == "fsync":
+            if self.names.get(path) is not None:
+                self.names[path].sync()
+            else:
+                for change in [change for change in self.pending if change[0] == path]:
+                    self.change_names(self.safe_names, change)
+                self.pending = [change for change in self.pending if change[0] != path]
+
+    def rename_names(self, added, removed, of):
+        change = (os.path.dirname(of), added, removed)
+        self.change_names(self.names, change)
+        self.pending.append(change)
+
+    @staticmethod
+    def change_names(names, change):
+        for path in change[2]:
+            names.pop(path, None)
+        names.update(change[1])
+
+    def states(self, rng):
+        """{path: bytes, or None for a directory} as the disk may be found now."""
+        yield {path: inode and inode.synced for path, inode in self.safe_names.items()}
+        # Names before bytes: as delayed allocation does it, empty or zeros where nothing was written yet.
+        yield {path: inode and inode.synced for path, inode in self.names.items()}
+        yield {path: inode and inode.synced.ljust(len(inode.now), b"\0") for path, inode in self.names.items()}
+        # Bytes before names.
+        yield {path: inode and inode.now for path, inode in self.safe_names.items()}
+        # Some of both: names in order, pages in any.
+        names = dict(self.safe_names)
+        for change in self.pending[:rng.randrange(len(self.pending) + 1)]:
+            self.change_names(names, change)
+        yield {path: inode and self.some_pages(inode, rng) for path, inode in names.items()}
+
+    @staticmethod
+    def some_pages(inode, rng):
+        content = inode.synced
+        for offset, data in inode.pending:
+            if data is None:
+                content = apply(content, offset, None) if rng.random() < 0.5 else content
+                continue
+            for at in range(0, len(data), PAGE):
+                if rng.random() < 0.5:
+                    content = apply(content, offset + at, data[at:at + PAGE])
+        return content
+
+
+def recorded_calls(path):
+    record = path.read_bytes()
+    while record:
+        line, _, record = record.partition(b"\n")
+        call, path, other, offset, length = line.decode().split("\t")
+        data, record = record[:int(length)], record[int(length):]
+        yield call, path, other, int(offset), data
+
+
+def lay_out(state, root, target):
+    """`state`, which was recorded below `root`, as files below `target`."""
+    shutil.rmtree(target, ignore_errors=True)
+    for path in sorted(state):
+        place = target / os.path.relpath(path, root)
+        if state[path] is None:
+            place.mkdir(parents=True, exist_ok=True)
+        elif place.parent.exists():  # else its directory was lost
+            place.write_bytes(state[path])
+
+
+@pytest.mark.parametrize("layout", ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen"])
+def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
+    """In every state: what has a final name is whole, and --resume ends with the bytes of an undisturbed run."""
+    pack_options = options(layout, 3)
+    out, record = tmp_path / "out", tmp_path / "record"
+    bale.pack(tiny, out, *pack_options, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
+    expected = tree_bytes(out)
+    disk, rng, seen = Disk(out), random.Random(layout), set()
+    found = tmp_path / "found"
+    for number, (call, path, other, offset, data) in enumerate(recorded_calls(record)):
+        disk.do(call, path, other, offset, data)
+        for state in disk.states(rng):
+            digest = hashlib.blake2b(repr(sorted(state.items())).encode()).digest()
+            if digest in seen:
+                continue
+            seen.add(digest)
+            lay_out(state, out, found)
+            check_only_whole_files(found, expected)
+            if len(seen) % by_tier(4, 1) == 0:
+                resume(bale, tiny, found, pack_options)
+                assert tree_bytes(found) == expected, (number, call, path)
+    # The record was complete: after the last call the disk holds what the pack left.
+    lay_out({path: inode and inode.now for path, inode in disk.names.items()}, out, found)
+    assert tree_bytes(found) == expected
+    # And all of it was safe by then.
+    lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
+    assert tree_bytes(found) == expected
+    assert len(seen) > 30
