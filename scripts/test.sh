@@ -4,6 +4,7 @@
 # usage: scripts/test.sh [-R REGEX] [--no-sanitize | --sanitize] [CTEST-ARGUMENT...]
 #   --no-sanitize   leave the sanitizer build out (quicker while developing)
 #   --sanitize      nothing but the sanitizer build and its C++ tests
+#   --long          the same tests with many more kills, flips and cases
 # The last lines are ctest's own, and so is the exit code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,9 +13,10 @@ cd "$(dirname "$0")/.."
 plain=1 sanitize=1 ctest_args=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,7s/^# //p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
     --no-sanitize) sanitize=0 ;;
     --sanitize) plain=0 ;;
+    --long) export BALE_LONG_TESTS=1 ;;
     *) ctest_args+=("$1") ;;
   esac
   shift
