@@ -16,7 +16,7 @@ while [ $# -gt 0 ]; do
     -h | --help) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
     --no-sanitize) sanitize=0 ;;
     --sanitize) plain=0 ;;
-    --long) export BALE_LONG_TESTS=1 ;;
+    --long) export BALE_LONG_TESTS=1; ctest_args+=(--timeout 14400) ;;
     *) ctest_args+=("$1") ;;
   esac
   shift
