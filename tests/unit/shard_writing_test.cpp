@@ -1,4 +1,7 @@
 // What the formats' writers share: names of files, gathered writes, rules for every sample.
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "bale/formats/core/append_file.hpp"
@@ -50,7 +53,8 @@ TEST_CASE("gathered bytes come out in order, whatever is copied and what borrowe
     gather.clear();
     std::string expected;
     const std::string large(Gather::k_copied_bytes + 1, 'l');
-    for (const std::string& piece : {std::string("small"), large, large, std::string(), std::string("tail")}) {
+    const std::vector<std::string> pieces{"small", large, large, "", "tail"};
+    for (const std::string& piece : pieces) {
       gather.add(as_bytes(piece));
       expected += piece;
     }
