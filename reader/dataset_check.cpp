@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/parallel.hpp"
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
@@ -43,6 +45,7 @@ class Checker {
   void check(Task& task);
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
+  void check_entry_points(Task& task, const ShardIndex& index);
   void find_strays();
   void report(std::vector<Damage>& into, Damage damage);
 
@@ -101,6 +104,11 @@ void Checker::check_file(Task& task) {
   if (!exists(index_path(task.path))) {
     report(task.findings, {.path = index_path(task.path), .what = "index file is missing"});
   }
+  const std::vector<std::string>& made_with = manifest_->made_with;
+  if (std::find(made_with.begin(), made_with.end(), k_made_with_entry_points) != made_with.end() &&
+      !exists(entry_path(task.path))) {
+    report(task.findings, {.path = entry_path(task.path), .what = "entry points are missing"});
+  }
 }
 
 void Checker::check_open(Task& task, const Shard& shard) {
@@ -129,9 +137,37 @@ void Checker::check_open(Task& task, const Shard& shard) {
                });
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
+  if (exists(entry_path(task.path))) check_entry_points(task, shard.index());
   const std::lock_guard lock(mutex_);
   report_.num_samples += shard.size();
   if (!shard.index().has_checksums() && task.expected == nullptr) ++report_.num_unchecked_shards;
+}
+
+/// Readers pass over entry points that are not those of their images, so here is where one learns of them.
+void Checker::check_entry_points(Task& task, const ShardIndex& index) {
+  const std::string path = entry_path(task.path);
+  try {
+    const EntryFile file = EntryFile::load(path);
+    if (file.size() != index.size() || file.shard_bytes() != index.shard_bytes()) {
+      report(task.findings, {.path = path, .what = "entry points are of another shard"});
+      return;
+    }
+    if (!file.records_are_whole())
+      report(task.findings, {.path = path, .what = "checksum of entry points does not match"});
+    for (std::uint64_t i = 0; i < file.size(); ++i) {
+      const Bytes record = file.record(i);
+      const auto field = index.image_field(i);
+      if (record.empty() || !field || !index.has_checksums()) continue;
+      const auto owner = owner_of_entry_points(record);
+      if (owner && owner->image_crc32c == index.extent(i, *field).crc32c) continue;
+      report(task.findings, {.path = path,
+                             .key = std::string(index.key(i)),
+                             .field = index.fields()[*field].name,
+                             .what = owner ? "entry points are of another image" : "damaged entry points"});
+    }
+  } catch (const Error& error) {
+    report(task.findings, {.path = path, .what = error.message()});
+  }
 }
 
 void Checker::check(Task& task) {

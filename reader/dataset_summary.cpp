@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale {
@@ -37,6 +38,7 @@ DatasetSummary summarize_dataset(const std::string& spec) {
                               .bytes = index.shard_bytes(),
                               .indexed = ::access(index_path(shard.path()).c_str(), F_OK) == 0,
                               .has_checksums = index.has_checksums(),
+                              .has_entry_points = ::access(entry_path(shard.path()).c_str(), F_OK) == 0,
                               .digest = digest ? digest_text(*digest) : std::string{}});
     summary.num_bytes += index.shard_bytes();
     add_fields(index, summary.fields);
@@ -46,6 +48,7 @@ DatasetSummary summarize_dataset(const std::string& spec) {
     summary.name = manifest->name;
     summary.created_by = manifest->created_by;
     summary.plan = manifest->plan;
+    summary.made_with = manifest->made_with;
     summary.num_skipped = manifest->num_skipped;
     summary.format = manifest->format;
     summary.layout = manifest->layout;

@@ -20,6 +20,7 @@ struct DatasetSummary {
     std::uint64_t bytes = 0;
     bool indexed = false;
     bool has_checksums = false;
+    bool has_entry_points = false;
     std::string digest;  // empty: unknown
   };
 
@@ -28,6 +29,7 @@ struct DatasetSummary {
   std::string name;        // with a manifest
   std::string created_by;  // with a manifest
   std::string plan;        // with a manifest
+  std::vector<std::string> made_with;
   std::uint64_t num_skipped = 0;
   std::string format;  // of the first shard
   std::string layout;  // empty: unknown

@@ -39,6 +39,8 @@ int run_pack(const PackCommand& command, Terminal& terminal);
 struct IndexCommand {
   std::string spec;
   bool force = false;
+  bool entry_points = false;
+  unsigned jobs = 0;
   bool quiet = false;
 };
 int run_index(const IndexCommand& command, Terminal& terminal);

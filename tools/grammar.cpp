@@ -20,6 +20,11 @@ namespace {
 
 using Action = std::function<int(Terminal&)>;
 
+constexpr const char* k_entry_points_text =
+    "Write beside each shard where the rows of its JPEGs start, so that loaders can decode a crop from its first row "
+    "on "
+    "(about 0.3% of the bytes)";
+
 /// What is wrong with a command line in which no command was found.
 std::string missing_command(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
@@ -121,6 +126,12 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       app, "--level", "N", [&](const std::string& text) { options.format_options["level"] = text; },
       "Compression level of layouts that compress the whole shard");
 
+  app.add_flag(
+      "--jpeg-lossless", options.jpeg_lossless,
+      "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
+      "pixels and metadata");
+  app.add_flag("--entry-points", options.entry_points, k_entry_points_text);
+
   app.option_defaults()->group("Shards");
   add_text(app, "--name", "NAME", options.name, "Name of the dataset and prefix of its shards");
   auto* by_bytes = add_parsed(
@@ -206,7 +217,9 @@ void Grammar::State::declare_writing_commands() {
   auto* index = add_command("index", "Write an index beside each shard that another program made.",
                             [this](Terminal& terminal) { return run_index(index_, terminal); });
   add_spec(*index, index_.spec);
-  index->add_flag("--force", index_.force, "Make indexes anew that are there already");
+  index->add_flag("--force", index_.force, "Make anew what is there already");
+  index->add_flag("--entry-points", index_.entry_points, k_entry_points_text);
+  add_jobs(*index, index_.jobs, "Threads (default: one a core); the result never depends on it");
   add_quiet(*index, index_.quiet);
 }
 

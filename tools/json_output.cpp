@@ -112,6 +112,7 @@ std::string summary_json(const DatasetSummary& summary) {
                       {"bytes", shard.bytes},
                       {"indexed", shard.indexed},
                       {"checksums", shard.has_checksums},
+                      {"entry_points", shard.has_entry_points},
                       {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
   }
   Json out{{"spec", raw(summary.spec)},
@@ -122,6 +123,7 @@ std::string summary_json(const DatasetSummary& summary) {
     out["name"] = raw(summary.name);
     out["created_by"] = summary.created_by;
     out["plan"] = summary.plan;
+    out["made_with"] = summary.made_with;
     out["skipped"] = summary.num_skipped;
   }
   out["samples"] = summary.num_samples;

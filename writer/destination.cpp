@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_index.hpp"
 
@@ -61,6 +62,7 @@ void remove_dataset(const std::string& directory) {
   for (const ManifestShard& shard : manifest.shards) {
     remove_file(join_path(directory, shard.file));
     remove_file(index_path(join_path(directory, shard.file)));
+    remove_file(entry_path(join_path(directory, shard.file)));
   }
   if (manifest.num_skipped != 0) remove_file(join_path(directory, k_ledger_name));
 }
@@ -80,7 +82,7 @@ void remove_previous_run(const std::string& destination, const Plan& plan) {
     const std::string directory = join_path(destination, dataset.subdirectory);
     for (const PlannedShard& shard : dataset.shards) {
       const std::string path = join_path(directory, shard.file);
-      for (const std::string& file : {path, index_path(path)}) {
+      for (const std::string& file : {path, index_path(path), entry_path(path)}) {
         if (exists(file)) {
           throw Error(ErrorCode::exists, "is in the way and was not written by bale",
                       {.path = file, .hint = "move it, or choose another --name"});

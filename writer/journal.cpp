@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/formats/core/shard_index.hpp"
@@ -165,6 +166,7 @@ std::vector<std::string> Journal::published_files(const std::string& destination
         finished.subdirectory.empty() ? finished.shard.file : join_path(finished.subdirectory, finished.shard.file);
     files.push_back(file);
     files.push_back(index_path(file));
+    files.push_back(entry_path(file));
   }
   return files;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/formats/core/parallel.hpp"
@@ -27,8 +28,9 @@ struct Slot {
   std::optional<FinishedShard> finished{};
 };
 
-bool is_intact(const std::string& path, const ManifestShard& expected) {
+bool is_intact(const std::string& path, const ManifestShard& expected, bool entry_points) {
   try {
+    if (entry_points && !EntryFile::load(entry_path(path)).records_are_whole()) return false;
     const ShardIndex index = ShardIndex::load(index_path(path));
     return index.digest() && digest_text(*index.digest()) == expected.digest &&
            File::open_read(path).size() == expected.bytes && digest_text(digest_file(path)) == expected.digest;
@@ -82,7 +84,9 @@ class Packer {
     }
     for (Slot& slot : slots_) {
       const auto found = recorded.find({slot.dataset->subdirectory, slot.shard->file});
-      if (found == recorded.end() || !is_intact(final_path(slot), found->second->shard)) continue;
+      if (found == recorded.end() || !is_intact(final_path(slot), found->second->shard, options_.entry_points)) {
+        continue;
+      }
       if (options_.on_error == OnError::fail && !found->second->skipped.empty()) continue;
       slot.finished = *found->second;
       ++num_resumed_;
@@ -115,6 +119,7 @@ class Packer {
     journal_->record(finished);
     const std::string path = final_path(slot);
     publish_rename(index_path(staged), index_path(path));
+    if (options_.entry_points) publish_rename(entry_path(staged), entry_path(path));
     publish_rename(staged, path);
     slot.finished = std::move(finished);
     progress_.shards += 1;
@@ -153,8 +158,16 @@ class Packer {
             .format = std::string(options_.format.format->name),
             .layout = std::string(options_.format.layout->name),
             .classes = source_.classes(),
+            .made_with = made_with(),
             .plan = plan_.fingerprint,
             .created_by = fmt::format("bale {}", k_version_text)};
+  }
+
+  std::vector<std::string> made_with() const {
+    std::vector<std::string> names;
+    if (options_.jpeg_lossless) names.emplace_back(k_made_with_jpeg_lossless);
+    if (options_.entry_points) names.emplace_back(k_made_with_entry_points);
+    return names;
   }
 
   /// Union of the shards' columns, in order of first appearance.

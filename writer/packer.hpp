@@ -54,6 +54,8 @@ struct PackOptions {
   bool stratify = false;                        // split every class by the same fractions
   std::uint64_t max_samples = 0;                // 0: all
   std::optional<int> compress_level{};          // zstd on every field that is not an image
+  bool jpeg_lossless = false;                   // JPEGs as baseline ones (formats/image/jpeg_lossless.hpp)
+  bool entry_points = false;                    // of JPEGs, beside each shard (formats/image/entry_points.hpp)
   OnError on_error = OnError::fail;
   DestinationMode mode = DestinationMode::fresh;
 };

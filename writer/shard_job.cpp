@@ -9,11 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/jpeg_lossless.hpp"
 
 namespace bale {
 namespace {
@@ -80,6 +83,25 @@ class StoredFields {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
+/// Fields with JPEGs in the form that decodes fastest, where they have another; the others are passed on.
+class LosslessFields {
+ public:
+  std::span<const FieldView> make(std::span<const FieldView> fields) {
+    fields_.assign(fields.begin(), fields.end());
+    buffers_.resize(std::max(buffers_.size(), fields.size()));
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (!is_image_field(fields[f].name)) continue;
+      buffers_[f] = make_jpeg_lossless(fields[f].bytes);
+      if (!buffers_[f].empty()) fields_[f].bytes = buffers_[f];
+    }
+    return fields_;
+  }
+
+ private:
+  std::vector<FieldView> fields_;
+  std::vector<std::vector<std::byte>> buffers_;
+};
+
 /// A source that read the sample from a foreign pack may not know its size.
 std::pair<std::uint32_t, std::uint32_t> dimensions_of(const SampleView& sample) {
   if (sample.width != 0) return {sample.width, sample.height};
@@ -103,6 +125,9 @@ ShardPlan shard_plan(const ShardJob& job) {
     for (const SourceSample::Field& field : sample.fields) {
       plan.fields[field.id].num_samples += 1;
       plan.fields[field.id].bytes += field.bytes;
+      if (job.options.jpeg_lossless && is_image_field(job.source.fields()[field.id])) {
+        plan.fields[field.id].bytes += field.bytes / k_lossless_growth_divisor;
+      }
     }
   }
   return plan;
@@ -153,6 +178,7 @@ class Staged {
     if (kept_) return;
     ::unlink(path_.c_str());
     ::unlink(index_path(path_).c_str());
+    ::unlink(entry_path(path_).c_str());
   }
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
@@ -202,6 +228,7 @@ class ShardRun {
       const auto begin = std::chrono::steady_clock::now();
       sample = job_.source.read(number, scratch_);
       read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
+      if (job_.options.jpeg_lossless) sample->fields = lossless_.make(sample->fields);
       add(*sample);
     } catch (const Error& error) {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
@@ -223,7 +250,17 @@ class ShardRun {
       index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
       bytes += field.bytes.size();
     }
+    if (job_.options.entry_points) entry_points_.add(make_entry_points(image_of(sample)));
     progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+  /// The one that readers take: ShardIndex::image_field().
+  Bytes image_of(const SampleView& sample) const {
+    for (const FieldInfo& info : index_.fields()) {
+      const FieldView* const field = is_image_field(info.name) ? sample.find(info.name) : nullptr;
+      if (field != nullptr) return field->bytes;
+    }
+    return {};
   }
 
   void skip(std::uint32_t number, const Error& error) {
@@ -240,12 +277,10 @@ class ShardRun {
   FinishedShard publish_index() {
     const std::uint64_t bytes = File::open_read(job_.staged_path).size();
     const Digest digest = digest_mapped(job_.staged_path);
-    File file = File::create(index_path(job_.staged_path));
     const ShardIndex index =
         ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
-    file.write_at(0, index.bytes());
-    file.sync();
-    file.close();
+    write_durably(index_path(job_.staged_path), index.bytes());
+    if (job_.options.entry_points) write_durably(entry_path(job_.staged_path), entry_points_.build(bytes));
     FinishedShard finished{
         .subdirectory = job_.dataset.subdirectory,
         .shard = {.file = job_.shard.file, .digest = digest_text(digest), .num_samples = index_.size(), .bytes = bytes},
@@ -262,8 +297,10 @@ class ShardRun {
   Progress& progress_;
   std::unique_ptr<ShardWriter> writer_;
   IndexBuilder index_;
+  EntryFileBuilder entry_points_;
   Scratch scratch_;
   ReadAhead read_ahead_;
+  LosslessFields lossless_;
   StoredFields stored_;
   std::vector<SkippedSample> skipped_;
 };

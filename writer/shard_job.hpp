@@ -15,10 +15,10 @@ struct ShardJob {
   const PackOptions& options;
   const PlannedDataset& dataset;
   const PlannedShard& shard;
-  std::string staged_path;  // the shard's temporary name; its index gets index_path(staged_path)
+  std::string staged_path;  // the shard's temporary name; from it come those of its index and entry points
 };
 
-/// Writes the shard and its index under their temporary names, both durable when it returns. On any error
+/// Writes the shard, its index and its entry points under their temporary names, durable when it returns. On any error
 /// the temporary files are removed. Throws `interrupted` soon after `progress.stop` is set.
 FinishedShard write_shard(const ShardJob& job, Progress& progress);
 

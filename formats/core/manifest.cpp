@@ -37,17 +37,18 @@ std::string manifest_text(const Manifest& manifest) {
     shards.push_back(
         {{"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}});
   }
-  const Json root = {{"bale_manifest", k_schema_version},
-                     {"name", manifest.name},
-                     {"format", manifest.format},
-                     {"layout", manifest.layout},
-                     {"num_samples", manifest.num_samples},
-                     {"num_skipped", manifest.num_skipped},
-                     {"fields", fields},
-                     {"classes", classes},
-                     {"shards", shards},
-                     {"plan", manifest.plan},
-                     {"created_by", manifest.created_by}};
+  Json root = {{"bale_manifest", k_schema_version},
+               {"name", manifest.name},
+               {"format", manifest.format},
+               {"layout", manifest.layout},
+               {"num_samples", manifest.num_samples},
+               {"num_skipped", manifest.num_skipped},
+               {"fields", fields},
+               {"classes", classes},
+               {"shards", shards},
+               {"plan", manifest.plan},
+               {"created_by", manifest.created_by}};
+  if (!manifest.made_with.empty()) root["made_with"] = manifest.made_with;
   return root.dump(1) + "\n";
 }
 
@@ -83,6 +84,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
       num_samples += manifest.shards.back().num_samples;
     }
     if (num_samples != manifest.num_samples) throw damaged("its shards do not add up to num_samples");
+    if (root.contains("made_with")) root.at("made_with").get_to(manifest.made_with);
     manifest.plan = root.at("plan");
     manifest.created_by = root.at("created_by");
     return manifest;

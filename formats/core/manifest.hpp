@@ -13,6 +13,10 @@ inline constexpr const char* k_manifest_name = "manifest.json";
 /// Directory inside the destination that holds an unfinished run's journal and temporary files.
 inline constexpr const char* k_partial_name = ".bale-partial";
 
+/// What `made_with` may hold.
+inline constexpr const char* k_made_with_entry_points = "entry-points";
+inline constexpr const char* k_made_with_jpeg_lossless = "jpeg-lossless";
+
 struct ManifestField {
   std::string name;
   std::string codec = "none";  // "none" | "zstd"
@@ -35,8 +39,9 @@ struct Manifest {
   std::vector<ManifestField> fields{};
   std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
   std::vector<ManifestShard> shards{};
-  std::string plan{};        // hash of input list and options that shape the output
-  std::string created_by{};  // "bale 0.1.0"
+  std::vector<std::string> made_with{};  // options that changed images or put more beside the shards
+  std::string plan{};                    // hash of input list and options that shape the output
+  std::string created_by{};              // "bale 0.1.0"
 };
 
 /// Canonical text: fixed key order, one-space indent, final newline. Class names that are not UTF-8 are

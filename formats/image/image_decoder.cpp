@@ -48,6 +48,8 @@ struct ImageDecoder::State {
   image_detail::PngDecoder png;
   PixelBuffer buffer;
   ImageHeader header{};  // kind `unknown` where no image is open
+  std::size_t num_bytes = 0;
+  KeptEntryPoints kept{};
 
   template <typename Decoder>
   void open(Decoder& decoder, ImageKind kind, Bytes bytes, std::uint64_t max_pixels) {
@@ -59,7 +61,8 @@ struct ImageDecoder::State {
   PixelView read_jpeg(const Region& region) {
     const std::size_t stride = std::size_t{region.width} * 3;
     std::uint8_t* const pixels = buffer.get(stride * region.height);
-    if (!baseline.decode(jpeg.info(), region, pixels)) return read_region(jpeg, region, buffer);
+    const image_detail::EntryPointsUse entry{.kept = kept, .image_bytes = num_bytes};
+    if (!baseline.decode(jpeg.info(), region, entry, pixels)) return read_region(jpeg, region, buffer);
     jpeg.close();
     return {.rgb = pixels, .stride = stride, .width = region.width, .height = region.height};
   }
@@ -72,6 +75,8 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
 ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
   state_->header = {};
+  state_->kept = {};
+  state_->num_bytes = bytes.size();
   const ImageKind kind = image_detail::decodable_kind(bytes, max_pixels);
   if (kind == ImageKind::png) {
     state_->open(state_->png, kind, bytes, max_pixels);
@@ -80,6 +85,8 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
   }
   return state_->header;
 }
+
+void ImageDecoder::use_entry_points(const KeptEntryPoints& kept) { state_->kept = kept; }
 
 PixelView ImageDecoder::read(const Region& region) {
   const ImageHeader header = state_->header;

@@ -42,6 +42,7 @@ struct Ring::Header {
   std::uint64_t slots_of_batches_at;  // slot of batch b at [b % num_slots]
   std::uint64_t pixels_at;
   std::uint64_t pixel_stride;
+  std::uint64_t kept_at;
   alignas(k_line_bytes) std::atomic<std::uint32_t> publications;
   alignas(k_line_bytes) std::atomic<std::uint32_t> completions;
   alignas(k_line_bytes) std::atomic<std::uint32_t> stopped;
@@ -68,7 +69,9 @@ std::uint64_t Ring::lay_out(const RingShape& shape, Header* header) {
   plan.slots_of_batches_at = place(shape.num_slots * sizeof(std::atomic<std::uint32_t>));
   plan.pixel_stride = round_up(shape.pixel_bytes, k_page_bytes);
   plan.pixels_at = place(plan.pixel_stride * shape.num_slots, k_page_bytes);
+  plan.kept_at = place(shape.kept_bytes, k_page_bytes);
   if (header != nullptr) {
+    header->kept_at = plan.kept_at;
     header->shape = shape;
     header->slots_at = plan.slots_at;
     header->rows_at = plan.rows_at;
@@ -120,6 +123,8 @@ Ring::Header& Ring::header() const { return *reinterpret_cast<Header*>(memory_.d
 const RingShape& Ring::shape() const { return header().shape; }
 
 MutableBytes Ring::config() const { return {memory_.data() + header().config_at, shape().config_bytes}; }
+
+MutableBytes Ring::kept() const { return {memory_.data() + header().kept_at, shape().kept_bytes}; }
 
 std::span<std::uint64_t> Ring::samples(std::uint32_t slot) const {
   const std::size_t rows = shape().batch_size;

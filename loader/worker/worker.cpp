@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 
 namespace bale::loader_detail {
@@ -16,15 +17,15 @@ std::uint64_t now_ns() {
           .count());
 }
 
-/// The bytes of the image that a row asks for.
-Bytes read_image(const Shard& shard, std::uint64_t sample, const std::string& wanted, Scratch& scratch) {
-  if (!wanted.empty()) return shard.read_field(sample, wanted, scratch);
+/// The field that a row asks for.
+std::string_view image_field(const Shard& shard, std::uint64_t sample, const std::string& wanted) {
+  if (!wanted.empty()) return wanted;
   const auto field = shard.index().image_field(sample);
   if (!field) {
     throw Error(ErrorCode::not_found, "sample has no image field",
                 {.path = shard.path(), .key = std::string(shard.index().key(sample))});
   }
-  return shard.read_field(sample, shard.index().fields()[*field].name, scratch);
+  return shard.index().fields()[*field].name;
 }
 
 }  // namespace
@@ -34,16 +35,19 @@ Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t numbe
       config_(config),
       number_(number),
       shard_of_(std::move(shard_of)),
-      pipeline_(config.transform, config.max_pixels) {}
+      pipeline_(config.transform, config.max_pixels),
+      learned_(ring.kept(), config.num_samples) {}
 
 void Worker::fill(const Claim& claim, Row& row) {
   const Shard& shard = shard_of_(row.shard);
-  const Bytes image = read_image(shard, row.sample_in_shard, config_.field, scratch_);
+  const std::string_view field = image_field(shard, row.sample_in_shard, config_.field);
+  const Bytes image = shard.read_field(row.sample_in_shard, field, scratch_);
   const MutableBytes place = ring_.pixels(claim.slot).subspan(row.offset, row.capacity);
   const DrawKey key{
       .seed = config_.seed, .epoch = ring_.slot(claim.slot).epoch, .sample = row.sample, .copy = row.copy};
+  const KeptEntryPoints kept = kept_entry_points(shard, row, field, image);
   try {
-    const AppliedTransform applied = pipeline_.run(image, key, place);
+    const AppliedTransform applied = pipeline_.run(image, key, place, kept);
     row.source_width = applied.source_width;
     row.source_height = applied.source_height;
     row.bytes = applied.bytes;
@@ -52,6 +56,29 @@ void Worker::fill(const Claim& claim, Row& row) {
     // The pipeline knows bytes only; here is known whose.
     throw Error(error.code(), error.message(),
                 {.path = shard.path(), .key = std::string(shard.index().key(row.sample_in_shard))});
+  }
+  if (kept.record.empty()) learn(row, image);
+}
+
+/// What is kept of an image that has just been read. Where its checksum was not compared then, it is made now: entry
+/// points are used for no bytes but those that they were made of.
+KeptEntryPoints Worker::kept_entry_points(const Shard& shard, const Row& row, std::string_view field,
+                                          Bytes image) const {
+  Bytes record = shard.entry_points(row.sample_in_shard);
+  if (record.empty()) record = learned_.record(row.sample);
+  if (record.empty()) return {};
+  const ShardIndex& index = shard.index();
+  const bool compared = config_.verify_checksums && index.has_checksums();
+  return {.record = record,
+          .image_crc32c = compared ? index.extent(row.sample_in_shard, *index.field_id(field)).crc32c : crc32c(image)};
+}
+
+/// For the epochs to come.
+void Worker::learn(const Row& row, Bytes image) {
+  if (config_.transform.kind == Transform::Kind::raw || !learned_.wants(row.sample)) return;
+  try {
+    learned_.keep(row.sample, make_entry_points(image));
+  } catch (const std::bad_alloc&) {  // the row is done in any case
   }
 }
 

@@ -42,6 +42,7 @@ class Loader:
     weights        draw `num_draws` (default: as many as weights) samples an epoch with these probabilities
     repeats        each sample so often an epoch
     read_ahead_bytes, large_transfers, direct_io    for slow disks and data beyond memory, see docs/TUNING.md
+    learn_bytes    shared memory for entry points that workers make in the first epoch, see docs/TUNING.md
     on_bad_sample  "fail", "skip" (zeros, masked out) or "substitute"; see bad_samples
     """
 
@@ -49,7 +50,7 @@ class Loader:
                  block_samples=64, window_blocks=16, tail="pad", drop_last=False, transform=None, prefetch=4,
                  on_bad_sample="fail", threads=False, subset=None, weights=None, num_draws=None, repeats=1, field="",
                  persistent_workers=True, verify_checksums=True, max_pixels=1 << 27, stall_timeout_s=120.0,
-                 read_ahead_bytes=128 << 20, large_transfers=False, direct_io=False):
+                 read_ahead_bytes=128 << 20, large_transfers=False, learn_bytes=0, direct_io=False):
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         if drop_last and tail == "uneven":
             raise ValueError("drop_last=True contradicts tail='uneven'")
@@ -67,7 +68,7 @@ class Loader:
             "tail": "drop" if self.drop_last else tail, "transform": self.transform, "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "read_ahead_bytes": read_ahead_bytes,
-            "large_transfers": large_transfers, "direct_io": direct_io,
+            "large_transfers": large_transfers, "learn_bytes": learn_bytes, "direct_io": direct_io,
             "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
         }
         self._dataset = spec if isinstance(spec, Dataset) else None

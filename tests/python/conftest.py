@@ -107,7 +107,7 @@ def tiny(tmp_path_factory):
 def shards(directory):
     """Shard files of a dataset, in order."""
     names = sorted(p for p in pathlib.Path(directory).iterdir()
-                   if p.name.rsplit("-", 1)[-1][:6].isdigit() and p.suffix != ".bidx")
+                   if p.name.rsplit("-", 1)[-1][:6].isdigit() and p.suffix not in (".bidx", ".bentry"))
     return names
 
 

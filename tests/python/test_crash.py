@@ -12,11 +12,12 @@ KILLED = -signal.SIGKILL
 
 
 def options(layout, samples):
-    """`layout` is FORMAT.LAYOUT. One job: the order of calls is then always the same."""
-    return ["--format", layout, "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
+    """`layout` is FORMAT.LAYOUT, more options behind it. One job: the order of calls is then always the same."""
+    layout, *more = layout.split()
+    return [*more, "--format", layout, "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
 
 
-@pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen"])
+@pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "tar.plain --entry-points"])
 def case(request, bale, tiny, tmp_path_factory):
     """(layout, bytes of an unkilled run): six images in two shards."""
     out = tmp_path_factory.mktemp("whole") / "out"
