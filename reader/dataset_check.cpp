@@ -12,6 +12,7 @@
 
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/parallel.hpp"
+#include "bale/formats/core/shard_name.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
@@ -43,7 +44,9 @@ class Checker {
   void check(Task& task);
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
+  void check_sidecars(Task& task, const Shard& shard);
   void find_strays();
+  void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
 
   Progress& progress_;
@@ -80,13 +83,30 @@ void Checker::find_strays() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string file = entry.path().filename().string();
-    if (!file.starts_with(manifest_->name + '-') || !file.ends_with(made.layout->suffix)) continue;
+    if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) continue;
     const auto same_file = [&](const ManifestShard& shard) { return shard.file == file; };
     if (std::none_of(manifest_->shards.begin(), manifest_->shards.end(), same_file)) strays.push_back(file);
   }
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
     report(report_.findings, {.path = join_path(directory, file), .what = "shard is not in the manifest"});
+  }
+}
+
+/// Files that list the shards for other readers: there, and as the manifest makes them.
+void Checker::check_lists() {
+  const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
+  std::vector<ListedShard> shards;
+  for (const ManifestShard& shard : manifest_->shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
+  for (const std::string& file : manifest_->lists) {
+    const std::string path = join_path(parent_directory(manifest_path_), file);
+    const auto made_it = [&](const ShardList& list) { return list.file == file; };
+    const auto list = std::find_if(layout.lists.begin(), layout.lists.end(), made_it);
+    if (!exists(path)) {
+      report(report_.findings, {.path = path, .what = "file is missing"});
+    } else if (list != layout.lists.end() && as_text(read_file(path)) != list->text(manifest_->name, shards)) {
+      report(report_.findings, {.path = path, .what = "is not what the manifest says"});
+    }
   }
 }
 
@@ -100,6 +120,26 @@ void Checker::check_file(Task& task) {
   }
   if (!exists(index_path(task.path))) {
     report(task.findings, {.path = index_path(task.path), .what = "index file is missing"});
+  }
+}
+
+/// Files for other readers: there, and what an intact shard makes them.
+void Checker::check_sidecars(Task& task, const Shard& shard) {
+  if (task.expected == nullptr || task.expected->sidecars.empty()) return;
+  const bool intact = task.findings.empty();
+  const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
+  for (const std::string& file : task.expected->sidecars) {
+    const std::string path = join_path(parent_directory(task.path), file);
+    if (!exists(path)) {
+      report(task.findings, {.path = path, .what = "file is missing"});
+      continue;
+    }
+    const auto made_it = [&](const Sidecar& sidecar) { return sidecar_path(task.path, layout, sidecar) == path; };
+    const auto sidecar = std::find_if(layout.sidecars.begin(), layout.sidecars.end(), made_it);
+    if (!intact || sidecar == layout.sidecars.end()) continue;
+    if (as_text(read_file(path)) != sidecar->text(task.path, shard.index())) {
+      report(task.findings, {.path = path, .what = "is not what its shard says"});
+    }
   }
 }
 
@@ -127,6 +167,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
                  progress_.samples += 1;
                  progress_.throw_if_stopped();
                });
+  check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
   const std::lock_guard lock(mutex_);
@@ -176,6 +217,7 @@ CheckReport Checker::run(const std::string& spec, unsigned jobs) {
   if (manifest_) {
     try {
       find_strays();
+      check_lists();
     } catch (const Error& error) {
       report(report_.findings, {.path = manifest_path_, .what = error.message()});
     }

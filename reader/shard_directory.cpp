@@ -8,6 +8,7 @@
 #include "bale/formats/core/file.hpp"
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/core/manifest.hpp"
+#include "bale/formats/core/shard_name.hpp"
 
 namespace bale {
 namespace {
@@ -23,10 +24,10 @@ bool is_recognised(const std::string& path) {
 
 }  // namespace
 
-bool has_shard_suffix(const std::string& name) {
+bool is_called_as_shard(const std::string& name) {
   for (const Format* format : formats()) {
     for (const Layout& layout : format->layouts) {
-      if (name.size() > layout.suffix.size() && name.ends_with(layout.suffix)) return true;
+      if (has_shard_name(layout, name)) return true;
     }
   }
   return false;
@@ -46,7 +47,7 @@ std::vector<std::string> list_shards(const std::string& directory) {
   }
   std::sort(files.begin(), files.end());
   std::vector<std::string> shards;
-  std::copy_if(files.begin(), files.end(), std::back_inserter(shards), has_shard_suffix);
+  std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_called_as_shard);
   if (shards.empty()) std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_recognised);
   if (shards.empty()) {
     throw Error(ErrorCode::not_found, "no manifest.json and no packed shards in this directory",

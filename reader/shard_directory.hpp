@@ -6,12 +6,12 @@
 
 namespace bale {
 
-/// Files of the directory that carry a format's suffix, or, where none does, that a format recognises by
-/// content; sorted by bytes, not recursive. Throws `not_found` where there are none and `damaged` for a
+/// Files of the directory that are called as a format calls its shards, or, where none is, that a format recognises
+/// by content; sorted by bytes, not recursive. Throws `not_found` where there are none and `damaged` for a
 /// directory that an interrupted `bale pack` left, because its shards are not the whole dataset.
 std::vector<std::string> list_shards(const std::string& directory);
 
-/// Whether the file name ends with a suffix of one of the built-in formats.
-bool has_shard_suffix(const std::string& name);
+/// Whether the file is called as one of the built-in formats calls its shards.
+bool is_called_as_shard(const std::string& name);
 
 }  // namespace bale

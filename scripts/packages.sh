@@ -5,7 +5,7 @@
 BALE_BUILD_PACKAGES=(
   g++ cmake ninja-build pkg-config
   libcli11-dev libfmt-dev nlohmann-json3-dev
-  liblmdb-dev libhdf5-dev libarchive-dev libzstd-dev zlib1g-dev
+  liblmdb-dev libhdf5-dev libarchive-dev libprotobuf-dev libzstd-dev zlib1g-dev
   libjpeg62-turbo-dev libpng-dev libhwy-dev libisal-dev libxxhash-dev
 )
 # For the images that quickstart.sh makes when it is given none.

@@ -39,6 +39,7 @@ int run_pack(const PackCommand& command, Terminal& terminal);
 
 struct IndexCommand {
   std::string spec;
+  std::vector<std::string> sidecars;
   bool force = false;
   bool quiet = false;
 };

@@ -44,7 +44,8 @@ int run_formats(Terminal& terminal) {
     for (const Layout& layout : format->layouts) {
       std::string what(layout.summary);
       if (!layout.keeps_bytes) what += what.empty() ? "decoded pixels" : "; decoded pixels, not the original bytes";
-      terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", format->name, layout.name, layout.suffix, what));
+      const std::string suffix = layout.counted ? fmt::format("-of-N{}", layout.suffix) : std::string(layout.suffix);
+      terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", format->name, layout.name, suffix, what));
     }
   }
   return 0;

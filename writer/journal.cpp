@@ -38,6 +38,7 @@ Json to_json(const FinishedShard& finished) {
               {"digest", finished.shard.digest},
               {"num_samples", finished.shard.num_samples},
               {"bytes", finished.shard.bytes},
+              {"sidecars", finished.shard.sidecars},
               {"fields", fields},
               {"skipped", skipped}};
 }
@@ -47,7 +48,8 @@ FinishedShard finished_from_json(const Json& line) {
                          .shard = {.file = line.at("file"),
                                    .digest = line.at("digest"),
                                    .num_samples = line.at("num_samples"),
-                                   .bytes = line.at("bytes")}};
+                                   .bytes = line.at("bytes"),
+                                   .sidecars = line.value("sidecars", std::vector<std::string>{})}};
   for (const Json& field : line.at("fields")) {
     finished.fields.push_back(
         {.name = field.at("name"), .codec = field.at("codec"), .stored_bytes = field.at("stored_bytes")});
@@ -60,6 +62,7 @@ FinishedShard finished_from_json(const Json& line) {
 
 struct JournalContent {
   std::string plan;
+  std::vector<std::string> last_files;
   std::vector<FinishedShard> finished;
   std::uint64_t good_bytes = 0;  // up to the end of the last whole line
 };
@@ -74,6 +77,7 @@ JournalContent read_journal(const std::string& path) {
       const Json line = Json::parse(rest.substr(0, end));
       if (content.good_bytes == 0) {
         content.plan = line.at("plan");
+        content.last_files = line.value("last_files", content.last_files);
       } else {
         content.finished.push_back(finished_from_json(line));
       }
@@ -109,13 +113,14 @@ File Journal::lock_unfinished(const std::string& destination) {
   return file;
 }
 
-Journal Journal::start(const std::string& destination, const std::string& plan_fingerprint) {
+Journal Journal::start(const std::string& destination, const std::string& plan_fingerprint,
+                       const std::vector<std::string>& last_files) {
   Journal journal(partial_directory(destination));
   if (::mkdir(journal.directory_.c_str(), 0755) != 0 && errno != EEXIST) throw_errno("create", journal.directory_);
   sync_directory(destination);
   journal.file_ = File::create(join_path(journal.directory_, k_journal_name));
   lock(journal.file_);
-  const std::string head = Json{{"bale_journal", 1}, {"plan", plan_fingerprint}}.dump() + "\n";
+  const std::string head = Json{{"bale_journal", 1}, {"plan", plan_fingerprint}, {"last_files", last_files}}.dump() + "\n";
   journal.file_.write_at(0, as_bytes(head));
   journal.file_.sync();
   sync_directory(journal.directory_);
@@ -123,17 +128,18 @@ Journal Journal::start(const std::string& destination, const std::string& plan_f
   return journal;
 }
 
-Journal Journal::resume(const std::string& destination, const std::string& plan_fingerprint) {
+Journal Journal::resume(const std::string& destination, const std::string& plan_fingerprint,
+                        const std::vector<std::string>& last_files) {
   Journal journal(partial_directory(destination));
   const std::string path = join_path(journal.directory_, k_journal_name);
-  if (::access(path.c_str(), F_OK) != 0) return start(destination, plan_fingerprint);
+  if (::access(path.c_str(), F_OK) != 0) return start(destination, plan_fingerprint, last_files);
   journal.file_ = File::open_update(path);
   lock(journal.file_);
   JournalContent content = read_journal(path);
   if (content.good_bytes == 0) {
     // Killed before the first line was durable: nothing had been published.
     journal.file_.close();
-    return start(destination, plan_fingerprint);
+    return start(destination, plan_fingerprint, last_files);
   }
   if (content.plan != plan_fingerprint) {
     throw Error(
@@ -160,11 +166,16 @@ std::vector<std::string> Journal::published_files(const std::string& destination
   const std::string path = join_path(partial_directory(destination), k_journal_name);
   std::vector<std::string> files;
   if (::access(path.c_str(), F_OK) != 0) return files;
-  for (const FinishedShard& finished : read_journal(path).finished) {
+  const JournalContent content = read_journal(path);
+  if (!content.finished.empty()) files = content.last_files;
+  for (const FinishedShard& finished : content.finished) {
     const std::string file =
         finished.subdirectory.empty() ? finished.shard.file : join_path(finished.subdirectory, finished.shard.file);
     files.push_back(file);
     files.push_back(index_path(file));
+    for (const std::string& sidecar : finished.shard.sidecars) {
+      files.push_back(finished.subdirectory.empty() ? sidecar : join_path(finished.subdirectory, sidecar));
+    }
   }
   return files;
 }

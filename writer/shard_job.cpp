@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/writer/image_edits.hpp"
+#include "bale/writer/sidecars.hpp"
 
 namespace bale {
 namespace {
@@ -77,12 +81,10 @@ class StoredFields {
 /// A source that read the sample from a foreign pack may not know its size.
 std::pair<std::uint32_t, std::uint32_t> dimensions_of(const SampleView& sample) {
   if (sample.width != 0) return {sample.width, sample.height};
-  for (const FieldView& field : sample.fields) {
-    if (!is_image_field(field.name)) continue;
-    const ImageHeader header = probe_image(field.bytes);
-    return {header.width, header.height};
-  }
-  return {0, 0};
+  const FieldView* const image = sample.find_image();
+  if (image == nullptr) return {0, 0};
+  const ImageHeader header = probe_image(image->bytes);
+  return {header.width, header.height};
 }
 
 ShardPlan shard_plan(const ShardJob& job) {
@@ -139,14 +141,22 @@ Digest digest_mapped(const std::string& path) {
 
 void sync_path(const std::string& path) { File::open_update(path).sync(); }
 
+void write_durably(const std::string& path, Bytes bytes) {
+  File file = File::create(path);
+  file.write_at(0, bytes);
+  file.sync();
+  file.close();
+}
+
 /// Temporary files of a shard, removed unless kept.
 class Staged {
  public:
-  explicit Staged(const std::string& path) : path_(path) {}
+  Staged(const std::string& path, const std::vector<Sidecar>& sidecars) : path_(path), sidecars_(sidecars) {}
   ~Staged() {
     if (kept_) return;
     ::unlink(path_.c_str());
     ::unlink(index_path(path_).c_str());
+    for (const Sidecar& sidecar : sidecars_) ::unlink(staged_sidecar(path_, sidecar).c_str());
   }
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
@@ -154,20 +164,25 @@ class Staged {
 
  private:
   const std::string& path_;
+  const std::vector<Sidecar>& sidecars_;
   bool kept_ = false;
 };
 
 class ShardRun {
  public:
-  ShardRun(const ShardJob& job, Progress& progress) : job_(job), progress_(progress), stored_(job.options) {
+  ShardRun(const ShardJob& job, Progress& progress)
+      : job_(job),
+        progress_(progress),
+        editor_(job.options.edits, !job.options.format.layout->keeps_bytes),
+        stored_(job.options) {
     for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of(job.options, name));
   }
 
   FinishedShard run() {
-    Staged staged(job_.staged_path);
-    const Format& format = *job_.options.format.format;
-    writer_ = format.create({.path = job_.staged_path,
-                             .layout = job_.options.format.layout->name,
+    const auto [format, layout] = job_.options.format;
+    Staged staged(job_.staged_path, sidecars_);
+    writer_ = format->create({.path = job_.staged_path,
+                             .layout = layout->name,
                              .plan = shard_plan(job_),
                              .format_options = job_.options.format_options,
                              .class_names = job_.source.classes()});
@@ -180,9 +195,9 @@ class ShardRun {
     writer_->finish(index_);
     writer_.reset();
     sync_path(job_.staged_path);
-    if (!job_.options.format.layout->keeps_bytes) {
+    if (!keeps_bytes_) {
       // What is delivered is not what was packed: its checksums can only be taken from the shard itself.
-      checksum_payload(index_, job_.staged_path, format, {}, {});
+      checksum_payload(index_, job_.staged_path, *format, {}, {});
     }
     FinishedShard finished = publish_index();
     staged.keep();
@@ -194,8 +209,9 @@ class ShardRun {
     std::optional<SampleView> sample;
     try {
       const auto begin = std::chrono::steady_clock::now();
-      sample = job_.source.read(number, scratch_);
+      const SampleView read = job_.source.read(number, scratch_);
       read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
+      sample = edited(number, read);
       add(*sample);
     } catch (const Error& error) {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
@@ -206,15 +222,25 @@ class ShardRun {
     progress_.samples.fetch_add(1, std::memory_order_relaxed);
   }
 
+  SampleView edited(std::uint32_t number, const SampleView& sample) {
+    if (!edits_images_) return sample;
+    try {
+      return editor_.apply(sample);
+    } catch (const Error& error) {
+      // The editor knows bytes only; here is known whose.
+      throw Error(error.code(), error.message(), {.path = job_.source.origin(number), .hint = error.context().hint});
+    }
+  }
+
   void add(const SampleView& sample) {
     SampleView stored = sample;
     stored.fields = stored_.store(sample);
+    std::tie(stored.width, stored.height) = dimensions_of(sample);
     writer_->add(stored);
-    const auto [width, height] = dimensions_of(sample);
-    const std::uint64_t i = index_.add_sample(sample.key, sample.label, width, height);
+    const std::uint64_t i = index_.add_sample(sample.key, sample.label, stored.width, stored.height);
     std::uint64_t bytes = 0;
     for (const FieldView& field : sample.fields) {
-      index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
+      if (keeps_bytes_) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
       bytes += field.bytes.size();
     }
     progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -234,12 +260,9 @@ class ShardRun {
   FinishedShard publish_index() {
     const std::uint64_t bytes = File::open_read(job_.staged_path).size();
     const Digest digest = digest_mapped(job_.staged_path);
-    File file = File::create(index_path(job_.staged_path));
     const ShardIndex index =
         ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
-    file.write_at(0, index.bytes());
-    file.sync();
-    file.close();
+    write_durably(index_path(job_.staged_path), index.bytes());
     FinishedShard finished{
         .subdirectory = job_.dataset.subdirectory,
         .shard = {.file = job_.shard.file, .digest = digest_text(digest), .num_samples = index_.size(), .bytes = bytes},
@@ -248,6 +271,11 @@ class ShardRun {
       finished.fields.push_back({.name = field.name,
                                  .codec = field.codec == Codec::zstd ? "zstd" : "none",
                                  .stored_bytes = field.stored_bytes});
+    }
+    const Layout& layout = *job_.options.format.layout;
+    for (const Sidecar& sidecar : sidecars_) {
+      write_durably(staged_sidecar(job_.staged_path, sidecar), as_bytes(sidecar.text(job_.staged_path, index)));
+      finished.shard.sidecars.push_back(sidecar_path(job_.shard.file, layout, sidecar));
     }
     return finished;
   }
@@ -258,11 +286,19 @@ class ShardRun {
   IndexBuilder index_;
   Scratch scratch_;
   ReadAhead read_ahead_;
+  const std::vector<Sidecar> sidecars_ = sidecars_of(*job_.options.format.layout, job_.options.sidecars);
+  const bool keeps_bytes_ = job_.options.format.layout->keeps_bytes;
+  const bool edits_images_ = !describe_edits(job_.options.edits).empty();
+  ImageEditor editor_;
   StoredFields stored_;
   std::vector<SkippedSample> skipped_;
 };
 
 }  // namespace
+
+std::string staged_sidecar(const std::string& staged_path, const Sidecar& sidecar) {
+  return staged_path + std::string(sidecar.suffix);
+}
 
 FinishedShard write_shard(const ShardJob& job, Progress& progress) { return ShardRun(job, progress).run(); }
 

@@ -24,14 +24,41 @@
 
 namespace bale {
 
+/// A small file beside a shard that readers other than ours look for.
+struct Sidecar {
+  std::string_view suffix;  // in place of the layout's suffix: "train-000003.rec" has "train-000003.idx"
+  /// Its content, a function of the finished shard alone. Throws `damaged` where the shard is.
+  std::string (*text)(const std::string& shard_path, const ShardIndex& index);
+  std::string_view name{};  // by which it is asked for; may be empty where it comes with every shard
+  bool always = true;       // false: written only where it is asked for
+};
+
+/// One shard of a dataset, as a file that lists them needs it.
+struct ListedShard {
+  std::string file;  // within the dataset's directory
+  std::uint64_t num_samples = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// A file beside all shards of a dataset that lists them for readers other than ours; written where it is asked for.
+struct ShardList {
+  std::string_view name;  // by which it is asked for
+  std::string_view file;
+  std::string (*text)(const std::string& dataset, std::span<const ListedShard> shards);
+};
+
 /// One way a format lays samples out on disk.
 struct Layout {
   std::string_view name;           // "plain", "zst", "blob", ...
-  std::string_view suffix;         // of shard files, with the dot: ".tar.zst"
+  std::string_view suffix;         // of shard files, with the dot: ".tar.zst"; may be empty where names are counted
+  bool counted = false;            // shards are called NAME-00003-of-00012SUFFIX rather than NAME-000003SUFFIX
   bool keeps_bytes = true;         // false: fields come back decoded, not as the bytes that were packed
   bool keeps_keys_in_file = true;  // false: keys live in our index only
+  bool keeps_all_fields = true;    // false: an image and a label, nothing else
   bool compresses_fields = false;  // has room for zstd-compressed fields ("json.zst")
   std::string_view summary{};      // one line for --help
+  std::span<const Sidecar> sidecars{};
+  std::span<const ShardList> lists{};
 };
 
 /// What `probe` may look at: the name and the first bytes of a file.
@@ -58,7 +85,7 @@ class Payload {
   /// Asks for the range to be read ahead; returns at once.
   virtual void will_need(const FileRange& range) const = 0;
 
-  /// Whether a field's stored bytes are those at its extent's offset in the shard file, of its length.
+  /// Whether a located field's stored bytes are those at its extent's offset in the shard file, of its length.
   virtual bool is_plain() const { return false; }
 };
 
@@ -126,6 +153,9 @@ struct Format {
   bool scan_survives_damage = false;
   /// Whether shards outlive the process; false for a format that keeps them in its memory.
   bool on_disk = true;
+  /// Reads everything and compares the checksums that the container itself keeps; null where it keeps none. Throws
+  /// `damaged`, naming the place.
+  void (*check)(const std::string& path) = nullptr;
 };
 
 /// Every format that was built in, in the order of formats/CMakeLists.txt.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace bale {
 
@@ -39,6 +42,20 @@ std::string encode_key(std::string_view stem) {
     }
   }
   if (is_reserved_member(key)) key.replace(0, 1, "%5F");
+  return key;
+}
+
+std::string key_of_file(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const std::size_t dot = path.rfind('.');
+  if (dot != std::string_view::npos && dot > base) path = path.substr(0, dot);
+  return base == path.size() ? std::string() : encode_key(path);
+}
+
+std::string ForeignKeys::take(std::string wanted, std::uint64_t number) {
+  std::string key = wanted.empty() ? fmt::format("{:08d}", number) : std::move(wanted);
+  while (!used_.insert(key).second) key += fmt::format("-{:08d}", number);
   return key;
 }
 

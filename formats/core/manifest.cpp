@@ -15,10 +15,10 @@ using Json = nlohmann::ordered_json;
 constexpr int k_schema_version = 1;
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
-/// A shard is a file beside the manifest; a name that points elsewhere is not ours to follow.
-void check_shard_name(const std::string& file, const std::string& path) {
+/// Shards and sidecars are files beside the manifest; a name that points elsewhere is not ours to follow.
+void check_file_name(const std::string& file, const std::string& path) {
   if (file.empty() || file.find('/') != std::string::npos || file == "." || file == "..") {
-    throw Error(ErrorCode::damaged, fmt::format("shard name \"{}\" is not a plain file name", printable(file)),
+    throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a plain file name", printable(file)),
                 {.path = path});
   }
 }
@@ -36,18 +36,21 @@ std::string manifest_text(const Manifest& manifest) {
   for (const ManifestShard& shard : manifest.shards) {
     shards.push_back(
         {{"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}});
+    if (!shard.sidecars.empty()) shards.back()["sidecars"] = shard.sidecars;
   }
-  const Json root = {{"bale_manifest", k_schema_version},
-                     {"name", manifest.name},
-                     {"format", manifest.format},
-                     {"layout", manifest.layout},
-                     {"num_samples", manifest.num_samples},
-                     {"num_skipped", manifest.num_skipped},
-                     {"fields", fields},
-                     {"classes", classes},
-                     {"shards", shards},
-                     {"plan", manifest.plan},
-                     {"created_by", manifest.created_by}};
+  Json root = {{"bale_manifest", k_schema_version},
+               {"name", manifest.name},
+               {"format", manifest.format},
+               {"layout", manifest.layout},
+               {"num_samples", manifest.num_samples},
+               {"num_skipped", manifest.num_skipped},
+               {"fields", fields},
+               {"classes", classes},
+               {"shards", shards}};
+  if (!manifest.lists.empty()) root["lists"] = manifest.lists;
+  if (!manifest.edits.empty()) root["edits"] = manifest.edits;
+  root["plan"] = manifest.plan;
+  root["created_by"] = manifest.created_by;
   return root.dump(1) + "\n";
 }
 
@@ -78,11 +81,16 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
       manifest.shards.push_back({.file = shard.at("file"),
                                  .digest = shard.at("digest"),
                                  .num_samples = shard.at("num_samples"),
-                                 .bytes = shard.at("bytes")});
-      check_shard_name(manifest.shards.back().file, path);
+                                 .bytes = shard.at("bytes"),
+                                 .sidecars = shard.value("sidecars", std::vector<std::string>{})});
+      check_file_name(manifest.shards.back().file, path);
+      for (const std::string& file : manifest.shards.back().sidecars) check_file_name(file, path);
       num_samples += manifest.shards.back().num_samples;
     }
     if (num_samples != manifest.num_samples) throw damaged("its shards do not add up to num_samples");
+    manifest.lists = root.value("lists", std::vector<std::string>{});
+    for (const std::string& file : manifest.lists) check_file_name(file, path);
+    if (root.contains("edits")) manifest.edits = root.at("edits").get<std::map<std::string, std::string>>();
     manifest.plan = root.at("plan");
     manifest.created_by = root.at("created_by");
     return manifest;

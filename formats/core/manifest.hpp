@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ struct ManifestShard {
   std::string file;    // relative to the manifest
   std::string digest;  // "xxh3:..." of the shard file
   std::uint64_t num_samples = 0;
-  std::uint64_t bytes = 0;  // of the shard file
+  std::uint64_t bytes = 0;              // of the shard file
+  std::vector<std::string> sidecars{};  // files written with it for readers other than ours, beside the manifest
 };
 
 struct Manifest {
@@ -35,6 +37,8 @@ struct Manifest {
   std::vector<ManifestField> fields{};
   std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
   std::vector<ManifestShard> shards{};
+  std::vector<std::string> lists{};  // files beside the manifest that list the shards for readers other than ours
+  std::map<std::string, std::string> edits{};  // what was done to the images, by name; empty: nothing
   std::string plan{};        // hash of input list and options that shape the output
   std::string created_by{};  // "bale 0.1.0"
 };

@@ -50,7 +50,7 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes store
     return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {
-    if (direct_) {
+    if (direct_ && info.located) {
       direct_->read_exact(extent.offset, stored);
     } else {
       payload_->read(i, field, extent, stored);

@@ -1,6 +1,5 @@
 // Containers that others made, known by the names their makers gave (FORMAT.md, "Foreign").
 #include <array>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -52,29 +51,13 @@ std::vector<std::string> find_names(const InputFile& file, std::uint64_t num_sam
   return {};
 }
 
-/// File name without its last extension, fit to be a key; empty where it has no base name.
-std::string key_of(std::string_view name) {
-  const std::size_t slash = name.rfind('/');
-  const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
-  const std::size_t dot = name.rfind('.');
-  if (dot != std::string_view::npos && dot > base) name = name.substr(0, dot);
-  return base == name.size() ? std::string() : encode_key(name);
-}
-
 void add_samples(const InputFile& file, std::uint64_t num_samples, IndexBuilder& index) {
   if (num_samples > file.size()) file.damaged("more samples than bytes");
   const std::vector<std::int64_t> labels = find_labels(file, num_samples);
   const std::vector<std::string> names = find_names(file, num_samples);
-  std::unordered_set<std::string> used;
+  ForeignKeys keys;
   for (std::uint64_t i = 0; i < num_samples; ++i) {
-    std::string key = names.empty() ? std::string() : key_of(names[i]);
-    if (key.empty()) key = fmt::format("{:08d}", i);
-    if (!names.empty() && !used.insert(key).second) {
-      do {
-        key += fmt::format("-{:08d}", i);
-      } while (!used.insert(key).second);
-    }
-    index.add_sample(key, labels[i]);
+    index.add_sample(keys.take(names.empty() ? std::string() : key_of_file(names[i]), i), labels[i]);
   }
 }
 

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <vector>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/rounding.hpp"
+#include "bale/formats/core/shard_writing.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/scheme.hpp"
 
@@ -154,18 +154,11 @@ void Writer::check_sample(const SampleView& sample) const {
     throw Error(ErrorCode::invalid_argument, why, {.path = path_, .key = std::string(sample.key)});
   };
   if (num_samples_ >= k_max_samples) refuse("more than 100000000 samples in a shard");
-  if (sample.fields.empty()) refuse("sample has no fields");
+  check_fields(sample, path_);
   if (sample.key.size() > k_max_key_bytes) refuse("key is longer than 64 KiB");
-  for (std::size_t i = 0; i < sample.fields.size(); ++i) {
-    const FieldView& field = sample.fields[i];
-    if (field.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
-      refuse(fmt::format("field {} is larger than 4 GiB", printable(field.name)));
-    }
+  for (const FieldView& field : sample.fields) {
     if (field.name.size() > k_max_name_bytes || field.name == k_sample_key_suffix || field.name == k_primary_suffix) {
       refuse(fmt::format("field name {} cannot be stored", printable(field.name)));
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      if (sample.fields[j].name == field.name) refuse(fmt::format("two fields {}", printable(field.name)));
     }
   }
 }

@@ -20,7 +20,7 @@ class Sink {
   virtual void finish() = 0;
 };
 
-std::unique_ptr<Sink> make_plain_sink(File file);
+std::unique_ptr<Sink> make_plain_sink(const std::string& path);
 /// Standard gzip, one member (FORMAT.md, section 6). Level 1..9.
 std::unique_ptr<Sink> make_gzip_sink(File file, int level);
 /// Seekable zstd frames (FORMAT.md, section 5). Level 1..19.

@@ -3,6 +3,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,9 +17,10 @@ BUILD = pathlib.Path(os.environ.get("BALE_BUILD_DIR", REPO / "build")).resolve()
 PROGRAM = BUILD / "bin" / "bale"
 SHIM = BUILD / "tests" / "libbale_test_shim.so"
 
-FORMATS = ["tar", "lmdb", "hdf5"]
+FORMATS = ["tar", "lmdb", "hdf5", "tfrecord", "recordio"]
 # Layouts that keep the packed bytes, as (format, layout).
-LAYOUTS = [("tar", "plain"), ("tar", "gz"), ("tar", "zst"), ("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen")]
+LAYOUTS = [("tar", "plain"), ("tar", "gz"), ("tar", "zst"), ("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen"),
+           ("tfrecord", "example"), ("recordio", "image")]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -107,7 +109,7 @@ def tiny(tmp_path_factory):
 def shards(directory):
     """Shard files of a dataset, in order."""
     names = sorted(p for p in pathlib.Path(directory).iterdir()
-                   if p.name.rsplit("-", 1)[-1][:6].isdigit() and p.suffix != ".bidx")
+                   if re.search(r"-\d{6}(\.|$)|-\d{5}-of-\d{5}$", p.name) and p.suffix not in (".bidx", ".idx", ".lst"))
     return names
 
 
@@ -116,6 +118,16 @@ def tree_bytes(directory, ignore=()):
     directory = pathlib.Path(directory)
     return {str(p.relative_to(directory)): p.read_bytes() for p in sorted(directory.rglob("*"))
             if p.is_file() and p.name not in ignore}
+
+
+def fields_by_key(bale, spec, directory):
+    """{key: {field: bytes}} of a dataset with plain keys, extracted to `directory`."""
+    bale.ok("extract", spec, directory)
+    samples = {}
+    for name, content in tree_bytes(directory).items():
+        _, _, field = name.rpartition("/")[2].partition(".")
+        samples.setdefault(name[:len(name) - len(field) - 1], {})[field] = content
+    return samples
 
 
 def images_by_key(folder):

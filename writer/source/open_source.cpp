@@ -27,7 +27,7 @@ bool exists(const std::string& path) {
 bool holds_shards(const std::string& path, const TopLevel& top) {
   if (exists(join_path(path, k_partial_name))) return true;
   if (!top.directories.empty()) return false;
-  if (std::any_of(top.files.begin(), top.files.end(), has_shard_suffix)) return true;
+  if (std::any_of(top.files.begin(), top.files.end(), is_called_as_shard)) return true;
   const bool has_images = std::any_of(top.files.begin(), top.files.end(), [](const std::string& name) {
     return is_image_field(field_name(split_file_name(name).extension));
   });

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/reader/dataset.hpp"
@@ -24,6 +25,7 @@ class PackedSource : public Source {
  public:
   PackedSource(const std::string& spec, const SourceOptions& options) : dataset_(Dataset::open(spec)) {
     filter(NameFilter(options.include, options.exclude));
+    prefixed_ = has_clashing_keys();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "--include and --exclude leave no sample",
                   {.path = spec, .hint = "loosen the patterns"});
@@ -48,7 +50,7 @@ class PackedSource : public Source {
     const auto [number, sample] = dataset_.position(at(i));
     const ShardIndex& index = dataset_.shard(number).index();
     out.key = index.key(sample);
-    if (!is_fit(out.key)) out.key = encode_key(out.key);
+    if (prefixed_ || !is_fit(out.key)) out.key = fit_key(number, out.key);
     out.label = index.label(sample);
     out.fields.clear();
     bool has_label_field = false;
@@ -69,8 +71,8 @@ class PackedSource : public Source {
   SampleView read(std::uint64_t i, Scratch& scratch) const override {
     SampleView sample = dataset_.read(at(i), scratch);
     const bool lacks_label = sample.label != k_no_label && sample.find(k_label_field) == nullptr;
-    if (!lacks_label && is_fit(sample.key)) return sample;
-    const std::string key = is_fit(sample.key) ? std::string(sample.key) : encode_key(sample.key);
+    if (!lacks_label && !prefixed_ && is_fit(sample.key)) return sample;
+    const std::string key = fit_key(dataset_.position(at(i)).first, sample.key);
     scratch.text() = lacks_label ? key + fmt::format_int(sample.label).str() : key;
     const std::string_view text = scratch.text();
     sample.key = text.substr(0, key.size());
@@ -116,6 +118,21 @@ class PackedSource : public Source {
  private:
   std::uint64_t at(std::uint64_t i) const { return all_ ? i : chosen_[i]; }
 
+  /// Whether shards without a manifest use one key twice, as those do whose samples have no names but numbers.
+  bool has_clashing_keys() const {
+    if (dataset_.manifest() || dataset_.num_shards() < 2) return false;
+    std::vector<std::uint64_t> hashes(dataset_.size());
+    for (std::uint64_t i = 0; i < hashes.size(); ++i) hashes[i] = hash_key(dataset_.key(i));
+    std::sort(hashes.begin(), hashes.end());
+    return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+  }
+
+  /// The key that the sample is to have: below its shard's name where keys alone do not tell samples apart.
+  std::string fit_key(std::size_t shard, std::string_view key) const {
+    std::string fit = prefixed_ ? join_path(base_name(dataset_.shard_path(shard)), key) : std::string(key);
+    return is_fit(fit) ? fit : encode_key(fit);
+  }
+
   std::optional<std::uint32_t> field_id(std::string_view name) const {
     const auto found = std::find(fields_.begin(), fields_.end(), name);
     if (found == fields_.end()) return std::nullopt;
@@ -132,6 +149,7 @@ class PackedSource : public Source {
   Dataset dataset_;
   bool all_ = true;
   std::vector<std::uint64_t> chosen_;  // where not all are
+  bool prefixed_ = false;              // keys are below their shards' names
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
   std::vector<SourceNotice> no_notices_;

@@ -1,0 +1,146 @@
+#include "bale/formats/recordio/image_record.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/sample.hpp"
+
+namespace bale::recordio {
+namespace {
+
+constexpr std::int64_t k_max_class = std::int64_t{1} << 24;
+constexpr std::string_view k_table_magic = "BALEREC1";
+constexpr std::size_t k_footer_bytes = 16;  // u32 bytes of the table, u32 CRC32C of it, the magic
+constexpr std::size_t k_max_name_bytes = 255;
+
+bool is_class(float label) { return label >= 0 && label <= static_cast<float>(k_max_class) && label == std::floor(label); }
+
+std::string number_text(float value) {
+  if (std::isfinite(value)) return fmt::format("{}", value);
+  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+template <typename T>
+void append(const T& value, std::vector<std::byte>& out) {
+  const std::size_t at = out.size();
+  out.resize(at + sizeof value);
+  std::memcpy(out.data() + at, &value, sizeof value);
+}
+
+}  // namespace
+
+std::int64_t ImageHeader::class_label() const {
+  if (labels.empty()) return is_class(label) ? static_cast<std::int64_t>(label) : k_no_label;
+  return labels.size() == 1 && is_class(labels[0]) ? static_cast<std::int64_t>(labels[0]) : k_no_label;
+}
+
+std::string ImageHeader::class_text() const { return fmt::format("{}", class_label()); }
+
+std::string ImageHeader::labels_text() const {
+  std::string text = "[";
+  for (const float value : labels) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", number_text(value));
+  if (labels.empty()) text += number_text(label);
+  return text + "]";
+}
+
+bool fits_header(std::int64_t label) { return label >= 0 && label <= k_max_class; }
+
+std::optional<std::vector<float>> parse_labels(std::string_view text) {
+  ImageHeader header;
+  std::string_view rest = text;
+  if (!rest.starts_with('[') || !rest.ends_with(']')) return std::nullopt;
+  rest = rest.substr(1, rest.size() - 2);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    std::string_view number = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+    float value = 0;
+    if (number.ends_with("Infinity") || number == "NaN") {
+      value = number == "NaN" ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+      if (number.starts_with('-')) value = -value;
+    } else if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc{}) {
+      return std::nullopt;
+    }
+    header.labels.push_back(value);
+  }
+  const bool says_the_same = !header.labels.empty() && header.labels_text() == text;
+  if (!says_the_same || header.class_label() != k_no_label) return std::nullopt;
+  return std::move(header.labels);
+}
+
+std::vector<std::byte> encode_header(const ImageHeader& header) {
+  std::vector<std::byte> out;
+  append(static_cast<std::uint32_t>(header.labels.size()), out);
+  append(header.labels.empty() ? header.label : 0.0F, out);
+  append(header.id, out);
+  append(std::uint64_t{0}, out);
+  for (const float label : header.labels) append(label, out);
+  return out;
+}
+
+ImageHeader read_header(FileWindow& window, const Record& record) {
+  if (record.length < k_image_header_bytes) {
+    fail_record(window.file().path(), record, fmt::format("{} bytes are no image record", record.length));
+  }
+  const std::vector<std::byte> fixed = read_bytes(window, record, 0, k_image_header_bytes);
+  const std::uint64_t num_labels = load_at<std::uint32_t>(fixed.data());
+  ImageHeader header{.label = load_at<float>(fixed.data() + 4), .id = load_at<std::uint64_t>(fixed.data() + 8)};
+  if (num_labels > (record.length - k_image_header_bytes) / k_label_bytes) {
+    fail_record(window.file().path(), record, fmt::format("its header tells of {} labels, more than it has", num_labels));
+  }
+  const std::vector<std::byte> labels =
+      read_bytes(window, record, k_image_header_bytes, num_labels * k_label_bytes);
+  for (std::size_t at = 0; at < labels.size(); at += k_label_bytes) {
+    header.labels.push_back(load_at<float>(labels.data() + at));
+  }
+  return header;
+}
+
+std::vector<std::byte> encode_table(const std::vector<StoredField>& fields) {
+  std::vector<std::byte> out;
+  for (const StoredField& field : fields) {
+    append(static_cast<std::uint8_t>(field.name.size()), out);
+    out.insert(out.end(), as_bytes(field.name).begin(), as_bytes(field.name).end());
+    append(field.length, out);
+  }
+  const auto table_bytes = static_cast<std::uint32_t>(out.size());
+  const std::uint32_t crc = crc32c(out);
+  append(table_bytes, out);
+  append(crc, out);
+  out.insert(out.end(), as_bytes(k_table_magic).begin(), as_bytes(k_table_magic).end());
+  return out;
+}
+
+std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Record& record,
+                                                   const ImageHeader& header) {
+  const std::uint64_t begin = header.bytes();
+  if (record.length - begin < k_footer_bytes) return std::nullopt;
+  const std::uint64_t footer_at = record.length - k_footer_bytes;
+  const std::vector<std::byte> footer = read_bytes(window, record, footer_at, k_footer_bytes);
+  if (as_text(Bytes(footer).subspan(8)) != k_table_magic) return std::nullopt;
+
+  const auto fail = [&] { fail_record(window.file().path(), record, "its table of fields makes no sense"); };
+  const std::uint64_t table_bytes = load_at<std::uint32_t>(footer.data());
+  if (table_bytes > footer_at - begin) fail();
+  const std::vector<std::byte> table = read_bytes(window, record, footer_at - table_bytes, table_bytes);
+  if (crc32c(table) != load_at<std::uint32_t>(footer.data() + 4)) fail();
+  std::vector<StoredField> fields;
+  std::uint64_t position = begin;
+  for (Bytes rest = table; !rest.empty();) {
+    const auto name_bytes = std::to_integer<std::size_t>(rest[0]);
+    if (rest.size() < 1 + name_bytes + sizeof(std::uint32_t)) fail();
+    const auto length = load_at<std::uint32_t>(rest.data() + 1 + name_bytes);
+    fields.push_back({std::string(as_text(rest.subspan(1, name_bytes))), position, length});
+    position += length;
+    rest = rest.subspan(1 + name_bytes + sizeof length);
+  }
+  if (fields.empty() || position != footer_at - table_bytes) fail();
+  return fields;
+}
+
+}  // namespace bale::recordio

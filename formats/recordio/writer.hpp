@@ -1,0 +1,12 @@
+// Writing shards: create() of the format.
+#pragma once
+
+#include <memory>
+
+#include "bale/formats/core/format.hpp"
+
+namespace bale::recordio {
+
+std::unique_ptr<ShardWriter> create(const WriterOptions& options);
+
+}  // namespace bale::recordio

@@ -1,0 +1,80 @@
+#include "bale/formats/tfrecord/payload.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/tfrecord/example.hpp"
+#include "bale/formats/tfrecord/record.hpp"
+
+namespace bale::tfrecord {
+namespace {
+
+/// The records of a file, and which of them are known to be sound. One sample a record, in the file's order.
+class CheckedRecords {
+ public:
+  explicit CheckedRecords(const File& file) {
+    FileWindow window(file);
+    RecordWalk walk(window);
+    Record record;
+    while (walk.next(record)) records_.push_back(record);
+    sound_ = std::vector<std::atomic<bool>>(records_.size());
+  }
+
+  /// Compares the record's checksum unless that was done before.
+  void check(const File& file, std::uint64_t number) {
+    if (number >= records_.size()) throw Error(ErrorCode::damaged, "has fewer records than it had", {.path = file.path()});
+    if (sound_[number]) return;
+    std::vector<std::byte> buffer;
+    check_data(file, records_[number], buffer);
+    sound_[number] = true;
+  }
+
+ private:
+  std::vector<Record> records_;
+  std::vector<std::atomic<bool>> sound_;
+};
+
+class RecordPayload final : public FilePayload {
+ public:
+  RecordPayload(const std::string& path, const ShardIndex& index)
+      : FilePayload(path), index_(index), checks_(!index.has_checksums()) {}
+
+  void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override {
+    if (checks_) {
+      std::call_once(walked_, [this] { records_ = std::make_unique<CheckedRecords>(file_); });
+      records_->check(file_, sample);
+    }
+    if (index_.fields()[field].located) return FilePayload::read(sample, field, extent, out);
+    FileWindow window(file_);
+    const std::string text = feature_text(window, extent.offset);
+    if (text.size() != out.size()) {
+      throw Error(ErrorCode::damaged, "has other values than its index says", {.path = file_.path()});
+    }
+    std::copy_n(as_bytes(text).begin(), out.size(), out.begin());
+  }
+  std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override {
+    if (!index_.fields()[field].located) return std::nullopt;
+    return FilePayload::locate(sample, field, extent);
+  }
+  bool is_plain() const override { return !checks_; }
+
+ private:
+  const ShardIndex& index_;
+  bool checks_;
+  mutable std::once_flag walked_;
+  mutable std::unique_ptr<CheckedRecords> records_;
+};
+
+}  // namespace
+
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
+  const auto is_located = [](const FieldInfo& field) { return field.located; };
+  const bool plain = index.has_checksums() && std::all_of(index.fields().begin(), index.fields().end(), is_located);
+  if (plain) return std::make_unique<FilePayload>(path);
+  return std::make_unique<RecordPayload>(path, index);
+}
+
+}  // namespace bale::tfrecord

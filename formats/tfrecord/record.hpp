@@ -1,0 +1,55 @@
+// Records of a file: the frame around each, and its two checksums (FORMAT.md, "File").
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/file_window.hpp"
+
+namespace bale::tfrecord {
+
+inline constexpr std::size_t k_header_bytes = 12;
+inline constexpr std::size_t k_footer_bytes = 4;
+
+struct Record {
+  std::uint64_t number = 0;
+  std::uint64_t offset = 0;  // of its header in the file
+  std::uint64_t length = 0;  // of its data
+
+  std::uint64_t data() const { return offset + k_header_bytes; }
+  std::uint64_t end() const { return data() + length + k_footer_bytes; }
+};
+
+/// A CRC32C as it is stored: rotated and offset, so that a checksum of data with checksums inside stays sound.
+constexpr std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
+
+/// The header in front of `length` bytes of data.
+std::array<std::byte, k_header_bytes> make_header(std::uint64_t length);
+
+/// Whether the bytes open with a header whose checksum matches.
+bool has_good_header(Bytes bytes);
+
+/// Walks the records of a file by their headers.
+class RecordWalk {
+ public:
+  explicit RecordWalk(FileWindow& window) : window_(window) {}
+
+  /// Moves to the next record; false at the end of the file. Throws `damaged` for a header whose checksum does not
+  /// match, or one that is cut short with or without its data: what follows is not looked for.
+  bool next(Record& record);
+
+ private:
+  FileWindow& window_;
+  std::uint64_t at_ = 0;
+  std::uint64_t number_ = 0;
+};
+
+/// Throws `damaged` in the name of a record, with the offset of its header.
+[[noreturn]] void fail_record(const std::string& path, const Record& record, std::string_view what);
+
+/// Reads the record's data and compares its checksum. `buffer` is reused.
+void check_data(const File& file, const Record& record, std::vector<std::byte>& buffer);
+
+}  // namespace bale::tfrecord

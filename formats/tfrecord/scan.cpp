@@ -1,0 +1,183 @@
+#include "bale/formats/tfrecord/scan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/core/shard_scanning.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/tfrecord/example.hpp"
+#include "bale/formats/tfrecord/names.hpp"
+
+namespace bale::tfrecord {
+namespace {
+
+/// What other tools call the file name and the label, slim's names first.
+constexpr std::string_view k_filenames[] = {k_filename, "filename", "file_name"};
+constexpr std::string_view k_labels[] = {k_label, "label"};
+
+std::string_view image_field_of(const Feature& feature) {
+  const ImageKind kind = probe_image(as_bytes(feature.text)).kind;
+  return kind == ImageKind::unknown ? std::string_view{} : image_field_name(kind);
+}
+
+class Scan {
+ public:
+  Scan(FileWindow& window, IndexBuilder& index) : window_(window), index_(index) {}
+
+  void run() {
+    RecordWalk walk(window_);
+    while (walk.next(record_)) {
+      if (!read_features(window_, record_, features_)) refuse_record();
+      check_names();
+      has_fields_ = false;
+      const Feature* key = find(k_key, ValueKind::bytes);
+      if (key != nullptr) {
+        add_ours(*key);
+      } else {
+        add_foreign();
+      }
+      // Where there is no field to be read, nobody would compare the checksum later.
+      if (!has_fields_) check_data(window_.file(), record_, buffer_);
+    }
+  }
+
+ private:
+  /// Data that is no Example: damaged, or something else that was meant to be there.
+  [[noreturn]] void refuse_record() {
+    check_data(window_.file(), record_, buffer_);
+    throw Error(ErrorCode::unsupported, fmt::format("record {} is no tf.train.Example", record_.number),
+                {.path = window_.file().path(), .offset = record_.offset, .hint = "bale reads examples with images"});
+  }
+
+  /// Names must be told apart: as features, and (below) as fields.
+  void check_names() {
+    std::sort(features_.begin(), features_.end(), [](const Feature& a, const Feature& b) { return a.name < b.name; });
+    const auto twin = std::adjacent_find(features_.begin(), features_.end(),
+                                         [](const Feature& a, const Feature& b) { return a.name == b.name; });
+    if (twin != features_.end()) fail_record(path(), record_, fmt::format("repeated feature \"{}\"", printable(twin->name)));
+  }
+
+  const std::string& path() const { return window_.file().path(); }
+
+  /// The feature of that name with a single value of that kind.
+  const Feature* find(std::string_view name, ValueKind kind) const {
+    const auto found = std::lower_bound(features_.begin(), features_.end(), name,
+                                        [](const Feature& feature, std::string_view wanted) { return feature.name < wanted; });
+    const bool there = found != features_.end() && found->name == name && found->is_single(kind);
+    return there ? &*found : nullptr;
+  }
+
+  template <std::size_t n>
+  const Feature* find_any(const std::string_view (&names)[n], ValueKind kind) const {
+    for (const std::string_view name : names) {
+      if (const Feature* feature = find(name, kind)) return feature;
+    }
+    return nullptr;
+  }
+
+  void set_field(const FieldInfo& field, std::uint64_t offset, std::uint64_t length) {
+    set_scanned_field(index_, sample_, field, offset, length, {.path = path(), .offset = record_.offset});
+    has_fields_ = true;
+  }
+
+  void set_field(const FieldInfo& field, const Feature& feature) {
+    set_field(field, feature.value.offset, feature.value.length);
+    // In our files the number for others may count from 1; this text is as it was packed.
+    if (field.name == k_label_field && feature.is_whole()) {
+      index_.set_label(sample_, parse_label(as_bytes(feature.text)));
+    }
+  }
+
+  void set_dimensions() {
+    const auto number = [&](std::string_view name) {
+      const Feature* feature = find(name, ValueKind::integers);
+      const bool fits = feature != nullptr && feature->integer > 0 &&
+                        feature->integer <= std::numeric_limits<std::uint32_t>::max();
+      return fits ? static_cast<std::uint32_t>(feature->integer) : 0;
+    };
+    index_.set_dimensions(sample_, number(k_width), number(k_height));
+  }
+
+  /// Name of the image's field: what `image/format` says, else what its first bytes are.
+  std::string image_field(const Feature& image) const {
+    const Feature* format = find(k_format, ValueKind::bytes);
+    const std::string named = format != nullptr ? field_name(format->text) : std::string();
+    if (is_image_field(named)) return named;
+    const std::string_view seen = image_field_of(image);
+    return seen.empty() ? "bin" : std::string(seen);
+  }
+
+  std::string text_of(const Feature& feature) const {
+    if (feature.is_whole()) return feature.text;
+    std::string text(static_cast<std::size_t>(feature.value.length), '\0');
+    window_.file().read_exact(feature.value.offset, {reinterpret_cast<std::byte*>(text.data()), text.size()});
+    return text;
+  }
+
+  void add_ours(const Feature& key) {
+    sample_ = index_.add_sample(text_of(key));
+    if (const Feature* label = find(k_label, ValueKind::integers)) index_.set_label(sample_, label->integer);
+    set_dimensions();
+    for (const Feature& feature : features_) {
+      if (&feature == &key || !feature.is_single(ValueKind::bytes)) continue;
+      if (feature.name == k_encoded) {
+        set_field({.name = image_field(feature)}, feature);
+      } else if (feature.name.find('/') == std::string::npos) {
+        set_field(field_of_stored_name(feature.name), feature);
+      }
+    }
+  }
+
+  void add_foreign() {
+    const Feature* filename = find_any(k_filenames, ValueKind::bytes);
+    const Feature* label = find_any(k_labels, ValueKind::integers);
+    const Feature* image = find(k_encoded, ValueKind::bytes);
+    for (auto other = features_.begin(); image == nullptr && other != features_.end(); ++other) {
+      if (other->is_single(ValueKind::bytes) && !image_field_of(*other).empty()) image = &*other;
+    }
+    sample_ = index_.add_sample(
+        keys_.take(filename != nullptr ? key_of_file(text_of(*filename)) : std::string(), record_.number));
+    if (label != nullptr) index_.set_label(sample_, label->integer);
+    set_dimensions();
+    if (image != nullptr) set_field({.name = image_field(*image)}, *image);
+    for (const Feature& feature : features_) {
+      const bool said = &feature == filename || &feature == label || &feature == image || feature.name == k_format ||
+                        ((feature.name == k_height || feature.name == k_width) && feature.is_single(ValueKind::integers));
+      if (said || feature.num_values == 0) continue;
+      const std::string name = field_of_feature(feature.name);
+      if (feature.is_single(ValueKind::bytes)) {
+        set_field({.name = name}, feature);
+      } else {
+        const std::uint64_t length = feature_text(window_, feature.message).size();
+        set_field({.name = name + ".json", .located = false}, feature.message, length);
+      }
+    }
+  }
+
+  FileWindow& window_;
+  IndexBuilder& index_;
+  ForeignKeys keys_;
+  Record record_;
+  std::vector<Feature> features_;
+  std::uint64_t sample_ = 0;
+  bool has_fields_ = false;  // the sample in hand has some
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace
+
+void scan(const std::string& path, IndexBuilder& index) {
+  const File file = File::open_read(path);
+  FileWindow window(file);
+  if (as_text(window.from(0)).starts_with("\x1f\x8b") && !has_good_header(window.from(0))) {
+    throw Error(ErrorCode::unsupported, "a compressed TFRecord file", {.path = path, .hint = "decompress it first"});
+  }
+  Scan(window, index).run();
+}
+
+}  // namespace bale::tfrecord

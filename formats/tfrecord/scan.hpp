@@ -1,0 +1,13 @@
+// Finding the samples of a file, ours or another tool's (FORMAT.md, "Example", "Foreign files").
+#pragma once
+
+#include <string>
+
+#include "bale/formats/core/shard_index.hpp"
+
+namespace bale::tfrecord {
+
+/// Reads headers and names, no image. Throws `damaged`, naming record and offset, or `unsupported`.
+void scan(const std::string& path, IndexBuilder& index);
+
+}  // namespace bale::tfrecord

@@ -1,0 +1,47 @@
+// What the targets that scan shards share.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/shard.hpp"
+
+namespace bale::test {
+
+/// A file in memory that has a path.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+    if (fd_ >= 0 && ::write(fd_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) ::ftruncate(fd_, 0);
+  }
+  ~MemoryFile() { ::close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  int fd_;
+};
+
+/// Lists the samples of a file or refuses it; every field that it lists can be read or is refused.
+inline void scan_and_read(const Format& format, const std::string& path) {
+  try {
+    const Shard shard = Shard::open(path, format, scan_shard(path, format));
+    Scratch scratch;
+    for (std::uint64_t i = 0; i < shard.size(); ++i) {
+      try {
+        shard.read(i, scratch);
+        shard.locate(i);
+      } catch (const Error&) {
+      }
+    }
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace bale::test
