@@ -12,6 +12,10 @@
 
 namespace bale::test {
 
+inline Bytes input_bytes(const unsigned char* data, std::size_t size) {
+  return {reinterpret_cast<const std::byte*>(data), size};
+}
+
 /// A file in memory that has a path.
 class MemoryFile {
  public:

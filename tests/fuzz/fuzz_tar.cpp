@@ -1,0 +1,102 @@
+// An archive that our scanner reads to its end holds for libarchive the same regular files, in order, of the same names
+// and sizes. The checksums of whatever stands where a header may are mended first, since a fuzzer would hardly get
+// past them.
+#include <archive.h>
+#include <archive_entry.h>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/tar/scanner.hpp"
+#include "bale/tests/fuzz/fuzz_support.hpp"
+
+namespace {
+
+using bale::tar::k_block_bytes;
+
+struct Listed {
+  std::string name;
+  std::uint64_t size;
+  bool operator==(const Listed&) const = default;
+};
+
+void print(const char* whose, const std::vector<Listed>& files) {
+  for (const Listed& file : files) {
+    std::fprintf(stderr, "%s: %s, %s bytes\n", whose, bale::printable(file.name).c_str(),
+                 std::to_string(file.size).c_str());
+  }
+}
+
+/// Every block that is not zero gets the checksum it would need as a header.
+void mend_checksums(std::vector<std::byte>& bytes) {
+  for (std::size_t at = 0; at + k_block_bytes <= bytes.size(); at += k_block_bytes) {
+    if (bale::tar::is_zero_block(bale::Bytes(bytes).subspan(at, k_block_bytes))) continue;
+    std::memset(bytes.data() + at + 148, ' ', 8);
+    unsigned sum = 0;
+    for (std::size_t i = 0; i < k_block_bytes; ++i) sum += static_cast<unsigned>(bytes[at + i]);
+    char text[8];
+    std::snprintf(text, sizeof text, "%06o", sum);
+    std::memcpy(bytes.data() + at + 148, text, 7);
+  }
+}
+
+/// nullopt where we refuse it or leave it to libarchive.
+std::optional<std::vector<Listed>> listed_by_us(const std::string& path) {
+  std::vector<Listed> files;
+  try {
+    const auto stream = bale::tar::open_stream(path, bale::tar::FileKind::plain);
+    bale::tar::Scanner scanner(*stream, path);
+    for (bale::tar::Member member;;) {
+      const auto step = scanner.next(member);
+      if (step == bale::tar::Scanner::Step::odd) return std::nullopt;
+      if (step == bale::tar::Scanner::Step::end) return files;
+      files.push_back({std::string(member.name), member.size});
+    }
+  } catch (const bale::Error&) {
+    return std::nullopt;
+  }
+}
+
+/// nullopt where libarchive refuses it.
+std::optional<std::vector<Listed>> listed_by_libarchive(const std::string& path) {
+  const std::unique_ptr<archive, int (*)(archive*)> reader(archive_read_new(), archive_read_free);
+  archive_read_support_format_tar(reader.get());
+  if (archive_read_open_filename(reader.get(), path.c_str(), k_block_bytes) != ARCHIVE_OK) return std::nullopt;
+  std::vector<Listed> files;
+  for (archive_entry* entry = nullptr;;) {
+    const int result = archive_read_next_header(reader.get(), &entry);
+    if (result == ARCHIVE_EOF) return files;
+    if (result != ARCHIVE_OK) return std::nullopt;
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr) continue;
+    const char* const name = archive_entry_pathname(entry);
+    files.push_back({name != nullptr ? name : "", static_cast<std::uint64_t>(archive_entry_size(entry))});
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  std::setlocale(LC_CTYPE, "C.UTF-8");
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const bale::Bytes given = bale::test::input_bytes(data, size);
+  std::vector<std::byte> bytes(given.begin(), given.end());
+  mend_checksums(bytes);
+  const bale::test::MemoryFile file(bale::as_text(bytes));
+  const auto ours = listed_by_us(file.path());
+  const auto theirs = ours ? listed_by_libarchive(file.path()) : std::nullopt;
+  if (theirs && *theirs != *ours) {
+    print("ours", *ours);
+    print("theirs", *theirs);
+    std::abort();
+  }
+  return 0;
+}
