@@ -39,7 +39,7 @@ if [ -z "$folder" ]; then
 fi
 
 rows=()
-for format in tar lmdb hdf5; do
+for format in tar lmdb hdf5 tfrecord recordio; do
   step "Pack into $format, verify, load two epochs in random order"
   timed "$bale" pack "$folder" "$out/$format" --format "$format" --overwrite
   images=$("$bale" ls "$out/$format" | wc -l)

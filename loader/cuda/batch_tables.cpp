@@ -1,5 +1,6 @@
 #include "bale/loader/cuda/batch_tables.hpp"
 
+#include "bale/formats/core/rounding.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
 
 namespace bale::cuda_detail {
@@ -16,6 +17,7 @@ BatchTables::BatchTables(std::uint32_t batch_size, bool mixes_labels) : mixes(mi
   rows = place(sizeof(ConvertRow));
   if (mixes) shares = place(sizeof(float));
   mask = place(sizeof(std::uint8_t));
+  size_bytes = round_up(size_bytes, sizeof(std::int64_t));  // the next batch's tables follow
 }
 
 }  // namespace bale::cuda_detail

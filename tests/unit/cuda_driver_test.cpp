@@ -10,7 +10,7 @@ using fake_cuda::Pace;
 namespace {
 
 /// Whether one of the findings begins so.
-bool found(const std::string& text) {
+[[maybe_unused]] bool found(const std::string& text) {
   for (const std::string& finding : fake_cuda::findings()) {
     if (finding.find(text) != std::string::npos) return true;
   }
@@ -59,6 +59,7 @@ TEST_CASE("Errors of the driver are one line that says what failed, and why") {
   CHECK(text_of(3).find("forked") != std::string::npos);
 }
 
+#ifndef __SANITIZE_ADDRESS__  // it does what AddressSanitizer does not allow
 TEST_CASE("The fake driver finds what it is there to find") {
   fake_cuda::reset();
   fake_cuda::set_pace(Pace::never);
@@ -133,6 +134,7 @@ TEST_CASE("The fake driver finds what it is there to find") {
   CHECK(fake_cuda::live().events == 1);
   fake_cuda::reset();
 }
+#endif
 
 TEST_CASE("A ring's buffer is taken again while its last use is still queued, and waited for on the device") {
   const FakeDevice device(Pace::never);

@@ -283,23 +283,25 @@ TEST_CASE("The ledger is exact: what was delivered and what was reported make up
   }
 }
 
+#ifndef __SANITIZE_ADDRESS__  // the sanitizers' own checks need descriptors
 TEST_CASE("A loader that has no descriptor left to watch its workers says so") {
   const Undisturbed undisturbed(30, 1);
   Loader loader(undisturbed.pack, small_batches(2));
   std::vector<int> taken;
   for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) taken.push_back(fd);
-  REQUIRE(taken.size() > 1);
   ::close(taken.back());  // for the event that ends the pool
   taken.pop_back();
+  std::string told;
   try {
     loader.next();
-    FAIL("no error");
   } catch (const Error& error) {
-    CHECK(std::string(error.what()).find("Too many open files") != std::string::npos);
+    told = error.what();
   }
   for (const int fd : taken) ::close(fd);
+  CHECK(told.find("Too many open files") != std::string::npos);
   CHECK(loader.bad_samples().empty());
 }
+#endif
 
 TEST_CASE("A flipped bit is an error of its sample, which is named, however it is read") {
   const Undisturbed undisturbed(30, 1);
