@@ -2,6 +2,8 @@
 
     accelerate launch imagenet_accelerate.py packs/train packs/val
     accelerate launch imagenet_accelerate.py packs/train packs/val --resume
+
+Without a GPU, newer versions of Accelerate want `accelerate launch --cpu` or ACCELERATE_USE_CPU=true.
 """
 import argparse
 

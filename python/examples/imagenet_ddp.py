@@ -40,6 +40,12 @@ def main():
     args = arguments()
     on_gpu = torch.cuda.is_available()
     dist.init_process_group("nccl" if on_gpu else "gloo")
+    train_and_validate(args, on_gpu)
+    # The model is gone by now. One that outlives the process group destroys it, and Gloo may then never return.
+    dist.destroy_process_group()
+
+
+def train_and_validate(args, on_gpu):
     local_rank = int(os.environ["LOCAL_RANK"])
     device = torch.device("cuda", local_rank) if on_gpu else torch.device("cpu")
     if on_gpu:
@@ -89,7 +95,6 @@ def main():
             print(f"epoch {epoch} step {step} loss {loss.item():.4f} accuracy {correct}/{seen}", flush=True)
         if step == args.max_steps:
             break
-    dist.destroy_process_group()
 
 
 def save(state, path):

@@ -34,14 +34,6 @@ HEAD = """
         torch.utils.data.get_worker_info = lambda: types.SimpleNamespace(id=id, num_workers=num_workers)
         yield
         torch.utils.data.get_worker_info = real
-
-    def raises(kind, words, call):
-        try:
-            call()
-        except kind as error:
-            assert words in str(error), error
-            return
-        raise SystemExit(f"no {kind.__name__}")
 """
 
 

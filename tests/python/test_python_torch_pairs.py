@@ -19,14 +19,6 @@ HEAD = """
 
     PACK = sys.argv[1]
     stored = bale.Dataset(PACK)
-
-    def raises(kind, words, call):
-        try:
-            call()
-        except kind as error:
-            assert words in str(error), error
-            return error
-        raise SystemExit(f"no {kind.__name__}")
 """
 
 

@@ -15,14 +15,6 @@ HEAD = """
 
     def small(batch_size=8, **options):
         return bt.Loader(PACK, batch_size, **{"workers": 1, "seed": 5, "transform": bale.transforms.train(32), **options})
-
-    def raises(kind, words, call):
-        try:
-            call()
-        except kind as error:
-            assert words in str(error), error
-            return
-        raise SystemExit(f"no {kind.__name__}")
 """
 
 # Tensors on the "device" lie on the host. An event is over once somebody waits for it, or at once where `quick` is set.

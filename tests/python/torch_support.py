@@ -10,10 +10,17 @@ import textwrap
 import pytest
 from python_support import ENVIRONMENT, SYSTEM_PYTHON
 
-# The child falls out of the loop and runs its script as `python -c` would.
+# The child falls out of the loop and runs its script as `python -c` would; every script may call raises().
 _SERVER = """
 import json, os, sys
 import torch, torch.distributed, torch.utils.data
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+        return error
+    raise SystemExit(f"no {kind.__name__}")
 for line in sys.stdin:
     if os.fork() == 0:
         break
