@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/error.hpp"
+#include "bale/tools/bench_device.hpp"
 #include "bale/tools/bench_report.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
@@ -29,14 +32,21 @@ const char* past_participle(Stage stage) {
   return "";
 }
 
-StageResult run_stage(Stage stage, const BenchCommand& command, Terminal& terminal) {
+StageResult run_stage(Stage stage, const BenchCommand& command, std::optional<DeviceFigures>& device,
+                      Terminal& terminal) {
   StageProgress progress;
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(
       terminal, past_participle(stage), [&] { return progress.counts(); }, progress_style(command.quiet));
   const double before = seconds_since_start();
-  StageResult result = measure_stage(stage, command.pipeline.spec, command.pipeline.options,
-                                     {.passes = command.epochs, .max_batches = command.max_batches}, progress);
+  const StagePasses passes{.passes = command.epochs, .max_batches = command.max_batches};
+  StageResult result;
+  if (stage == Stage::train && command.device) {
+    result = measure_device(command.pipeline.spec, command.pipeline.options, *command.device, command.step_s, passes,
+                            progress, device.emplace());
+  } else {
+    result = measure_stage(stage, command.pipeline.spec, command.pipeline.options, passes, progress);
+  }
   // A trainer waits for its program to start too.
   if (stage == Stage::train) result.first_batch_s += before;
   display.finish();
@@ -64,18 +74,23 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
     return command.stages.empty() ||
            std::find(command.stages.begin(), command.stages.end(), stage) != command.stages.end();
   };
+  if (command.step_s > 0 && !command.device) {
+    throw Error(ErrorCode::invalid_argument, "--step-ms: steps need a device to run on", {.hint = "add --device cuda"});
+  }
   std::vector<MeasuredStage> results;
+  std::optional<DeviceFigures> device;
   // The whole pipeline goes first: its first batch is counted from the start of the program.
   for (const Stage stage : {Stage::train, Stage::read, Stage::verify, Stage::decode}) {
-    if (wanted(stage)) results.emplace_back(stage, run_stage(stage, command, terminal));
+    if (wanted(stage)) results.emplace_back(stage, run_stage(stage, command, device, terminal));
     if (!results.empty() && results.back().first == stage) note_bad_samples(results.back().second.bad, terminal);
   }
   std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (command.json) {
-    terminal.print(bench_json(command.pipeline, results));
+    terminal.print(bench_json(command.pipeline, results, device));
   } else {
     terminal.print(headline(command.pipeline));
     terminal.print(bench_table(results, terminal.out_is_terminal() ? k_bar_columns : 0));
+    if (device) terminal.print(device_lines(*device));
   }
   return k_exit_ok;
 }

@@ -58,10 +58,6 @@ double bytes_per_image(const Dataset& dataset) {
   return bytes / static_cast<double>(dataset.size());
 }
 
-void require_samples(const Dataset& dataset, const std::string& spec) {
-  if (dataset.size() == 0) throw Error(ErrorCode::invalid_argument, "there are no samples to load", {.path = spec});
-}
-
 /// A byte of every page, as a consumer would come to them.
 void touch(Bytes bytes) {
   static std::atomic<unsigned> sink{0};
@@ -79,24 +75,25 @@ std::uint64_t consume(const Batch& batch, bool fixed_shape) {
   return static_cast<std::uint64_t>(std::count(batch.mask().begin(), batch.mask().end(), std::uint8_t{1}));
 }
 
-/// The next batch, into the next epoch where one ends.
-Batch next_batch(Loader& loader) {
-  std::optional<Batch> batch = loader.next();
-  if (!batch) batch = loader.next();
-  if (!batch) throw Error(ErrorCode::invalid_argument, "the dataset gives no batch: it has fewer samples than one");
-  return std::move(*batch);
+Feed feed_of(Loader& loader) {
+  const bool fixed_shape = loader.options().transform.has_fixed_shape();
+  return {.dataset = &loader.dataset(),
+          .take = [&loader, fixed_shape] {
+            return consume(next_over_epochs([&] { return loader.next(); }), fixed_shape);
+          },
+          .wait_seconds = [&loader] { return loader.counters().wait_seconds; },
+          .worker_pids = [&loader] { return loader.worker_pids(); },
+          .bad_samples = [&loader] { return loader.bad_samples(); }};
 }
 
 /// Takes batches and counts what came with them.
 class Consumer {
  public:
-  Consumer(Loader& loader, StageProgress& progress)
-      : loader_(loader), fixed_shape_(loader.options().transform.has_fixed_shape()), progress_(progress) {}
+  Consumer(const Feed& feed, StageProgress& progress) : feed_(feed), progress_(progress) {}
 
-  /// One batch, delivered, touched and given back.
   void take() {
     throw_if_stopped(progress_.stop);
-    const std::uint64_t images = consume(next_batch(loader_), fixed_shape_);
+    const std::uint64_t images = feed_.take();
     images_ += images;
     ++batches_;
     progress_.images += images;
@@ -105,8 +102,8 @@ class Consumer {
   /// What is taken from now on counts.
   void begin() {
     images_ = batches_ = 0;
-    waited_ = loader_.counters().wait_seconds;
-    cpu_ = cpu_seconds(loader_.worker_pids());
+    waited_ = feed_.wait_seconds();
+    cpu_ = cpu_seconds(feed_.worker_pids());
     since_ = {};
   }
   double seconds() const { return since_.seconds(); }
@@ -114,15 +111,14 @@ class Consumer {
 
   StageResult result() const {
     StageResult result{.images = images_, .batches = batches_, .seconds = seconds()};
-    result.cpu_seconds = cpu_seconds(loader_.worker_pids()) - cpu_;
-    result.wait_seconds = loader_.counters().wait_seconds - waited_;
-    result.bytes = bytes_per_image(loader_.dataset()) * static_cast<double>(images_);
+    result.cpu_seconds = cpu_seconds(feed_.worker_pids()) - cpu_;
+    result.wait_seconds = feed_.wait_seconds() - waited_;
+    result.bytes = bytes_per_image(*feed_.dataset) * static_cast<double>(images_);
     return result;
   }
 
  private:
-  Loader& loader_;
-  bool fixed_shape_;
+  const Feed& feed_;
   StageProgress& progress_;
   Stopwatch since_;
   std::uint64_t images_ = 0;
@@ -131,9 +127,9 @@ class Consumer {
   double cpu_ = 0;
 };
 
-std::vector<std::string> bad_lines(const Loader& loader) {
+std::vector<std::string> bad_lines(const std::vector<BadSample>& bad_samples) {
   std::vector<std::string> lines;
-  for (const BadSample& bad : loader.bad_samples()) {
+  for (const BadSample& bad : bad_samples) {
     lines.push_back(fmt::format("{}: {} (key {})", printable(bad.shard), printable(bad.reason), printable(bad.key)));
   }
   return lines;
@@ -146,25 +142,7 @@ StageResult measure_loading(const std::string& spec, const LoaderOptions& option
   require_samples(loader.dataset(), spec);
   const std::uint64_t batches = std::min(passes.max_batches, loader.size());
   progress.total = std::min(batches * options.batch_size, loader.dataset().size()) * passes.passes;
-  Consumer consumer(loader, progress);
-  MemoryPeak memory;
-  double first_batch_s = 0;
-  for (std::uint64_t pass = 0; pass < passes.passes; ++pass) {
-    // Nothing happens between two passes that would give the workers time to get ahead of the one that is timed.
-    const bool timed = pass + 1 == passes.passes;
-    consumer.begin();
-    for (std::uint64_t batch = 0; batch < batches; ++batch) {
-      consumer.take();
-      if (first_batch_s == 0) first_batch_s = since_begin.seconds();
-      if (!timed) memory.look(loader.worker_pids());
-    }
-  }
-  StageResult result = consumer.result();
-  memory.look_now(loader.worker_pids());
-  result.first_batch_s = first_batch_s;
-  result.memory = memory.peak();
-  result.bad = bad_lines(loader);
-  return result;
+  return measure_feed(feed_of(loader), batches, passes.passes, since_begin.seconds(), progress);
 }
 
 unsigned reader_threads(const LoaderOptions& options) {
@@ -220,6 +198,35 @@ StageResult measure_reading_passes(const std::string& spec, bool verify, const L
 
 }  // namespace
 
+void require_samples(const Dataset& dataset, const std::string& spec) {
+  if (dataset.size() == 0) throw Error(ErrorCode::invalid_argument, "there are no samples to load", {.path = spec});
+}
+
+StageResult measure_feed(const Feed& feed, std::uint64_t batches_a_pass, std::uint64_t passes, double begun_s,
+                         StageProgress& progress) {
+  const Stopwatch since_begin;
+  Consumer consumer(feed, progress);
+  MemoryPeak memory;
+  double first_batch_s = 0;
+  for (std::uint64_t pass = 0; pass < passes; ++pass) {
+    // Nothing happens between two passes that would give the workers time to get ahead of the one that is timed.
+    const bool timed = pass + 1 == passes;
+    if (feed.begin_pass) feed.begin_pass();
+    consumer.begin();
+    for (std::uint64_t batch = 0; batch < batches_a_pass; ++batch) {
+      consumer.take();
+      if (first_batch_s == 0) first_batch_s = begun_s + since_begin.seconds();
+      if (!timed) memory.look(feed.worker_pids());
+    }
+  }
+  StageResult result = consumer.result();
+  memory.look_now(feed.worker_pids());
+  result.first_batch_s = first_batch_s;
+  result.memory = memory.peak();
+  result.bad = bad_lines(feed.bad_samples());
+  return result;
+}
+
 std::string_view stage_name(Stage stage) {
   switch (stage) {
     case Stage::read:
@@ -252,7 +259,8 @@ StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options
 
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress) {
   constexpr double k_warm_up = 0.25;  // of the time that is measured
-  Consumer consumer(loader, progress);
+  const Feed feed = feed_of(loader);
+  Consumer consumer(feed, progress);
   const Stopwatch since_begin;
   consumer.begin();
   consumer.take();
@@ -264,7 +272,7 @@ StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& pr
   StageResult result = consumer.result();
   result.first_batch_s = first_batch_s;
   result.memory = pss_bytes(loader.worker_pids());
-  result.bad = bad_lines(loader);
+  result.bad = bad_lines(loader.bad_samples());
   return result;
 }
 

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/core/error.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/tools/progress.hpp"
 
@@ -51,6 +53,32 @@ struct StageResult {
   double bytes_per_s() const { return seconds > 0 ? bytes / seconds : 0; }
   double cpu_s_per_1000() const { return images > 0 ? cpu_seconds * 1000 / static_cast<double>(images) : 0; }
 };
+
+/// Whatever gives batches, as far as measuring it goes.
+struct Feed {
+  const Dataset* dataset = nullptr;
+  std::function<std::uint64_t()> take{};  // a batch, delivered, used and given back: the images in it that count
+  std::function<void()> begin_pass{};     // may be empty
+  std::function<double()> wait_seconds{};
+  std::function<std::vector<int>()> worker_pids{};
+  std::function<std::vector<BadSample>()> bad_samples{};
+};
+/// Takes passes.passes times so many batches from `feed`; the first of them counts from `begun_s` seconds ago.
+StageResult measure_feed(const Feed& feed, std::uint64_t batches_a_pass, std::uint64_t passes, double begun_s,
+                         StageProgress& progress);
+
+/// Throws `invalid_argument` where there are no samples.
+void require_samples(const Dataset& dataset, const std::string& spec);
+/// Of `loader`, or CudaLoader: the next batch, into the next epoch where one ends.
+template <typename Next>
+auto next_over_epochs(const Next& next) {
+  auto batch = next();
+  if (!batch) batch = next();
+  if (!batch) {
+    throw Error(ErrorCode::invalid_argument, "the dataset gives no batch: it has fewer samples than one");
+  }
+  return std::move(*batch);
+}
 
 /// Measures `stage` over `spec`. `options` are those of the train pipeline; the others take from them what concerns
 /// them: reading has a thread for each worker, decoding gives whole images. Throws what Dataset and Loader throw, and

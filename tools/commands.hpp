@@ -113,7 +113,7 @@ struct ReadCommand {
 };
 int run_read(const ReadCommand& command, Terminal& terminal);
 
-/// The pipeline that `bench` and `tune` measure.
+/// The pipeline that `bench`, `tune` and `doctor` measure.
 struct PipelineCommand {
   std::string spec;
   LoaderOptions options{.workers = 2, .on_bad_sample = OnBadSample::skip};
@@ -124,6 +124,8 @@ struct BenchCommand {
   std::uint64_t epochs = 2;
   std::uint64_t max_batches = StagePasses{}.max_batches;
   std::vector<Stage> stages;  // empty: all
+  std::optional<int> device;  // of CUDA; none: batches stay in memory
+  double step_s = 0;          // of the device after each batch
   bool json = false;
   bool quiet = false;
 };
@@ -136,6 +138,16 @@ struct TuneCommand {
   bool quiet = false;
 };
 int run_tune(const TuneCommand& command, Terminal& terminal);
+
+struct DoctorCommand {
+  PipelineCommand pipeline;
+  double seconds = 5;         // for each part
+  std::optional<int> device;  // of CUDA
+  double step_s = 0;          // of training, with data that are there; 0: not known
+  bool json = false;
+  bool quiet = false;
+};
+int run_doctor(const DoctorCommand& command, Terminal& terminal);
 
 /// A line for what could not be decoded while something was measured.
 void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal);

@@ -67,6 +67,7 @@ class Grammar::State {
   ReadCommand read_;
   BenchCommand bench_;
   TuneCommand tune_;
+  DoctorCommand doctor_;
   CompletionCommand completion_;
 };
 
@@ -313,6 +314,9 @@ void Grammar::State::declare_measuring_commands() {
   auto* tune = add_command("tune", "Try numbers of workers and of prefetched batches, and recommend some.",
                            [this](Terminal& terminal) { return run_tune(tune_, terminal); });
   declare_tune(tune_, *tune);
+  auto* doctor = add_command("doctor", "Say what training waits for: reading, decoding, copying or the device.",
+                             [this](Terminal& terminal) { return run_doctor(doctor_, terminal); });
+  declare_doctor(doctor_, *doctor);
 }
 
 void Grammar::State::declare_program_commands() {

@@ -1,4 +1,4 @@
-// Options of the commands that measure: `bench` and `tune`.
+// Options of the commands that measure: `bench`, `tune` and `doctor`.
 #pragma once
 
 #include "bale/tools/commands.hpp"
@@ -12,5 +12,6 @@ namespace bale::tools {
 /// `command` is filled when the command line is parsed; it outlives `app`.
 void declare_bench(BenchCommand& command, CLI::App& app);
 void declare_tune(TuneCommand& command, CLI::App& app);
+void declare_doctor(DoctorCommand& command, CLI::App& app);
 
 }  // namespace bale::tools

@@ -19,6 +19,8 @@ double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
+Json or_null(const std::optional<double>& figure) { return figure ? Json(*figure) : Json(); }
+
 /// Figures of one stage.
 Json stage_figures(const StageResult& result) {
   Json out{{"images_per_s", result.images_per_s()},
@@ -184,7 +186,8 @@ std::string read_json(const ReadRates& rates) {
                    {"bytes_per_second", per_second(rates.bytes, rates.seconds)}});
 }
 
-std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages) {
+std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
+                       const std::optional<DeviceFigures>& device) {
   Json out = pipeline_options(pipeline);
   out["workers"] = pipeline.options.workers;
   out["prefetch"] = pipeline.options.prefetch;
@@ -194,6 +197,15 @@ std::string bench_json(const PipelineCommand& pipeline, std::span<const Measured
     if (stage == Stage::train) out.update(stage_figures(result));
   }
   out["stages"] = by_name;
+  if (device) {
+    out["device"] = {{"name", device->name},
+                     {"copy_gb_per_s", device->copy_bytes_per_s / 1e9},
+                     {"plain_copy_gb_per_s", device->plain_bytes_per_s / 1e9},
+                     {"hidden_share", device->hidden_share},
+                     {"converts", device->converts},
+                     {"step_ms", device->step_s * 1e3},
+                     {"idle_share", or_null(device->idle_share)}};
+  }
   return document(out);
 }
 
@@ -207,6 +219,20 @@ std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> 
   out["recommended"] = setting_figures(recommended);
   out["read_images_per_s"] = read_images_per_s;
   out["bound_by"] = bound_name(bound_of(recommended, read_images_per_s));
+  return document(out);
+}
+
+std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures) {
+  Json out = pipeline_options(pipeline);
+  out["cores"] = figures.cores;
+  out.update(setting_figures(figures.setting));
+  out["read_images_per_s"] = figures.read;
+  out["decode_images_per_s"] = figures.load;
+  out["copy_images_per_s"] = or_null(figures.copy);
+  out["compute_images_per_s"] = or_null(figures.compute);
+  out["bound_by"] = bottleneck_name(bottleneck_of(figures));
+  out["workers_needed"] = figures.compute || figures.copy ? Json(workers_needed(figures)) : Json();
+  out["advice"] = advice(figures);
   return document(out);
 }
 

@@ -4,6 +4,7 @@
 // so nothing is lost.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "bale/reader/dataset_check.hpp"
 #include "bale/reader/dataset_summary.hpp"
 #include "bale/tools/bench_report.hpp"
+#include "bale/tools/doctor_verdict.hpp"
 #include "bale/tools/tune_verdict.hpp"
 #include "bale/writer/packer.hpp"
 
@@ -51,9 +53,12 @@ struct ReadRates {
 std::string read_json(const ReadRates& rates);
 
 struct PipelineCommand;
-/// The figures of the train stage, where it was measured, and an object `stages` with those of every stage.
-std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages);
+/// The figures of the train stage, where it was measured, an object `stages` with those of every stage, and `device`
+/// where there is one.
+std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
+                       const std::optional<DeviceFigures>& device);
 std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& recommended,
                       double read_images_per_s, unsigned cores);
+std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures);
 
 }  // namespace bale::tools

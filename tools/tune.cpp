@@ -84,14 +84,8 @@ class Settings {
     loader.set_epoch(epoch_);
     const MachineTimes before = machine_times();
     row.result = measure_loader_for(loader, command_.seconds, progress);
-    const MachineTimes after = machine_times();
+    row.add_shares(before, machine_times(), cores_);
     epoch_ = loader.epoch() + 1;
-    const double all = (after.busy + after.waiting + after.idle) - (before.busy + before.waiting + before.idle);
-    if (all > 0) {
-      row.machine_share = (after.busy - before.busy) / all;
-      row.io_wait_share = (after.waiting - before.waiting) / all;
-    }
-    row.cpu_share = row.result.cpu_seconds / (row.result.seconds * cores_);
     terminal_.clear_status();
     return row;
   }

@@ -5,6 +5,15 @@
 
 namespace bale::tools {
 
+void TuneRow::add_shares(const MachineTimes& before, const MachineTimes& after, unsigned cores) {
+  const double all = (after.busy + after.waiting + after.idle) - (before.busy + before.waiting + before.idle);
+  if (all > 0) {
+    machine_share = (after.busy - before.busy) / all;
+    io_wait_share = (after.waiting - before.waiting) / all;
+  }
+  cpu_share = result.cpu_seconds / (result.seconds * cores);
+}
+
 std::vector<unsigned> worker_steps(unsigned cores) {
   std::vector<unsigned> steps{0};
   for (unsigned step = 1; step <= 2 * cores; step *= 2) steps.push_back(step);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bale/tools/bench_stages.hpp"
+#include "bale/tools/process_usage.hpp"
 
 namespace bale::tools {
 
@@ -19,6 +20,9 @@ struct TuneRow {
   double cpu_share = 0;      // of the cores, by this program and its workers; 1: all of them all the time
   double machine_share = 0;  // of the cores, by anyone
   double io_wait_share = 0;  // of the cores, idle while storage was asked
+
+  /// Sets the shares, of what the machine did between the two.
+  void add_shares(const MachineTimes& before, const MachineTimes& after, unsigned cores);
 };
 
 /// Numbers of workers to try on so many cores: 0, 1, 2, 4, ... up to twice the cores, their number among them.

@@ -42,6 +42,16 @@ std::uint64_t unit_bytes(std::string_view unit) {
   return bytes;
 }
 
+double parse_time(std::string_view option, std::string_view text, std::string_view unit) {
+  constexpr double k_most = 86'400;
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size() || !(value > 0) || value > k_most) {
+    refuse(option, text, fmt::format("a number of {} above 0", unit));
+  }
+  return value;
+}
+
 }  // namespace
 
 std::uint64_t parse_size(std::string_view option, std::string_view text) {
@@ -106,18 +116,32 @@ std::vector<Stage> parse_stages(std::string_view option, std::string_view text) 
   return stages;
 }
 
-void check_device(std::string_view option, std::string_view text) {
-  if (text != "cpu") refuse(option, text, "cpu, the only device so far");
+std::optional<int> parse_device(std::string_view option, std::string_view text) {
+  constexpr std::string_view k_cuda = "cuda";
+  if (text == "cpu") return std::nullopt;
+  if (text == k_cuda) return 0;
+  if (text.starts_with("cuda:")) {
+    if (const auto number = whole_number<unsigned>(text.substr(5)); number && *number < 1024) {
+      return static_cast<int>(*number);
+    }
+  }
+  refuse(option, text, "cpu, cuda or cuda:N");
 }
 
-double parse_seconds(std::string_view option, std::string_view text) {
-  constexpr double k_day = 86'400;
-  double seconds = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || stop != text.data() + text.size() || !(seconds > 0) || seconds > k_day) {
-    refuse(option, text, "a number of seconds above 0");
+DType parse_dtype(std::string_view option, std::string_view text) {
+  for (const auto& [name, dtype] : {std::pair{"uint8", DType::uint8},
+                                    {"float16", DType::float16},
+                                    {"bfloat16", DType::bfloat16},
+                                    {"float32", DType::float32}}) {
+    if (text == name) return dtype;
   }
-  return seconds;
+  refuse(option, text, "uint8, float16, bfloat16 or float32");
+}
+
+double parse_seconds(std::string_view option, std::string_view text) { return parse_time(option, text, "seconds"); }
+
+double parse_milliseconds(std::string_view option, std::string_view text) {
+  return parse_time(option, text, "milliseconds") / 1e3;
 }
 
 std::vector<Split> parse_splits(std::string_view option, std::string_view text) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/bench_stages.hpp"
 #include "bale/writer/packer.hpp"
@@ -35,11 +37,17 @@ std::uint32_t parse_count32(std::string_view option, std::string_view text);
 /// "train", "read,verify": stages of bench_stages.hpp, each once.
 std::vector<Stage> parse_stages(std::string_view option, std::string_view text);
 
-/// Throws for every device but "cpu".
-void check_device(std::string_view option, std::string_view text);
+/// "cpu" is none, "cuda" the first CUDA device, "cuda:N" another.
+std::optional<int> parse_device(std::string_view option, std::string_view text);
+
+/// "uint8", "float16", "bfloat16" or "float32".
+DType parse_dtype(std::string_view option, std::string_view text);
 
 /// "3", "0.5": seconds, more than 0 and at most a day.
 double parse_seconds(std::string_view option, std::string_view text);
+
+/// "100", "2.5": milliseconds, the same limits; in seconds.
+double parse_milliseconds(std::string_view option, std::string_view text);
 
 /// "train=0.95,val=0.05": names fit for a directory, fractions above 0 that sum to 1.
 std::vector<Split> parse_splits(std::string_view option, std::string_view text);

@@ -31,6 +31,8 @@ bool cuda_is_available() {
   }
 }
 
+bool cuda_kernels_are_available() { return cuda_detail::Converter::is_available(); }
+
 // --- DeviceBatch
 
 DeviceBatch::DeviceBatch(std::unique_ptr<cuda_detail::DeliveredBatch> delivered) : delivered_(std::move(delivered)) {}

@@ -50,6 +50,8 @@ struct CudaCounters {
 
 /// Whether there is a CUDA device and a driver for it.
 bool cuda_is_available();
+/// Whether this build has the kernels that convert, mirror and mix.
+bool cuda_kernels_are_available();
 
 class CudaLoader {
  public:

@@ -249,7 +249,6 @@ std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, St
   const auto copy = [&](DevicePointer to, Bytes from) {
     const Driver& driver = context_->driver();
     driver.check(driver.cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), stream), "copy to the device");
-    counters_.copied_bytes += from.size();
   };
   copy(device_->tables.address(staged.tables_buffer), {tables, device_->tables_layout.size_bytes});
   copy(device_->images.address(staged.images_buffer), batch.pixels());
@@ -344,6 +343,7 @@ std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
 void CudaSession::let_go_of_copied() {
   while (!copies_.empty() && copies_.front().done->done()) {
     const Copy& copy = copies_.front();
+    counters_.copied_bytes += device_->tables_layout.size_bytes + copy.batch.pixels().size();
     if (copy.begun) counters_.copy_seconds += Event::seconds_between(*copy.begun, *copy.done);
     free_blocks_.push_back(copy.block);
     copies_.pop_front();

@@ -7,12 +7,12 @@
 `bale.torch` gives the same as torch tensors. Importing bale imports neither torch nor numpy.
 """
 from bale import transforms
-from bale._bale import NO_LABEL, Batch
+from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available
 from bale.dataset import Dataset
 from bale.errors import Error
 from bale.loader import BadSample, Loader
 from bale.program import convert, inspect, pack, verify
 
-__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "Error", "Loader", "convert", "inspect", "pack", "transforms",
-           "verify"]
+__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Loader", "convert", "cuda_available",
+           "inspect", "pack", "transforms", "verify"]
 __version__ = "0.1.0"

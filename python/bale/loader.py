@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from bale._bale import Batch
+    from bale._bale import Batch, DeviceBatch
     from bale.order import Numbers, Shuffle, Tail
     from bale.program import Path
 
@@ -67,6 +67,12 @@ class Loader:
     repeats        each sample so often an epoch
     read_ahead_bytes, large_transfers, direct_io    for slow disks and data beyond memory, see docs/TUNING.md
     on_bad_sample  "fail", "skip" (zeros, masked out) or "substitute"; see bad_samples
+
+    device         "cuda" or "cuda:N": batches (`DeviceBatch`) in that GPU's memory, copied ahead of time. The workers make 8
+                   bits a value and the device the rest, with the same bits as without a device
+    depth, hold    batches that are copied ahead, and that you may hold at a time, on the device
+    device_hflip   probability that the device mirrors an image, for transforms that do not
+    mix            transforms.Mix(...): mixup and cutmix; batches have partner_labels and shares then. Needs a float dtype
     """
 
     def __init__(self, spec: Path | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
@@ -77,7 +83,9 @@ class Loader:
                  subset: Numbers | None = None, weights: Numbers | None = None,
                  num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
                  verify_checksums: bool = True, max_pixels: int = 1 << 27, stall_timeout_s: float = 120.0,
-                 read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False) -> None:
+                 read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
+                 device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
+                 mix: transforms.Mix | None = None) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         self.batch_size = batch_size
         tail = order.tail_name(tail, drop_last)
@@ -96,7 +104,18 @@ class Loader:
             "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
         }
         self._dataset = spec if isinstance(spec, Dataset) else None
-        self._loader = _bale.Loader(self._spec, options, self._selection(subset, weights, num_draws, repeats))
+        selection = self._selection(subset, weights, num_draws, repeats)
+        self.mix = transforms.Mix() if mix is None else mix
+        self._loader: _bale.Loader | _bale.CudaLoader
+        if device is None:
+            if device_hflip or mix is not None:
+                raise ValueError("device_hflip and mix need a device")
+            self._loader = _bale.Loader(self._spec, options, selection)
+        else:
+            self._loader = _bale.CudaLoader(self._spec, options, {
+                "device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
+                "mixup_alpha": self.mix.mixup, "cutmix_alpha": self.mix.cutmix, "mix_probability": self.mix.probability,
+                "mix_switch_probability": self.mix.switch, "timing": False}, selection)
         self._num_batches = len(self._loader)
         self._turn = 0          # counts iterators: a new one takes over from the last
         self._under_way = False  # an iterator has taken batches of the epoch that the loader is in
@@ -111,7 +130,7 @@ class Loader:
 
     # --- iterating
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[Batch | DeviceBatch]:
         """The rest of the current epoch: all of it, but after load_state_dict() what was left. An epoch that an earlier
         loop broke off begins anew."""
         if self._under_way:
@@ -121,12 +140,20 @@ class Loader:
         return _Epoch(self, self._turn)
 
     def _next(self) -> Any:
-        batch = self._loader.next()
+        if isinstance(self._loader, _bale.CudaLoader):
+            batch: Any = self._loader.next(self._stream())
+        else:
+            batch = self._loader.next()
         self._under_way, self._resumed = batch is not None, False
         return None if batch is None else self._convert(batch)
 
-    def _convert(self, batch: Batch) -> Any:
+    def _convert(self, batch: Any) -> Any:
         return batch
+
+    def _stream(self) -> int:
+        """The device's stream that is to find the batch there, as a number. 0 is the default stream; DLPack tells those of
+        others later."""
+        return 0
 
     def __len__(self) -> int:
         """Batches of a whole epoch, the same on every rank. A resumed epoch gives those that were left of them."""
@@ -204,6 +231,13 @@ class Loader:
     def __reduce__(self) -> NoReturn:
         raise make_error("invalid_argument", "a Loader has workers of this process and cannot be pickled; "
                          "make one in each process")
+
+
+def _ordinal(device: str) -> int:
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not (number == "" or number.isdecimal()):
+        raise ValueError(f"device: {device!r} is neither 'cuda' nor 'cuda:N'")
+    return int(number or 0)
 
 
 class _Epoch:

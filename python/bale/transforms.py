@@ -48,6 +48,16 @@ class Transform(NamedTuple):
         return f"bale.transforms.{self.kind}({', '.join(c for c in changed if not c.startswith('kind='))})"
 
 
+class Mix(NamedTuple):
+    """Mixup and cutmix, on a device only (Loader(device=..., mix=...)): each image with the one before it in its batch, all
+    images of a batch alike. Names are timm's; where both are on, `switch` is the probability of cutmix."""
+
+    mixup: float = 0.0  # alpha: shares are drawn from Beta(alpha, alpha); 0: none
+    cutmix: float = 0.0
+    probability: float = 1.0  # that a batch is mixed at all
+    switch: float = 0.5
+
+
 def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
           jitter: Sequence[float | Range] | None = None, grey: float = 0.0, interpolation: Interpolation = "bilinear",
           dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,

@@ -9,6 +9,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/process_batch.hpp"
 
 namespace bale::python {
@@ -16,21 +17,6 @@ namespace {
 
 const Batch& batch_of(nb::handle self) { return nb::cast<const ProcessBatch&>(self).get(); }
 const Transform& transform_of_batch(nb::handle self) { return nb::cast<const ProcessBatch&>(self).transform(); }
-
-nb::dlpack::dtype dlpack_dtype(DType dtype) {
-  using Code = nb::dlpack::dtype_code;
-  switch (dtype) {
-    case DType::uint8:
-      return {static_cast<std::uint8_t>(Code::UInt), 8, 1};
-    case DType::float16:
-      return {static_cast<std::uint8_t>(Code::Float), 16, 1};
-    case DType::bfloat16:
-      return {static_cast<std::uint8_t>(Code::Bfloat), 16, 1};
-    case DType::float32:
-      break;
-  }
-  return {static_cast<std::uint8_t>(Code::Float), 32, 1};
-}
 
 /// numpy has no bfloat16: its bits are handed out instead.
 nb::dlpack::dtype numpy_dtype(DType dtype) {
@@ -41,11 +27,6 @@ nb::dlpack::dtype numpy_dtype(DType dtype) {
 template <typename Array>
 Array view_of(Bytes bytes, const std::vector<std::size_t>& shape, nb::dlpack::dtype dtype, nb::handle owner) {
   return Array(const_cast<std::byte*>(bytes.data()), shape.size(), shape.data(), owner, nullptr, dtype);
-}
-
-std::vector<std::size_t> shape_of(const Transform& transform, std::size_t num_images) {
-  if (transform.layout == PixelLayout::nchw) return {num_images, 3, transform.height, transform.width};
-  return {num_images, transform.height, transform.width, 3};
 }
 
 nb::ndarray<nb::numpy> image(nb::handle self, std::size_t i) {

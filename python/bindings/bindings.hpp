@@ -29,5 +29,6 @@ void bind_dataset(nb::module_& module);
 void bind_order(nb::module_& module);
 void bind_batch(nb::module_& module);
 void bind_loader(nb::module_& module);
+void bind_cuda(nb::module_& module);
 
 }  // namespace bale::python

@@ -1,114 +1,42 @@
 #include "bale/loader/loader.hpp"
 
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
-#include <thread>
-#include <tuple>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/order.hpp"
 #include "bale/python/bindings/process_batch.hpp"
+#include "bale/python/bindings/process_loader.hpp"
 
 namespace bale::python {
 namespace {
 
 Range range_of(nb::handle pair) { return {nb::cast<double>(pair[0]), nb::cast<double>(pair[1])}; }
 
-/// A Loader of the process that made it.
-class ProcessLoader {
- public:
-  ProcessLoader(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
-      : loader_(selection ? std::make_unique<Loader>(spec, std::move(options), *std::move(selection))
-                          : std::make_unique<Loader>(spec, std::move(options))) {}
-  /// In a forked child workers, threads and slots are the parent's.
-  ~ProcessLoader() {
-    if (pid_ != ::getpid()) [[maybe_unused]]
-      Loader* const parents = loader_.release();
-  }
-  ProcessLoader(const ProcessLoader&) = delete;
-  ProcessLoader& operator=(const ProcessLoader&) = delete;
+/// None at the end of an epoch.
+std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self) {
+  std::optional<Batch> batch =
+      self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
+  if (!batch) return std::nullopt;
+  return ProcessBatch(*std::move(batch), self.look().options().transform);
+}
 
-  Loader& get() {
-    Loader& loader = look();
-    if (busy_) throw Error(ErrorCode::invalid_argument, "this Loader is in next() already", {.hint = k_one_at_a_time});
-    return loader;
-  }
+nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {
+  const LoaderCounters counted = self.get().counters();
+  nb::dict dict;
+  dict["batches"] = counted.batches;
+  dict["samples"] = counted.samples;
+  dict["workers_replaced"] = counted.workers_replaced;
+  dict["wait_seconds"] = counted.wait_seconds;
+  return dict;
+}
 
-  /// For what may be asked from inside next() too, by a signal's handler.
-  Loader& look() {
-    if (pid_ != ::getpid()) {
-      throw Error(ErrorCode::invalid_argument, "this Loader was made in another process, before it forked",
-                  {.hint = "make a Loader in each process"});
-    }
-    if (!loader_) throw Error(ErrorCode::invalid_argument, "this Loader is closed", {.hint = "make another one"});
-    if (busy_ && busy_thread_ != std::this_thread::get_id()) {
-      throw Error(ErrorCode::invalid_argument, "this Loader is in use by another thread", {.hint = k_one_at_a_time});
-    }
-    return *loader_;
-  }
-
-  /// None at the end of an epoch.
-  std::optional<ProcessBatch> next() {
-    Loader& loader = get();
-    const Busy busy(*this);
-    std::optional<Batch> batch;
-    {
-      const nb::gil_scoped_release release;
-      batch = loader.next([] {
-        const nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      });
-    }
-    if (!batch) return std::nullopt;
-    return ProcessBatch(*std::move(batch), loader.options().transform);
-  }
-
-  /// Calls `change` with the Loader, without the GIL.
-  template <typename Change>
-  void change(const Change& change) {
-    Loader& loader = get();
-    const Busy busy(*this);
-    const nb::gil_scoped_release release;
-    change(loader);
-  }
-
-  void close() {
-    if (pid_ != ::getpid() || !loader_) return;
-    get();
-    const std::unique_ptr<Loader> closed = std::move(loader_);
-    const nb::gil_scoped_release release;
-    Loader ended = std::move(*closed);
-  }
-
-  bool closed() const { return !loader_; }
-
- private:
-  static constexpr const char* k_one_at_a_time = "call it from one thread at a time";
-
-  /// Guarded by the GIL.
-  struct Busy {
-    explicit Busy(ProcessLoader& loader) : loader_(loader) {
-      loader_.busy_ = true;
-      loader_.busy_thread_ = std::this_thread::get_id();
-    }
-    ~Busy() { loader_.busy_ = false; }
-    ProcessLoader& loader_;
-  };
-
-  std::unique_ptr<Loader> loader_;
-  pid_t pid_ = ::getpid();
-  bool busy_ = false;
-  std::thread::id busy_thread_{};
-};
+}  // namespace
 
 LoaderOptions options_of(const nb::dict& given) {
   LoaderOptions options;
@@ -138,9 +66,9 @@ LoaderOptions options_of(const nb::dict& given) {
   return options;
 }
 
-nb::typed<nb::list, nb::typed<nb::tuple, nb::any, nb::ellipsis>> bad_samples(ProcessLoader& self) {
+nb::list list_of(const std::vector<BadSample>& bad_samples) {
   nb::list list;
-  for (const BadSample& bad : self.get().bad_samples()) {
+  for (const BadSample& bad : bad_samples) {
     const char* const action = bad.action == BadSample::Action::failed    ? "failed"
                                : bad.action == BadSample::Action::skipped ? "skipped"
                                                                           : "substituted";
@@ -149,18 +77,6 @@ nb::typed<nb::list, nb::typed<nb::tuple, nb::any, nb::ellipsis>> bad_samples(Pro
   }
   return list;
 }
-
-nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader& self) {
-  const LoaderCounters counted = self.get().counters();
-  nb::dict dict;
-  dict["batches"] = counted.batches;
-  dict["samples"] = counted.samples;
-  dict["workers_replaced"] = counted.workers_replaced;
-  dict["wait_seconds"] = counted.wait_seconds;
-  return dict;
-}
-
-}  // namespace
 
 Transform transform_of(nb::handle given) {
   using Kind = Transform::Kind;
@@ -204,46 +120,23 @@ Transform transform_of(nb::handle given) {
 }
 
 void bind_loader(nb::module_& module) {
-  nb::class_<ProcessLoader>(module, "Loader")
+  using Self = ProcessLoader<Loader>;
+  nb::class_<Self> loader(module, "Loader");
+  loader
       .def(
           "__init__",
-          [](ProcessLoader* self, const nb::str& spec, const nb::typed<nb::dict, nb::str, nb::any>& given,
+          [](Self* self, const nb::str& spec, const nb::typed<nb::dict, nb::str, nb::any>& given,
              std::optional<Selection> selection) {
             const std::string raw_spec = from_str(spec);
             LoaderOptions options = options_of(given);
             const nb::gil_scoped_release release;
-            new (self) ProcessLoader(raw_spec, std::move(options), std::move(selection));
+            new (self) Self(selection ? std::make_unique<Loader>(raw_spec, std::move(options), *std::move(selection))
+                                      : std::make_unique<Loader>(raw_spec, std::move(options)));
           },
           nb::arg("spec"), nb::arg("options"), nb::arg("selection").none())
-      .def("next", &ProcessLoader::next)
-      .def("close", &ProcessLoader::close)
-      .def_prop_ro("closed", &ProcessLoader::closed)
-      .def(
-          "set_epoch",
-          [](ProcessLoader& self, std::uint64_t epoch) {
-            self.change([epoch](Loader& loader) { loader.set_epoch(epoch); });
-          },
-          nb::arg("epoch"))
-      .def_prop_ro("epoch", [](ProcessLoader& self) { return self.look().epoch(); })
-      .def("__len__", [](ProcessLoader& self) { return self.get().size(); })
-      .def("num_samples", [](ProcessLoader& self) { return self.get().dataset().size(); })
-      .def("state",
-           [](ProcessLoader& self) {
-             const LoaderState state = self.look().state();
-             return std::make_tuple(state.epoch, state.position, state.fingerprint);
-           })
-      .def(
-          "load_state",
-          [](ProcessLoader& self, std::uint64_t epoch, std::uint64_t position, std::uint64_t fingerprint) {
-            self.change([&](Loader& loader) {
-              loader.load_state({.epoch = epoch, .position = position, .fingerprint = fingerprint});
-            });
-          },
-          nb::arg("epoch"), nb::arg("position"), nb::arg("fingerprint"))
-      .def_prop_ro("workers", [](ProcessLoader& self) { return self.get().options().workers; })
-      .def("worker_pids", [](ProcessLoader& self) { return self.get().worker_pids(); })
-      .def("bad_samples", &bad_samples)
+      .def("next", &next_batch)
       .def("counters", &counters);
+  bind_common(loader);
 
   module.def(
       "check_transform", [](nb::handle transform) { transform_of(transform); }, nb::arg("transform"));

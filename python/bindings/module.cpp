@@ -85,4 +85,5 @@ NB_MODULE(_bale, module) {
   bale::python::bind_order(module);
   bale::python::bind_batch(module);
   bale::python::bind_loader(module);
+  bale::python::bind_cuda(module);
 }

@@ -1,6 +1,7 @@
-"""bale bench and bale tune: what they print is there, adds up and is asked for as documented. No figure is judged."""
+"""bale bench, tune and doctor: what they print is there, adds up and is asked for as documented. No figure is judged."""
 import json
 
+import fake_cuda_support
 import pytest
 from conftest import FORMATS
 
@@ -100,8 +101,64 @@ def test_tune_in_words(bale, packs):
     assert "bale::Loader loader{" in text and "num_workers=" in text
 
 
+def doctor(bale, spec, *options, **kwargs):
+    return bale.ok("doctor", spec, "--batch", "8", "--size", "32", "--workers", "2", "--seconds", "0.05", *options,
+                   **kwargs).out
+
+
+def test_doctor_names_the_slowest_part(bale, packs):
+    result = json.loads(doctor(bale, packs / "tar", "--json"))
+    assert result["read_images_per_s"] > 0 and result["decode_images_per_s"] > 0
+    assert result["bound_by"] in ("read", "decode") and result["advice"]
+    assert result["copy_images_per_s"] is None and result["compute_images_per_s"] is None
+    slow_steps = json.loads(doctor(bale, packs / "tar", "--json", "--step-ms", "80000"))
+    assert slow_steps["bound_by"] == "compute" and slow_steps["workers_needed"] == 1
+    assert slow_steps["compute_images_per_s"] == pytest.approx(0.1)
+
+
+def test_doctor_in_words(bale, packs):
+    text = doctor(bale, packs / "tar")
+    assert "Bound by " in text and "--step-ms" in text
+    assert [line.split()[0] for line in text.splitlines()[1:4]] == ["PART", "read", "decode"]
+    text = doctor(bale, packs / "tar", "--step-ms", "80000")
+    assert "Bound by compute" in text and "1 worker would do" in text
+
+
+def test_bench_and_doctor_of_a_device(bale, packs):
+    """Over the fake driver: figures are there and add up, none is judged."""
+    result = json.loads(bale.ok("bench", packs / "tar", "--json", "--batch", "8", "--size", "32", "--stages", "train",
+                                "--device", "cuda", "--dtype", "float16", env=fake_cuda_support.ENVIRONMENT).out)
+    assert result["images"] == IMAGES
+    device = result["device"]
+    assert device["name"] == "Fake GPU" and device["idle_share"] is None
+    assert device["copy_gb_per_s"] > 0 and device["plain_copy_gb_per_s"] > 0 and 0 <= device["hidden_share"] <= 1
+    if device["converts"]:
+        text = bale.ok("bench", packs / "tar", "--batch", "8", "--size", "32", "--stages", "train", "--device", "cuda:0",
+                       "--step-ms", "2", env=fake_cuda_support.ENVIRONMENT).out
+        assert "Fake GPU: copies of " in text and "the device had nothing to do for " in text
+    result = json.loads(doctor(bale, packs / "tar", "--json", "--device", "cuda", env=fake_cuda_support.ENVIRONMENT))
+    assert result["copy_images_per_s"] > 0 and result["bound_by"] in ("read", "decode", "copy")
+
+
+@pytest.mark.parametrize("command", ["bench", "doctor"])
+def test_a_device_that_is_not_there(bale, packs, tmp_path, command):
+    broken = tmp_path / "libcuda.so.1"
+    broken.write_text("no library")
+    result = bale(command, packs / "tar", "--device", "cuda", "--batch", "8", "--size", "32",
+                  *(["--seconds", "0.05"] if command == "doctor" else ["--stages", "train"]),
+                  env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert result.code == 1 and "no CUDA driver: " in result.error_line()
+    result = bale(command, packs / "tar", "--device", "cuda:5", "--batch", "8", "--size", "32",
+                  *(["--seconds", "0.05"] if command == "doctor" else ["--stages", "train"]),
+                  env=fake_cuda_support.ENVIRONMENT)
+    assert result.code == 1 and "no CUDA device 5: there are 1" in result.error_line()
+
+
 @pytest.mark.parametrize("arguments", [
-    ["bench", "packed", "--device", "cuda"],
+    ["bench", "packed", "--device", "gpu"],
+    ["bench", "packed", "--device", "cuda:"],
+    ["bench", "packed", "--step-ms", "5"],
+    ["bench", "packed", "--dtype", "half"],
     ["bench", "packed", "--batch", "0"],
     ["bench", "packed", "--workers", "-1"],
     ["bench", "packed", "--workers", "many"],
@@ -115,6 +172,9 @@ def test_tune_in_words(bale, packs):
     ["tune", "packed", "--seconds-per-setting", "0"],
     ["tune", "packed", "--seconds-per-setting", "soon"],
     ["tune", "packed", "--device", "tpu"],
+    ["tune", "packed", "--device", "cuda"],
+    ["doctor", "packed", "--step-ms", "0"],
+    ["doctor", "packed", "--seconds", "-1"],
 ], ids=" ".join)
 def test_wrong_usage(bale, packs, arguments):
     arguments = [str(packs / "tar") if argument == "packed" else argument for argument in arguments]
@@ -123,14 +183,14 @@ def test_wrong_usage(bale, packs, arguments):
     assert result.error_line() and result.stdout == b""
 
 
-@pytest.mark.parametrize("command", ["bench", "tune"])
+@pytest.mark.parametrize("command", ["bench", "tune", "doctor"])
 def test_what_is_not_there(bale, tmp_path, command):
     result = bale(command, tmp_path / "nothing")
     assert result.code == 1 and "nothing" in result.error_line()
     assert result.stdout == b"" or command == "tune"  # its heading is there before the first setting
 
 
-@pytest.mark.parametrize("command", ["bench", "tune"])
+@pytest.mark.parametrize("command", ["bench", "tune", "doctor"])
 def test_help_says_what_is_measured(bale, command):
     text = bale.ok(command, "--help").out
     assert "--device" in text and all(len(line) <= 120 for line in text.splitlines())

@@ -1,5 +1,6 @@
 // The driver's functions as we declare them, and what the fake driver finds: the other tests rest on both.
 #include "bale/loader/cuda/device_ring.hpp"
+#include "bale/loader/cuda/dummy_step.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
 
 using namespace bale;
@@ -160,3 +161,18 @@ TEST_CASE("A ring's buffer is taken again while its last use is still queued, an
   reader.synchronize();
   writer.synchronize();
 }
+
+#if BALE_HAS_CUDA_KERNELS
+TEST_CASE("A dummy step takes its time, and plain copies have a rate") {
+  const FakeDevice device;
+  const auto context = Context::open(0);
+  CHECK(plain_copy_rate(context, 1 << 16) > 0);
+  const DummyStep step(context);
+  const Stream stream(context);
+  const Event begin(context, stream.handle(), Event::Timing::on);
+  step.run(stream.handle(), 0.02);
+  const Event end(context, stream.handle(), Event::Timing::on);
+  end.synchronize();
+  CHECK(Event::seconds_between(begin, end) >= 0.02);
+}
+#endif

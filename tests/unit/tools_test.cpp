@@ -10,6 +10,7 @@
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tools/bench_report.hpp"
 #include "bale/tools/command_model.hpp"
+#include "bale/tools/doctor_verdict.hpp"
 #include "bale/tools/histogram.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/process_usage.hpp"
@@ -67,8 +68,15 @@ TEST_CASE("workers stages and devices") {
   for (const char* text : {"", "-1", "1025", "x"}) CHECK_THROWS_AS(parse_workers("--w", text), Error);
   CHECK(parse_stages("--s", "train,read") == std::vector{Stage::train, Stage::read});
   for (const char* text : {"", "train,", "write"}) CHECK_THROWS_AS(parse_stages("--s", text), Error);
-  CHECK_NOTHROW(check_device("--d", "cpu"));
-  CHECK_THROWS_WITH(check_device("--d", "cuda"), Catch::Contains("--d: \"cuda\" is not cpu"));
+  CHECK_FALSE(parse_device("--d", "cpu"));
+  CHECK(parse_device("--d", "cuda") == 0);
+  CHECK(parse_device("--d", "cuda:3") == 3);
+  for (const char* text : {"", "tpu", "cuda:", "cuda:-1", "cuda:x", "cuda:9999"}) {
+    CHECK_THROWS_WITH(parse_device("--d", text), Catch::Contains("is not cpu, cuda or cuda:N"));
+  }
+  CHECK(parse_dtype("--t", "bfloat16") == DType::bfloat16);
+  CHECK_THROWS_AS(parse_dtype("--t", "half"), Error);
+  CHECK(parse_milliseconds("--s", "2.5") == Approx(0.0025));
   CHECK(parse_seconds("--s", "0.5") == 0.5);
   for (const char* text : {"", "0", "-1", "nan", "inf", "1s", "1e9"})
     CHECK_THROWS_AS(parse_seconds("--s", text), Error);
@@ -295,6 +303,38 @@ TEST_CASE("what binds is told from CPU storage and waiting") {
   for (const Bound bound : {Bound::cpu, Bound::other_programs, Bound::storage, Bound::consumer, Bound::workers}) {
     CHECK_FALSE(bound_name(bound).empty());
     CHECK_FALSE(bound_advice(bound).empty());
+  }
+}
+
+TEST_CASE("the doctor names the slowest part, and how many workers would do") {
+  DoctorFigures figures{.read = 20'000, .load = 4000, .setting = row_of(8, 4, 4000), .cores = 8};
+  figures.setting.cpu_share = 0.95;
+  figures.setting.machine_share = 0.97;
+  CHECK(bottleneck_of(figures) == Bottleneck::decode);
+  CHECK_THAT(advice(figures), Catch::Contains("cores are busy decoding"));
+  figures.setting.workers = 2;
+  figures.setting.cpu_share = 0.3;
+  figures.setting.machine_share = 0.3;
+  CHECK_THAT(advice(figures), Catch::Contains("set workers to 8"));
+  figures.setting.workers = 8;
+  figures.setting.machine_share = 0.99;
+  CHECK_THAT(advice(figures), Catch::Contains("Other programs"));
+  figures.read = 4100;
+  CHECK(bottleneck_of(figures) == Bottleneck::read);
+  CHECK_THAT(advice(figures), Catch::Contains("--order block"));
+  figures.copy = 3000;
+  CHECK(bottleneck_of(figures) == Bottleneck::copy);
+  figures.compute = 1000;
+  CHECK(bottleneck_of(figures) == Bottleneck::compute);
+  CHECK(workers_needed(figures) == 3);  // 1.15 * 1000 / 4000 of 8
+  CHECK_THAT(advice(figures), Catch::Contains("3 workers would do"));
+  figures.compute = 5000;
+  CHECK(bottleneck_of(figures) == Bottleneck::copy);
+  figures.copy.reset();
+  CHECK(bottleneck_of(figures) == Bottleneck::read);
+  CHECK(workers_needed(figures) == 8);
+  for (const Bottleneck one : {Bottleneck::read, Bottleneck::decode, Bottleneck::copy, Bottleneck::compute}) {
+    CHECK_FALSE(bottleneck_name(one).empty());
   }
 }
 

@@ -55,7 +55,7 @@ class Prefetcher:
         self.device = torch.device(device)
         if dtype is not None and not dtype.is_floating_point:
             raise ValueError(f"dtype: {dtype} is no floating point type")
-        self._pixels = _Pixels(transforms.mean_and_std(normalize), dtype)
+        self._pixels = Pixels(transforms.mean_and_std(normalize), dtype)
         self._images = images
         # After the last batch that was given, while the loader itself is ahead.
         self._state: dict[str, Any] | None = None
@@ -154,7 +154,7 @@ class _StatefulPrefetcher(Prefetcher):
         return state
 
 
-class _Pixels:
+class Pixels:
     """uint8 images -> what is wanted of them, with the arithmetic of bale.transforms: in float32, then rounded once."""
 
     def __init__(self, mean_and_std: tuple[Any, Any] | None, dtype: torch.dtype | None) -> None:

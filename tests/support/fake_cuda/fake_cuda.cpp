@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "bale/tests/support/fake_cuda/engine.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr DevicePointer k_device_bit = DevicePointer{1} << 62;
 constexpr std::size_t k_alignment_bytes = 256;
+constexpr const char* k_spin_kernel = "bale_spin";
 
 constexpr auto k_invalid_value = static_cast<Result>(1);
 constexpr auto k_invalid_image = static_cast<Result>(200);
@@ -378,11 +380,12 @@ Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const ch
   if (found == engine.modules.end()) return k_invalid_handle;
   const std::string& ptx = found->second->ptx;
   if (ptx.find(".entry " + std::string(name) + "(") == std::string::npos) return k_not_found;
-  if (ptx.find(std::string(name) + "_param_0[" + std::to_string(sizeof(ConvertArgs)) + "]") == std::string::npos) {
+  auto function = std::make_unique<FakeFunction>(FakeFunction{.name = name, .kernel = kernel_named(name)});
+  const std::size_t size = function->name == k_spin_kernel ? sizeof(SpinArgs) : sizeof(ConvertArgs);
+  if (ptx.find(std::string(name) + "_param_0[" + std::to_string(size) + "]") == std::string::npos) {
     engine.note("the kernel's parameter has another size than the host's");
   }
-  auto function = std::make_unique<FakeFunction>(FakeFunction{.name = name, .kernel = kernel_named(name)});
-  if (!function->kernel.run) return k_not_found;
+  if (!function->kernel.run && function->name != k_spin_kernel) return k_not_found;
   *handle = handle_of<FunctionHandle>(function);
   engine.functions.push_back(std::move(function));
   return Result::success;
@@ -392,10 +395,19 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
                       unsigned, unsigned, StreamHandle stream_handle, void** parameters, void**) {
   BALE_ENTER(true);
   BALE_STREAM(stream_handle);
+  const FakeFunction& function = *reinterpret_cast<FakeFunction*>(handle);
+  if (function.name == k_spin_kernel) {
+    SpinArgs spin;
+    std::memcpy(&spin, parameters[0], sizeof spin);
+    auto work = std::make_shared<Work>();
+    work->what = "kernel " + function.name;
+    work->run = [spin] { std::this_thread::sleep_for(std::chrono::nanoseconds(spin.nanoseconds)); };
+    return engine.give(*stream, std::move(work), {});
+  }
   if (grid_x == 0 || grid_y == 0 || grid_y > 65535 || block_x != k_block_threads) return k_invalid_value;
   ConvertArgs args;
   std::memcpy(&args, parameters[0], sizeof args);
-  return launch(engine, *reinterpret_cast<FakeFunction*>(handle), {grid_x, grid_y, block_x}, *stream, args);
+  return launch(engine, function, {grid_x, grid_y, block_x}, *stream, args);
 }
 
 // For tests that have no C++: what was found, one line each; and what is there still.
@@ -404,6 +416,15 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
   lines.clear();
   for (const std::string& line : findings()) lines += line + "\n";
   return lines.c_str();
+}
+/// What work on that stream, given now, would find in device memory.
+[[gnu::visibility("default")]] int fake_cuda_read(void* to, DevicePointer from, std::size_t size,
+                                                  StreamHandle stream) {
+  thread_state().current.push_back(the_context());
+  Result result = cuMemcpyDtoHAsync_v2(to, from, size, stream);
+  if (result == Result::success) result = cuStreamSynchronize(stream);
+  thread_state().current.pop_back();
+  return static_cast<int>(result);
 }
 [[gnu::visibility("default")]] int fake_cuda_num_live() {
   const Live now = live();

@@ -1,0 +1,294 @@
+// CudaLoader and its batches. Arrays on the device go to other packages by DLPack or __cuda_array_interface__.
+#include "bale/loader/cuda/cuda_loader.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/dlpack.hpp"
+#include "bale/python/bindings/process_loader.hpp"
+
+namespace bale::python {
+namespace {
+
+CudaStream stream_of(std::uintptr_t handle) { return reinterpret_cast<CudaStream>(handle); }
+
+/// A DeviceBatch of the process that made it.
+class ProcessDeviceBatch {
+ public:
+  explicit ProcessDeviceBatch(DeviceBatch batch)
+      : batch_(std::make_unique<DeviceBatch>(std::move(batch))), pid_(::getpid()) {}
+  ProcessDeviceBatch(ProcessDeviceBatch&&) noexcept = default;
+  /// In a forked child there is no CUDA, and the memory is the parent's to give back.
+  ~ProcessDeviceBatch() {
+    if (pid_ != ::getpid()) [[maybe_unused]]
+      DeviceBatch* const parents = batch_.release();
+  }
+
+  DeviceBatch& get() {
+    if (pid_ != ::getpid()) {
+      throw Error(ErrorCode::invalid_argument, "this batch is on a device of another process, which forked this one",
+                  {.hint = "processes that use CUDA must not be forked: start them by spawn"});
+    }
+    return *batch_;
+  }
+
+ private:
+  std::unique_ptr<DeviceBatch> batch_;
+  pid_t pid_;
+};
+
+DeviceBatch& batch_of(nb::handle batch) { return nb::cast<ProcessDeviceBatch&>(batch).get(); }
+
+/// A view of a batch on the device, which it keeps.
+struct DeviceArray {
+  nb::object batch;
+  void* data = nullptr;
+  std::vector<std::size_t> shape{};
+  std::vector<std::int64_t> strides{};  // in values
+  nb::dlpack::dtype dtype{};
+  const char* typestr = nullptr;  // numpy's; null where it has none
+};
+
+/// As it lies: N x H x W x C, or N x C x H x W.
+DeviceArray images_of(nb::handle self) {
+  const DeviceBatch& batch = batch_of(self);
+  const Transform& transform = batch.transform();
+  DeviceArray array{.batch = nb::borrow(self), .data = batch.images(), .shape = shape_of(transform, batch.size())};
+  array.strides.resize(array.shape.size());
+  std::int64_t step = 1;
+  for (std::size_t axis = array.shape.size(); axis > 0; --axis) {
+    array.strides[axis - 1] = step;
+    step *= static_cast<std::int64_t>(array.shape[axis - 1]);
+  }
+  array.dtype = dlpack_dtype(transform.dtype);
+  switch (transform.dtype) {
+    case DType::uint8:
+      array.typestr = "|u1";
+      break;
+    case DType::float16:
+      array.typestr = "<f2";
+      break;
+    case DType::bfloat16:
+      break;
+    case DType::float32:
+      array.typestr = "<f4";
+      break;
+  }
+  return array;
+}
+
+/// N x C x H x W, with strides that tell the layout.
+DeviceArray channels_first(nb::handle self) {
+  DeviceArray array = images_of(self);
+  if (batch_of(self).transform().layout == PixelLayout::nhwc) {
+    std::rotate(array.shape.begin() + 1, array.shape.begin() + 3, array.shape.end());
+    std::rotate(array.strides.begin() + 1, array.strides.begin() + 3, array.strides.end());
+  }
+  return array;
+}
+
+template <typename Value>
+DeviceArray row_values(nb::handle self, Value* data, const char* typestr) {
+  return {.batch = nb::borrow(self),
+          .data = data,
+          .shape = {batch_of(self).size()},
+          .strides = {1},
+          .dtype = nb::dtype<Value>(),
+          .typestr = typestr};
+}
+
+DeviceArray labels_of(nb::handle self) { return row_values(self, batch_of(self).labels(), "<i8"); }
+// Bytes: not every DLPack importer knows bool.
+DeviceArray mask_of(nb::handle self) { return row_values(self, batch_of(self).mask(), "|u1"); }
+std::optional<DeviceArray> partner_labels_of(nb::handle self) {
+  std::int64_t* const values = batch_of(self).partner_labels();
+  if (values == nullptr) return std::nullopt;
+  return row_values(self, values, "<i8");
+}
+std::optional<DeviceArray> shares_of(nb::handle self) {
+  float* const values = batch_of(self).shares();
+  if (values == nullptr) return std::nullopt;
+  return row_values(self, values, "<f4");
+}
+
+template <typename... Kind>
+nb::ndarray<Kind...> exported(const DeviceArray& array) {
+  return nb::ndarray<Kind...>(array.data, array.shape.size(), array.shape.data(), array.batch, array.strides.data(),
+                              array.dtype, nb::device::cuda::value, batch_of(array.batch).device());
+}
+
+/// The array API's protocol: the consumer says on which of its streams it is going to work.
+nb::object dlpack(nb::handle self, const nb::object& stream, const nb::kwargs& kwargs) {
+  const auto& array = nb::cast<const DeviceArray&>(self);
+  constexpr std::intptr_t k_no_waiting = -1;
+  const std::intptr_t asked = stream.is_none() ? 0 : nb::cast<std::intptr_t>(stream);
+  if (asked != k_no_waiting) {
+    batch_of(array.batch).use_on(stream_of(static_cast<std::uintptr_t>(asked)));
+  }
+  return nb::cast(exported<nb::array_api>(array)).attr("__dlpack__")(**kwargs);
+}
+
+nb::dict cuda_array_interface(const DeviceArray& array) {
+  if (array.typestr == nullptr) {
+    throw nb::attribute_error("bfloat16 has no __cuda_array_interface__; use DLPack");
+  }
+  nb::list shape;
+  nb::list strides;
+  for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
+    shape.append(array.shape[axis]);
+    strides.append(array.strides[axis] * array.dtype.bits / 8);
+  }
+  nb::dict dict;
+  dict["version"] = 3;
+  dict["shape"] = nb::tuple(shape);
+  dict["strides"] = nb::tuple(strides);
+  dict["typestr"] = array.typestr;
+  dict["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(array.data), false);
+  // Consumers have their streams wait for this one.
+  dict["stream"] = reinterpret_cast<std::uintptr_t>(batch_of(array.batch).stream());
+  return dict;
+}
+
+/// Images (N x C x H x W) and labels as DLPack capsules for `stream`, in one call.
+std::pair<nb::object, nb::object> capsules(nb::handle self, std::uintptr_t stream) {
+  batch_of(self).use_on(stream_of(stream));
+  return {nb::cast(exported<>(channels_first(self))), nb::cast(exported<>(labels_of(self)))};
+}
+
+CudaOptions cuda_options_of(const nb::dict& given) {
+  CudaOptions options;
+  options.device = nb::cast<int>(given["device"]);
+  options.depth = nb::cast<std::uint32_t>(given["depth"]);
+  options.hold = nb::cast<std::uint32_t>(given["hold"]);
+  options.flip_probability = nb::cast<double>(given["device_hflip"]);
+  options.mix.mixup_alpha = nb::cast<double>(given["mixup_alpha"]);
+  options.mix.cutmix_alpha = nb::cast<double>(given["cutmix_alpha"]);
+  options.mix.probability = nb::cast<double>(given["mix_probability"]);
+  options.mix.switch_probability = nb::cast<double>(given["mix_switch_probability"]);
+  options.timing = nb::cast<bool>(given["timing"]);
+  return options;
+}
+
+nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) {
+  const CudaCounters counted = self.get().counters();
+  nb::dict dict;
+  dict["batches"] = counted.batches;
+  dict["samples"] = counted.samples;
+  dict["workers_replaced"] = counted.workers_replaced;
+  dict["wait_seconds"] = counted.workers_wait_seconds;
+  dict["device_wait_seconds"] = counted.device_wait_seconds;
+  dict["copied_bytes"] = counted.copied_bytes;
+  dict["copy_seconds"] = counted.copy_seconds;
+  dict["stall_seconds"] = counted.stall_seconds;
+  return dict;
+}
+
+void bind_device_batch(nb::module_& module) {
+  nb::class_<DeviceArray>(module, "DeviceArray",
+                          "An array of a DeviceBatch, which it keeps. Other packages take it by DLPack "
+                          "(torch.from_dlpack, cupy.from_dlpack, jax.dlpack.from_dlpack) or by __cuda_array_interface__.")
+      .def_prop_ro("shape",
+                   [](const DeviceArray& self) {
+                     nb::list shape;
+                     for (const std::size_t side : self.shape) shape.append(side);
+                     return nb::tuple(shape);
+                   })
+      .def("__len__", [](const DeviceArray& self) { return self.shape[0]; })
+      .def_prop_ro("__cuda_array_interface__", &cuda_array_interface)
+      .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"),
+           nb::sig("def __dlpack__(self, *, stream: int | None = None, **kwargs: typing.Any) -> typing.Any"))
+      .def("__dlpack_device__", [](const DeviceArray& self) {
+        return std::make_tuple(nb::device::cuda::value, batch_of(self.batch).device());
+      });
+
+  nb::class_<ProcessDeviceBatch>(
+      module, "DeviceBatch",
+      "One batch in the memory of a CUDA device. Arrays made from it are views, and keep it; when the last of them is "
+      "gone, the memory goes to a later batch, after the work that its streams have been given.")
+      .def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
+      .def_prop_ro("labels", &labels_of, "int64 class numbers; NO_LABEL where there is none.")
+      .def_prop_ro("mask", &mask_of, "uint8: 1 where the row counts once in this epoch, 0 for padding and empty rows.")
+      .def_prop_ro("partner_labels", &partner_labels_of, "int64 labels of what is mixed in; None without mixing.")
+      .def_prop_ro("shares", &shares_of, "float32 shares of the labels, the partners' have the rest; None without mixing.")
+      .def_prop_ro(
+          "samples",
+          [](nb::handle self) {
+            nb::list list;
+            for (const std::uint64_t sample : batch_of(self).samples()) list.append(sample);
+            return list;
+          },
+          nb::for_getter(nb::sig("def samples(self) -> list[int]")), "Positions in the dataset.")
+      .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
+      .def_prop_ro(
+          "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
+      .def_prop_ro("device", [](nb::handle self) { return batch_of(self).device(); }, "Ordinal of the device.")
+      .def(
+          "use_on", [](nb::handle self, std::uintptr_t stream) { batch_of(self).use_on(stream_of(stream)); },
+          nb::arg("stream"),
+          "Lets another stream (its handle as a number) use the batch: work it is given from now on finds the batch there, "
+          "and the memory goes on only after it.")
+      .def("capsules", &capsules, nb::arg("stream"),
+           "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of the labels, for work "
+           "on that stream.")
+      .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
+      .def(
+          "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images_of(self), labels_of(self))); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[DeviceArray]"));
+}
+
+}  // namespace
+
+void bind_cuda(nb::module_& module) {
+  using Self = ProcessLoader<CudaLoader>;
+  bind_device_batch(module);
+  nb::class_<Self> loader(module, "CudaLoader");
+  loader
+      .def(
+          "__init__",
+          [](Self* self, const nb::str& spec, const nb::typed<nb::dict, nb::str, nb::any>& given,
+             const nb::typed<nb::dict, nb::str, nb::any>& cuda_given, std::optional<Selection> selection) {
+            const std::string raw_spec = from_str(spec);
+            LoaderOptions options = options_of(given);
+            const CudaOptions cuda = cuda_options_of(cuda_given);
+            const nb::gil_scoped_release release;
+            new (self)
+                Self(selection
+                         ? std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda, *std::move(selection))
+                         : std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda));
+          },
+          nb::arg("spec"), nb::arg("options"), nb::arg("cuda_options"), nb::arg("selection").none())
+      .def(
+          "next",
+          [](Self& self, std::uintptr_t stream) -> std::optional<ProcessDeviceBatch> {
+            std::optional<DeviceBatch> batch = self.wait_for([stream](CudaLoader& held, const auto& on_wait) {
+              return held.next(stream_of(stream), on_wait);
+            });
+            if (!batch) return std::nullopt;
+            return ProcessDeviceBatch(*std::move(batch));
+          },
+          nb::arg("stream"))
+      .def_prop_ro("converts_on_device", [](Self& self) { return self.get().converts_on_device(); })
+      .def("counters", &counters);
+  bind_common(loader);
+
+  module.def("cuda_available", [] {
+    const nb::gil_scoped_release release;
+    return cuda_is_available();
+  });
+  module.def("cuda_kernels_available", &cuda_kernels_are_available);
+}
+
+}  // namespace bale::python

@@ -1,0 +1,140 @@
+// ProcessLoader: a Loader, or CudaLoader, as Python holds it.
+#pragma once
+
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/loader/loader.hpp"
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/reader/order/selection.hpp"
+
+namespace bale::python {
+
+/// Of the process that made it; used by one thread at a time.
+template <typename AnyLoader>
+class ProcessLoader {
+ public:
+  explicit ProcessLoader(std::unique_ptr<AnyLoader> loader) : loader_(std::move(loader)) {}
+  /// In a forked child workers, threads and slots are the parent's.
+  ~ProcessLoader() {
+    if (pid_ != ::getpid()) [[maybe_unused]]
+      AnyLoader* const parents = loader_.release();
+  }
+  ProcessLoader(const ProcessLoader&) = delete;
+  ProcessLoader& operator=(const ProcessLoader&) = delete;
+
+  AnyLoader& get() {
+    AnyLoader& loader = look();
+    if (busy_) throw Error(ErrorCode::invalid_argument, "this Loader is in next() already", {.hint = k_one_at_a_time});
+    return loader;
+  }
+
+  /// For what may be asked from inside next() too, by a signal's handler.
+  AnyLoader& look() {
+    if (pid_ != ::getpid()) {
+      throw Error(ErrorCode::invalid_argument, "this Loader was made in another process, before it forked",
+                  {.hint = "make a Loader in each process"});
+    }
+    if (!loader_) throw Error(ErrorCode::invalid_argument, "this Loader is closed", {.hint = "make another one"});
+    if (busy_ && busy_thread_ != std::this_thread::get_id()) {
+      throw Error(ErrorCode::invalid_argument, "this Loader is in use by another thread", {.hint = k_one_at_a_time});
+    }
+    return *loader_;
+  }
+
+  /// Calls `next` with the Loader and what it is to call while it waits, without the GIL.
+  template <typename Next>
+  auto wait_for(const Next& next) {
+    AnyLoader& loader = get();
+    const Busy busy(*this);
+    const nb::gil_scoped_release release;
+    return next(loader, [] {
+      const nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+  }
+
+  /// Calls `change` with the Loader, without the GIL.
+  template <typename Change>
+  void change(const Change& change) {
+    AnyLoader& loader = get();
+    const Busy busy(*this);
+    const nb::gil_scoped_release release;
+    change(loader);
+  }
+
+  void close() {
+    if (pid_ != ::getpid() || !loader_) return;
+    get();
+    std::unique_ptr<AnyLoader> closed = std::move(loader_);
+    const nb::gil_scoped_release release;
+    closed.reset();
+  }
+
+  bool closed() const { return !loader_; }
+
+ private:
+  static constexpr const char* k_one_at_a_time = "call it from one thread at a time";
+
+  /// Guarded by the GIL.
+  struct Busy {
+    explicit Busy(ProcessLoader& loader) : loader_(loader) {
+      loader_.busy_ = true;
+      loader_.busy_thread_ = std::this_thread::get_id();
+    }
+    ~Busy() { loader_.busy_ = false; }
+    ProcessLoader& loader_;
+  };
+
+  std::unique_ptr<AnyLoader> loader_;
+  pid_t pid_ = ::getpid();
+  bool busy_ = false;
+  std::thread::id busy_thread_{};
+};
+
+LoaderOptions options_of(const nb::dict& given);
+nb::list list_of(const std::vector<BadSample>& bad_samples);
+
+/// What every kind of loader has.
+template <typename AnyLoader>
+void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
+  using Self = ProcessLoader<AnyLoader>;
+  using BadSamples = nb::typed<nb::list, nb::typed<nb::tuple, nb::any, nb::ellipsis>>;
+  loader.def("close", &Self::close)
+      .def_prop_ro("closed", &Self::closed)
+      .def(
+          "set_epoch",
+          [](Self& self, std::uint64_t epoch) { self.change([epoch](AnyLoader& held) { held.set_epoch(epoch); }); },
+          nb::arg("epoch"))
+      .def_prop_ro("epoch", [](Self& self) { return self.look().epoch(); })
+      .def("__len__", [](Self& self) { return self.get().size(); })
+      .def("num_samples", [](Self& self) { return self.get().dataset().size(); })
+      .def("state",
+           [](Self& self) {
+             const LoaderState state = self.look().state();
+             return std::make_tuple(state.epoch, state.position, state.fingerprint);
+           })
+      .def(
+          "load_state",
+          [](Self& self, std::uint64_t epoch, std::uint64_t position, std::uint64_t fingerprint) {
+            self.change([&](AnyLoader& held) {
+              held.load_state({.epoch = epoch, .position = position, .fingerprint = fingerprint});
+            });
+          },
+          nb::arg("epoch"), nb::arg("position"), nb::arg("fingerprint"))
+      .def_prop_ro("workers", [](Self& self) { return self.get().options().workers; })
+      .def("worker_pids", [](Self& self) { return self.get().worker_pids(); })
+      .def("bad_samples", [](Self& self) -> BadSamples { return BadSamples(list_of(self.get().bad_samples())); });
+}
+
+}  // namespace bale::python

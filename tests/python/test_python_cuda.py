@@ -1,0 +1,293 @@
+"""Batches on a device, in Python: over the fake driver of the C++ tests, in processes of their own."""
+import pytest
+from fake_cuda_support import ENVIRONMENT, PRELUDE
+from python_support import SYSTEM_PYTHON, run_script
+
+
+@pytest.fixture(scope="module")
+def pack(bale, photos, tmp_path_factory):
+    target = tmp_path_factory.mktemp("cuda") / "pack"
+    bale.pack(photos, target)
+    return target
+
+
+def script(text, pack, **kwargs):
+    return run_script(PRELUDE + text, pack, **{**ENVIRONMENT, **kwargs})
+
+
+LOADERS = """
+import sys, bale
+spec = sys.argv[1]
+def pair(transform, **options):
+    options = dict(batch_size=8, seed=3, workers=2, threads=True, transform=transform) | options
+    return bale.Loader(spec, **options), bale.Loader(spec, device="cuda", **options)
+"""
+
+
+def test_batches_are_those_of_the_host(pack):
+    script(LOADERS + """
+assert bale.cuda_available()
+for dtype in ("uint8", "float16", "float32"):
+    for layout in ("nhwc", "nchw"):
+        transform = bale.transforms.train(32, dtype=dtype, layout=layout, normalize=dtype != "uint8")
+        host, device = pair(transform)
+        for epoch in range(2):
+            for expected, batch in zip(host, device, strict=True):
+                assert (batch.epoch, batch.index, len(batch)) == (expected.epoch, expected.index, len(expected))
+                assert batch.samples == expected.samples.tolist()
+                images, labels = batch
+                assert images.shape == expected.images.shape and len(images) == len(batch)
+                assert (read(images) == expected.images).all()
+                assert read(images).dtype == expected.images.dtype
+                assert (read(labels) == expected.labels).all()
+                assert (read(batch.mask) == expected.mask).all()
+                assert batch.device == 0 and batch.partner_labels is None and batch.shares is None
+                assert images.__dlpack_device__() == (2, 0)
+            assert device.state_dict() == host.state_dict()
+            assert device.epoch == host.epoch == epoch + 1
+        device.close()
+        check()
+assert fake.fake_cuda_num_live() <= 40  # what the last batch keeps
+del images, labels, batch
+import gc; gc.collect()
+check()
+assert fake.fake_cuda_num_live() == 0
+""", pack)
+
+
+def test_resuming_and_jumping(pack):
+    script(LOADERS + """
+host, device = pair(bale.transforms.train(16))
+for i, batch in enumerate(device):
+    if i == 2:
+        break
+state = device.state_dict()
+host.load_state_dict(state)
+rest = [batch.samples.tolist() for batch in host]
+again = bale.Loader(spec, device="cuda", batch_size=8, seed=3, workers=1, transform=bale.transforms.train(16))
+again.load_state_dict(state)
+assert [batch.samples for batch in again] == rest
+device.set_epoch(5)
+host.set_epoch(5)
+assert [batch.samples for batch in device] == [batch.samples.tolist() for batch in host]
+assert device.counters["copied_bytes"] > 0 and device.counters["batches"] == 8 and len(device.worker_pids) == 0
+check()
+""", pack)
+
+
+def test_dlpack_has_another_stream_wait(pack):
+    script(LOADERS + """
+class Managed(ctypes.Structure):  # DLManagedTensor
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+def tensor(capsule):
+    return Managed.from_address(pointer_of(capsule, b"dltensor"))
+
+host, device = pair(bale.transforms.train(32, dtype="bfloat16", normalize=True))
+for expected, batch in zip(host, device, strict=True):
+    images = tensor(batch.images.__dlpack__(stream=2))  # the per-thread default stream
+    assert (images.device_type, images.device_id, images.code, images.bits) == (2, 0, 4, 16)
+    bits = read_memory(images.data, expected.images.shape, expected.images.strides, "u2", stream=2)
+    assert (bits == expected.images).all()
+    try:
+        batch.images.__cuda_array_interface__
+    except AttributeError:
+        pass
+    else:
+        raise AssertionError("bfloat16 has no typestr")
+    pixels, labels = map(tensor, batch.capsules(2))
+    assert [pixels.shape[i] for i in range(4)] == [8, 3, 32, 32]
+    assert [pixels.strides[i] for i in range(4)] == [32 * 32 * 3, 1, 32 * 3, 3]
+    assert (labels.code, labels.bits, labels.shape[0]) == (0, 64, 8)
+    batch.images.__dlpack__(stream=-1, max_version=(1, 0))
+check()
+""", pack)
+
+
+def test_mixing(pack):
+    script(LOADERS + """
+transform = bale.transforms.train(32, dtype="float32", layout="nchw", normalize=True)
+options = dict(batch_size=8, seed=3, workers=1, transform=transform)
+host = bale.Loader(spec, **options)
+try:
+    device = bale.Loader(spec, device="cuda", mix=bale.transforms.Mix(mixup=0.8), **options)
+except bale.Error as error:
+    assert "need kernels" in str(error)
+    sys.exit()
+for expected, batch in zip(host, device, strict=True):
+    shares = read(batch.shares).reshape(-1, 1, 1, 1)
+    assert ((0 <= shares) & (shares <= 1)).all() and len(set(shares.ravel().tolist())) == 1
+    assert (read(batch.partner_labels) == numpy.roll(expected.labels, 1)).all()
+    mixed = shares * expected.images + (numpy.float32(1) - shares) * numpy.roll(expected.images, 1, axis=0)
+    assert numpy.allclose(read(batch.images), mixed, atol=1e-5)
+check()
+""", pack)
+
+
+def test_what_is_refused(pack):
+    script(LOADERS + """
+def refused(what, **options):
+    try:
+        bale.Loader(spec, **options)
+    except ValueError as error:
+        assert what in str(error), error
+    except bale.Error as error:
+        assert what in str(error), error
+    else:
+        raise AssertionError(options)
+refused("neither 'cuda' nor", device="gpu")
+refused("neither 'cuda' nor", device="cuda:x")
+refused("no CUDA device 7", device="cuda:7")
+refused("differ in size", device="cuda", transform=bale.transforms.ragged())
+refused("need a device", mix=bale.transforms.Mix(mixup=1))
+refused("need a float dtype", device="cuda", mix=bale.transforms.Mix(mixup=1))
+refused("hold of 0", device="cuda", hold=0)
+loader = bale.Loader(spec, device="cuda", batch_size=8, hold=2)
+kept = []
+try:
+    for batch in loader:
+        kept.append(batch)
+except bale.Error as error:
+    assert "held by the caller" in str(error) and len(kept) == 2
+else:
+    raise AssertionError("no error")
+kept.clear()
+assert sum(1 for batch in loader) == 5  # the epoch begins anew
+""", pack)
+
+
+def test_no_driver(pack, tmp_path):
+    (tmp_path / "libcuda.so.1").write_text("no library")
+    run_script("""
+import sys, bale
+assert not bale.cuda_available()
+try:
+    bale.Loader(sys.argv[1], device="cuda")
+except FileNotFoundError as error:
+    assert "no CUDA driver" in str(error) and "install NVIDIA's driver" in str(error)
+else:
+    raise AssertionError("no error")
+""", pack, LD_LIBRARY_PATH=str(tmp_path))
+
+
+def test_forks_and_the_end_of_the_interpreter(pack):
+    """Batches and loaders that live at the end, or in a forked child, do no harm and leave nothing."""
+    out = script(LOADERS + """
+import os
+host, device = pair(bale.transforms.train(32))
+batches = iter(device)
+batch = next(batches)
+images = batch.images
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    calls = 0
+    for use in (lambda: next(batches), lambda: batch.use_on(1), lambda: device.set_epoch(3)):
+        try:
+            use()
+        except bale.Error as error:
+            calls += "process" in str(error)
+    del batch, images, batches, device
+    os._exit(0 if calls == 3 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+expected = next(iter(host))
+assert (read(images) == expected.images).all()
+check()
+print("ended")
+""", pack)
+    assert out == "ended\n"
+
+
+TORCH = """
+import types
+import torch, torch.utils.dlpack
+import bale.torch as bt, bale.torch.loader
+# What a torch with CUDA has, and this one has not: capsules of the device become tensors of what lies there.
+class Managed(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+TYPES = {(0, 64): torch.int64, (1, 8): torch.uint8, (2, 16): torch.float16, (4, 16): torch.bfloat16, (2, 32): torch.float32}
+def from_device(exported):
+    capsule = exported if not hasattr(exported, "__dlpack__") else exported.__dlpack__(stream=STREAM)
+    managed = Managed.from_address(pointer_of(capsule, b"dltensor"))
+    assert managed.device_type == 2
+    dtype = TYPES[managed.code, managed.bits]
+    shape = [managed.shape[i] for i in range(managed.ndim)]
+    strides = [managed.strides[i] for i in range(managed.ndim)]
+    flat = torch.empty(int(numpy.prod(shape)), dtype=dtype)
+    assert fake.fake_cuda_read(flat.data_ptr(), managed.data, flat.numel() * flat.element_size(), STREAM) == 0
+    return flat.as_strided(shape, strides)
+STREAM = 2
+bale.torch.loader._tensor_of = from_device
+torch.cuda.current_stream = lambda device=None: types.SimpleNamespace(cuda_stream=STREAM)
+torch.cuda.current_device = lambda: 0
+"""
+
+
+def test_tensors(pack):
+    run_script(PRELUDE + TORCH + LOADERS + """
+for dtype in ("uint8", "float16", "bfloat16", "float32"):
+    for layout in ("nhwc", "nchw"):
+        transform = bale.transforms.eval(32, dtype=dtype, layout=layout, normalize=dtype != "uint8")
+        options = dict(batch_size=16, workers=1, threads=True, seed=2, transform=transform, with_mask=True)
+        host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", **options)
+        assert device.device == torch.device("cuda", 0) and device.transform == transform
+        for expected, got in zip(host, device):
+            for a, b in zip(expected, got):
+                assert a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride(), (a.stride(), b.stride())
+                assert torch.equal(a, b)
+        device.close()
+check()
+try:
+    bt.Loader(spec, device="cpu")
+except ValueError as error:
+    assert "no CUDA device" in str(error)
+else:
+    raise AssertionError("no error")
+""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
+
+
+def test_tensors_that_torch_converts(pack):
+    """Where the build has no kernels, torch makes the values, with the same bits."""
+    run_script(PRELUDE + TORCH + LOADERS + """
+bale.torch.loader._bale = types.SimpleNamespace(cuda_kernels_available=lambda: False, CudaLoader=bale._bale.CudaLoader)
+for dtype in ("float16", "bfloat16", "float32"):
+    for layout in ("nhwc", "nchw"):
+        transform = bale.transforms.train(32, dtype=dtype, layout=layout, normalize=True)
+        options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=transform)
+        host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", **options)
+        assert device._pixels is not None and device.transform == transform
+        for expected, got in zip(host, device):
+            for a, b in zip(expected, got):
+                assert a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride()
+                assert torch.equal(a, b)
+        device.close()
+check()
+""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
+
+
+def test_mixed_tensors(pack):
+    run_script(PRELUDE + TORCH + LOADERS + """
+if not bale._bale.cuda_kernels_available():
+    sys.exit()
+transform = bale.transforms.train(32, dtype="float32", layout="nchw", normalize=True)
+options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=transform)
+host = bt.Loader(spec, **options)
+device = bt.Loader(spec, device="cuda", mix=bale.transforms.Mix(mixup=0.8, cutmix=1.0), **options)
+for (images, labels), (mixed, (own, partners, shares)) in zip(host, device):
+    assert torch.equal(own, labels) and torch.equal(partners, labels.roll(1))
+    share = shares[0].item()
+    # torchvision's MixUp, in its order of operations.
+    blended = images.roll(1, 0).mul_(1.0 - share).add_(images.mul(share))
+    pasted = (mixed == images) | (mixed == images.roll(1, 0))
+    assert torch.allclose(mixed, blended, atol=1e-6) or pasted.all()
+check()
+""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
