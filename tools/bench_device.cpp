@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 
+#include "bale/loader/cuda/converter.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/dummy_step.hpp"
 
@@ -116,16 +117,22 @@ StageResult measure_device(const std::string& spec, const LoaderOptions& options
   figures.idle_share = trainer.idle_share();
   figures.step_s = step_s;
   figures.converts = loader.converts_on_device();
-  Transform copied = options.transform;
-  if (figures.converts) copied.dtype = DType::uint8;
-  figures.plain_bytes_per_s = measure_copies(device, copied.image_bytes() * options.batch_size, figures.name);
+  const PlainCopies plain = measure_plain_copies(device, options.transform, options.batch_size);
+  figures.name = plain.device_name;
+  figures.plain_bytes_per_s = plain.bytes_per_s;
   return result;
 }
 
-double measure_copies(int device, std::uint64_t size_bytes, std::string& name) {
+Transform made_for_device(const Transform& delivered) {
+  using cuda_detail::Converter;
+  const bool converts = Converter::is_available() && Converter::can_make(delivered);
+  return converts ? Converter::of_workers(delivered) : delivered;
+}
+
+PlainCopies measure_plain_copies(int device, const Transform& delivered, std::uint32_t batch_size) {
   const auto context = cuda_detail::Context::open(device);
-  name = context->device_name();
-  return cuda_detail::plain_copy_rate(context, size_bytes);
+  const std::uint64_t size_bytes = made_for_device(delivered).image_bytes() * batch_size;
+  return {.device_name = context->device_name(), .bytes_per_s = cuda_detail::plain_copy_rate(context, size_bytes)};
 }
 
 }  // namespace bale::tools

@@ -10,8 +10,8 @@
 namespace bale::tools {
 
 struct DeviceFigures {
-  std::string name;             // "NVIDIA H200"
-  double copy_bytes_per_s = 0;  // of the loader's copies
+  std::string name;              // "NVIDIA H200"
+  double copy_bytes_per_s = 0;   // of the loader's copies
   double plain_bytes_per_s = 0;  // of a plain copy of as many bytes from page-locked memory
   double hidden_share = 0;       // of the copies' time: no stream waited for it
   bool converts = false;         // the device, rather than the workers
@@ -25,7 +25,14 @@ struct DeviceFigures {
 StageResult measure_device(const std::string& spec, const LoaderOptions& options, int device, double step_s,
                            const StagePasses& passes, StageProgress& progress, DeviceFigures& figures);
 
-/// What a plain copy of `size_bytes` to the device reaches, in bytes a second, and the device's name.
-double measure_copies(int device, std::uint64_t size_bytes, std::string& name);
+/// What the workers make for a device to deliver: 8 bits a value, where the device converts.
+Transform made_for_device(const Transform& delivered);
+
+struct PlainCopies {
+  std::string device_name;
+  double bytes_per_s = 0;
+};
+/// Copies of one batch each, of `delivered` images, from page-locked memory.
+PlainCopies measure_plain_copies(int device, const Transform& delivered, std::uint32_t batch_size);
 
 }  // namespace bale::tools

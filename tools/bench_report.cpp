@@ -42,10 +42,10 @@ std::string bench_table(std::span<const MeasuredStage> stages, std::size_t bar_c
 }
 
 std::string device_lines(const DeviceFigures& device) {
-  std::string text = fmt::format(
-      "{}: copies of {:.1f} GB/s (a plain one: {:.1f}), {:.0f}% of their time hidden; values made by {}\n", device.name,
-      device.copy_bytes_per_s / 1e9, device.plain_bytes_per_s / 1e9, device.hidden_share * 100,
-      device.converts ? "the device" : "the workers");
+  std::string text =
+      fmt::format("{}: copies of {:.1f} GB/s (a plain one: {:.1f}), {:.0f}% of their time hidden; values made by {}\n",
+                  device.name, device.copy_bytes_per_s / 1e9, device.plain_bytes_per_s / 1e9, device.hidden_share * 100,
+                  device.converts ? "the device" : "the workers");
   if (device.idle_share) {
     text += fmt::format("Steps of {} ms: the device had nothing to do for {:.1f}% of the time\n", device.step_s * 1e3,
                         *device.idle_share * 100);

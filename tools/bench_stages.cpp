@@ -77,13 +77,12 @@ std::uint64_t consume(const Batch& batch, bool fixed_shape) {
 
 Feed feed_of(Loader& loader) {
   const bool fixed_shape = loader.options().transform.has_fixed_shape();
-  return {.dataset = &loader.dataset(),
-          .take = [&loader, fixed_shape] {
-            return consume(next_over_epochs([&] { return loader.next(); }), fixed_shape);
-          },
-          .wait_seconds = [&loader] { return loader.counters().wait_seconds; },
-          .worker_pids = [&loader] { return loader.worker_pids(); },
-          .bad_samples = [&loader] { return loader.bad_samples(); }};
+  return {
+      .dataset = &loader.dataset(),
+      .take = [&loader, fixed_shape] { return consume(next_over_epochs([&] { return loader.next(); }), fixed_shape); },
+      .wait_seconds = [&loader] { return loader.counters().wait_seconds; },
+      .worker_pids = [&loader] { return loader.worker_pids(); },
+      .bad_samples = [&loader] { return loader.bad_samples(); }};
 }
 
 /// Takes batches and counts what came with them.

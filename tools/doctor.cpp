@@ -26,22 +26,17 @@ class Examination {
     measure_loader(figures);
     measure_reads(figures);
     const LoaderOptions& options = command_.pipeline.options;
-    const double batch = options.batch_size;
     if (command_.device) {
       show("copying");
-      Transform copied = options.transform;
-      copied.dtype = DType::uint8;  // whatever the type, the device makes it
-      const std::uint64_t bytes = copied.image_bytes() * options.batch_size;
-      copy_bytes_per_s_ = measure_copies(*command_.device, bytes, device_name_);
-      figures.copy = copy_bytes_per_s_ / static_cast<double>(bytes) * batch;
+      copies_ = measure_plain_copies(*command_.device, options.transform, options.batch_size);
+      figures.copy = copies_.bytes_per_s / static_cast<double>(made_for_device(options.transform).image_bytes());
     }
-    if (command_.step_s > 0) figures.compute = batch / command_.step_s;
+    if (command_.step_s > 0) figures.compute = options.batch_size / command_.step_s;
     terminal_.clear_status();
     return figures;
   }
 
-  const std::string& device_name() const { return device_name_; }
-  double copy_bytes_per_s() const { return copy_bytes_per_s_; }
+  const PlainCopies& copies() const { return copies_; }
 
  private:
   void show(const std::string& text) {
@@ -52,7 +47,9 @@ class Examination {
     show("loading");
     StageProgress progress;
     const StopOnSignal stop(progress.stop);
-    Loader loader(command_.pipeline.spec, command_.pipeline.options);
+    LoaderOptions options = command_.pipeline.options;
+    if (command_.device) options.transform = made_for_device(options.transform);
+    Loader loader(command_.pipeline.spec, options);
     require_samples(loader.dataset(), command_.pipeline.spec);
     const MachineTimes before = machine_times();
     TuneRow& setting = figures.setting;
@@ -71,23 +68,21 @@ class Examination {
     const Dataset dataset = Dataset::open(command_.pipeline.spec);
     const auto images = static_cast<std::uint64_t>(figures.load * command_.seconds) + 1;
     // Others than the loader has just brought into memory, as far as there are any.
-    figures.read =
-        measure_reading(dataset, command_.pipeline.options, next_epoch_ * dataset.size(), images, progress)
-            .images_per_s();
+    figures.read = measure_reading(dataset, command_.pipeline.options, next_epoch_ * dataset.size(), images, progress)
+                       .images_per_s();
   }
 
   const DoctorCommand& command_;
   Terminal& terminal_;
   std::uint64_t next_epoch_ = 0;
-  std::string device_name_;
-  double copy_bytes_per_s_ = 0;
+  PlainCopies copies_;
 };
 
 std::string report(const DoctorCommand& command, const DoctorFigures& figures, const Examination& examined) {
   const LoaderOptions& options = command.pipeline.options;
-  std::string text = fmt::format("{}: batches of {}, {}, {} in the ring\n", printable(command.pipeline.spec),
-                                 options.batch_size, plural(figures.setting.workers, "worker"),
-                                 figures.setting.prefetch);
+  std::string text =
+      fmt::format("{}: batches of {}, {}, {} in the ring\n", printable(command.pipeline.spec), options.batch_size,
+                  plural(figures.setting.workers, "worker"), figures.setting.prefetch);
   TextTable table({Align::left, Align::right, Align::left});
   table.add({"PART", "IMG/S", ""});
   table.add({"read", rate_cell(figures.read), ""});
@@ -95,7 +90,7 @@ std::string report(const DoctorCommand& command, const DoctorFigures& figures, c
              fmt::format("with reading; {:.0f}% of the cores", figures.setting.cpu_share * 100)});
   if (figures.copy) {
     table.add({"copy", rate_cell(*figures.copy),
-               fmt::format("{:.1f} GB/s to {}", examined.copy_bytes_per_s() / 1e9, examined.device_name())});
+               fmt::format("{:.1f} GB/s to {}", examined.copies().bytes_per_s / 1e9, examined.copies().device_name)});
   }
   if (figures.compute) {
     table.add({"compute", rate_cell(*figures.compute), fmt::format("{} ms a step", command.step_s * 1e3)});
@@ -103,8 +98,9 @@ std::string report(const DoctorCommand& command, const DoctorFigures& figures, c
   text += table.text();
   text += fmt::format("\nBound by {}. {}\n", bottleneck_name(bottleneck_of(figures)), advice(figures));
   if (!figures.compute) {
-    text += "Whether training waits for it depends on the steps: --step-ms says how long one takes with data that are "
-            "there.\n";
+    text +=
+        "Whether training waits for it depends on the steps: --step-ms says how long one takes with data that are "
+        "there.\n";
   }
   return text;
 }

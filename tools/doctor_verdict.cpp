@@ -49,7 +49,8 @@ std::string_view bottleneck_name(Bottleneck bottleneck) {
 }
 
 Bottleneck bottleneck_of(const DoctorFigures& figures) {
-  if (figures.compute && *figures.compute <= figures.load && *figures.compute <= figures.copy.value_or(*figures.compute)) {
+  if (figures.compute && *figures.compute <= figures.load &&
+      *figures.compute <= figures.copy.value_or(*figures.compute)) {
     return Bottleneck::compute;
   }
   if (figures.copy && *figures.copy <= figures.load) return Bottleneck::copy;
@@ -65,17 +66,20 @@ unsigned workers_needed(const DoctorFigures& figures) {
 std::string advice(const DoctorFigures& figures) {
   switch (bottleneck_of(figures)) {
     case Bottleneck::read:
-      return "Workers wait for storage. Read long runs (--order block; shuffle=\"block\"), on a disk that is limited in "
+      return "Workers wait for storage. Read long runs (--order block; shuffle=\"block\"), on a disk that is limited "
+             "in "
              "transfers a second with large_transfers; on a fast one with data beyond memory use direct_io and more "
              "workers than cores. Fewer, larger shards help both.";
     case Bottleneck::decode:
       return decode_advice(figures);
     case Bottleneck::copy:
-      return "The bus is busy. Let the device make the float type (a transform with dtype, in a build with kernels), so "
+      return "The bus is busy. Let the device make the float type (a transform with dtype, in a build with kernels), "
+             "so "
              "that 8 bits a value are copied.";
     case Bottleneck::compute:
-      return fmt::format("The steps are what takes the time, and batches are there before they are wanted: {} would do.",
-                         plural(workers_needed(figures), "worker"));
+      return fmt::format(
+          "The steps are what takes the time, and batches are there before they are wanted: {} would do.",
+          plural(workers_needed(figures), "worker"));
   }
   return {};
 }

@@ -22,7 +22,8 @@ struct DoctorFigures {
   unsigned cores = 1;
 };
 
-/// The slowest. The loader is bound by reading where it hardly does more than reading alone would, or waits for storage.
+/// The slowest. The loader is bound by reading where it hardly does more than reading alone would, or waits for
+/// storage.
 Bottleneck bottleneck_of(const DoctorFigures& figures);
 
 /// So many workers would keep up with whatever else is slowest; at least 1, and at most those that were measured.

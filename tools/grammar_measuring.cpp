@@ -15,7 +15,9 @@ void declare_pipeline(PipelineCommand& command, CLI::App& app) {
       "Images in a batch (default: 256)");
   add_parsed(
       app, "--size", "N",
-      [&](const std::string& text) { options.transform.width = options.transform.height = parse_count32("--size", text); },
+      [&](const std::string& text) {
+        options.transform.width = options.transform.height = parse_count32("--size", text);
+      },
       "Side of the crops in pixels (default: 224)");
   add_parsed(
       app, "--dtype", "uint8|float16|bfloat16|float32",

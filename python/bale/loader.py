@@ -105,17 +105,17 @@ class Loader:
         }
         self._dataset = spec if isinstance(spec, Dataset) else None
         selection = self._selection(subset, weights, num_draws, repeats)
-        self.mix = transforms.Mix() if mix is None else mix
         self._loader: _bale.Loader | _bale.CudaLoader
         if device is None:
             if device_hflip or mix is not None:
                 raise ValueError("device_hflip and mix need a device")
             self._loader = _bale.Loader(self._spec, options, selection)
         else:
+            mixes = transforms.Mix() if mix is None else mix
             self._loader = _bale.CudaLoader(self._spec, options, {
                 "device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
-                "mixup_alpha": self.mix.mixup, "cutmix_alpha": self.mix.cutmix, "mix_probability": self.mix.probability,
-                "mix_switch_probability": self.mix.switch, "timing": False}, selection)
+                "mixup_alpha": mixes.mixup, "cutmix_alpha": mixes.cutmix, "mix_probability": mixes.probability,
+                "mix_switch_probability": mixes.switch}, selection)
         self._num_batches = len(self._loader)
         self._turn = 0          # counts iterators: a new one takes over from the last
         self._under_way = False  # an iterator has taken batches of the epoch that the loader is in

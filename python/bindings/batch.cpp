@@ -153,8 +153,7 @@ void bind_batch(nb::module_& module) {
           "arrays where images differ in size (ragged) or are stored bytes (raw).")
       .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
            "Row `i` alone.")
-      .def("draw", &draw_of_row, nb::arg("i"),
-           nb::sig("def draw(self, i: int) -> dict[str, typing.Any] | None"),
+      .def("draw", &draw_of_row, nb::arg("i"), nb::sig("def draw(self, i: int) -> dict[str, typing.Any] | None"),
            "What was drawn for row `i`, in the order it is applied: the stored image's `source` size (width, height), "
            "`crop` (x, y, width, height), `flip`, `jitter` [(name, factor), ...], `grey`. None where the row is empty.")
       .def_prop_ro("labels", &labels, "int64 class numbers; NO_LABEL where there is none.")

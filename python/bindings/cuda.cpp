@@ -178,7 +178,6 @@ CudaOptions cuda_options_of(const nb::dict& given) {
   options.mix.cutmix_alpha = nb::cast<double>(given["cutmix_alpha"]);
   options.mix.probability = nb::cast<double>(given["mix_probability"]);
   options.mix.switch_probability = nb::cast<double>(given["mix_switch_probability"]);
-  options.timing = nb::cast<bool>(given["timing"]);
   return options;
 }
 
@@ -191,15 +190,14 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) 
   dict["wait_seconds"] = counted.workers_wait_seconds;
   dict["device_wait_seconds"] = counted.device_wait_seconds;
   dict["copied_bytes"] = counted.copied_bytes;
-  dict["copy_seconds"] = counted.copy_seconds;
-  dict["stall_seconds"] = counted.stall_seconds;
   return dict;
 }
 
 void bind_device_batch(nb::module_& module) {
-  nb::class_<DeviceArray>(module, "DeviceArray",
-                          "An array of a DeviceBatch, which it keeps. Other packages take it by DLPack "
-                          "(torch.from_dlpack, cupy.from_dlpack, jax.dlpack.from_dlpack) or by __cuda_array_interface__.")
+  nb::class_<DeviceArray>(
+      module, "DeviceArray",
+      "An array of a DeviceBatch, which it keeps. Other packages take it by DLPack "
+      "(torch.from_dlpack, cupy.from_dlpack, jax.dlpack.from_dlpack) or by __cuda_array_interface__.")
       .def_prop_ro("shape",
                    [](const DeviceArray& self) {
                      nb::list shape;
@@ -222,7 +220,8 @@ void bind_device_batch(nb::module_& module) {
       .def_prop_ro("labels", &labels_of, "int64 class numbers; NO_LABEL where there is none.")
       .def_prop_ro("mask", &mask_of, "uint8: 1 where the row counts once in this epoch, 0 for padding and empty rows.")
       .def_prop_ro("partner_labels", &partner_labels_of, "int64 labels of what is mixed in; None without mixing.")
-      .def_prop_ro("shares", &shares_of, "float32 shares of the labels, the partners' have the rest; None without mixing.")
+      .def_prop_ro("shares", &shares_of,
+                   "float32 shares of the labels, the partners' have the rest; None without mixing.")
       .def_prop_ro(
           "samples",
           [](nb::handle self) {
@@ -234,15 +233,18 @@ void bind_device_batch(nb::module_& module) {
       .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
-      .def_prop_ro("device", [](nb::handle self) { return batch_of(self).device(); }, "Ordinal of the device.")
+      .def_prop_ro(
+          "device", [](nb::handle self) { return batch_of(self).device(); }, "Ordinal of the device.")
       .def(
           "use_on", [](nb::handle self, std::uintptr_t stream) { batch_of(self).use_on(stream_of(stream)); },
           nb::arg("stream"),
-          "Lets another stream (its handle as a number) use the batch: work it is given from now on finds the batch there, "
+          "Lets another stream (its handle as a number) use the batch: work it is given from now on finds the batch "
+          "there, "
           "and the memory goes on only after it.")
-      .def("capsules", &capsules, nb::arg("stream"),
-           "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of the labels, for work "
-           "on that stream.")
+      .def(
+          "capsules", &capsules, nb::arg("stream"),
+          "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of the labels, for work "
+          "on that stream.")
       .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
       .def(
           "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images_of(self), labels_of(self))); },
@@ -265,17 +267,15 @@ void bind_cuda(nb::module_& module) {
             const CudaOptions cuda = cuda_options_of(cuda_given);
             const nb::gil_scoped_release release;
             new (self)
-                Self(selection
-                         ? std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda, *std::move(selection))
-                         : std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda));
+                Self(selection ? std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda, *std::move(selection))
+                               : std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda));
           },
           nb::arg("spec"), nb::arg("options"), nb::arg("cuda_options"), nb::arg("selection").none())
       .def(
           "next",
           [](Self& self, std::uintptr_t stream) -> std::optional<ProcessDeviceBatch> {
-            std::optional<DeviceBatch> batch = self.wait_for([stream](CudaLoader& held, const auto& on_wait) {
-              return held.next(stream_of(stream), on_wait);
-            });
+            std::optional<DeviceBatch> batch = self.wait_for(
+                [stream](CudaLoader& held, const auto& on_wait) { return held.next(stream_of(stream), on_wait); });
             if (!batch) return std::nullopt;
             return ProcessDeviceBatch(*std::move(batch));
           },

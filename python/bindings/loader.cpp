@@ -20,8 +20,7 @@ Range range_of(nb::handle pair) { return {nb::cast<double>(pair[0]), nb::cast<do
 
 /// None at the end of an epoch.
 std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self) {
-  std::optional<Batch> batch =
-      self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
+  std::optional<Batch> batch = self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
   if (!batch) return std::nullopt;
   return ProcessBatch(*std::move(batch), self.look().options().transform);
 }

@@ -11,7 +11,7 @@ set(bale_clang_command "${BALE_CUDA_CLANG}" -x cuda --cuda-device-only -nocudain
     -Wno-unknown-cuda-version -Wno-unused-command-line-argument --cuda-gpu-arch=sm_70 -O3 -std=c++20 -ffp-contract=off)
 # sm_75 is the oldest that CUDA 13 knows.
 set(bale_nvcc_command "${BALE_CUDA_NVCC}" -arch=compute_75 -O3 -std=c++20 -fmad=false --expt-relaxed-constexpr
-    --ccbin "${CMAKE_CXX_COMPILER}")
+    -ccbin "${CMAKE_CXX_COMPILER}")
 
 # Whether `compiler` turns a kernel into PTX.
 function(bale_cuda_try name)

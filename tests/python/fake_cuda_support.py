@@ -6,8 +6,10 @@ from conftest import BUILD
 FOLDER = BUILD / "tests" / "fake_cuda"
 ENVIRONMENT = {"LD_LIBRARY_PATH": str(FOLDER)}
 
-# For scripts: `fake`, the driver; `read(array, dtype)`, what is on the device by then; `check()`, nothing went wrong.
+# For scripts: `fake`, the driver; `read(array)`, what is on the device by then; `tensor(capsule)`, what a DLPack capsule says;
+# `check()`, nothing went wrong.
 PRELUDE = '''
+import ctypes
 import numpy
 fake = ctypes.CDLL("libcuda.so.1")
 fake.fake_cuda_read.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint64]
@@ -26,6 +28,18 @@ def read(array):
     assert interface["version"] == 3 and interface["data"][1] is False
     return read_memory(interface["data"][0], interface["shape"], interface["strides"], interface["typestr"],
                        interface["stream"])
+
+class Managed(ctypes.Structure):  # DLManagedTensor
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+def tensor(capsule):
+    managed = Managed.from_address(pointer_of(capsule, b"dltensor"))
+    managed.capsule = capsule  # whose memory it is
+    return managed
 
 def check():
     assert fake.fake_cuda_findings() == b"", fake.fake_cuda_findings()

@@ -77,15 +77,6 @@ check()
 
 def test_dlpack_has_another_stream_wait(pack):
     script(LOADERS + """
-class Managed(ctypes.Structure):  # DLManagedTensor
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
-pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-def tensor(capsule):
-    return Managed.from_address(pointer_of(capsule, b"dltensor"))
 
 host, device = pair(bale.transforms.train(32, dtype="bfloat16", normalize=True))
 for expected, batch in zip(host, device, strict=True):
@@ -156,6 +147,7 @@ except bale.Error as error:
 else:
     raise AssertionError("no error")
 kept.clear()
+del batch
 assert sum(1 for batch in loader) == 5  # the epoch begins anew
 """, pack)
 
@@ -172,6 +164,60 @@ except FileNotFoundError as error:
 else:
     raise AssertionError("no error")
 """, pack, LD_LIBRARY_PATH=str(tmp_path))
+
+
+def test_faults(pack):
+    """Workers killed during copies, exceptions in the loop, a device out of memory: batches stay those of the host."""
+    script(LOADERS + """
+import contextlib, os, signal, zlib
+OUT_OF_MEMORY = 2
+def checksums(batch, read):
+    return zlib.crc32(read(batch.images).tobytes()), zlib.crc32(read(batch.labels).tobytes())
+class OfTheConsumer(Exception):
+    pass
+
+transform = bale.transforms.train(32, dtype="float16", layout="nchw", normalize=True)
+fake.fake_cuda_fail_once(b"cuMemAlloc_v2", OUT_OF_MEMORY)
+try:
+    bale.Loader(spec, device="cuda", transform=transform)
+except bale.Error as error:
+    assert error.code == "io" and "out of memory" in str(error) and "lower batch_size" in str(error), error
+else:
+    raise AssertionError("no error")
+assert fake.fake_cuda_num_live() == 0
+
+EPOCHS = 6
+host, device = pair(transform, threads=False, batch_size=4)
+expected = [checksums(batch, lambda array: array) for epoch in range(EPOCHS) for batch in host]
+got, told, kills, thrown = [], 0, 0, 0
+functions = [b"cuMemcpyHtoDAsync_v2", b"cuStreamWaitEvent", b"cuEventRecord", b"cuEventQuery"]
+functions += [b"cuLaunchKernel"] * bale._bale.cuda_kernels_available()
+while device.epoch < EPOCHS:
+    state = device.state_dict()
+    try:
+        for batch in device:
+            got.append(checksums(batch, read))
+            state = device.state_dict()
+            if len(got) % 3 == 0 and device.worker_pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(device.worker_pids[len(got) % len(device.worker_pids)], signal.SIGKILL)
+                    kills += 1
+            if len(got) % 4 == 0:
+                fake.fake_cuda_fail_once(functions[len(got) // 4 % len(functions)], OUT_OF_MEMORY)
+            if len(got) % 7 == 0:
+                raise OfTheConsumer
+    except OfTheConsumer:
+        thrown += 1
+        device.load_state_dict(state)
+    except bale.Error as error:
+        assert "out of memory" in str(error), error
+        told += 1
+        device.load_state_dict(state)
+assert got == expected
+assert kills > 10 and thrown > 5 and told > 0, (kills, thrown, told)
+assert device.bad_samples == []
+check()
+""", pack)
 
 
 def test_forks_and_the_end_of_the_interpreter(pack):
@@ -207,17 +253,9 @@ import types
 import torch, torch.utils.dlpack
 import bale.torch as bt, bale.torch.loader
 # What a torch with CUDA has, and this one has not: capsules of the device become tensors of what lies there.
-class Managed(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
-pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 TYPES = {(0, 64): torch.int64, (1, 8): torch.uint8, (2, 16): torch.float16, (4, 16): torch.bfloat16, (2, 32): torch.float32}
 def from_device(exported):
-    capsule = exported if not hasattr(exported, "__dlpack__") else exported.__dlpack__(stream=STREAM)
-    managed = Managed.from_address(pointer_of(capsule, b"dltensor"))
+    managed = tensor(exported if not hasattr(exported, "__dlpack__") else exported.__dlpack__(stream=STREAM))
     assert managed.device_type == 2
     dtype = TYPES[managed.code, managed.bits]
     shape = [managed.shape[i] for i in range(managed.ndim)]

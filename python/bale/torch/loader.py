@@ -91,6 +91,17 @@ class Loader(bale.loader.Loader):
             labels = labels.pin_memory()
         return (images, labels, torch.from_numpy(batch.mask)) if self.with_mask else (images, labels)
 
+    def _from_device(self, batch: Any) -> tuple[Any, ...]:
+        images, labels = map(_tensor_of, batch.capsules(self._stream()))
+        if self._pixels is not None:
+            images = self._pixels(images)
+            if self.transform.layout == "nchw":
+                images = images.contiguous()
+        target: Any = labels
+        if batch.shares is not None:
+            target = (labels, _tensor_of(batch.partner_labels), _tensor_of(batch.shares))
+        return (images, target, _tensor_of(batch.mask).view(torch.bool)) if self.with_mask else (images, target)
+
     def _chw(self, image: torch.Tensor) -> torch.Tensor:
         return image if self.transform.layout == "nchw" or image.dim() < 3 else image.movedim(-1, 0)
 
@@ -120,6 +131,8 @@ def _tensor_of(exported: Any) -> torch.Tensor:
 
 def _needs_torch(transform: Any, options: dict[str, Any]) -> bool:
     """Whether a build without kernels had better leave the conversion to torch than to its workers: where there is an
-    image in every row, for an empty one is zeros, and not what zeros become."""
+    image in every row, for an empty one is zeros, and not what zeros become. (To mix and mirror needs kernels: the loader
+    says so.)"""
     return (not _bale.cuda_kernels_available() and transform.dtype != "uint8" and transform.kind in ("train", "eval")
-            and options.get("tail") != "uneven" and options.get("on_bad_sample") != "skip")
+            and options.get("tail") != "uneven" and options.get("on_bad_sample") != "skip"
+            and not options.get("mix") and not options.get("device_hflip"))

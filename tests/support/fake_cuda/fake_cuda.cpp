@@ -418,13 +418,15 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
   return lines.c_str();
 }
 /// What work on that stream, given now, would find in device memory.
-[[gnu::visibility("default")]] int fake_cuda_read(void* to, DevicePointer from, std::size_t size,
-                                                  StreamHandle stream) {
+[[gnu::visibility("default")]] int fake_cuda_read(void* to, DevicePointer from, std::size_t size, StreamHandle stream) {
   thread_state().current.push_back(the_context());
   Result result = cuMemcpyDtoHAsync_v2(to, from, size, stream);
   if (result == Result::success) result = cuStreamSynchronize(stream);
   thread_state().current.pop_back();
   return static_cast<int>(result);
+}
+[[gnu::visibility("default")]] void fake_cuda_fail_once(const char* function, int result) {
+  fail_once(function, 0, result);
 }
 [[gnu::visibility("default")]] int fake_cuda_num_live() {
   const Live now = live();
