@@ -76,6 +76,7 @@ void Engine::reset(std::uint64_t new_seed) {
   }
   events.clear();
   allocations.clear();
+  freed_in_use.clear();
   for (const auto& [memory, size] : pinned_allocations) ::munmap(memory, size);
   pinned_allocations.clear();
   registrations.clear();

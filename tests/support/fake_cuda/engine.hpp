@@ -111,6 +111,7 @@ class Engine {
   std::map<cuda_detail::StreamHandle, std::unique_ptr<FakeStream>> streams;
   std::map<cuda_detail::EventHandle, std::shared_ptr<FakeEvent>> events;
   std::map<DevicePointer, Allocation> allocations;
+  std::vector<Allocation> freed_in_use;
   std::map<std::byte*, std::size_t> pinned_allocations;
   std::map<std::byte*, std::size_t> registrations;
   std::map<cuda_detail::ModuleHandle, std::unique_ptr<FakeModule>> modules;

@@ -233,7 +233,10 @@ Result cuMemFree_v2(DevicePointer memory) {
     engine.note("device memory is freed that was not allocated");
     return k_invalid_value;
   }
-  if (!found->second.uses.all_before(engine.host)) engine.note("device memory is freed while it may be in use");
+  if (!found->second.uses.all_before(engine.host)) {
+    engine.note("device memory is freed while it may be in use");
+    engine.freed_in_use.push_back(std::move(found->second));  // there is work to come that uses it
+  }
   engine.allocations.erase(found);
   return Result::success;
 }
