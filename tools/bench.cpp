@@ -77,6 +77,10 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
   if (command.step_s > 0 && !command.device) {
     throw Error(ErrorCode::invalid_argument, "--step-ms: steps need a device to run on", {.hint = "add --device cuda"});
   }
+  if (command.device && !wanted(Stage::train)) {
+    throw Error(ErrorCode::invalid_argument, "--device: only the stage train has batches for a device",
+                {.hint = "add train to --stages"});
+  }
   std::vector<MeasuredStage> results;
   std::optional<DeviceFigures> device;
   // The whole pipeline goes first: its first batch is counted from the start of the program.

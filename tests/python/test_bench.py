@@ -158,6 +158,7 @@ def test_a_device_that_is_not_there(bale, packs, tmp_path, command):
     ["bench", "packed", "--device", "gpu"],
     ["bench", "packed", "--device", "cuda:"],
     ["bench", "packed", "--step-ms", "5"],
+    ["bench", "packed", "--device", "cuda", "--stages", "read,decode"],
     ["bench", "packed", "--dtype", "half"],
     ["bench", "packed", "--batch", "0"],
     ["bench", "packed", "--workers", "-1"],
