@@ -18,7 +18,7 @@ fuzz_one() {
   # An input that takes 25 s is a hang, and one that takes 2 GB a bomb.
   "$targets/fuzz_$name" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 -max_len=65536 \
     -artifact_prefix="$scratch/$name-" "$scratch/new/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1 || {
-    tail -n 60 "$log" >&2
+    grep -v '^#[0-9]' "$log" | cut -c1-200 | tail -n 60 >&2
     echo "fuzz_$name: a finding; its input lies in $scratch" >&2
     return 1
   }

@@ -54,12 +54,14 @@ FinishedShard finished_from_json(const Json& line) {
   FinishedShard finished{.subdirectory = line.at("subdirectory"),
                          .shard = {.file = line.at("file"),
                                    .digest = line.at("digest"),
-                                   .num_samples = line.at("num_samples"),
-                                   .bytes = line.at("bytes"),
+                                   .num_samples = count_from_json(line.at("num_samples")),
+                                   .bytes = count_from_json(line.at("bytes")),
                                    .sidecars = line.value("sidecars", std::vector<std::string>{})}};
   for (const Json& field : line.at("fields")) {
     finished.fields.push_back(
-        {.name = field.at("name"), .codec = field.at("codec"), .stored_bytes = field.at("stored_bytes")});
+        {.name = field.at("name"),
+         .codec = field.at("codec"),
+         .stored_bytes = count_from_json(field.at("stored_bytes"))});
   }
   for (const Json& sample : line.at("skipped")) {
     finished.skipped.push_back({bytes_from_json(sample.at("origin")), bytes_from_json(sample.at("why"))});

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int k_schema_version = 1;
+constexpr std::uint64_t k_schema_version = 1;
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
 /// What stands between the other members and the checksum of all before it.
@@ -35,7 +35,7 @@ void check_seal(const std::string& text, const std::string& path) {
     return;
   }
   throw Error(ErrorCode::damaged, "the manifest does not match its own checksum",
-              {.path = path, .hint = "copy it again; if it was edited on purpose, remove its last member, \"checksum\""});
+              {.path = path, .hint = "copy it again; if it was edited on purpose, remove its member \"checksum\""});
 }
 
 /// Shards and sidecars are files beside the manifest; a name that points elsewhere is not ours to follow.
@@ -84,7 +84,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     const auto root = nlohmann::json::parse(text);
     const bool has_checksum = root.contains("checksum");
     if (has_checksum) check_seal(text, path);
-    const int version = root.at("bale_manifest").get<int>();
+    const std::uint64_t version = count_from_json(root.at("bale_manifest"));
     if (version != k_schema_version) {
       throw Error(ErrorCode::unsupported,
                   fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
@@ -94,19 +94,21 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     Manifest manifest{.name = root.at("name"),
                       .format = root.at("format"),
                       .layout = root.at("layout"),
-                      .num_samples = root.at("num_samples"),
-                      .num_skipped = root.at("num_skipped")};
+                      .num_samples = count_from_json(root.at("num_samples")),
+                      .num_skipped = count_from_json(root.at("num_skipped"))};
     for (const auto& field : root.at("fields")) {
       manifest.fields.push_back(
-          {.name = field.at("name"), .codec = field.at("codec"), .stored_bytes = field.at("stored_bytes")});
+          {.name = field.at("name"),
+           .codec = field.at("codec"),
+           .stored_bytes = count_from_json(field.at("stored_bytes"))});
     }
     for (const auto& name : root.at("classes")) manifest.classes.push_back(bytes_from_json(name));
     std::uint64_t num_samples = 0;
     for (const auto& shard : root.at("shards")) {
       manifest.shards.push_back({.file = shard.at("file"),
                                  .digest = shard.at("digest"),
-                                 .num_samples = shard.at("num_samples"),
-                                 .bytes = shard.at("bytes"),
+                                 .num_samples = count_from_json(shard.at("num_samples")),
+                                 .bytes = count_from_json(shard.at("bytes")),
                                  .sidecars = shard.value("sidecars", std::vector<std::string>{})});
       check_file_name(manifest.shards.back().file, path);
       for (const std::string& file : manifest.shards.back().sidecars) check_file_name(file, path);
@@ -116,6 +118,9 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     manifest.plan = root.at("plan");
     manifest.created_by = root.at("created_by");
     return manifest;
+  } catch (const Error& error) {
+    if (!error.context().path.empty()) throw;
+    throw damaged(error.what());
   } catch (const nlohmann::json::exception& error) {
     throw damaged(error.what());
   }

@@ -8,7 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   std::string given(reinterpret_cast<const char*>(data), size);
-  if (const auto end = given.rfind(",\n \"checksum\""); end != std::string::npos) given.replace(end, given.npos, "\n}\n");
+  const auto end = given.rfind(",\n \"checksum\"");
+  if (end != std::string::npos) given.replace(end, given.npos, "\n}\n");
   try {
     const std::string text = bale::manifest_text(bale::parse_manifest(given, "fuzz"));
     if (bale::manifest_text(bale::parse_manifest(text, "fuzz")) != text) std::abort();

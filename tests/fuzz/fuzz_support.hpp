@@ -16,7 +16,8 @@ inline Bytes input_bytes(const unsigned char* data, std::size_t size) {
   return {reinterpret_cast<const std::byte*>(data), size};
 }
 
-/// Cuts an input into pieces: each has two bytes of length in front, little-endian, and ends where the input does at the latest.
+/// Cuts an input into pieces: each has two bytes of length in front, little-endian, and ends where the input does at the
+/// latest.
 class Pieces {
  public:
   Pieces(const unsigned char* data, std::size_t size) : rest_(reinterpret_cast<const char*>(data), size) {}

@@ -143,6 +143,10 @@ TEST_CASE("a manifest survives writing and reading, what is no manifest is refus
                     Contains("newer bale"));
   CHECK_THROWS_WITH(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": 4"), "m"), Contains("add up"));
   CHECK_THROWS_AS(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": \"3\""), "m"), Error);
+  for (const char* const number : {"-3", "3.0", "3e99", "18446744073709551616", "null"}) {
+    const std::string member = std::string("\"num_skipped\": ") + number;
+    CHECK_THROWS_WITH(parse_manifest(changed("\"num_skipped\": 1", member), "m"), Contains("m: not a valid manifest"));
+  }
   CHECK_THROWS_WITH(parse_manifest(changed("\"plan\"", "\"new\": 1, \"plan\""), "m"), Contains("checksum is missing"));
 }
 
