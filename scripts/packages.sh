@@ -16,6 +16,9 @@ BALE_TEST_PACKAGES=(
   tar libarchive-tools bzip2 xz-utils zstd util-linux man-db gcc
 )
 
+# For test.sh --fuzz.
+BALE_FUZZ_PACKAGES=(clang libclang-rt-14-dev)
+
 # install_packages NAME...: installs those that are missing, quietly; says what to do where it cannot.
 install_packages() {
   local missing=() name

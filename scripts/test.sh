@@ -1,22 +1,25 @@
 #!/usr/bin/env bash
 # Runs every test on a machine that may have nothing installed: packages, a Python environment, the build
-# with warnings as errors, the C++ tests under AddressSanitizer and UBSan, then all tests of the Release build.
-# usage: scripts/test.sh [-R REGEX] [--no-sanitize | --sanitize] [CTEST-ARGUMENT...]
-#   --no-sanitize   leave the sanitizer build out (quicker while developing)
+# with warnings as errors, the C++ tests and the kept inputs of the fuzz targets under AddressSanitizer and UBSan,
+# then all tests of the Release build. docs/TESTING.md says what each part does.
+# usage: scripts/test.sh [-R REGEX] [--long] [--no-sanitize | --sanitize | --fuzz] [CTEST-ARGUMENT...]
+#   --no-sanitize   leave the sanitizer build out, quicker while developing
 #   --sanitize      nothing but the sanitizer build and its C++ tests
-#   --long          the same tests with many more kills, flips and cases
+#   --fuzz          nothing but fuzzing: a minute a target
+#   --long          every kill point, every bit, long soaks, a minute of fuzzing a target, mutations: hours
 # The last lines are ctest's own, and so is the exit code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 
-plain=1 sanitize=1 ctest_args=()
+plain=1 sanitize=1 fuzz=0 long=0 ctest_args=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
     --no-sanitize) sanitize=0 ;;
     --sanitize) plain=0 ;;
-    --long) export BALE_LONG_TESTS=1; ctest_args+=(--timeout 14400) ;;
+    --fuzz) plain=0 sanitize=0 fuzz=1 ;;
+    --long) long=1 fuzz=1 ;;
     *) ctest_args+=("$1") ;;
   esac
   shift
@@ -43,23 +46,37 @@ if [ "$plain" = 1 ]; then
   PIP_NO_DEPS=1 python_environment "$examples_venv" tests/python/requirements-examples.txt --system-site-packages
 fi
 
-# build PRESET [CMAKE-ARGUMENT...]
+# build PRESET TARGET [CMAKE-ARGUMENT...]
 build() {
-  local preset=$1
-  shift
+  local preset=$1 target=$2
+  shift 2
   step "Build: $preset"
   cmake --preset "$preset" --log-level=WARNING -DBALE_TESTS=ON -DBALE_WERROR=ON "$@" >/dev/null
-  cmake --build --preset "$preset"
+  cmake --build --preset "$preset" --target "$target"
 }
 
 if [ "$sanitize" = 1 ]; then
-  build asan
+  build asan all
   step "C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer"
   ctest --preset asan "${ctest_args[@]}"
 fi
+if [ "$long" = 1 ]; then
+  export BALE_LONG_TESTS=1
+  ctest_args+=(--timeout 14400)
+fi
+if [ "$fuzz" = 1 ]; then
+  install_packages "${BALE_FUZZ_PACKAGES[@]}"
+  build fuzz fuzz_targets
+  step "Fuzz targets"
+  scripts/fuzz.sh build-fuzz/tests
+fi
 if [ "$plain" = 1 ]; then
-  build release -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \
+  build release all -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \
     -DBALE_TEST_EXAMPLES_PYTHON="$examples_venv/bin/python"
+  if [ "$long" = 1 ]; then  # before the tests, whose result is to be the last lines
+    step "Mutations"
+    scripts/check_mutations.py --python "$venv/bin/python"
+  fi
   step "All tests"
   ctest --preset release "${ctest_args[@]}"
 fi

@@ -43,20 +43,30 @@ Json to_json(const FinishedShard& finished) {
               {"skipped", skipped}};
 }
 
+/// Names lead to files that --overwrite removes, and an unfinished pack may come from anywhere.
+void check_names(const FinishedShard& finished) {
+  bool plain = finished.subdirectory.empty() || is_plain_name(finished.subdirectory);
+  for (const std::string& name : finished.shard.sidecars) plain = plain && is_plain_name(name);
+  if (!plain || !is_plain_name(finished.shard.file)) throw Error(ErrorCode::damaged, "not a plain file name");
+}
+
 FinishedShard finished_from_json(const Json& line) {
   FinishedShard finished{.subdirectory = line.at("subdirectory"),
                          .shard = {.file = line.at("file"),
                                    .digest = line.at("digest"),
-                                   .num_samples = line.at("num_samples"),
-                                   .bytes = line.at("bytes"),
+                                   .num_samples = count_from_json(line.at("num_samples")),
+                                   .bytes = count_from_json(line.at("bytes")),
                                    .sidecars = line.value("sidecars", std::vector<std::string>{})}};
   for (const Json& field : line.at("fields")) {
     finished.fields.push_back(
-        {.name = field.at("name"), .codec = field.at("codec"), .stored_bytes = field.at("stored_bytes")});
+        {.name = field.at("name"),
+         .codec = field.at("codec"),
+         .stored_bytes = count_from_json(field.at("stored_bytes"))});
   }
   for (const Json& sample : line.at("skipped")) {
     finished.skipped.push_back({bytes_from_json(sample.at("origin")), bytes_from_json(sample.at("why"))});
   }
+  check_names(finished);
   return finished;
 }
 
@@ -80,6 +90,8 @@ JournalContent read_journal(const std::string& path) {
         content.finished.push_back(finished_from_json(line));
       }
     } catch (const Json::exception&) {
+      break;
+    } catch (const Error&) {
       break;
     }
     content.good_bytes += end + 1;

@@ -255,4 +255,8 @@ std::string join_path(const std::string& a, std::string_view b) {
   return path;
 }
 
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
+}
+
 }  // namespace bale

@@ -97,5 +97,7 @@ std::string parent_directory(const std::string& path);
 std::string base_name(const std::string& path);
 /// `a` + "/" + `b`, one slash between them.
 std::string join_path(const std::string& a, std::string_view b);
+/// Whether `name` is that of an entry of a directory, so that it cannot lead anywhere else.
+bool is_plain_name(std::string_view name);
 
 }  // namespace bale

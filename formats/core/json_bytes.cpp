@@ -32,4 +32,9 @@ std::string bytes_from_json(const nlohmann::json& value) {
   return raw;
 }
 
+std::uint64_t count_from_json(const nlohmann::json& value) {
+  if (!value.is_number_unsigned()) throw Error(ErrorCode::damaged, "a number that counts nothing");
+  return value.get<std::uint64_t>();
+}
+
 }  // namespace bale

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
 #include "bale/formats/core/json_bytes.hpp"
@@ -12,12 +13,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int k_schema_version = 1;
+constexpr std::uint64_t k_schema_version = 1;
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
+
+/// What stands between the other members and the checksum of all before it.
+constexpr std::string_view k_before_checksum = ",\n \"checksum\": ";
+/// The members there were before there was a checksum; any other came with one.
+constexpr std::size_t k_members_without_checksum = 11;
+
+/// `body` is the text up to the comma before the checksum.
+std::string sealed(std::string_view body) {
+  DigestStream stream;
+  stream.update(as_bytes(body));
+  return fmt::format("{}{}\"{}\"\n}}\n", body, k_before_checksum, digest_text(stream.digest()));
+}
+
+/// Throws `damaged` where the text is not as it was written.
+void check_seal(const std::string& text, const std::string& path) {
+  if (const auto end = text.rfind(k_before_checksum);
+      end != std::string::npos && text == sealed(std::string_view(text).substr(0, end))) {
+    return;
+  }
+  throw Error(ErrorCode::damaged, "the manifest does not match its own checksum",
+              {.path = path, .hint = "copy it again; if it was edited on purpose, remove its member \"checksum\""});
+}
 
 /// Shards and sidecars are files beside the manifest; a name that points elsewhere is not ours to follow.
 void check_file_name(const std::string& file, const std::string& path) {
-  if (file.empty() || file.find('/') != std::string::npos || file == "." || file == "..") {
+  if (!is_plain_name(file)) {
     throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a plain file name", printable(file)),
                 {.path = path});
   }
@@ -49,7 +72,8 @@ std::string manifest_text(const Manifest& manifest) {
                      {"shards", shards},
                      {"plan", manifest.plan},
                      {"created_by", manifest.created_by}};
-  return root.dump(1) + "\n";
+  const std::string text = root.dump(1);
+  return sealed(std::string_view(text).substr(0, text.size() - 2));  // without "\n}"
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& path) {
@@ -58,28 +82,33 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
   };
   try {
     const auto root = nlohmann::json::parse(text);
-    const int version = root.at("bale_manifest").get<int>();
+    const bool has_checksum = root.contains("checksum");
+    if (has_checksum) check_seal(text, path);
+    const std::uint64_t version = count_from_json(root.at("bale_manifest"));
     if (version != k_schema_version) {
       throw Error(ErrorCode::unsupported,
                   fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
                   {.path = path, .hint = "use a newer bale"});
     }
+    if (!has_checksum && root.size() != k_members_without_checksum) throw damaged("its checksum is missing");
     Manifest manifest{.name = root.at("name"),
                       .format = root.at("format"),
                       .layout = root.at("layout"),
-                      .num_samples = root.at("num_samples"),
-                      .num_skipped = root.at("num_skipped")};
+                      .num_samples = count_from_json(root.at("num_samples")),
+                      .num_skipped = count_from_json(root.at("num_skipped"))};
     for (const auto& field : root.at("fields")) {
       manifest.fields.push_back(
-          {.name = field.at("name"), .codec = field.at("codec"), .stored_bytes = field.at("stored_bytes")});
+          {.name = field.at("name"),
+           .codec = field.at("codec"),
+           .stored_bytes = count_from_json(field.at("stored_bytes"))});
     }
     for (const auto& name : root.at("classes")) manifest.classes.push_back(bytes_from_json(name));
     std::uint64_t num_samples = 0;
     for (const auto& shard : root.at("shards")) {
       manifest.shards.push_back({.file = shard.at("file"),
                                  .digest = shard.at("digest"),
-                                 .num_samples = shard.at("num_samples"),
-                                 .bytes = shard.at("bytes"),
+                                 .num_samples = count_from_json(shard.at("num_samples")),
+                                 .bytes = count_from_json(shard.at("bytes")),
                                  .sidecars = shard.value("sidecars", std::vector<std::string>{})});
       check_file_name(manifest.shards.back().file, path);
       for (const std::string& file : manifest.shards.back().sidecars) check_file_name(file, path);
@@ -89,6 +118,9 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     manifest.plan = root.at("plan");
     manifest.created_by = root.at("created_by");
     return manifest;
+  } catch (const Error& error) {
+    if (!error.context().path.empty()) throw;
+    throw damaged(error.what());
   } catch (const nlohmann::json::exception& error) {
     throw damaged(error.what());
   }

@@ -40,11 +40,11 @@ struct Manifest {
   std::string created_by{};  // "bale 0.1.0"
 };
 
-/// Canonical text: fixed key order, one-space indent, final newline. Class names that are not UTF-8 are
-/// written as {"hex": "..."}.
+/// Canonical text: fixed key order, one-space indent, a checksum of what precedes it, final newline. Class names that are
+/// not UTF-8 are written as {"hex": "..."}.
 std::string manifest_text(const Manifest& manifest);
 
-/// Throws `damaged` or `unsupported` (a newer schema version), naming `path`.
+/// The checksum is compared where there is one; the first manifests had none. Throws `damaged` or `unsupported` (a newer schema version), naming `path`.
 Manifest parse_manifest(const std::string& text, const std::string& path);
 
 Manifest load_manifest(const std::string& path);

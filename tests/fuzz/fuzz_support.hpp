@@ -12,6 +12,33 @@
 
 namespace bale::test {
 
+inline Bytes input_bytes(const unsigned char* data, std::size_t size) {
+  return {reinterpret_cast<const std::byte*>(data), size};
+}
+
+/// Cuts an input into pieces: each has two bytes of length in front, little-endian, and ends where the input does at the
+/// latest.
+class Pieces {
+ public:
+  Pieces(const unsigned char* data, std::size_t size) : rest_(reinterpret_cast<const char*>(data), size) {}
+
+  bool empty() const { return rest_.empty(); }
+  unsigned char byte() { return rest_.empty() ? 0 : static_cast<unsigned char>(take(1)[0]); }
+  std::string next() {
+    const std::size_t low = byte();
+    return std::string(take(low | std::size_t{byte()} << 8));
+  }
+
+ private:
+  std::string_view take(std::size_t size) {
+    const std::string_view piece = rest_.substr(0, size);
+    rest_.remove_prefix(piece.size());
+    return piece;
+  }
+
+  std::string_view rest_;
+};
+
 /// A file in memory that has a path.
 class MemoryFile {
  public:

@@ -1,6 +1,4 @@
 // Records with good checksums around whatever bytes: the messages inside are walked, listed and read, or refused.
-#include <fuzzer/FuzzedDataProvider.h>
-
 #include "bale/formats/core/checksum.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
@@ -22,10 +20,10 @@ std::string masked_crc(const std::string& bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  FuzzedDataProvider input(data, size);
+  bale::test::Pieces input(data, size);
   std::string bytes;
-  while (input.remaining_bytes() > 0) {
-    const std::string record = input.ConsumeRandomLengthString();
+  while (!input.empty()) {
+    const std::string record = input.next();
     const std::string length = number(record.size(), 8);
     bytes += length + masked_crc(length) + record + masked_crc(record);
   }

@@ -1,4 +1,5 @@
 """Bad input: one clear line, the right exit code, nothing half-published."""
+import json
 import os
 import pathlib
 import shutil
@@ -287,6 +288,23 @@ def test_overwrite_removes_only_what_bale_wrote(bale, own, format_name, tmp_path
     assert {name: after[name] for name in foreign} == foreign
     assert len([n for n in after if n.startswith("x-") and n.endswith(".bidx")]) == 2
     bale.ok("verify", out)
+
+
+def test_overwrite_stays_in_its_directory(bale, own, tmp_path):
+    """An unfinished pack from somewhere else may name files that are not beside it."""
+    precious = [tmp_path / "a.tar", tmp_path / "b.idx", tmp_path / "c" / "d.tar"]
+    (tmp_path / "c").mkdir()
+    for path in precious:
+        path.write_text("mine")
+    lines = [{"file": "../a.tar"}, {"sidecars": ["../b.idx"]}, {"subdirectory": "../c", "file": "d.tar"}]
+    for number, line in enumerate(lines):
+        partial = tmp_path / f"out{number}" / ".bale-partial"
+        partial.mkdir(parents=True)
+        shard = {"subdirectory": "", "file": "x.tar", "digest": "", "num_samples": 1, "bytes": 1, "sidecars": [],
+                 "fields": [], "skipped": [], **line}
+        (partial / "journal.jsonl").write_text(json.dumps({"bale_journal": 1, "plan": "x"}) + "\n" + json.dumps(shard) + "\n")
+        bale.pack(own, partial.parent, "--overwrite")
+    assert [path.read_text() for path in precious] == ["mine"] * 3
 
 
 def test_destination_in_a_file_and_in_a_missing_parent(bale, own, tmp_path):

@@ -98,8 +98,7 @@ def test_flips_in_index_and_manifest_are_found(bale, packs, fresh_copy):
             offset, bit = rng.randrange(len(original)), rng.randrange(8)
             flip(path, offset, bit)
             result = bale("verify", copy, timeout=30)
-            assert result.code in (0, 1, 3), (path, offset, bit, result)
-            if path.suffix == ".bidx" and result.code != DAMAGED:
+            if result.code != DAMAGED:
                 missed.append((path.name, offset, bit, result.code))
             flip(path, offset, bit)
         assert path.read_bytes() == original

@@ -9,7 +9,7 @@ import random
 import shutil
 
 import pytest
-from conftest import SHIM, by_tier, tree_bytes
+from conftest import SHIM, by_tier, shards, tree_bytes
 from test_crash import check_only_whole_files, options, resume
 
 PAGE = 4096
@@ -125,6 +125,16 @@ def lay_out(state, root, target):
             place.write_bytes(state[path])
 
 
+def check_all_are_known(directory):
+    """Journal or manifest name every shard, so that --overwrite can tell it from a stranger's file."""
+    if not directory.exists() or (directory / "manifest.json").exists():
+        return
+    journal = directory / ".bale-partial" / "journal.jsonl"
+    known = journal.read_text(errors="replace") if journal.exists() else ""
+    for shard in shards(directory):
+        assert f'"{shard.name}"' in known, shard
+
+
 @pytest.mark.parametrize("layout", ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen"])
 def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
     """In every state: what has a final name is whole, and --resume ends with the bytes of an undisturbed run."""
@@ -143,6 +153,7 @@ def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
             seen.add(digest)
             lay_out(state, out, found)
             check_only_whole_files(found, expected)
+            check_all_are_known(found)
             if len(seen) % by_tier(4, 1) == 0:
                 resume(bale, tiny, found, pack_options)
                 assert tree_bytes(found) == expected, (number, call, path)

@@ -176,7 +176,33 @@ TEST_CASE("Scans without end are refused") {
     return jpeg;
   };
   CHECK(decodes(with_scans(10)));
-  CHECK(error_of(with_scans(2000)) == bale::ErrorCode::unsupported);
+  CHECK(error_of(with_scans(600)) == bale::ErrorCode::unsupported);
+}
+
+TEST_CASE("EXIF data that points in circles or beyond its end changes no pixel") {
+  const Buffer jpeg = bale::encode_jpeg(gradient(24, 17), 80);
+  const bale::Image expected = bale::decode_image(jpeg);
+  // TIFF header, and a directory of one entry: an EXIF directory, or what comes next, at `offset`.
+  for (const std::uint8_t offset : {std::uint8_t{8}, std::uint8_t{0}, std::uint8_t{0xFF}}) {
+    Buffer odd(jpeg.begin(), jpeg.begin() + 2);
+    const std::initializer_list<int> exif{
+        0xFF, 0xE1, 0, 34, 'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x87, 0x69, 0, 4, 0, 0, 0, 1,
+        0, 0, 0, offset, 0, 0, 0, offset};
+    for (const int byte : exif) {
+      odd.push_back(static_cast<std::byte>(byte));
+    }
+    odd.insert(odd.end(), jpeg.begin() + 2, jpeg.end());
+    CHECK(bale::probe_image(odd).width == 24);
+    CHECK(bale::decode_image(odd).rgb == expected.rgb);
+  }
+  // A header of nothing but application data, and a length that is beyond the end.
+  Buffer only(jpeg.begin(), jpeg.begin() + 2);
+  for (int i = 0; i < 1000; ++i) {
+    for (const int byte : {0xFF, 0xE1, 0, 2}) only.push_back(static_cast<std::byte>(byte));
+  }
+  CHECK(error_of(only) == bale::ErrorCode::damaged);
+  for (const int byte : {0xFF, 0xE1, 0xFF, 0xFF}) only.push_back(static_cast<std::byte>(byte));
+  CHECK(error_of(only) == bale::ErrorCode::damaged);
 }
 
 TEST_CASE("Thumbnails are scaled by the codec and large enough") {

@@ -18,6 +18,23 @@
 using namespace bale;
 using Catch::Matchers::Contains;
 
+namespace {
+
+Manifest small_manifest() {
+  return {.name = "n",
+          .format = "f",
+          .layout = "l",
+          .num_samples = 3,
+          .num_skipped = 1,
+          .fields = {{"jpg", "none", 5}},
+          .classes = {"a", "\xff"},
+          .shards = {{"n-000000.x", "xxh3:00", 3, 77}},
+          .plan = "p",
+          .created_by = "c"};
+}
+
+}  // namespace
+
 TEST_CASE("member names split as WebDataset splits them") {
   const auto split = [](std::string_view name) {
     const auto parts = split_member_name(name);
@@ -110,22 +127,14 @@ TEST_CASE("keyed random numbers have golden values") {
 }
 
 TEST_CASE("a manifest survives writing and reading, what is no manifest is refused") {
-  const Manifest manifest{.name = "n",
-                          .format = "f",
-                          .layout = "l",
-                          .num_samples = 3,
-                          .num_skipped = 1,
-                          .fields = {{"jpg", "none", 5}},
-                          .classes = {"a", "\xff"},
-                          .shards = {{"n-000000.x", "xxh3:00", 3, 77}},
-                          .plan = "p",
-                          .created_by = "c"};
-  const std::string text = manifest_text(manifest);
+  const std::string text = manifest_text(small_manifest());
   CHECK(manifest_text(parse_manifest(text, "m")) == text);
-  for (std::size_t size = 0; size + 2 < text.size(); ++size)
+  for (std::size_t size = 0; size < text.size(); ++size)
     CHECK_THROWS_AS(parse_manifest(text.substr(0, size), "m"), Error);
+  const std::string unsealed = text.substr(0, text.rfind(",\n \"checksum\"")) + "\n}\n";
+  CHECK(manifest_text(parse_manifest(unsealed, "m")) == text);
   const auto changed = [&](std::string_view from, std::string_view to) {
-    std::string other = text;
+    std::string other = unsealed;
     other.replace(other.find(from), from.size(), to);
     return other;
   };
@@ -134,6 +143,30 @@ TEST_CASE("a manifest survives writing and reading, what is no manifest is refus
                     Contains("newer bale"));
   CHECK_THROWS_WITH(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": 4"), "m"), Contains("add up"));
   CHECK_THROWS_AS(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": \"3\""), "m"), Error);
+  for (const char* const number : {"-3", "3.0", "3e99", "18446744073709551616", "null"}) {
+    const std::string member = std::string("\"num_skipped\": ") + number;
+    CHECK_THROWS_WITH(parse_manifest(changed("\"num_skipped\": 1", member), "m"), Contains("m: not a valid manifest"));
+  }
+  CHECK_THROWS_WITH(parse_manifest(changed("\"plan\"", "\"new\": 1, \"plan\""), "m"), Contains("checksum is missing"));
+}
+
+TEST_CASE("every flipped bit of a manifest is found") {
+  const std::string text = manifest_text(small_manifest());
+  REQUIRE_NOTHROW(parse_manifest(text, "m"));
+  const auto is_refused = [](const std::string& changed) {
+    try {
+      parse_manifest(changed, "m");
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::damaged;
+    }
+    return false;
+  };
+  for (std::size_t bit = 0; bit < text.size() * 8; ++bit) {
+    std::string changed = text;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
+    INFO("bit " << bit << ": " << changed);
+    CHECK(is_refused(changed));
+  }
 }
 
 TEST_CASE("compressed fields come back, damaged frames are refused") {

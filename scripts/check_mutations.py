@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Breaks the code in the ways listed in tests/mutations.py, one at a time, and reports which tests notice.
+
+A mutation that no test notices is a hole in the tests: the exit code is 1 then. Works on a copy of the tracked files
+with a build of its own (build-mutations/), so that the tree is never touched. A mutation costs the build of what has
+changed in one test's program, and that test.
+usage: scripts/check_mutations.py [--only SUBSTRING] [--list] [--python PYTHON]
+"""
+import argparse
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+REPO = pathlib.Path(__file__).resolve().parents[1]
+COPY = REPO / "build-mutations" / "tree"
+TEST_SECONDS = 180  # a test that hangs has noticed, too
+
+
+def load_mutations():
+    spec = importlib.util.spec_from_file_location("mutations", REPO / "tests" / "mutations.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.MUTATIONS
+
+
+def copy_tree():
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPO, check=True,
+                           capture_output=True, text=True).stdout.split("\0")[:-1]
+    for name in names:
+        source, target = REPO / name, COPY / name
+        if not source.is_file() or (target.is_file() and source.read_bytes() == target.read_bytes()):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)  # changed now, for ninja
+
+
+def run(command, timeout=None):
+    environment = {**os.environ, "BALE_BUILD_DIR": str(COPY / "build"), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(command, cwd=COPY, capture_output=True, text=True, timeout=timeout, env=environment)
+    except subprocess.TimeoutExpired:
+        return None, "timeout"
+    return done.returncode, done.stdout + done.stderr
+
+
+def build(targets):
+    code, output = run(["ninja", "-C", "build", *targets])
+    if code != 0:
+        sys.exit(f"does not build:\n{output[-3000:]}")
+
+
+def passes(test, python):
+    kind, *arguments = test
+    if kind == "python":
+        command = [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
+    else:
+        command = [COPY / "build" / "tests" / f"test_{kind}", *arguments]
+    code, output = run(command, TEST_SECONDS)
+    if "No test cases matched" in output or "no tests ran" in output:
+        sys.exit(f"{' '.join(test)} runs nothing")
+    return code == 0
+
+
+def targets_of(mutation):
+    kind = mutation.test[0]
+    return ["bale", "tests/libbale_test_shim.so"] if kind == "python" else [f"test_{kind}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="those whose name has this in it")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--python", default=str(REPO / ".venv" / "bin" / "python"), help="with the tests' requirements")
+    options = parser.parse_args()
+    mutations = [m for m in load_mutations() if options.only in m.name]
+    if options.list:
+        print("\n".join(m.name for m in mutations))
+        return 0
+    started = time.monotonic()
+    copy_tree()
+    code, output = run(["cmake", "--preset", "release", "-DBALE_TESTS=ON", f"-DBALE_TEST_PYTHON={options.python}"])
+    if code != 0:
+        sys.exit(output)
+    build(sorted({target for m in mutations for target in targets_of(m)}))
+
+    # A test that fails without any mutation would prove nothing.
+    for test in dict.fromkeys(m.test for m in mutations):
+        if not passes(test, options.python):
+            sys.exit(f"{' '.join(test)} fails without any mutation")
+
+    survivors = []
+    for mutation in mutations:
+        path = COPY / mutation.file
+        original = path.read_text()
+        if original.count(mutation.old) != 1:
+            sys.exit(f"{mutation.name}: the text to replace is {original.count(mutation.old)} times in {mutation.file}")
+        begin = time.monotonic()
+        try:
+            path.write_text(original.replace(mutation.old, mutation.new))
+            build(targets_of(mutation))
+            survived = passes(mutation.test, options.python)
+        finally:
+            path.write_text(original)
+        print(f"{'SURVIVED' if survived else 'caught  '}  {mutation.name}  ({' '.join(mutation.test)}; "
+              f"{time.monotonic() - begin:.0f} s)", flush=True)
+        if survived:
+            survivors.append(mutation.name)
+    print(f"{len(mutations) - len(survivors)} of {len(mutations)} caught" +
+          (f"; survivors: {', '.join(survivors)}" if survivors else "") + f"; {time.monotonic() - started:.0f} s")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+// Whatever the bytes of a name, an encoded key splits back whole, and what is shown on a terminal is printable.
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/json_bytes.hpp"
+#include "bale/formats/core/key.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string name(reinterpret_cast<const char*>(data), size);
+  for (const char c : bale::printable(name)) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) std::abort();
+  }
+  if (bale::bytes_from_json(nlohmann::json::parse(bale::bytes_to_json(name).dump())) != name) std::abort();
+  if (const auto parts = bale::split_member_name(name)) {
+    if (std::string(parts->key) + '.' + std::string(parts->extension) != name) std::abort();
+  }
+  if (name.empty() || name.ends_with('/')) return 0;  // no file is called so
+  const std::string member = bale::encode_key(name) + ".jpg";
+  const auto parts = bale::split_member_name(member);
+  if (!parts || parts->extension != "jpg" || bale::is_reserved_member(member)) std::abort();
+  return 0;
+}
