@@ -37,6 +37,23 @@ FormatAndLayout find_format(std::string_view name, std::string_view layout) {
               {.hint = fmt::format("choose one of: {}", known)});
 }
 
+FormatAndLayout find_decoded_format(std::string_view name, std::string_view layout) {
+  const FormatAndLayout found = find_format(name, layout);
+  if (!found.layout->keeps_bytes) return found;
+  const bool chosen = !layout.empty() || name != found.format->name;
+  std::string known;
+  for (const Format* format : formats()) {
+    for (const Layout& candidate : format->layouts) {
+      if (candidate.keeps_bytes) continue;
+      if (format == found.format && !chosen) return {format, &candidate};
+      known += fmt::format("{}{}.{}", known.empty() ? "" : ", ", format->name, candidate.name);
+    }
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}.{} does not hold pixels", found.format->name, found.layout->name),
+              {.hint = fmt::format("choose one of: {}", known)});
+}
+
 const Format& probe_format(const std::string& path) {
   const File file = File::open_read(path);
   std::vector<std::byte> head(4096);

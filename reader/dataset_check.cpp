@@ -46,6 +46,7 @@ class Checker {
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
   void find_strays();
+  void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
 
   Progress& progress_;
@@ -89,6 +90,23 @@ void Checker::find_strays() {
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
     report(report_.findings, {.path = join_path(directory, file), .what = "shard is not in the manifest"});
+  }
+}
+
+/// Files that list the shards for other readers: there, and as the manifest makes them.
+void Checker::check_lists() {
+  const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
+  std::vector<ListedShard> shards;
+  for (const ManifestShard& shard : manifest_->shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
+  for (const std::string& file : manifest_->lists) {
+    const std::string path = join_path(parent_directory(manifest_path_), file);
+    const auto made_it = [&](const ShardList& list) { return list.file == file; };
+    const auto list = std::find_if(layout.lists.begin(), layout.lists.end(), made_it);
+    if (!exists(path)) {
+      report(report_.findings, {.path = path, .what = "file is missing"});
+    } else if (list != layout.lists.end() && as_text(read_file(path)) != list->text(manifest_->name, shards)) {
+      report(report_.findings, {.path = path, .what = "is not what the manifest says"});
+    }
   }
 }
 
@@ -199,6 +217,7 @@ CheckReport Checker::run(const std::string& spec, unsigned jobs) {
   if (manifest_) {
     try {
       find_strays();
+      check_lists();
     } catch (const Error& error) {
       report(report_.findings, {.path = manifest_path_, .what = error.message()});
     }

@@ -45,6 +45,7 @@ DatasetSummary summarize_dataset(const std::string& spec) {
     summary.has_manifest = true;
     summary.name = manifest->name;
     summary.created_by = manifest->created_by;
+    summary.edits = manifest->edits;
     summary.plan = manifest->plan;
     summary.num_skipped = manifest->num_skipped;
     summary.format = manifest->format;

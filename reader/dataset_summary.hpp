@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct DatasetSummary {
 
   std::string spec;
   bool has_manifest = false;
-  std::string name;        // with a manifest
-  std::string created_by;  // with a manifest
-  std::string plan;        // with a manifest
+  std::string name;                          // with a manifest
+  std::string created_by;                    // with a manifest
+  std::map<std::string, std::string> edits;  // what was done to the images before they were packed
+  std::string plan;                          // with a manifest
   std::uint64_t num_skipped = 0;
   std::string format;  // of the first shard
   std::string layout;  // empty: unknown

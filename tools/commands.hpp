@@ -28,6 +28,7 @@ struct PackCommand {
   std::string files_from;
   std::string format;
   std::string layout;
+  bool decode = false;  // a layout that holds pixels
   SourceOptions source_options;
   PackOptions options;
   bool dry_run = false;
@@ -39,6 +40,7 @@ int run_pack(const PackCommand& command, Terminal& terminal);
 
 struct IndexCommand {
   std::string spec;
+  std::vector<std::string> sidecars;
   bool force = false;
   bool quiet = false;
 };

@@ -175,6 +175,29 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       [&](const std::string& text) { options.on_error = parse_on_error("--on-error", text); },
       "What a sample that cannot be read does (default: fail)");
 
+  add_sidecars(app, options.sidecars);
+
+  app.option_defaults()->group("Images");
+  auto* by_short = add_parsed(
+      app, "--resize-short", "N",
+      [&](const std::string& text) { options.edits.resize_short = parse_count32("--resize-short", text); },
+      "Make images smaller whose shorter side has more than N pixels, as torchvision's Resize(N) does on Pillow "
+      "images; "
+      "what fits stays byte for byte");
+  add_parsed(
+      app, "--resize-max", "N",
+      [&](const std::string& text) { options.edits.resize_max = parse_count32("--resize-max", text); },
+      "The same by the longer side")
+      ->excludes(by_short);
+  app.add_flag("--decode", command.decode,
+               "Store images as pixels: the format's layout that holds them, where --layout does not name one");
+  app.add_flag("--orient", options.edits.orient, "Turn images as their EXIF orientation says, and drop the tag");
+  app.add_flag("--strip-metadata", options.edits.strip_metadata,
+               "Leave out EXIF, XMP, colour profiles, comments and texts; pixels stay as they are");
+  add_parsed(
+      app, "--quality", "Q", [&](const std::string& text) { options.edits.quality = parse_quality("--quality", text); },
+      "Quality of JPEGs that --resize-short, --resize-max or --orient encode anew, 1 to 100 (default: 90)");
+
   app.option_defaults()->group("Run");
   add_jobs(app, options.jobs, "Shards written at a time (default: two a core); the result never depends on it");
   auto* resume = app.add_flag_callback(
@@ -208,9 +231,11 @@ void Grammar::State::declare_writing_commands() {
   declare_pack(convert_, *convert);
   convert->footer(fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats()[1]->name));
 
-  auto* index = add_command("index", "Write an index beside each shard that another program made.",
-                            [this](Terminal& terminal) { return run_index(index_, terminal); });
+  auto* index =
+      add_command("index", "Write an index beside each shard that another program made, and what other readers want.",
+                  [this](Terminal& terminal) { return run_index(index_, terminal); });
   add_spec(*index, index_.spec);
+  add_sidecars(*index, index_.sidecars);
   index->add_flag("--force", index_.force, "Make indexes anew that are there already");
   add_quiet(*index, index_.quiet);
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "bale/writer/sidecars.hpp"
+
 namespace bale::tools {
 
 CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
@@ -22,6 +24,12 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::st
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text) {
   add_parsed(
       app, "-j,--jobs", "N|auto", [&jobs](const std::string& value) { jobs = parse_jobs("--jobs", value); }, text);
+}
+
+void add_sidecars(CLI::App& app, std::vector<std::string>& names) {
+  add_parsed(
+      app, "--sidecars", "NAME,...", [&names](const std::string& text) { names = parse_list("--sidecars", text); },
+      "Write what other readers look for beside the shards, by their names: " + sidecar_choices());
 }
 
 void add_spec(CLI::App& app, std::string& spec) { app.add_option("SPEC", spec, k_spec_text)->required(); }

@@ -36,6 +36,7 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string
       app, name, value_name, [&value, name](const std::string& typed) { value = parse_whole(name, typed); }, text);
 }
 
+void add_sidecars(CLI::App& app, std::vector<std::string>& names);
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text);
 void add_spec(CLI::App& app, std::string& spec);
 void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text");

@@ -11,6 +11,7 @@
 #include "bale/tools/human.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
+#include "bale/writer/add_sidecars.hpp"
 
 namespace bale::tools {
 namespace {
@@ -27,6 +28,7 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
   std::uint64_t num_indexed = 0;
   {
     const Dataset dataset = Dataset::open(command.spec);
+    check_sidecars(dataset, command.sidecars);
     for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
       const std::string& path = dataset.shard_path(number);
       // Shards of a manifest have checksums that were made as they were written: never to be replaced by
@@ -61,8 +63,11 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
     ++shards;
   }
   display.finish();
+  const std::uint64_t num_files =
+      command.sidecars.empty() ? 0 : add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);
   if (!command.quiet) {
     terminal.print(fmt::format("{} indexed, {} with an index already\n", plural(paths.size(), "shard"), num_indexed));
+    if (num_files > 0) terminal.print(fmt::format("{} for other readers written\n", plural(num_files, "file")));
   }
   return k_exit_ok;
 }

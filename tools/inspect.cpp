@@ -25,6 +25,7 @@ std::string head_text(const DatasetSummary& summary) {
   if (summary.num_skipped > 0) table.add({"skipped", human_count(summary.num_skipped)});
   table.add({"shards", fmt::format("{} ({} indexed)", human_count(summary.shards.size()), indexed)});
   table.add({"size", human_bytes(summary.num_bytes)});
+  for (const auto& [name, value] : summary.edits) table.add({"images", printable(name) + ": " + printable(value)});
   if (summary.has_manifest) {
     table.add({"made by", printable(summary.created_by)});
   } else {

@@ -126,6 +126,7 @@ std::string summary_json(const DatasetSummary& summary) {
     out["created_by"] = summary.created_by;
     out["plan"] = summary.plan;
     out["skipped"] = summary.num_skipped;
+    out["edits"] = summary.edits;
   }
   out["samples"] = summary.num_samples;
   out["bytes"] = summary.num_bytes;

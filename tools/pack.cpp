@@ -172,7 +172,8 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
 int run_pack(const PackCommand& asked, Terminal& terminal) {
   PackCommand command = with_places_settled(asked);
   if (command.format.empty()) command.format = formats()[0]->name;
-  command.options.format = find_format(command.format, command.layout);
+  const auto find = command.decode ? find_decoded_format : find_format;
+  command.options.format = find(command.format, command.layout);
   if (command.options.name.empty()) command.options.name = default_name(command);
 
   const auto start = std::chrono::steady_clock::now();

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/key.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/histogram.hpp"
@@ -36,10 +35,7 @@ Gathered gather(const Dataset& dataset) {
         gathered.widths.push_back(index.width(i));
         gathered.heights.push_back(index.height(i));
       }
-      for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
-        const Extent extent = index.extent(i, f);
-        if (extent.present() && is_image_field(index.fields()[f].name)) gathered.image_bytes.push_back(extent.length);
-      }
+      if (const auto field = index.image_field(i)) gathered.image_bytes.push_back(index.extent(i, *field).length);
     }
   }
   return gathered;

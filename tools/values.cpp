@@ -105,6 +105,12 @@ std::uint32_t parse_count32(std::string_view option, std::string_view text) {
   return *value;
 }
 
+int parse_quality(std::string_view option, std::string_view text) {
+  const auto value = whole_number<int>(text);
+  if (!value || *value < 1 || *value > 100) refuse(option, text, "a number from 1 to 100");
+  return *value;
+}
+
 std::vector<Stage> parse_stages(std::string_view option, std::string_view text) {
   std::vector<Stage> stages;
   for (const std::string& part : parse_list(option, text)) {

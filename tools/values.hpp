@@ -34,6 +34,9 @@ unsigned parse_workers(std::string_view option, std::string_view text);
 /// A decimal integer from 1 to 2^32 - 1.
 std::uint32_t parse_count32(std::string_view option, std::string_view text);
 
+/// A quality of JPEGs, 1..100.
+int parse_quality(std::string_view option, std::string_view text);
+
 /// "train", "read,verify": stages of bench_stages.hpp, each once.
 std::vector<Stage> parse_stages(std::string_view option, std::string_view text);
 

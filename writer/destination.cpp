@@ -10,6 +10,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_index.hpp"
 #include "bale/formats/core/shard_name.hpp"
+#include "bale/writer/sidecars.hpp"
 
 namespace bale {
 namespace {
@@ -64,17 +65,40 @@ void remove_dataset(const std::string& directory) {
     remove_file(index_path(join_path(directory, shard.file)));
     for (const std::string& sidecar : shard.sidecars) remove_file(join_path(directory, sidecar));
   }
+  for (const std::string& list : manifest.lists) remove_file(join_path(directory, list));
   if (manifest.num_skipped != 0) remove_file(join_path(directory, k_ledger_name));
 }
 
 /// Everything that packing a shard to `path` publishes.
-std::vector<std::string> files_of_shard(const std::string& path, const Layout& layout) {
+std::vector<std::string> files_of_shard(const std::string& path, const PackOptions& options) {
+  const Layout& layout = *options.format.layout;
   std::vector<std::string> files{path, index_path(path)};
-  for (const Sidecar& sidecar : layout.sidecars) files.push_back(sidecar_path(path, layout, sidecar));
+  for (const Sidecar& sidecar : sidecars_of(layout, options.sidecars)) {
+    files.push_back(sidecar_path(path, layout, sidecar));
+  }
   return files;
 }
 
-void remove_previous_run(const std::string& destination, const Plan& plan, const Layout& layout) {
+/// Files that list the shards, relative to the destination.
+std::vector<std::string> list_files(const PackOptions& options, const Plan& plan) {
+  std::vector<std::string> files;
+  for (const PlannedDataset& dataset : plan.datasets) {
+    for (const ShardList& list : lists_of(*options.format.layout, options.sidecars)) {
+      const std::string file(list.file);
+      files.push_back(dataset.subdirectory.empty() ? file : join_path(dataset.subdirectory, file));
+    }
+  }
+  return files;
+}
+
+void require_absent(const std::string& file) {
+  if (!exists(file)) return;
+  throw Error(ErrorCode::exists, "is in the way and was not written by bale",
+              {.path = file, .hint = "move it, or choose another --name"});
+}
+
+void remove_previous_run(const PackOptions& options, const Plan& plan) {
+  const std::string& destination = options.destination;
   const File lock = Journal::lock_unfinished(destination);
   remove_dataset(destination);
   for (const std::string& name : entries_of(destination)) {
@@ -88,14 +112,10 @@ void remove_previous_run(const std::string& destination, const Plan& plan, const
   for (const PlannedDataset& dataset : plan.datasets) {
     const std::string directory = join_path(destination, dataset.subdirectory);
     for (const PlannedShard& shard : dataset.shards) {
-      for (const std::string& file : files_of_shard(join_path(directory, shard.file), layout)) {
-        if (exists(file)) {
-          throw Error(ErrorCode::exists, "is in the way and was not written by bale",
-                      {.path = file, .hint = "move it, or choose another --name"});
-        }
-      }
+      for (const std::string& file : files_of_shard(join_path(directory, shard.file), options)) require_absent(file);
     }
   }
+  for (const std::string& file : list_files(options, plan)) require_absent(join_path(destination, file));
 }
 
 bool is_finished(const PackOptions& options, const Plan& plan) {
@@ -116,9 +136,9 @@ std::optional<Journal> prepare_destination(const PackOptions& options, const Pla
   make_directories(destination);
   const bool unfinished = Journal::present(destination);
   if (options.mode == DestinationMode::overwrite) {
-    remove_previous_run(destination, plan, *options.format.layout);
+    remove_previous_run(options, plan);
   } else if (options.mode == DestinationMode::resume && unfinished) {
-    return Journal::resume(destination, plan.fingerprint);
+    return Journal::resume(destination, plan.fingerprint, list_files(options, plan));
   } else if (!entries_of(destination).empty()) {
     if (options.mode == DestinationMode::resume && is_finished(options, plan)) return std::nullopt;
     throw Error(ErrorCode::exists, unfinished ? "holds an unfinished pack" : "is not empty",
@@ -127,7 +147,7 @@ std::optional<Journal> prepare_destination(const PackOptions& options, const Pla
                                     : "choose another directory, or replace an earlier pack with --overwrite"});
   }
   for (const PlannedDataset& dataset : plan.datasets) make_directories(dataset_directory(options, dataset));
-  return Journal::start(destination, plan.fingerprint);
+  return Journal::start(destination, plan.fingerprint, list_files(options, plan));
 }
 
 void abandon_destination(const PackOptions& options, const Plan& plan) {

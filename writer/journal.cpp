@@ -72,6 +72,7 @@ FinishedShard finished_from_json(const Json& line) {
 
 struct JournalContent {
   std::string plan;
+  std::vector<std::string> last_files;
   std::vector<FinishedShard> finished;
   std::uint64_t good_bytes = 0;  // up to the end of the last whole line
 };
@@ -86,6 +87,7 @@ JournalContent read_journal(const std::string& path) {
       const Json line = Json::parse(rest.substr(0, end));
       if (content.good_bytes == 0) {
         content.plan = line.at("plan");
+        content.last_files = line.value("last_files", content.last_files);
       } else {
         content.finished.push_back(finished_from_json(line));
       }
@@ -123,13 +125,15 @@ File Journal::lock_unfinished(const std::string& destination) {
   return file;
 }
 
-Journal Journal::start(const std::string& destination, const std::string& plan_fingerprint) {
+Journal Journal::start(const std::string& destination, const std::string& plan_fingerprint,
+                       const std::vector<std::string>& last_files) {
   Journal journal(partial_directory(destination));
   if (::mkdir(journal.directory_.c_str(), 0755) != 0 && errno != EEXIST) throw_errno("create", journal.directory_);
   sync_directory(destination);
   journal.file_ = File::create(join_path(journal.directory_, k_journal_name));
   lock(journal.file_);
-  const std::string head = Json{{"bale_journal", 1}, {"plan", plan_fingerprint}}.dump() + "\n";
+  const std::string head =
+      Json{{"bale_journal", 1}, {"plan", plan_fingerprint}, {"last_files", last_files}}.dump() + "\n";
   journal.file_.write_at(0, as_bytes(head));
   journal.file_.sync();
   sync_directory(journal.directory_);
@@ -137,17 +141,18 @@ Journal Journal::start(const std::string& destination, const std::string& plan_f
   return journal;
 }
 
-Journal Journal::resume(const std::string& destination, const std::string& plan_fingerprint) {
+Journal Journal::resume(const std::string& destination, const std::string& plan_fingerprint,
+                        const std::vector<std::string>& last_files) {
   Journal journal(partial_directory(destination));
   const std::string path = join_path(journal.directory_, k_journal_name);
-  if (::access(path.c_str(), F_OK) != 0) return start(destination, plan_fingerprint);
+  if (::access(path.c_str(), F_OK) != 0) return start(destination, plan_fingerprint, last_files);
   journal.file_ = File::open_update(path);
   lock(journal.file_);
   JournalContent content = read_journal(path);
   if (content.good_bytes == 0) {
     // Killed before the first line was durable: nothing had been published.
     journal.file_.close();
-    return start(destination, plan_fingerprint);
+    return start(destination, plan_fingerprint, last_files);
   }
   if (content.plan != plan_fingerprint) {
     throw Error(
@@ -174,7 +179,9 @@ std::vector<std::string> Journal::published_files(const std::string& destination
   const std::string path = join_path(partial_directory(destination), k_journal_name);
   std::vector<std::string> files;
   if (::access(path.c_str(), F_OK) != 0) return files;
-  for (const FinishedShard& finished : read_journal(path).finished) {
+  const JournalContent content = read_journal(path);
+  if (!content.finished.empty()) files = content.last_files;
+  for (const FinishedShard& finished : content.finished) {
     const std::string file =
         finished.subdirectory.empty() ? finished.shard.file : join_path(finished.subdirectory, finished.shard.file);
     files.push_back(file);

@@ -29,10 +29,13 @@ struct FinishedShard {
 
 class Journal {
  public:
-  /// Starts a journal in an existing destination that has none. Throws `retryable` where another run holds it.
-  static Journal start(const std::string& destination, const std::string& plan_fingerprint);
+  /// Starts a journal in an existing destination that has none. `last_files` (relative to the destination) are those
+  /// that come when all shards are there. Throws `retryable` where another run holds it.
+  static Journal start(const std::string& destination, const std::string& plan_fingerprint,
+                       const std::vector<std::string>& last_files);
   /// Takes up the journal that is there. Throws `exists` where it belongs to another plan.
-  static Journal resume(const std::string& destination, const std::string& plan_fingerprint);
+  static Journal resume(const std::string& destination, const std::string& plan_fingerprint,
+                        const std::vector<std::string>& last_files);
   /// Holds the lock of an unfinished run's journal while its files are removed; throws `retryable` where
   /// another run is at work. Not open where there is no journal.
   static File lock_unfinished(const std::string& destination);

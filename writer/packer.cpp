@@ -12,9 +12,11 @@
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/writer/destination.hpp"
+#include "bale/writer/image_edits.hpp"
 #include "bale/writer/journal.hpp"
 #include "bale/writer/plan.hpp"
 #include "bale/writer/shard_job.hpp"
+#include "bale/writer/sidecars.hpp"
 #include "bale_version.hpp"
 
 namespace bale {
@@ -116,7 +118,7 @@ class Packer {
     const std::string path = final_path(slot);
     const Layout& layout = *options_.format.layout;
     // The shard itself comes last: where it has its final name, all that belongs to it has.
-    for (const Sidecar& sidecar : layout.sidecars) {
+    for (const Sidecar& sidecar : sidecars_of(layout, options_.sidecars)) {
       publish_rename(staged_sidecar(staged, sidecar), sidecar_path(path, layout, sidecar));
     }
     publish_rename(index_path(staged), index_path(path));
@@ -145,6 +147,7 @@ class Packer {
         }
         report.num_bytes += slot.finished->shard.bytes;
       }
+      write_lists(directory, manifest);
       if (!ledger.empty()) publish_file(join_path(directory, k_ledger_name), as_bytes(ledger));
       publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(manifest)));
       report.num_samples += manifest.num_samples;
@@ -153,11 +156,28 @@ class Packer {
     return report;
   }
 
+  void write_lists(const std::string& directory, Manifest& manifest) const {
+    std::vector<ListedShard> shards;
+    for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
+    for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
+      manifest.lists.emplace_back(list.file);
+      publish_file(join_path(directory, manifest.lists.back()), as_bytes(list.text(manifest.name, shards)));
+    }
+  }
+
+  /// Those of this run, over those that the source's images have been through already.
+  std::map<std::string, std::string> edits() const {
+    std::map<std::string, std::string> edits = describe_edits(options_.edits, !options_.format.layout->keeps_bytes);
+    edits.merge(source_.edits());
+    return edits;
+  }
+
   Manifest empty_manifest(const PlannedDataset& dataset) const {
     return {.name = dataset.name,
             .format = std::string(options_.format.format->name),
             .layout = std::string(options_.format.layout->name),
             .classes = source_.classes(),
+            .edits = edits(),
             .plan = plan_.fingerprint,
             .created_by = fmt::format("bale {}", k_version_text)};
   }

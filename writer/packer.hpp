@@ -42,6 +42,18 @@ struct Split {
   double fraction;
 };
 
+/// What is done to images before they are packed; nothing unless asked for. JPEG and PNG only.
+struct ImageEdits {
+  std::uint32_t resize_short = 0;  // shorter side in pixels, 0: as it is; larger images only, sides in proportion
+  std::uint32_t resize_max = 0;    // longer side, likewise
+  std::optional<int> quality{};    // 1..100, of JPEGs that are encoded anew; k_default_quality
+  bool orient = false;             // turned as EXIF says, and the tag dropped
+  bool strip_metadata = false;     // EXIF, XMP, colour profiles, comments, texts
+
+  static constexpr int k_default_quality = 90;
+  bool resizes() const { return resize_short != 0 || resize_max != 0; }
+};
+
 struct PackOptions {
   std::string destination;
   FormatAndLayout format{};
@@ -54,6 +66,8 @@ struct PackOptions {
   bool stratify = false;                        // split every class by the same fractions
   std::uint64_t max_samples = 0;                // 0: all
   std::optional<int> compress_level{};          // zstd on every field that is not an image
+  ImageEdits edits{};
+  std::vector<std::string> sidecars{};  // names of files for other readers (Sidecar, ShardList) to be written besides
   OnError on_error = OnError::fail;
   DestinationMode mode = DestinationMode::fresh;
 };

@@ -11,8 +11,11 @@
 #include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/core/key.hpp"
 #include "bale/formats/core/random.hpp"
 #include "bale/formats/core/shard_name.hpp"
+#include "bale/writer/image_edits.hpp"
+#include "bale/writer/sidecars.hpp"
 
 namespace bale {
 namespace {
@@ -43,6 +46,8 @@ void check_options(const PackOptions& options) {
     fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
                "leave --compress out");
   }
+  check_edits(options.edits);
+  check_sidecars(options.format, options.sidecars);
   double sum = 0;
   for (const Split& split : options.splits) {
     if (!(split.fraction > 0)) fail_usage(fmt::format("split {} has no positive fraction", split.name));
@@ -154,8 +159,19 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
   }
   if (shard.begin < count) close(count);
   for (std::size_t number = 0; number < dataset.shards.size(); ++number) {
-    dataset.shards[number].file =
-        shard_file_name(*options.format.layout, dataset.name, number, dataset.shards.size());
+    dataset.shards[number].file = shard_file_name(*options.format.layout, dataset.name, number, dataset.shards.size());
+  }
+}
+
+/// Throws where the layout has no place for what the source has, before anything is written.
+void check_fields(const Source& source, const PackOptions& options) {
+  if (options.format.layout->keeps_all_fields) return;
+  for (const std::string& field : source.fields()) {
+    // Images may have several names, one in each sample: which have two is seen when they are read.
+    if (field == k_label_field || is_image_field(field) || field == k_array_field) continue;
+    fail_usage(fmt::format("format {} holds an image and a label a sample, the source has a field \"{}\" as well",
+                           options.format.format->name, printable(field)),
+               "choose another --format, or leave the field out of the source");
   }
 }
 
@@ -164,6 +180,10 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   std::string text = fmt::format("bale plan 1\n{}\n{}\n{}\n", options.format.format->name, options.format.layout->name,
                                  options.compress_level ? fmt::to_string(*options.compress_level) : "none");
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
+  for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
+  for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {
+    text += fmt::format("edit {}={}\n", name, value);
+  }
   for (const std::string& name : source.classes()) text += fmt::format("class {}:{}\n", name.size(), name);
   for (const PlannedDataset& dataset : plan.datasets) {
     text += fmt::format("dataset {}/{}\n", dataset.subdirectory, dataset.name);
@@ -186,6 +206,7 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
 
 Plan make_plan(const Source& source, const PackOptions& options) {
   check_options(options);
+  check_fields(source, options);
   if (source.size() == 0) fail_usage("nothing to pack: the source has no samples");
   if (source.size() > std::numeric_limits<std::uint32_t>::max()) fail_usage("more than 4,294,967,295 samples");
   check_keys_unique(source);

@@ -16,6 +16,9 @@
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/writer/image_edits.hpp"
+#include "bale/writer/sidecars.hpp"
+#include "bale/writer/write_durably.hpp"
 
 namespace bale {
 namespace {
@@ -79,12 +82,10 @@ class StoredFields {
 /// A source that read the sample from a foreign pack may not know its size.
 std::pair<std::uint32_t, std::uint32_t> dimensions_of(const SampleView& sample) {
   if (sample.width != 0) return {sample.width, sample.height};
-  for (const FieldView& field : sample.fields) {
-    if (!is_image_field(field.name)) continue;
-    const ImageHeader header = probe_image(field.bytes);
-    return {header.width, header.height};
-  }
-  return {0, 0};
+  const FieldView* const image = sample.find_image();
+  if (image == nullptr) return {0, 0};
+  const ImageHeader header = probe_image(image->bytes);
+  return {header.width, header.height};
 }
 
 ShardPlan shard_plan(const ShardJob& job) {
@@ -141,22 +142,15 @@ Digest digest_mapped(const std::string& path) {
 
 void sync_path(const std::string& path) { File::open_update(path).sync(); }
 
-void write_durably(const std::string& path, Bytes bytes) {
-  File file = File::create(path);
-  file.write_at(0, bytes);
-  file.sync();
-  file.close();
-}
-
 /// Temporary files of a shard, removed unless kept.
 class Staged {
  public:
-  Staged(const std::string& path, const Layout& layout) : path_(path), layout_(layout) {}
+  Staged(const std::string& path, const std::vector<Sidecar>& sidecars) : path_(path), sidecars_(sidecars) {}
   ~Staged() {
     if (kept_) return;
     ::unlink(path_.c_str());
     ::unlink(index_path(path_).c_str());
-    for (const Sidecar& sidecar : layout_.sidecars) ::unlink(staged_sidecar(path_, sidecar).c_str());
+    for (const Sidecar& sidecar : sidecars_) ::unlink(staged_sidecar(path_, sidecar).c_str());
   }
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
@@ -164,24 +158,25 @@ class Staged {
 
  private:
   const std::string& path_;
-  const Layout& layout_;
+  const std::vector<Sidecar>& sidecars_;
   bool kept_ = false;
 };
 
 class ShardRun {
  public:
-  ShardRun(const ShardJob& job, Progress& progress) : job_(job), progress_(progress), stored_(job.options) {
+  ShardRun(const ShardJob& job, Progress& progress)
+      : job_(job), progress_(progress), editor_(job.options.edits, !keeps_bytes_), stored_(job.options) {
     for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of(job.options, name));
   }
 
   FinishedShard run() {
     const auto [format, layout] = job_.options.format;
-    Staged staged(job_.staged_path, *layout);
+    Staged staged(job_.staged_path, sidecars_);
     writer_ = format->create({.path = job_.staged_path,
-                             .layout = layout->name,
-                             .plan = shard_plan(job_),
-                             .format_options = job_.options.format_options,
-                             .class_names = job_.source.classes()});
+                              .layout = layout->name,
+                              .plan = shard_plan(job_),
+                              .format_options = job_.options.format_options,
+                              .class_names = job_.source.classes()});
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
       progress_.throw_if_stopped();
       const std::uint64_t ahead = at + ReadAhead::k_distance;
@@ -191,7 +186,7 @@ class ShardRun {
     writer_->finish(index_);
     writer_.reset();
     sync_path(job_.staged_path);
-    if (!layout->keeps_bytes) {
+    if (!keeps_bytes_) {
       // What is delivered is not what was packed: its checksums can only be taken from the shard itself.
       checksum_payload(index_, job_.staged_path, *format, {}, {});
     }
@@ -205,8 +200,9 @@ class ShardRun {
     std::optional<SampleView> sample;
     try {
       const auto begin = std::chrono::steady_clock::now();
-      sample = job_.source.read(number, scratch_);
+      const SampleView read = job_.source.read(number, scratch_);
       read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
+      sample = edited(number, read);
       add(*sample);
     } catch (const Error& error) {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
@@ -217,6 +213,16 @@ class ShardRun {
     progress_.samples.fetch_add(1, std::memory_order_relaxed);
   }
 
+  SampleView edited(std::uint32_t number, const SampleView& sample) {
+    if (!edits_images_) return sample;
+    try {
+      return editor_.apply(sample);
+    } catch (const Error& error) {
+      // The editor knows bytes only; here is known whose.
+      throw Error(error.code(), error.message(), {.path = job_.source.origin(number), .hint = error.context().hint});
+    }
+  }
+
   void add(const SampleView& sample) {
     SampleView stored = sample;
     stored.fields = stored_.store(sample);
@@ -225,7 +231,7 @@ class ShardRun {
     const std::uint64_t i = index_.add_sample(sample.key, sample.label, stored.width, stored.height);
     std::uint64_t bytes = 0;
     for (const FieldView& field : sample.fields) {
-      index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
+      if (keeps_bytes_) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
       bytes += field.bytes.size();
     }
     progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -258,7 +264,7 @@ class ShardRun {
                                  .stored_bytes = field.stored_bytes});
     }
     const Layout& layout = *job_.options.format.layout;
-    for (const Sidecar& sidecar : layout.sidecars) {
+    for (const Sidecar& sidecar : sidecars_) {
       write_durably(staged_sidecar(job_.staged_path, sidecar), as_bytes(sidecar.text(job_.staged_path, index)));
       finished.shard.sidecars.push_back(sidecar_path(job_.shard.file, layout, sidecar));
     }
@@ -271,6 +277,10 @@ class ShardRun {
   IndexBuilder index_;
   Scratch scratch_;
   ReadAhead read_ahead_;
+  const std::vector<Sidecar> sidecars_ = sidecars_of(*job_.options.format.layout, job_.options.sidecars);
+  const bool keeps_bytes_ = job_.options.format.layout->keeps_bytes;
+  const bool edits_images_ = !describe_edits(job_.options.edits, !keeps_bytes_).empty();
+  ImageEditor editor_;
   StoredFields stored_;
   std::vector<SkippedSample> skipped_;
 };

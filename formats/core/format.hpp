@@ -29,6 +29,22 @@ struct Sidecar {
   std::string_view suffix;  // in place of the layout's suffix: "train-000003.rec" has "train-000003.idx"
   /// Its content, a function of the finished shard alone. Throws `damaged` where the shard is.
   std::string (*text)(const std::string& shard_path, const ShardIndex& index);
+  std::string_view name{};  // by which it is asked for; may be empty where it comes with every shard
+  bool always = true;       // false: written only where it is asked for
+};
+
+/// One shard of a dataset, as a file that lists them needs it.
+struct ListedShard {
+  std::string file;  // within the dataset's directory
+  std::uint64_t num_samples = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// A file beside all shards of a dataset that lists them for readers other than ours; written where it is asked for.
+struct ShardList {
+  std::string_view name;  // by which it is asked for
+  std::string_view file;
+  std::string (*text)(const std::string& dataset, std::span<const ListedShard> shards);
 };
 
 /// One way a format lays samples out on disk.
@@ -38,9 +54,11 @@ struct Layout {
   bool counted = false;            // shards are called NAME-00003-of-00012SUFFIX rather than NAME-000003SUFFIX
   bool keeps_bytes = true;         // false: fields come back decoded, not as the bytes that were packed
   bool keeps_keys_in_file = true;  // false: keys live in our index only
+  bool keeps_all_fields = true;    // false: an image and a label, nothing else
   bool compresses_fields = false;  // has room for zstd-compressed fields ("json.zst")
   std::string_view summary{};      // one line for --help
-  std::span<const Sidecar> sidecars{};  // written with every shard
+  std::span<const Sidecar> sidecars{};
+  std::span<const ShardList> lists{};
 };
 
 /// What `probe` may look at: the name and the first bytes of a file.
@@ -150,6 +168,9 @@ struct FormatAndLayout {
 
 /// Looks up "NAME", "NAME.LAYOUT" (or NAME with `layout` given); throws `invalid_argument` listing what there is.
 FormatAndLayout find_format(std::string_view name, std::string_view layout = {});
+
+/// The same among layouts that hold pixels: the format's first of them where no layout is given.
+FormatAndLayout find_decoded_format(std::string_view name, std::string_view layout = {});
 
 /// The format that bids highest for a file; throws `unsupported` where none does.
 const Format& probe_format(const std::string& path);

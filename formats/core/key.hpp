@@ -45,6 +45,10 @@ class ForeignKeys {
   std::unordered_set<std::string> used_;
 };
 
+/// The field of an image that is decoded already: height x width x 3 bytes behind a NumPy header (array_header.hpp).
+/// Other arrays have this name too, so it stands for a sample's image only where nothing else does.
+inline constexpr std::string_view k_array_field = "npy";
+
 /// Whether the field holds an image, judged by its name ("jpg", "png", "webp", ...).
 bool is_image_field(std::string_view field);
 

@@ -18,7 +18,7 @@ constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
 /// What stands between the other members and the checksum of all before it.
 constexpr std::string_view k_before_checksum = ",\n \"checksum\": ";
-/// The members there were before there was a checksum; any other came with one.
+/// The members that there always are; a manifest may have been edited, and its checksum taken out.
 constexpr std::size_t k_members_without_checksum = 11;
 
 /// `body` is the text up to the comma before the checksum.
@@ -61,17 +61,19 @@ std::string manifest_text(const Manifest& manifest) {
         {{"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}});
     if (!shard.sidecars.empty()) shards.back()["sidecars"] = shard.sidecars;
   }
-  const Json root = {{"bale_manifest", k_schema_version},
-                     {"name", manifest.name},
-                     {"format", manifest.format},
-                     {"layout", manifest.layout},
-                     {"num_samples", manifest.num_samples},
-                     {"num_skipped", manifest.num_skipped},
-                     {"fields", fields},
-                     {"classes", classes},
-                     {"shards", shards},
-                     {"plan", manifest.plan},
-                     {"created_by", manifest.created_by}};
+  Json root = {{"bale_manifest", k_schema_version},
+               {"name", manifest.name},
+               {"format", manifest.format},
+               {"layout", manifest.layout},
+               {"num_samples", manifest.num_samples},
+               {"num_skipped", manifest.num_skipped},
+               {"fields", fields},
+               {"classes", classes},
+               {"shards", shards}};
+  if (!manifest.lists.empty()) root["lists"] = manifest.lists;
+  if (!manifest.edits.empty()) root["edits"] = manifest.edits;
+  root["plan"] = manifest.plan;
+  root["created_by"] = manifest.created_by;
   const std::string text = root.dump(1);
   return sealed(std::string_view(text).substr(0, text.size() - 2));  // without "\n}"
 }
@@ -90,7 +92,10 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
                   fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
                   {.path = path, .hint = "use a newer bale"});
     }
-    if (!has_checksum && root.size() != k_members_without_checksum) throw damaged("its checksum is missing");
+    const std::size_t num_optional = root.count("lists") + root.count("edits");
+    if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
+      throw damaged("its checksum is missing");
+    }
     Manifest manifest{.name = root.at("name"),
                       .format = root.at("format"),
                       .layout = root.at("layout"),
@@ -115,6 +120,9 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
       num_samples += manifest.shards.back().num_samples;
     }
     if (num_samples != manifest.num_samples) throw damaged("its shards do not add up to num_samples");
+    manifest.lists = root.value("lists", std::vector<std::string>{});
+    for (const std::string& file : manifest.lists) check_file_name(file, path);
+    if (root.contains("edits")) manifest.edits = root.at("edits").get<std::map<std::string, std::string>>();
     manifest.plan = root.at("plan");
     manifest.created_by = root.at("created_by");
     return manifest;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,8 +37,10 @@ struct Manifest {
   std::vector<ManifestField> fields{};
   std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
   std::vector<ManifestShard> shards{};
-  std::string plan{};        // hash of input list and options that shape the output
-  std::string created_by{};  // "bale 0.1.0"
+  std::vector<std::string> lists{};  // files beside the manifest that list the shards for readers other than ours
+  std::map<std::string, std::string> edits{};  // what was done to the images, by name; empty: nothing
+  std::string plan{};                          // hash of input list and options that shape the output
+  std::string created_by{};                    // "bale 0.1.0"
 };
 
 /// Canonical text: fixed key order, one-space indent, a checksum of what precedes it, final newline. Class names that are

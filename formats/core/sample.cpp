@@ -1,8 +1,17 @@
 #include "bale/formats/core/sample.hpp"
 
+#include <algorithm>
 #include <charconv>
 
+#include "bale/formats/core/key.hpp"
+
 namespace bale {
+
+const FieldView* SampleView::find_image() const {
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [](const FieldView& field) { return is_image_field(field.name); });
+  return found != fields.end() ? &*found : find(k_array_field);
+}
 
 std::int64_t parse_label(Bytes cls) {
   std::string_view text = as_text(cls);

@@ -40,6 +40,8 @@ struct SampleView {
     }
     return nullptr;
   }
+  /// The first field with an image's name, else the decoded one (k_array_field); nullptr where the sample has neither.
+  const FieldView* find_image() const;
 };
 
 /// Reusable memory behind the views of one sample. Reusing one Scratch for many reads allocates only

@@ -177,7 +177,8 @@ std::optional<std::uint32_t> ShardIndex::image_field(std::uint64_t i) const {
   for (std::uint32_t field = 0; field < fields_.size(); ++field) {
     if (is_image_field(fields_[field].name) && extent(i, field).present()) return field;
   }
-  return std::nullopt;
+  const auto decoded = field_id(k_array_field);
+  return decoded && extent(i, *decoded).present() ? decoded : std::nullopt;
 }
 
 std::optional<std::uint64_t> ShardIndex::find(std::string_view wanted) const {

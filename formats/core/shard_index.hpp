@@ -63,7 +63,8 @@ class ShardIndex {
   std::uint32_t width(std::uint64_t i) const;
   std::uint32_t height(std::uint64_t i) const;
   Extent extent(std::uint64_t i, std::uint32_t field) const;
-  /// The first field of sample `i` that has an image's name; nullopt where it has none.
+  /// The first field of sample `i` that has an image's name, else the decoded one (k_array_field); nullopt where it has
+  /// neither.
   std::optional<std::uint32_t> image_field(std::uint64_t i) const;
 
   /// Sample with this key; O(log n), allocates nothing.

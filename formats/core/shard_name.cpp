@@ -31,6 +31,9 @@ std::string shard_file_name(const Layout& layout, std::string_view dataset, std:
 }
 
 bool has_shard_name(const Layout& layout, std::string_view file) {
+  // A sidecar's suffix may end with that of the shards.
+  const auto is_sidecar = [&](const Sidecar& sidecar) { return file.ends_with(sidecar.suffix); };
+  if (std::any_of(layout.sidecars.begin(), layout.sidecars.end(), is_sidecar)) return false;
   if (!take_word(file, layout.suffix)) return false;
   if (!layout.counted) return !file.empty();
   return take_number(file) && take_word(file, "-of-") && take_number(file) && take_word(file, "-") && !file.empty();

@@ -125,13 +125,15 @@ void checksum_payload(IndexBuilder& builder, const std::string& path, const Form
   Scratch scratch;
   for (std::uint64_t i = 0; i < shard.size(); ++i) {
     std::uint64_t bytes = 0;
-    for (const FieldView& field : shard.read(i, scratch).fields) {
+    const SampleView sample = shard.read(i, scratch);
+    for (const FieldView& field : sample.fields) {
       builder.set_crc32c(i, *builder.field_id(field.name), crc32c(field.bytes));
       bytes += field.bytes.size();
-      if (dimensions && is_image_field(field.name)) {
-        const auto [width, height] = dimensions(field.bytes);
-        if (width != 0) builder.set_dimensions(i, width, height);
-      }
+    }
+    const FieldView* const image = dimensions ? sample.find_image() : nullptr;
+    if (image != nullptr) {
+      const auto [width, height] = dimensions(image->bytes);
+      if (width != 0) builder.set_dimensions(i, width, height);
     }
     if (on_progress) on_progress(bytes);
   }

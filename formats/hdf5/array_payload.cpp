@@ -43,7 +43,7 @@ class ArrayPayload final : public FilePayload {
       throw Error(ErrorCode::damaged, "index and file disagree about the images' number or size",
                   {.path = file_.path()});
     }
-    const Bytes header = as_bytes(array_->npy_header);
+    const Bytes header = as_bytes(array_->header);
     std::copy(header.begin(), header.end(), out.begin());
     read_row(extent.offset, out.subspan(header.size()));
   }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/hdf5/npy.hpp"
+#include "bale/formats/core/array_header.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 
 namespace bale::h5 {
@@ -67,7 +67,7 @@ std::optional<ArrayShape> find_array(const InputFile& file) {
     ArrayShape array;
     array.row_bytes = dataset->count == 0 ? 0 : dataset->count / dataset->dims[0] * dataset->element_bytes;
     if (array.row_bytes > k_max_row_bytes) file.unsupported(fmt::format("a row of /{} has more than 1 GiB", name));
-    array.npy_header = npy_header(descr, shape);
+    array.header = array_header_text(descr, shape);
     guess_dimensions(shape, array);
     array.dataset = std::move(*dataset);
     return array;

@@ -5,13 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard_index.hpp"
 #include "bale/formats/hdf5/heap.hpp"
 
 namespace bale::h5 {
-
-/// Name under which decoded images are delivered: pixels behind a NumPy header (FORMAT.md, "Array").
-inline constexpr std::string_view k_array_field = "npy";
 
 /// Takes the library's lock itself.
 void scan_container(const std::string& path, IndexBuilder& index);
@@ -26,12 +24,12 @@ void set_vlen_extents(const InputFile& file, const std::string& dataset, const s
 /// A dataset of decoded images (or other arrays): sample i is its i-th row.
 struct ArrayShape {
   InputDataset dataset;
-  std::string npy_header;
+  std::string header;  // NumPy's, which every row is delivered behind
   std::uint64_t row_bytes = 0;
   std::uint32_t width = 0;  // 0 where the axes are not known to be those of an image
   std::uint32_t height = 0;
 
-  std::uint64_t delivered_bytes() const { return npy_header.size() + row_bytes; }
+  std::uint64_t delivered_bytes() const { return header.size() + row_bytes; }
 };
 
 /// The container's decoded images, or nullopt where it has none. Needs an H5Lock.
@@ -40,7 +38,7 @@ std::optional<ArrayShape> find_array(const InputFile& file);
 /// Fills `index` from a file without our attributes. Needs an H5Lock.
 void scan_foreign(const InputFile& file, IndexBuilder& index);
 
-/// Declares the npy column and gives every sample its extent: offset = row, delivered bytes as length.
+/// Declares the column k_array_field and gives every sample its extent: offset = row, delivered bytes as length.
 void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index);
 
 }  // namespace bale::h5

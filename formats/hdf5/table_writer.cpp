@@ -5,23 +5,20 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/key.hpp"
-#include "bale/formats/hdf5/npy.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/writer.hpp"
-#include "bale/formats/image/image.hpp"
+#include "bale/formats/image/uniform_images.hpp"
 
 namespace bale::h5 {
 namespace {
 
 constexpr hsize_t k_rows_per_chunk = 1024;  // of vlen references, 16 bytes each
 constexpr std::size_t k_conversion_bytes = 1024;
-constexpr std::uint64_t k_max_image_bytes = std::uint64_t{1} << 30;
 
 struct VlenColumn {
   std::string dataset_name;
@@ -31,32 +28,18 @@ struct VlenColumn {
   std::vector<std::uint8_t> present;
 };
 
-int parse_option(const WriterOptions& options, const std::string& name, int fallback, int low, int high) {
-  const auto found = options.format_options.find(name);
-  if (found == options.format_options.end()) return fallback;
-  const std::string& text = found->second;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is \"{}\", not a number from {} to {}", name, printable(text), low, high));
-  }
-  return value;
-}
-
-/// The shape that pixels have on their way into the file.
+/// An image on its way into the file.
 struct Pixels {
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
+  Image image;
   std::vector<std::byte> deflated;
 };
 
 class TableWriter final : public ShardWriter {
  public:
-  explicit TableWriter(const WriterOptions& options) : options_(options), decodes_(options.layout == "array") {
+  explicit TableWriter(const WriterOptions& options)
+      : options_(options), decodes_(options.layout == "array"), images_of_size_(options) {
     check_options(options, decodes_ ? std::vector<std::string_view>{"size", "level"} : std::vector<std::string_view>{});
-    size_ = static_cast<std::uint32_t>(parse_option(options, "size", 0, 1, 16384));
-    level_ = parse_option(options, "level", 4, 0, 9);
+    level_ = parse_number_option(options, "level", 4, 0, 9);
     const auto image = std::find_if(options.plan.fields.begin(), options.plan.fields.end(),
                                     [](const ShardPlan::Field& field) { return is_image_field(field.name); });
     if (image != options.plan.fields.end()) image_field_ = image->name;
@@ -80,8 +63,8 @@ class TableWriter final : public ShardWriter {
 
   void add(const SampleView& sample) override {
     check_fields(sample, options_.path);
-    const FieldView* const image = decodes_ ? &image_of(sample) : nullptr;
-    const Pixels pixels = image == nullptr ? Pixels{} : prepare(sample, *image);
+    const Pixels pixels = decodes_ ? prepare(sample) : Pixels{};
+    const FieldView* const image = decodes_ ? sample.find_image() : nullptr;
     const H5Lock lock;
     if (image != nullptr) write_pixels(pixels);
     for (const FieldView& field : sample.fields) {
@@ -110,50 +93,12 @@ class TableWriter final : public ShardWriter {
   }
 
  private:
-  const FieldView& image_of(const SampleView& sample) const {
-    for (const FieldView& field : sample.fields) {
-      if (is_image_field(field.name) || field.name == k_array_field) return field;
-    }
-    throw Error(ErrorCode::invalid_argument, "sample has no image to decode",
-                {.path = options_.path, .key = std::string(sample.key), .hint = "use another layout"});
-  }
-
-  Pixels prepare(const SampleView& sample, const FieldView& field) {
-    Image image;
-    try {
-      if (const auto npy = field.name == k_array_field ? parse_npy_image(field.bytes) : std::nullopt) {
-        image.width = npy->width;
-        image.height = npy->height;
-        image.rgb.assign(as_uchar(npy->pixels), as_uchar(npy->pixels) + npy->pixels.size());
-      } else {
-        image = decode_image(field.bytes);
-      }
-      if (size_ != 0) image = resize_and_center_crop(image, size_);
-    } catch (const Error& error) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("field \"{}\" cannot be decoded: {}", printable(field.name), error.message()),
-                  {.path = options_.path, .key = std::string(sample.key)});
-    }
-    if (labels_.empty()) {
-      width_ = image.width;
-      height_ = image.height;
-    }
-    if (image.width != width_ || image.height != height_) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("image is {} x {}, those before it {} x {}", image.width, image.height, width_, height_),
-                  {.path = options_.path,
-                   .key = std::string(sample.key),
-                   .hint = "give --size N to resize and crop, or use another layout"});
-    }
-    if (image.rgb.empty() || image.rgb.size() > k_max_image_bytes) {
-      throw Error(ErrorCode::invalid_argument, "image is empty or larger than 1 GiB decoded",
-                  {.path = options_.path, .key = std::string(sample.key)});
-    }
-    Pixels pixels{.width = image.width, .height = image.height};
-    uLongf bytes = compressBound(image.rgb.size());
+  Pixels prepare(const SampleView& sample) const {
+    Pixels pixels{.image = images_of_size_.decode(sample)};
+    const std::vector<std::uint8_t>& rgb = pixels.image.rgb;
+    uLongf bytes = compressBound(rgb.size());
     pixels.deflated.resize(bytes);
-    if (compress2(reinterpret_cast<Bytef*>(pixels.deflated.data()), &bytes, image.rgb.data(), image.rgb.size(),
-                  level_) != Z_OK) {
+    if (compress2(reinterpret_cast<Bytef*>(pixels.deflated.data()), &bytes, rgb.data(), rgb.size(), level_) != Z_OK) {
       throw Error(ErrorCode::io, "cannot compress an image", {.path = options_.path, .key = std::string(sample.key)});
     }
     pixels.deflated.resize(bytes);
@@ -161,12 +106,14 @@ class TableWriter final : public ShardWriter {
   }
 
   void write_pixels(const Pixels& pixels) {
-    if (!images_) images_ = file_->make_growing("images", H5T_STD_U8LE, {1, pixels.height, pixels.width, 3}, level_);
-    const hsize_t dims[4] = {labels_.size() + 1, pixels.height, pixels.width, 3};
+    const auto& [width, height, rgb] = pixels.image;
+    if (!images_) images_ = file_->make_growing("images", H5T_STD_U8LE, {1, height, width, 3}, level_);
+    const hsize_t dims[4] = {labels_.size() + 1, height, width, 3};
     const hsize_t at[4] = {labels_.size(), 0, 0, 0};
     file_->check(H5Dset_extent(images_.id(), dims), "grow a dataset");
     file_->check(H5Dwrite_chunk(images_.id(), H5P_DEFAULT, 0, at, pixels.deflated.size(), pixels.deflated.data()),
                  "write");
+    images_of_size_.accept(pixels.image);
   }
 
   VlenColumn& column_of(std::string_view name) {
@@ -238,15 +185,13 @@ class TableWriter final : public ShardWriter {
 
   WriterOptions options_;
   bool decodes_;
-  std::uint32_t size_ = 0;
+  UniformImages images_of_size_;
   int level_ = 4;
   std::string image_field_;
   std::optional<OutputFile> file_;
   H5Handle vlen_type_;
   H5Handle transfer_;
   H5Handle images_;
-  std::uint32_t width_ = 0;
-  std::uint32_t height_ = 0;
   std::map<std::string, VlenColumn, std::less<>> columns_;  // by stored name
   std::vector<std::int64_t> labels_;
   std::string keys_;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/baseline_decoder.hpp"
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/jpeg_decoder.hpp"
@@ -40,6 +41,10 @@ ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels) {
   switch (header.kind) {
     case ImageKind::jpeg:
       break;
+    case ImageKind::array:
+      array_pixels_offset(bytes);  // says what is wrong with an array that is no image
+      check_pixel_budget(header.width, header.height, max_pixels);
+      break;
     case ImageKind::png:
       check_pixel_budget(header.width, header.height, max_pixels);
       break;
@@ -62,7 +67,14 @@ Image read_whole(Decoder& decoder, Image image) {
 }
 
 Image decode(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side) {
-  if (decodable_kind(bytes, max_pixels) == ImageKind::png) {
+  const ImageKind kind = decodable_kind(bytes, max_pixels);
+  if (kind == ImageKind::array) {
+    const Bytes pixels = bytes.subspan(array_pixels_offset(bytes));
+    const ImageHeader header = probe_array(bytes);
+    return {
+        .width = header.width, .height = header.height, .rgb = {as_uchar(pixels), as_uchar(pixels) + pixels.size()}};
+  }
+  if (kind == ImageKind::png) {
     PngDecoder decoder;
     decoder.open(bytes);
     check_pixel_budget(decoder.width(), decoder.height(), max_pixels);

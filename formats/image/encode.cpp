@@ -28,7 +28,12 @@ class JpegEncoder {
   JpegEncoder(const JpegEncoder&) = delete;
   JpegEncoder& operator=(const JpegEncoder&) = delete;
 
-  std::vector<std::byte> encode(const Image& image, int quality) {
+  std::vector<std::byte> encode(const Image& image, int quality, JpegColours colours) {
+    components_ = colours == JpegColours::grey ? 1 : 3;
+    if (components_ == 1) {
+      grey_.resize(image.rgb.size() / 3);
+      for (std::size_t i = 0; i < grey_.size(); ++i) grey_[i] = image.rgb[i * 3];
+    }
     run([&] { write(image, quality); });
     const auto* first = reinterpret_cast<const std::byte*>(buffer_);
     return {first, first + size_};
@@ -39,15 +44,16 @@ class JpegEncoder {
     jpeg_mem_dest(&info_, &buffer_, &size_);
     info_.image_width = image.width;
     info_.image_height = image.height;
-    info_.input_components = 3;
-    info_.in_color_space = JCS_RGB;
+    info_.input_components = components_;
+    info_.in_color_space = components_ == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(&info_);  // YCbCr, chroma halved both ways
     jpeg_set_quality(&info_, quality, TRUE);
     jpeg_start_compress(&info_, TRUE);
-    const std::size_t stride = std::size_t{image.width} * 3;
+    const JSAMPLE* const samples = components_ == 1 ? grey_.data() : image.rgb.data();
+    const std::size_t stride = std::size_t{image.width} * static_cast<std::size_t>(components_);
     while (info_.next_scanline < info_.image_height) {
       // libjpeg takes rows without const and only reads them.
-      JSAMPROW row = const_cast<JSAMPROW>(image.rgb.data()) + info_.next_scanline * stride;
+      JSAMPROW row = const_cast<JSAMPROW>(samples) + info_.next_scanline * stride;
       jpeg_write_scanlines(&info_, &row, 1);
     }
     jpeg_finish_compress(&info_);
@@ -61,6 +67,8 @@ class JpegEncoder {
   JpegErrors errors_{};
   unsigned char* buffer_ = nullptr;
   unsigned long size_ = 0;
+  int components_ = 3;
+  std::vector<JSAMPLE> grey_;
   jpeg_compress_struct info_{};
 };
 
@@ -122,12 +130,17 @@ class PngEncoder {
 
 }  // namespace
 
-std::vector<std::byte> encode_jpeg(const Image& image, int quality) {
+#define BALE_TEXT_OF(value) #value
+#define BALE_VALUE_TEXT(value) BALE_TEXT_OF(value)
+
+std::string_view jpeg_encoder_name() { return "libjpeg-turbo " BALE_VALUE_TEXT(LIBJPEG_TURBO_VERSION); }
+
+std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColours colours) {
   image_detail::check_pixels(image);
   if (quality < 1 || quality > 100) {
     throw Error(ErrorCode::invalid_argument, fmt::format("JPEG quality {} is not within 1..100", quality));
   }
-  return JpegEncoder().encode(image, quality);
+  return JpegEncoder().encode(image, quality, colours);
 }
 
 std::vector<std::byte> encode_png(const Image& image) {

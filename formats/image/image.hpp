@@ -13,11 +13,11 @@
 
 namespace bale {
 
-enum class ImageKind : std::uint8_t { unknown, jpeg, png, bmp, gif, webp, tiff, pnm };
+enum class ImageKind : std::uint8_t { unknown, jpeg, png, bmp, gif, webp, tiff, pnm, array };
 
 std::string_view image_kind_name(ImageKind kind);
 
-/// Field name for an image of this kind: "jpg", "png", ...; "bin" for `unknown`.
+/// Field name for an image of this kind: "jpg", "png", ..., k_array_field; "bin" for `unknown`.
 std::string_view image_field_name(ImageKind kind);
 
 struct ImageHeader {
@@ -27,7 +27,7 @@ struct ImageHeader {
   std::uint32_t channels = 0;  // components in the file, 3 for a palette; 0 where unknown
 };
 
-/// Reads the header only, allocating nothing, never past `bytes`; kind `unknown` where it is no image we know.
+/// Reads the header only, allocating next to nothing, never past `bytes`; kind `unknown` where it is no image we know.
 /// Kind and size come from the content; names are not asked.
 ImageHeader probe_image(Bytes bytes);
 
@@ -43,8 +43,9 @@ inline constexpr std::uint64_t k_default_max_pixels = 178'956'970;
 
 /// Decodes JPEG (grey, YCbCr, RGB, CMYK, YCCK; ISLOW, fancy upsampling) or PNG (any depth, palette, grey,
 /// alpha dropped) to what Pillow's `Image.open(f).convert("RGB")` gives: bytes that end too early are
-/// `damaged`, flaws that libjpeg only warns about are passed over. Throws `damaged` or `unsupported`,
-/// and `unsupported` before allocating where width * height exceeds `max_pixels`.
+/// `damaged`, flaws that libjpeg only warns about are passed over. A NumPy array of height x width x 3 bytes is
+/// decoded already, and copied. Throws `damaged` or `unsupported`, and `unsupported` before allocating where
+/// width * height exceeds `max_pixels`.
 Image decode_image(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
 
 /// Decodes at a reduced scale where the codec can (JPEG: 1/2, 1/4, 1/8), both sides still at least
@@ -56,7 +57,12 @@ Image resize_image(const Image& image, std::uint32_t width, std::uint32_t height
 /// Short side to `size` (torchvision Resize(size)), then the central size x size square (CenterCrop).
 Image resize_and_center_crop(const Image& image, std::uint32_t size);
 
-std::vector<std::byte> encode_jpeg(const Image& image, int quality);
+/// Baseline JPEG, libjpeg's standard tables scaled to `quality` (1..100): YCbCr with chroma halved both ways, or the
+/// first channel alone. Pillow's `save(f, "JPEG", quality=quality)` gives the same bytes.
+enum class JpegColours : std::uint8_t { colour, grey };
+std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColours colours = JpegColours::colour);
+/// What encode_jpeg() is: "libjpeg-turbo 2.1.5".
+std::string_view jpeg_encoder_name();
 std::vector<std::byte> encode_png(const Image& image);
 
 }  // namespace bale

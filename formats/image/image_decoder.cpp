@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/baseline_decoder.hpp"
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/jpeg_decoder.hpp"
@@ -47,7 +48,8 @@ struct ImageDecoder::State {
   image_detail::BaselineDecoder baseline;
   image_detail::PngDecoder png;
   PixelBuffer buffer;
-  ImageHeader header{};  // kind `unknown` where no image is open
+  const std::uint8_t* array = nullptr;  // pixels of an image that is decoded already
+  ImageHeader header{};                 // kind `unknown` where no image is open
 
   template <typename Decoder>
   void open(Decoder& decoder, ImageKind kind, Bytes bytes, std::uint64_t max_pixels) {
@@ -73,7 +75,11 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
   state_->header = {};
   const ImageKind kind = image_detail::decodable_kind(bytes, max_pixels);
-  if (kind == ImageKind::png) {
+  if (kind == ImageKind::array) {
+    const std::size_t offset = image_detail::array_pixels_offset(bytes);
+    state_->array = as_uchar(bytes) + offset;
+    state_->header = probe_image(bytes);
+  } else if (kind == ImageKind::png) {
     state_->open(state_->png, kind, bytes, max_pixels);
   } else {
     state_->open(state_->jpeg, kind, bytes, max_pixels);
@@ -91,7 +97,17 @@ PixelView ImageDecoder::read(const Region& region) {
                             region.height, region.x, region.y, header.width, header.height));
   }
   state_->header = {};
-  return header.kind == ImageKind::png ? read_region(state_->png, region, state_->buffer) : state_->read_jpeg(region);
+  switch (header.kind) {
+    case ImageKind::array: {
+      const std::size_t stride = std::size_t{header.width} * 3;
+      const std::uint8_t* const first = state_->array + region.y * stride + std::size_t{region.x} * 3;
+      return {.rgb = first, .stride = stride, .width = region.width, .height = region.height};
+    }
+    case ImageKind::png:
+      return read_region(state_->png, region, state_->buffer);
+    default:
+      return state_->read_jpeg(region);
+  }
 }
 
 }  // namespace bale

@@ -1,4 +1,5 @@
-// ImageDecoder: JPEG and PNG bytes to pixels, whole or a part, with memory that is reused from image to image.
+// ImageDecoder: JPEG and PNG bytes to pixels, whole or a part, with memory that is reused from image to image. A part
+// of an array of pixels is where it is: nothing is copied.
 //
 // A part is what decode_image() holds at that place, bit for bit, and costs little more than the entropy decoding of
 // the rows down to its last one. For one thread at a time.
@@ -27,9 +28,10 @@ class ImageDecoder {
   ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
 
   /// The pixels of `region`, as decode_image() has them there; rows may be further apart than the region is wide.
-  /// Borrows from the decoder until its next read(). One successful read an open(). Throws `damaged` or `unsupported`
-  /// as decode_image() does for what the region needs, and `invalid_argument` for a region that is empty or not inside
-  /// the image; after that one a read may be tried again, after the others the next image is to be opened.
+  /// Borrows from the decoder until its next read(), and from the bytes where they are pixels already. One successful
+  /// read an open(). Throws `damaged` or `unsupported` as decode_image() does for what the region needs, and
+  /// `invalid_argument` for a region that is empty or not inside the image; after that one a read may be tried again,
+  /// after the others the next image is to be opened.
   PixelView read(const Region& region);
 
  private:

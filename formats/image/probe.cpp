@@ -1,3 +1,6 @@
+#include "bale/formats/core/array_header.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/byte_reader.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/probe_jpeg.hpp"
@@ -162,6 +165,8 @@ std::string_view image_kind_name(ImageKind kind) {
       return "tiff";
     case ImageKind::pnm:
       return "pnm";
+    case ImageKind::array:
+      return "array";
   }
   return "unknown";
 }
@@ -174,6 +179,8 @@ std::string_view image_field_name(ImageKind kind) {
       return "jpg";
     case ImageKind::pnm:
       return "ppm";
+    case ImageKind::array:
+      return k_array_field;
     default:
       return image_kind_name(kind);
   }
@@ -187,6 +194,7 @@ ImageHeader probe_image(Bytes bytes) {
   if (in.matches(0, "RIFF") && in.matches(8, "WEBP")) return probe_webp(in);
   if (in.matches(0, std::string_view("II*\0", 4))) return probe_tiff(in, false);
   if (in.matches(0, std::string_view("MM\0*", 4))) return probe_tiff(in, true);
+  if (in.matches(0, k_array_magic)) return image_detail::probe_array(bytes);
   if (in.matches(0, "BM")) return probe_bmp(in);
   if (in.matches(0, "P") && in.has(1, 1) && in.u8(1) >= '1' && in.u8(1) <= '6') return probe_pnm(in);
   return {};

@@ -6,17 +6,29 @@
 
 #include "bale/formats/tar/header.hpp"
 #include "bale/formats/tar/reader.hpp"
+#include "bale/formats/tar/sidecars.hpp"
 #include "bale/formats/tar/stream.hpp"
 #include "bale/formats/tar/writer.hpp"
 
 namespace bale {
 namespace {
 
+constexpr Sidecar k_sidecars[] = {
+    {.suffix = ".idx", .text = tar::wds2idx_text, .name = "wds2idx", .always = false},
+    {.suffix = ".tar.idx", .text = tar::energon_text, .name = "energon", .always = false},
+};
+constexpr ShardList k_lists[] = {
+    {.name = "wids", .file = "shardindex.json", .text = tar::wids_text},
+    {.name = "timm", .file = "_info.json", .text = tar::timm_text},
+};
+
 constexpr std::array k_layouts{
     Layout{.name = tar::k_plain_layout,
            .suffix = ".tar",
            .compresses_fields = true,
-           .summary = "WebDataset shards, as they are: the fastest to write and to read"},
+           .summary = "WebDataset shards, as they are: the fastest to write and to read",
+           .sidecars = k_sidecars,
+           .lists = k_lists},
     Layout{.name = tar::k_gzip_layout,
            .suffix = ".tar.gz",
            .compresses_fields = true,

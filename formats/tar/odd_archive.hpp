@@ -1,4 +1,4 @@
-// Odd archives: what our own scanner leaves alone, read through libarchive (FORMAT.md, section 8).
+// Odd archives: what our own scanner leaves alone, read through libarchive (FORMAT.md, section 9).
 #pragma once
 
 #include <cstdint>

@@ -136,12 +136,13 @@ void Scanner::take_member(const Extras& extras, Member& out) {
   } else if (!extras.has_long_name) {
     name_ = header_.name;
   }
-  out = {.name = name_, .offset = at_, .size = size};
+  out = {.name = name_, .begin = begin_at_, .offset = at_, .size = size};
   at_ += padded(size);
 }
 
 Scanner::Step Scanner::next(Member& out) {
   Extras extras{.pax = global_};
+  begin_at_ = at_;
   while (read_header(extras)) {
     if (take_extra(extras)) continue;
     if (header_.type == 'S' || extras.pax.sparse) return Step::odd;
@@ -152,6 +153,7 @@ Scanner::Step Scanner::next(Member& out) {
       if (is_regular(header_, name_)) return Step::member;
     }
     extras = Extras{.pax = global_};
+    begin_at_ = at_;
   }
   return Step::end;
 }

@@ -16,6 +16,7 @@ namespace bale::tar {
 /// A regular file in the archive. Views live until the next step.
 struct Member {
   std::string_view name;
+  std::uint64_t begin = 0;   // of its first header, extended ones included
   std::uint64_t offset = 0;  // of its data in the stream
   std::uint64_t size = 0;
 };
@@ -32,6 +33,8 @@ class Scanner {
   };
   /// Throws `damaged`, naming the offset, where there is no telling what the bytes mean.
   Step next(Member& out);
+  /// After Step::end: where the end marker begins.
+  std::uint64_t end() const { return header_at_; }
 
   /// The first `length` bytes of a member's data. Precondition: length <= member.size and 2048.
   Bytes start_of(const Member& member, std::size_t length) { return view(member.offset, length); }
@@ -66,6 +69,7 @@ class Scanner {
   const std::string& path_;
   const std::uint64_t stream_bytes_;
   std::uint64_t at_ = 0;         // of the next header
+  std::uint64_t begin_at_ = 0;   // of the first header of the member being looked at
   std::uint64_t header_at_ = 0;  // of the header being looked at
   Header header_;
   PaxFields global_;

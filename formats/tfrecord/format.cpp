@@ -36,7 +36,7 @@ void check(const std::string& path) {
   while (walk.next(record)) tfrecord::check_data(file, record, buffer);
 }
 
-constexpr Sidecar k_sidecars[] = {{.suffix = ".idx", .text = record_index}};
+constexpr Sidecar k_sidecars[] = {{.suffix = ".idx", .text = record_index, .name = "tfrecord"}};
 
 constexpr Layout k_layouts[] = {{.name = "example",
                                  .suffix = "",

@@ -84,6 +84,10 @@ std::vector<Sample> mixed_samples_for(const Layout& layout) {
       sample.fields.push_back({"png", noise(1000, i)});
     }
     set_label(sample, labels[i % labels.size()]);
+    if (!layout.keeps_all_fields) {
+      samples.push_back(std::move(sample));
+      continue;
+    }
     if (i % 3 == 1)
       sample.fields.push_back({"json", fmt::format("{{\"n\": {}, \"s\": \"{}\"}}", i, std::string(i * 10, 's'))});
     if (i % 4 == 2) sample.fields.push_back({"txt", ""});

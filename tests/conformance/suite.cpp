@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 
 namespace bale::test {
@@ -57,7 +58,12 @@ ShardIndex Subject::pack(const std::string& stem, const std::vector<Sample>& sam
   if (!keeps_bytes()) checksum_payload(index, path(stem), *format_, {}, {});
   const auto text = file_text(stem);
   const std::optional<Digest> digest = text ? std::optional(digest_file(path(stem))) : std::nullopt;
-  return ShardIndex::from_bytes(index.build(text ? text->size() : 0, digest, true, path(stem)), path(stem));
+  ShardIndex made = ShardIndex::from_bytes(index.build(text ? text->size() : 0, digest, true, path(stem)), path(stem));
+  for (const Sidecar& sidecar : layout_->sidecars) {
+    if (!sidecar.always) continue;
+    publish_file(sidecar_path(path(stem), *layout_, sidecar), as_bytes(sidecar.text(path(stem), made)));
+  }
+  return made;
 }
 
 ShardIndex Subject::scan(const std::string& stem) const {

@@ -44,6 +44,9 @@ class PackedSource : public Source {
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return dataset_.classes(); }
+  std::map<std::string, std::string> edits() const override {
+    return dataset_.manifest() ? dataset_.manifest()->edits : std::map<std::string, std::string>{};
+  }
   std::int64_t label(std::uint64_t i) const override { return dataset_.label(at(i)); }
 
   void describe(std::uint64_t i, SourceSample& out) const override {

@@ -50,6 +50,8 @@ class Source {
   virtual const std::vector<std::string>& fields() const = 0;
   /// Class name of label 0, 1, ...; empty where labels have no names.
   virtual const std::vector<std::string>& classes() const = 0;
+  /// What was done to the images before, by name (Manifest::edits).
+  virtual std::map<std::string, std::string> edits() const { return {}; }
   virtual std::int64_t label(std::uint64_t i) const = 0;
   /// `out` is overwritten (reuse it).
   virtual void describe(std::uint64_t i, SourceSample& out) const = 0;

@@ -10,13 +10,14 @@ import torch
 from bale import _bale
 
 DECODES = ("pil", "tensor", "bytes")
+_ARRAY = b"\x93NUMPY"  # what an array file begins with
 
 
 def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
     """`field` says what it is, by what follows its last dot, as webdataset's decoders do:
 
-    image, jpg, png, ...   a PIL image, or with decode="tensor" a uint8 tensor, C x H x W (bool of 1 bit, int32 of 16 bits); in RGB, or
-             as stored: a palette's numbers, grey values
+    image, jpg, png, ...   a PIL image, or with decode="tensor" a uint8 tensor, C x H x W (bool of 1 bit, int32 of
+             16 bits); in RGB, or as stored: a palette's numbers, grey values. An image that is stored decoded is one too
     json     what json.loads makes of it
     txt      str
     npy      a numpy array; with decode="tensor" a tensor
@@ -39,11 +40,15 @@ def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
 def _image(stored: bytes, decode: str, rgb: bool) -> Any:
     from PIL import Image, UnidentifiedImageError
 
-    try:
-        image: Any = Image.open(io.BytesIO(stored))
-    except UnidentifiedImageError:
-        raise ValueError("Pillow knows no such image") from None
-    image.load()
+    image: Any
+    if stored.startswith(_ARRAY):
+        image = Image.fromarray(_array(stored, "pil"))
+    else:
+        try:
+            image = Image.open(io.BytesIO(stored))
+        except UnidentifiedImageError:
+            raise ValueError("Pillow knows no such image") from None
+        image.load()
     if rgb and image.mode != "RGB":  # where it is, convert() would copy
         image = image.convert("RGB")
     return image if decode == "pil" else _tensor(image)

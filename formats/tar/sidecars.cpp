@@ -1,0 +1,94 @@
+#include "bale/formats/tar/sidecars.hpp"
+
+#include <functional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/tar/grouper.hpp"
+#include "bale/formats/tar/scanner.hpp"
+
+namespace bale::tar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Names of other makers' files need not be UTF-8; JSON's must.
+std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+/// Calls `visit` with every file that belongs to a sample, and whether it opens one. Returns where the archive's end
+/// marker begins.
+std::uint64_t walk_samples(const std::string& path, const std::function<void(const Member&, bool opens)>& visit) {
+  if (kind_of_file(path) != FileKind::plain) {
+    throw Error(ErrorCode::unsupported, "compressed: no reader of offsets can use any of it",
+                {.path = path, .hint = "convert it to the plain layout"});
+  }
+  const auto stream = open_stream(path, FileKind::plain);
+  Scanner scanner(*stream, path);
+  Member member;
+  std::string last_key;
+  bool any = false;
+  for (;;) {
+    const Scanner::Step step = scanner.next(member);
+    if (step == Scanner::Step::end) return scanner.end();
+    if (step == Scanner::Step::odd) {
+      throw Error(ErrorCode::unsupported, "sparse members or hard links with data: no plain offsets to list",
+                  {.path = path});
+    }
+    if (!is_sample_member(member.name, member.size, path)) continue;
+    const std::string_view key = split_member_name(member.name)->key;
+    visit(member, !any || key != last_key);
+    last_key = key;
+    any = true;
+  }
+}
+
+}  // namespace
+
+std::string wds2idx_text(const std::string& path, const ShardIndex& index) {
+  std::string text = fmt::format("v1.2 {}", index.size());
+  walk_samples(path, [&](const Member& member, bool opens) {
+    if (member.name.find_first_of(" \t\n\v\f\r") != std::string_view::npos) {
+      throw Error(ErrorCode::unsupported, "name with white space, which the columns of wds2idx cannot hold",
+                  {.path = path, .key = std::string(member.name), .offset = member.offset});
+    }
+    fmt::format_to(std::back_inserter(text), "{}{} {} {} {}", opens ? '\n' : ' ',
+                   split_member_name(member.name)->extension, member.offset, member.size, member.name);
+  });
+  return text + '\n';
+}
+
+std::string energon_text(const std::string& path, const ShardIndex&) {
+  std::string text;
+  const auto add = [&](std::uint64_t offset) { text.append(reinterpret_cast<const char*>(&offset), sizeof offset); };
+  const std::uint64_t end = walk_samples(path, [&](const Member& member, bool opens) {
+    if (opens) add(member.begin);
+  });
+  add(end);
+  return text;
+}
+
+std::string wids_text(const std::string& dataset, std::span<const ListedShard> shards) {
+  Json list = Json::array();
+  for (const ListedShard& shard : shards) {
+    list.push_back({{"url", shard.file}, {"nsamples", shard.num_samples}, {"filesize", shard.bytes}});
+  }
+  return text_of({{"__kind__", "wids-shard-index-v1"}, {"wids_version", 1}, {"name", dataset}, {"shardlist", list}});
+}
+
+std::string timm_text(const std::string& dataset, std::span<const ListedShard> shards) {
+  Json files = Json::array();
+  Json lengths = Json::array();
+  std::uint64_t num_samples = 0;
+  for (const ListedShard& shard : shards) {
+    files.push_back(shard.file);
+    lengths.push_back(shard.num_samples);
+    num_samples += shard.num_samples;
+  }
+  const Json split{{"name", dataset}, {"filenames", files}, {"shard_lengths", lengths}, {"num_samples", num_samples}};
+  return text_of({{"splits", {{dataset, split}}}});
+}
+
+}  // namespace bale::tar

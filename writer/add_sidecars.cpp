@@ -1,0 +1,111 @@
+#include "bale/writer/add_sidecars.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/shard_name.hpp"
+#include "bale/writer/sidecars.hpp"
+#include "bale/writer/write_durably.hpp"
+
+namespace bale {
+namespace {
+
+/// Files that are whole but not yet under their names; removed unless published.
+class StagedFiles {
+ public:
+  StagedFiles() = default;
+  ~StagedFiles() {
+    for (const auto& [temporary, path] : files_) ::unlink(temporary.c_str());
+  }
+  StagedFiles(const StagedFiles&) = delete;
+  StagedFiles& operator=(const StagedFiles&) = delete;
+
+  void add(const std::string& path, const std::string& text) {
+    files_.emplace_back(path + ".tmp", path);
+    write_durably(files_.back().first, as_bytes(text));
+  }
+  /// Returns how many there are.
+  std::uint64_t publish() {
+    for (const auto& [temporary, path] : files_) publish_rename(temporary, path);
+    return files_.size();
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> files_;
+};
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// The layout of a dataset's shards: its manifest's, else the one whose name for shards the first of them has.
+FormatAndLayout layout_of(const Dataset& dataset) {
+  if (const auto& manifest = dataset.manifest()) return find_format(manifest->format, manifest->layout);
+  const Format& format = dataset.shard(0).format();
+  const std::string file = base_name(dataset.shard_path(0));
+  const auto called_so = [&](const Layout& layout) { return has_shard_name(layout, file); };
+  const auto layout = std::find_if(format.layouts.begin(), format.layouts.end(), called_so);
+  return {&format, layout != format.layouts.end() ? &*layout : &format.layouts.front()};
+}
+
+/// The dataset's name in files that list its shards: its manifest's, else its directory's.
+std::string name_of(const Dataset& dataset) {
+  if (const auto& manifest = dataset.manifest()) return manifest->name;
+  return base_name(parent_directory(std::filesystem::absolute(dataset.shard_path(0)).string()));
+}
+
+/// Throws where another file is there under the name.
+void check_free(const std::string& path, const std::string& text) {
+  if (::access(path.c_str(), F_OK) != 0 || as_text(read_file(path)) == text) return;
+  throw Error(ErrorCode::exists, "is there already and says something else",
+              {.path = path, .hint = "replace it with --force, or move it"});
+}
+
+}  // namespace
+
+void check_sidecars(const Dataset& dataset, const std::vector<std::string>& names) {
+  if (!names.empty() && dataset.num_shards() != 0) check_sidecars(layout_of(dataset), names);
+}
+
+std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string>& names, bool replace) {
+  if (dataset.num_shards() == 0) return 0;
+  const FormatAndLayout made = layout_of(dataset);
+  check_sidecars(made, names);
+  const std::string directory = parent_directory(dataset.shard_path(0));
+  std::optional<Manifest> manifest = dataset.manifest();
+  StagedFiles files;
+  const auto add = [&](const std::string& path, const std::string& text) {
+    if (!replace) check_free(path, text);
+    files.add(path, text);
+  };
+  std::vector<ListedShard> listed;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    const std::string& path = dataset.shard_path(number);
+    if (parent_directory(path) != directory) {
+      throw Error(ErrorCode::invalid_argument, "shards of one list must lie in one directory", {.path = path});
+    }
+    const Shard& shard = dataset.shard(number);
+    listed.push_back({base_name(path), shard.size(), shard.index().shard_bytes()});
+    for (const Sidecar& sidecar : sidecars_of(*made.layout, names)) {
+      if (sidecar.name.empty()) continue;
+      const std::string beside = sidecar_path(path, *made.layout, sidecar);
+      add(beside, sidecar.text(path, shard.index()));
+      if (manifest) add_once(manifest->shards[number].sidecars, base_name(beside));
+    }
+  }
+  for (const ShardList& list : lists_of(*made.layout, names)) {
+    const std::string name(list.file);
+    add(join_path(directory, name), list.text(name_of(dataset), listed));
+    if (manifest) add_once(manifest->lists, name);
+  }
+  // The manifest comes first: what it names too early is a finding, what it does not name would be nobody's.
+  if (manifest) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(*manifest)));
+  return files.publish();
+}
+
+}  // namespace bale

@@ -1,0 +1,140 @@
+#include "bale/writer/image_edits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/array_header.hpp"
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/image/metadata.hpp"
+
+namespace bale {
+namespace {
+
+struct Size {
+  std::uint32_t width;
+  std::uint32_t height;
+  friend bool operator==(const Size&, const Size&) = default;
+};
+
+/// torchvision's Resize: the other side is cut to a whole number, and never upwards.
+Size wanted_size(const ImageEdits& edits, Size size) {
+  const std::uint32_t side =
+      edits.resize_short != 0 ? std::min(size.width, size.height) : std::max(size.width, size.height);
+  const std::uint32_t limit = edits.resize_short != 0 ? edits.resize_short : edits.resize_max;
+  if (limit == 0 || side <= limit) return size;
+  const auto scaled = [&](std::uint32_t length) {
+    const double exact = static_cast<double>(std::uint64_t{limit} * length) / side;
+    return std::max(static_cast<std::uint32_t>(exact), 1U);
+  };
+  return {scaled(size.width), scaled(size.height)};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> describe_edits(const ImageEdits& edits, bool as_pixels) {
+  std::map<std::string, std::string> out;
+  if (edits.resize_short != 0) out["resize_short"] = fmt::to_string(edits.resize_short);
+  if (edits.resize_max != 0) out["resize_max"] = fmt::to_string(edits.resize_max);
+  if (edits.resizes()) out["filter"] = "bilinear, as Pillow 13";
+  if (edits.orient) out["orient"] = "exif";
+  if (edits.strip_metadata) out["metadata"] = "stripped";
+  if ((edits.resizes() || edits.orient) && !as_pixels) {
+    out["jpeg_quality"] = fmt::to_string(edits.quality.value_or(ImageEdits::k_default_quality));
+    out["jpeg_encoder"] = fmt::format("{}, baseline, 4:2:0, standard Huffman tables", jpeg_encoder_name());
+  }
+  return out;
+}
+
+void check_edits(const ImageEdits& edits) {
+  constexpr std::uint32_t k_max_side = 65'535;
+  const auto refuse = [](const std::string& what) { throw Error(ErrorCode::invalid_argument, what); };
+  if (edits.resize_short != 0 && edits.resize_max != 0) refuse("--resize-short and --resize-max exclude each other");
+  if (edits.resize_short > k_max_side || edits.resize_max > k_max_side) {
+    refuse(fmt::format("images cannot be resized to more than {} pixels a side", k_max_side));
+  }
+  if (!edits.quality) return;
+  if (*edits.quality < 1 || *edits.quality > 100) {
+    refuse(fmt::format("quality {} is not within 1..100", *edits.quality));
+  }
+  if (!edits.resizes() && !edits.orient) {
+    refuse("--quality is of images that --resize-short, --resize-max or --orient encode anew, and none is given");
+  }
+}
+
+SampleView ImageEditor::apply(const SampleView& sample) {
+  const FieldView* const image = sample.find_image();
+  if (image == nullptr || !edit(*image)) return sample;
+  fields_.assign(sample.fields.begin(), sample.fields.end());
+  fields_[static_cast<std::size_t>(image - sample.fields.data())] = {name_, bytes_};
+  SampleView edited = sample;
+  edited.fields = fields_;
+  edited.width = width_;
+  edited.height = height_;
+  return edited;
+}
+
+/// False where the image is to stay as it is.
+bool ImageEditor::edit(const FieldView& field) {
+  const ImageHeader header = probe_image(field.bytes);
+  // An array that is none of pixels: features, a mask.
+  if (header.kind == ImageKind::array && header.width == 0) return false;
+  if (header.kind == ImageKind::unknown) throw Error(ErrorCode::unsupported, "not an image of a known kind");
+  if (header.width == 0 || header.height == 0) throw Error(ErrorCode::damaged, "an image whose header tells no size");
+  const bool known = header.kind == ImageKind::jpeg || header.kind == ImageKind::png || header.kind == ImageKind::array;
+  if ((edits_.orient || edits_.strip_metadata) && !known) {
+    throw Error(ErrorCode::unsupported, fmt::format("the metadata of {} images cannot be read; JPEG's and PNG's can",
+                                                    image_kind_name(header.kind)));
+  }
+  const int orientation = edits_.orient ? exif_orientation(field.bytes) : 1;
+  const bool fits = wanted_size(edits_, {header.width, header.height}) == Size{header.width, header.height};
+  if (fits && orientation == 1) {
+    if (!edits_.strip_metadata) return false;
+    bytes_ = strip_metadata(field.bytes);
+    if (bytes_.empty()) return false;
+    name_ = field.name;
+    width_ = header.width;
+    height_ = header.height;
+    return true;
+  }
+  // The right way up first: then rows and columns are those that Pillow resizes.
+  const Image upright = apply_orientation(decode_image(field.bytes), orientation);
+  const Size size = wanted_size(edits_, {upright.width, upright.height});
+  encode(field, header, fits ? upright : resized(upright, size.width, size.height), orientation != 1);
+  return true;
+}
+
+Image ImageEditor::resized(const Image& image, std::uint32_t width, std::uint32_t height) {
+  Image out{.width = width, .height = height};
+  out.rgb.resize(std::size_t{width} * height * 3);
+  resizer_.run(resize_whole(image.width, image.height, width, height),
+               {image.rgb.data(), std::size_t{image.width} * 3, image.width, image.height}, out.rgb.data(),
+               std::size_t{width} * 3);
+  return out;
+}
+
+/// In the kind that the field's name says, else in the one that it was.
+void ImageEditor::encode(const FieldView& original, const ImageHeader& header, const Image& image, bool oriented) {
+  name_ = original.name;
+  width_ = image.width;
+  height_ = image.height;
+  if (as_pixels_ || original.name == k_array_field) {
+    const std::uint64_t shape[] = {image.height, image.width, 3};
+    const std::string head = array_header_text("|u1", shape);
+    const auto* const pixels = reinterpret_cast<const std::byte*>(image.rgb.data());
+    bytes_.assign(as_bytes(head).begin(), as_bytes(head).end());
+    bytes_.insert(bytes_.end(), pixels, pixels + image.rgb.size());
+    name_ = k_array_field;
+    return;
+  }
+  const bool jpeg = original.name == "jpg" || (original.name != "png" && header.kind == ImageKind::jpeg);
+  const bool grey = header.kind == ImageKind::jpeg && header.channels == 1;
+  std::vector<std::byte> encoded = jpeg ? encode_jpeg(image, edits_.quality.value_or(ImageEdits::k_default_quality),
+                                                      grey ? JpegColours::grey : JpegColours::colour)
+                                        : encode_png(image);
+  bytes_ = edits_.strip_metadata ? std::move(encoded) : with_metadata_of(original.bytes, oriented, std::move(encoded));
+}
+
+}  // namespace bale
