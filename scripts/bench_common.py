@@ -1,7 +1,8 @@
-"""What the benchmark scripts share: the files they measure with and the state of the page cache."""
+"""What the benchmark scripts share: the files they measure with, the layouts there are, the state of the page cache."""
 import os
 import pathlib
 import shutil
+import subprocess
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
 BALE = REPO / "build" / "bin" / "bale"
@@ -37,6 +38,12 @@ def replicated(folder, times, work):
         replicate(folder, times, source / "images")
         (source / "done").touch()
     return source / "images"
+
+
+def layouts(bale=BALE):
+    """{"tar.plain": True, ...}: every layout that the program can write, and whether it gives back what it was given."""
+    lines = subprocess.check_output([bale, "formats"], text=True).splitlines()[1:]
+    return {".".join(line.split()[:2]): "decoded pixels" not in line for line in lines}
 
 
 def drop_caches():

@@ -2,9 +2,11 @@
 import csv
 import json
 import random
+import subprocess
+import sys
 
 import pytest
-from conftest import LAYOUTS, images_by_key, key_list, shards, tree_bytes
+from conftest import LAYOUTS, PROGRAM, REPO, images_by_key, key_list, shards, tree_bytes
 
 SMALL_SHARDS = ["--shard-samples", "9"]  # 40 images: five shards, the last one short
 
@@ -59,6 +61,14 @@ def test_around_the_world(bale, packed, tmp_path):
         spec = stop
     again = {p.name: p.read_bytes() for p in shards(spec)}
     assert again == {p.name: p.read_bytes() for p in shards(first)}
+
+
+def test_every_pair_of_layouts(tiny):
+    """There and back between any two: fields equal at each stop, shards in the end."""
+    done = subprocess.run([sys.executable, REPO / "scripts" / "round_trips.py", tiny, "--bale", PROGRAM,
+                           "--shard-samples", "4"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f"{len(LAYOUTS) ** 2} of {len(LAYOUTS) ** 2} pairs equal\n")
 
 
 @pytest.mark.parametrize("format_name,layout", LAYOUTS)
