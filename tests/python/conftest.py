@@ -23,6 +23,14 @@ SHIM = BUILD / "tests" / "libbale_test_shim.so"
 LONG = "BALE_LONG_TESTS" in os.environ  # scripts/test.sh --long
 
 FORMATS = ["tar", "lmdb", "hdf5", "tfrecord", "recordio"]
+ALL_FORMATS = [*FORMATS, "npy"]  # with the one that holds pixels, not the packed bytes
+
+
+def format_options(name):
+    """Options that choose a format, such that it takes images of several sizes."""
+    return ["--format", name, *(["--size", "32"] if name == "npy" else [])]
+
+
 # Layouts that keep the packed bytes, as (format, layout).
 LAYOUTS = [("tar", "plain"), ("tar", "gz"), ("tar", "zst"), ("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen"),
            ("tfrecord", "example"), ("recordio", "image")]

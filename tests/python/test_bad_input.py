@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import FORMATS, SHIM, images_by_key, key_list, shards, tree_bytes
+from conftest import ALL_FORMATS, FORMATS, SHIM, format_options, images_by_key, key_list, shards, tree_bytes
 
 OK, FAILURE, USAGE, SKIPS = 0, 1, 2, 4
 
@@ -65,38 +65,38 @@ def test_folder_without_images(bale, content, tmp_path):
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_unreadable_file(bale, own, format_name, tmp_path):
     """EACCES, met by an ordinary user."""
     spoiled = victim(own)
     spoiled.chmod(0)
     os.chmod(tmp_path, 0o777)
     prefix = NOBODY if os.geteuid() == 0 else []
-    result = bale("pack", own, tmp_path / "out", "--format", format_name, prefix=prefix)
+    result = bale("pack", own, tmp_path / "out", *format_options(format_name), prefix=prefix)
     assert result.code == FAILURE
     line = result.error_line()
     assert str(spoiled) in line and "Permission denied" in line
     assert_nothing_published(tmp_path / "out")
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_read_error(bale, own, format_name, tmp_path):
     """EIO from the disk."""
     spoiled = victim(own)
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "/".join(spoiled.parts[-2:])}
-    result = bale("pack", own, tmp_path / "out", "--format", format_name, env=env)
+    result = bale("pack", own, tmp_path / "out", *format_options(format_name), env=env)
     assert result.code == FAILURE
     assert str(spoiled) in result.error_line() and "Input/output error" in result.err
     assert_nothing_published(tmp_path / "out")
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_file_that_shrinks_while_read(bale, own, format_name, tmp_path):
     """It is cut to half at every read, so that reading it again does not help."""
     spoiled = victim(own)
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_SHRINK": "/".join(spoiled.parts[-2:])}
     size = spoiled.stat().st_size
-    result = bale("pack", own, tmp_path / "out", "--format", format_name, env=env)
+    result = bale("pack", own, tmp_path / "out", *format_options(format_name), env=env)
     assert spoiled.stat().st_size < size, "the shim did not cut the file"
     assert result.code == FAILURE
     line = result.error_line()
@@ -105,13 +105,13 @@ def test_file_that_shrinks_while_read(bale, own, format_name, tmp_path):
 
 
 @pytest.mark.parametrize("policy", ["skip", "quarantine"])
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_bad_sample_under_a_policy(bale, own, format_name, policy, tmp_path):
     spoiled = victim(own)
     relative = "/".join(spoiled.parts[-2:])
     images = images_by_key(own)
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": relative}
-    result = bale("pack", own, tmp_path / "out", "--format", format_name, "--on-error", policy, env=env)
+    result = bale("pack", own, tmp_path / "out", *format_options(format_name), "--on-error", policy, env=env)
     assert result.code == SKIPS, result
     ledger = (tmp_path / "out" / "skipped.jsonl").read_text().splitlines()
     assert len(ledger) == 1 and relative in ledger[0] and '"why"' in ledger[0]
@@ -168,7 +168,7 @@ def test_odd_names_come_back(bale, photos, format_name, tmp_path):
         assert b"\x1b" not in bale.ok(*command, tmp_path / "out").stdout
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_the_same_key_twice(bale, photos, format_name, tmp_path):
     """a.jpg and a.jpeg would be one key: refused by name, never merged or dropped in silence."""
     folder = tmp_path / "in" / "class"
@@ -176,7 +176,7 @@ def test_the_same_key_twice(bale, photos, format_name, tmp_path):
     one, two = sorted(photos.rglob("*.JPEG"))[:2]
     shutil.copy(one, folder / "a.jpg")
     shutil.copy(two, folder / "a.jpeg")
-    result = bale("pack", tmp_path / "in", tmp_path / "out", "--format", format_name)
+    result = bale("pack", tmp_path / "in", tmp_path / "out", *format_options(format_name))
     if result.code == OK:  # disambiguated is as good: both must be there
         found = [bale.ok("cat", tmp_path / "out", key, "--field", "jpg").stdout for key in keys(bale, tmp_path / "out")]
         assert sorted(found) == sorted([one.read_bytes(), two.read_bytes()])
@@ -202,7 +202,7 @@ def test_special_files_are_passed_over(bale, own, tmp_path):
 
 # --- the destination
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_full_disk(bale, own, format_name, tmp_path):
     """A file system of 64 KB, too small for 40 images."""
     small = tmp_path / "small"
@@ -213,7 +213,7 @@ def test_full_disk(bale, own, format_name, tmp_path):
         env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "pwrite", "BALE_SHIM_FAIL_AT": "2", "BALE_SHIM_FAIL_ON": "1",
                "BALE_SHIM_ERRNO": "28"}
     try:
-        result = bale("pack", own, small / "out", "--format", format_name, env=None if mounted else env)
+        result = bale("pack", own, small / "out", *format_options(format_name), env=None if mounted else env)
         assert result.code == FAILURE, result
         line = result.error_line()
         assert "No space left on device" in line and str(small) in line
@@ -223,23 +223,23 @@ def test_full_disk(bale, own, format_name, tmp_path):
             subprocess.run(["umount", small], check=True)
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_file_size_limit(bale, own, format_name, tmp_path):
     """RLIMIT_FSIZE: SIGXFSZ must not kill, EFBIG must be told."""
-    result = bale("pack", own, tmp_path / "out", "--format", format_name, prefix=["prlimit", "--fsize=20000"])
+    result = bale("pack", own, tmp_path / "out", *format_options(format_name), prefix=["prlimit", "--fsize=20000"])
     assert result.code == FAILURE, result
     assert "File too large" in result.error_line()
     assert_nothing_published(tmp_path / "out")
 
 
 @pytest.mark.parametrize("error,text", [(5, "Input/output error"), (28, "No space left on device")])
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_fsync_that_fails(bale, own, format_name, error, text, tmp_path):
     """A failed fsync is final: told, not retried, nothing published after it."""
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "f", "BALE_SHIM_ERRNO": str(error)}
     for function in ("fsync", "fdatasync"):
         out = tmp_path / function
-        result = bale("pack", own, out, "--format", format_name,
+        result = bale("pack", own, out, *format_options(format_name),
                       env={**env, "BALE_SHIM_ONLY": function, "BALE_SHIM_FAIL_AT": "1"})
         if result.code == OK and function == "fdatasync":
             continue  # not used
@@ -248,13 +248,13 @@ def test_fsync_that_fails(bale, own, format_name, error, text, tmp_path):
         assert_nothing_published(out)
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_interrupted_and_short_writes_are_finished(bale, tiny, format_name, tmp_path):
     """EINTR everywhere and short writes: the same bytes come out, or (a container's library gave up) a clear error."""
-    bale.pack(tiny, tmp_path / "plain", "--format", format_name, "--name", "x")
+    bale.pack(tiny, tmp_path / "plain", *format_options(format_name), "--name", "x")
     for option in ("BALE_SHIM_EINTR", "BALE_SHIM_SHORT"):
         out = tmp_path / option
-        result = bale("pack", tiny, out, "--format", format_name, "--name", "x",
+        result = bale("pack", tiny, out, *format_options(format_name), "--name", "x",
                       env={"LD_PRELOAD": str(SHIM), option: "1"})
         if result.code == OK:
             assert tree_bytes(out) == tree_bytes(tmp_path / "plain")
@@ -274,16 +274,16 @@ def test_destination_that_is_not_empty(bale, own, tmp_path):
     assert tree_bytes(out) == {"thesis.txt": b"mine"}
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_overwrite_removes_only_what_bale_wrote(bale, own, format_name, tmp_path):
     out = tmp_path / "out"
-    bale.pack(own, out, "--format", format_name, "--shard-samples", "10", "--name", "x")
+    bale.pack(own, out, *format_options(format_name), "--shard-samples", "10", "--name", "x")
     foreign = {"thesis.txt": b"mine", "x-000099.tar.bak": b"mine too", "sub/x-000000.tar": b"and mine",
                "y-000000.tar": b"somebody else's tar"}
     for name, content in foreign.items():
         (out / name).parent.mkdir(exist_ok=True)
         (out / name).write_bytes(content)
-    bale.pack(own, out, "--format", format_name, "--shard-samples", "20", "--name", "x", "--overwrite")
+    bale.pack(own, out, *format_options(format_name), "--shard-samples", "20", "--name", "x", "--overwrite")
     after = tree_bytes(out)
     assert {name: after[name] for name in foreign} == foreign
     assert len([n for n in after if n.startswith("x-") and n.endswith(".bidx")]) == 2

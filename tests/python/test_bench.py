@@ -3,7 +3,7 @@ import json
 
 import fake_cuda_support
 import pytest
-from conftest import FORMATS
+from conftest import ALL_FORMATS, format_options
 
 STAGES = ["read", "verify", "decode", "train"]
 FIGURES = ["images_per_s", "mb_per_s", "cpu_s_per_1000", "first_batch_s", "pss_mb"]
@@ -13,8 +13,8 @@ IMAGES = 40  # in `photos`
 @pytest.fixture(scope="module")
 def packs(bale, photos, tmp_path_factory):
     root = tmp_path_factory.mktemp("bench")
-    for name in FORMATS:
-        bale.pack(photos, root / name, "--format", name, "--shard-samples", "15")
+    for name in ALL_FORMATS:
+        bale.pack(photos, root / name, *format_options(name), "--shard-samples", "15")
     return root
 
 
@@ -22,7 +22,7 @@ def bench(bale, spec, *options):
     return json.loads(bale.ok("bench", spec, "--json", "--batch", "16", "--size", "32", *options).out)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ALL_FORMATS)
 def test_bench_measures_every_stage(bale, packs, name):
     result = bench(bale, packs / name)
     assert list(result["stages"]) == STAGES

@@ -6,17 +6,19 @@ import subprocess
 import time
 
 import pytest
-from conftest import FORMATS, PROGRAM, SHIM, by_tier, on_terminal, shards, tree_bytes
+from conftest import ALL_FORMATS, PROGRAM, SHIM, by_tier, format_options, on_terminal, shards, tree_bytes
 
 KILLED = -signal.SIGKILL
 
 
 def options(layout, samples):
-    """`layout` is FORMAT.LAYOUT. One job: the order of calls is then always the same."""
-    return ["--format", layout, "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
+    """`layout` is FORMAT.LAYOUT and what else is asked for. One job: the order of calls is then always the same."""
+    return ["--format", *layout.split(), "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
 
 
-@pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "recordio.image"])
+@pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen",
+                                        "recordio.image", "npy.rgb --size 16",
+                                        "tar.plain --sidecars wds2idx,wids,timm,energon"])
 def case(request, bale, tiny, tmp_path_factory):
     """(layout, bytes of an unkilled run): six images in two shards."""
     out = tmp_path_factory.mktemp("whole") / "out"
@@ -99,8 +101,8 @@ def test_every_call_fails_once(bale, tiny, case, tmp_path):
 
 def test_killed_at_random_times(bale, photos, tmp_path):
     """Real kills of a real run, several jobs at work."""
-    for format_name in FORMATS:
-        pack_options = ["--format", format_name, "--name", "x", "--shard-samples", "4", "--jobs", "3"]
+    for format_name in ALL_FORMATS:
+        pack_options = [*format_options(format_name), "--name", "x", "--shard-samples", "4", "--jobs", "3"]
         begin = time.monotonic()
         bale.pack(photos, tmp_path / f"{format_name}-whole", *pack_options)
         duration = time.monotonic() - begin
@@ -119,10 +121,10 @@ def test_killed_at_random_times(bale, photos, tmp_path):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_interrupted(bale, photos, format_name, sent, tmp_path):
     """Ctrl-C: exit 130 within seconds, and resumable. Each write takes 20 ms, so the run is surely not over."""
-    pack_options = ["--format", format_name, "--name", "x", "--shard-samples", "4"]
+    pack_options = [*format_options(format_name), "--name", "x", "--shard-samples", "4"]
     bale.pack(photos, tmp_path / "whole", *pack_options)
     expected = tree_bytes(tmp_path / "whole")
     out = tmp_path / "out"

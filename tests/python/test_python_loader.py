@@ -381,3 +381,29 @@ def test_after_close(pack):
         loader.counters
     with pytest.raises(ValueError, match="cannot be pickled"):
         pickle.dumps(loader)
+
+
+@pytest.mark.parametrize("transform", [transforms.train(SIZE), transforms.eval(SIZE, resize=36), transforms.ragged()])
+def test_images_that_are_decoded_already(bale, photos, tmp_path, transform):
+    """Batches of layouts that hold pixels are those of the same images as PNGs: cropped, flipped and resized alike."""
+    bale.pack(photos, tmp_path / "npy", "--format", "npy", "--size", "48", "--name", "x")
+    for key in bale.ok("ls", tmp_path / "npy").out.split():
+        (tmp_path / "in" / key).parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.load(io.BytesIO(bale.ok("cat", tmp_path / "npy", key).stdout))
+        Image.fromarray(pixels).save(tmp_path / "in" / f"{key}.png")
+    bale.pack(tmp_path / "in", tmp_path / "png")
+    bale.ok("convert", tmp_path / "npy", tmp_path / "array", "--format", "hdf5", "--layout", "array")
+
+    def batches(name):
+        with small(tmp_path / name, transform=transform) as loader:
+            found = []
+            for batch in loader:
+                images = [image.tobytes() for image in batch.images]
+                found.append((batch.samples.tolist(), batch.labels.tolist(), images))
+            assert not loader.bad_samples
+        return found
+
+    expected = batches("png")
+    assert len(expected) == 3
+    assert batches("npy") == expected
+    assert batches("array") == expected

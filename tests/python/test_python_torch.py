@@ -144,6 +144,22 @@ def test_the_ordinary_dataloader(run, photos):
     """, photos)
 
 
+def test_images_that_are_stored_decoded(bale, photos, torch, tmp_path):
+    bale.pack(photos, tmp_path / "npy", "--format", "npy", "--size", "24", "--name", "x")
+    torch("""
+    import sys
+    import numpy as np
+    import bale.torch as bt
+    pixels, labels = (np.load(f"{sys.argv[1]}/x-000000{end}") for end in (".npy", ".labels.npy"))
+    for decode in ("pil", "tensor"):
+        dataset = bt.Dataset(sys.argv[1], decode=decode)
+        assert len(dataset) == len(pixels) == 40
+        for i, (image, label) in enumerate(dataset):
+            image = np.asarray(image) if decode == "pil" else image.permute(1, 2, 0).numpy()
+            assert np.array_equal(image, pixels[i]) and label == labels[i]
+    """, tmp_path / "npy")
+
+
 def test_the_end_with_live_tensors(pack):
     """They outlive the loader's workers and the module; nothing is printed about it."""
     done = subprocess.run(command(HEAD + """

@@ -1,0 +1,40 @@
+// The format's descriptor and its probe.
+#include "bale/formats/core/format.hpp"
+
+#include "bale/formats/core/array_header.hpp"
+#include "bale/formats/npy/labels.hpp"
+#include "bale/formats/npy/payload.hpp"
+#include "bale/formats/npy/scan.hpp"
+#include "bale/formats/npy/writer.hpp"
+
+namespace bale {
+namespace {
+
+constexpr Sidecar k_sidecars[] = {{.suffix = npy::k_labels_suffix, .text = npy::labels_text}};
+
+constexpr Layout k_layouts[] = {{.name = "rgb",
+                                 .suffix = npy::k_suffix,
+                                 .keeps_bytes = false,
+                                 .keeps_keys_in_file = false,
+                                 .keeps_all_fields = false,
+                                 .summary = "N x H x W x 3 pixels that numpy maps; labels beside it; option size",
+                                 .sidecars = k_sidecars}};
+
+int probe(const ProbeInput& input) {
+  if (as_text(input.head).starts_with(k_array_magic)) return 100;
+  // With damage in its first bytes, say so in this format's terms.
+  return input.path.ends_with(npy::k_suffix) && input.file_bytes != 0 ? 20 : 0;
+}
+
+}  // namespace
+
+extern const Format k_npy_format;
+const Format k_npy_format{.name = "npy",
+                          .layouts = k_layouts,
+                          .probe = probe,
+                          .scan = npy::scan,
+                          .open = npy::open,
+                          .create = npy::create,
+                          .scan_survives_damage = true};
+
+}  // namespace bale

@@ -1,0 +1,70 @@
+#include "bale/formats/npy/image_array.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bale/formats/core/error.hpp"
+
+namespace bale::npy {
+namespace {
+
+// NumPy refuses longer ones too, unless told otherwise (its max_header_size is 10,000).
+constexpr std::size_t k_max_header_bytes = 16 << 10;
+
+}  // namespace
+
+ArrayHeader read_array_header(const File& file) {
+  std::vector<std::byte> head(std::min<std::uint64_t>(file.size(), k_max_header_bytes));
+  head.resize(file.read_some(0, head));
+  auto header = parse_array_header(head);
+  if (!header) {
+    throw Error(ErrorCode::damaged, "not an array file of numbers: its header cannot be read",
+                {.path = file.path(), .offset = 0});
+  }
+  return *std::move(header);
+}
+
+void check_data(const File& file, const ArrayHeader& header, std::uint64_t element_bytes) {
+  const auto elements = num_elements(header);
+  const std::uint64_t found = file.size() - header.data_offset;
+  if (!elements || *elements > std::numeric_limits<std::uint64_t>::max() / element_bytes ||
+      *elements * element_bytes != found) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("{} bytes of data, which is not what an array of shape ({}) has", found,
+                            fmt::join(header.shape, ", ")),
+                {.path = file.path(), .offset = header.data_offset});
+  }
+}
+
+std::string image_header(std::uint32_t height, std::uint32_t width) {
+  const std::uint64_t shape[] = {height, width, 3};
+  return array_header_text("|u1", shape);
+}
+
+ImageArray read_image_array(const File& file) {
+  const ArrayHeader header = read_array_header(file);
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::unsupported, what,
+                {.path = file.path(), .hint = "images are a C-ordered uint8 array of shape (N, height, width, 3)"});
+  };
+  if (header.type != "|u1") refuse(fmt::format("array of type {}, not uint8", printable(header.type)));
+  if (header.fortran_order) refuse("array in Fortran order: its images do not lie in one piece each");
+  const std::vector<std::uint64_t>& shape = header.shape;
+  constexpr std::uint64_t k_max_side = std::numeric_limits<std::uint32_t>::max();
+  if (shape.size() != 4 || shape[3] != 3 || shape[1] > k_max_side || shape[2] > k_max_side) {
+    refuse(fmt::format("array of shape ({})", fmt::join(shape, ", ")));
+  }
+  if (shape[0] != 0 && (shape[1] == 0 || shape[2] == 0)) refuse("array of images without pixels");
+  if (shape[1] != 0 && shape[2] > k_max_image_bytes / 3 / shape[1]) refuse("images of more than 1 GiB each");
+  check_data(file, header, 1);
+  return {.num_images = shape[0],
+          .height = static_cast<std::uint32_t>(shape[1]),
+          .width = static_cast<std::uint32_t>(shape[2]),
+          .data_offset = header.data_offset};
+}
+
+}  // namespace bale::npy

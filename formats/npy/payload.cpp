@@ -1,0 +1,44 @@
+#include "bale/formats/npy/payload.hpp"
+
+#include <algorithm>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/npy/image_array.hpp"
+
+namespace bale::npy {
+namespace {
+
+/// Knows from the index alone where images lie and of what size they are, so that damage in the array's header costs no
+/// image.
+class ImagePayload final : public FilePayload {
+ public:
+  ImagePayload(const std::string& path, const ShardIndex& index) : FilePayload(path), index_(index) {}
+
+  void read(std::uint64_t sample, std::uint32_t, const Extent& extent, MutableBytes out) const override {
+    const std::string text = image_header(index_.height(sample), index_.width(sample));
+    const std::uint64_t pixels = image_bytes(index_.height(sample), index_.width(sample));
+    if (out.size() < text.size() || out.size() - text.size() != pixels) {
+      throw Error(ErrorCode::damaged, "its index has an image of another size than it says", {.path = file_.path()});
+    }
+    const Bytes header = as_bytes(text);
+    std::copy(header.begin(), header.end(), out.begin());
+    file_.read_exact(extent.offset, out.subspan(header.size()));
+  }
+
+  std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t, const Extent& extent) const override {
+    return FileRange{extent.offset, image_bytes(index_.height(sample), index_.width(sample))};
+  }
+
+  bool is_plain() const override { return false; }
+
+ private:
+  const ShardIndex& index_;
+};
+
+}  // namespace
+
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
+  return std::make_unique<ImagePayload>(path, index);
+}
+
+}  // namespace bale::npy

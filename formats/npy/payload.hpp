@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bale/formats/core/format.hpp"
+
+namespace bale::npy {
+
+/// Images as they lie in the file, each behind a header of its own.
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index);
+
+}  // namespace bale::npy

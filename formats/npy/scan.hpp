@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/npy/image_array.hpp"
+
+namespace bale::npy {
+
+void scan(const std::string& path, IndexBuilder& index);
+
+/// Gives every sample of `index` its image. Throws `damaged` where there are not as many.
+void set_image_extents(const std::string& path, const ImageArray& array, IndexBuilder& index);
+
+}  // namespace bale::npy

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <memory>
+
+#include "bale/formats/core/format.hpp"
+
+namespace bale::npy {
+
+std::unique_ptr<ShardWriter> create(const WriterOptions& options);
+
+}  // namespace bale::npy
