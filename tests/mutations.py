@@ -41,7 +41,7 @@ MUTATIONS = [
              "  if (width > max_pixels / height) {", "  if (false) {", ("image",)),
     # What must be safe before what.
     Mutation("a shard is renamed before its fsync", "writer/shard_job.cpp", "    sync_path(job_.staged_path);\n", "", POWER),
-    Mutation("an index is renamed before its fsync", "writer/shard_job.cpp",
+    Mutation("an index is renamed before its fsync", "writer/write_durably.cpp",
              "  file.write_at(0, bytes);\n  file.sync();\n", "  file.write_at(0, bytes);\n", POWER),
     Mutation("a shard is published before its journal line is safe", "writer/journal.cpp",
              "  file_.write_at(end_, as_bytes(line));\n  file_.sync();", "  file_.write_at(end_, as_bytes(line));", POWER),
@@ -92,7 +92,10 @@ MUTATIONS = [
              "O_RDONLY | O_DIRECTORY | O_CLOEXEC", ("python", "tests/python/test_cli.py", "-k", "extract")),
     Mutation("--overwrite follows a journal anywhere", "writer/journal.cpp", "  check_names(finished);\n", "",
              ("python", "tests/python/test_bad_input.py", "-k", "overwrite")),
-    Mutation("--overwrite removes whatever is in the way", "writer/destination.cpp", "        if (exists(file)) {\n          throw",
-             "        if (exists(file) && ::unlink(file.c_str()) != 0) {\n          throw",
+    Mutation("--overwrite follows a journal's last files anywhere", "writer/journal.cpp",
+             "        check_paths(content.last_files);\n", "",
+             ("python", "tests/python/test_bad_input.py", "-k", "overwrite")),
+    Mutation("--overwrite removes whatever is in the way", "writer/destination.cpp",
+             "  if (!exists(file)) return;\n", "  if (!exists(file) || ::unlink(file.c_str()) == 0) return;\n",
              ("python", "tests/python/test_bad_input.py", "-k", "overwrite")),
 ]

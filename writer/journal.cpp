@@ -44,10 +44,23 @@ Json to_json(const FinishedShard& finished) {
 }
 
 /// Names lead to files that --overwrite removes, and an unfinished pack may come from anywhere.
+void check_plain(std::string_view name) {
+  if (!is_plain_name(name)) throw Error(ErrorCode::damaged, "not a plain file name");
+}
+
 void check_names(const FinishedShard& finished) {
-  bool plain = finished.subdirectory.empty() || is_plain_name(finished.subdirectory);
-  for (const std::string& name : finished.shard.sidecars) plain = plain && is_plain_name(name);
-  if (!plain || !is_plain_name(finished.shard.file)) throw Error(ErrorCode::damaged, "not a plain file name");
+  if (!finished.subdirectory.empty()) check_plain(finished.subdirectory);
+  for (const std::string& name : finished.shard.sidecars) check_plain(name);
+  check_plain(finished.shard.file);
+}
+
+/// Of the last files: names of files in the destination, or in a directory there.
+void check_paths(const std::vector<std::string>& paths) {
+  for (const std::string_view path : paths) {
+    const std::size_t slash = path.find('/');
+    if (slash != std::string_view::npos) check_plain(path.substr(0, slash));
+    check_plain(path.substr(slash == std::string_view::npos ? 0 : slash + 1));
+  }
 }
 
 FinishedShard finished_from_json(const Json& line) {
@@ -58,10 +71,9 @@ FinishedShard finished_from_json(const Json& line) {
                                    .bytes = count_from_json(line.at("bytes")),
                                    .sidecars = line.value("sidecars", std::vector<std::string>{})}};
   for (const Json& field : line.at("fields")) {
-    finished.fields.push_back(
-        {.name = field.at("name"),
-         .codec = field.at("codec"),
-         .stored_bytes = count_from_json(field.at("stored_bytes"))});
+    finished.fields.push_back({.name = field.at("name"),
+                               .codec = field.at("codec"),
+                               .stored_bytes = count_from_json(field.at("stored_bytes"))});
   }
   for (const Json& sample : line.at("skipped")) {
     finished.skipped.push_back({bytes_from_json(sample.at("origin")), bytes_from_json(sample.at("why"))});
@@ -87,7 +99,8 @@ JournalContent read_journal(const std::string& path) {
       const Json line = Json::parse(rest.substr(0, end));
       if (content.good_bytes == 0) {
         content.plan = line.at("plan");
-        content.last_files = line.value("last_files", content.last_files);
+        content.last_files = line.value("last_files", std::vector<std::string>{});
+        check_paths(content.last_files);
       } else {
         content.finished.push_back(finished_from_json(line));
       }

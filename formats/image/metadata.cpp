@@ -166,7 +166,13 @@ std::optional<OrientationEntry> find_orientation(Bytes tiff) {
 /// it is: offsets refer to it.
 bool drop_orientation(MutableBytes tiff) {
   const auto found = find_orientation(tiff);
-  if (!found || found->directory_end > tiff.size()) return false;
+  if (!found) return false;
+  if (found->directory_end > tiff.size()) {
+    // Cut off behind its entries: nothing can be moved, so it is made to say nothing.
+    const std::size_t low = found->entry_at + (found->big_endian ? 9 : 8);
+    tiff[low] = std::byte{1};
+    return false;
+  }
   const auto at = [&](std::size_t offset) { return tiff.begin() + static_cast<std::ptrdiff_t>(offset); };
   std::copy(at(found->entry_at + 12), at(found->directory_end), at(found->entry_at));
   std::fill(at(found->directory_end - 12), at(found->directory_end), std::byte{0});

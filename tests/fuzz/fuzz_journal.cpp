@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   bale::File::create(partial + "/journal.jsonl").write_at(0, bale::test::input_bytes(data, size));
   try {
     const auto names = bale::Journal::published_files(directory.path());
-    const auto finished = bale::Journal::resume(directory.path(), "fuzz").finished();
+    const auto finished = bale::Journal::resume(directory.path(), "fuzz", {}).finished();
     for (const std::string& name : names) {
       if (name.front() == '/') std::abort();
       for (const auto& part : std::filesystem::path(name)) {

@@ -297,12 +297,16 @@ def test_overwrite_stays_in_its_directory(bale, own, tmp_path):
     for path in precious:
         path.write_text("mine")
     lines = [{"file": "../a.tar"}, {"sidecars": ["../b.idx"]}, {"subdirectory": "../c", "file": "d.tar"}]
-    for number, line in enumerate(lines):
+    heads = [{}] * len(lines) + [{"last_files": [name]} for name in ("../a.tar", "../c/d.tar", "x/../../a.tar")]
+    lines += [{}] * 3
+    for number, (head, line) in enumerate(zip(heads, lines)):
         partial = tmp_path / f"out{number}" / ".bale-partial"
         partial.mkdir(parents=True)
         shard = {"subdirectory": "", "file": "x.tar", "digest": "", "num_samples": 1, "bytes": 1, "sidecars": [],
                  "fields": [], "skipped": [], **line}
-        (partial / "journal.jsonl").write_text(json.dumps({"bale_journal": 1, "plan": "x"}) + "\n" + json.dumps(shard) + "\n")
+        (partial.parent / "x").mkdir()
+        head = {"bale_journal": 1, "plan": "x", **head}
+        (partial / "journal.jsonl").write_text(json.dumps(head) + "\n" + json.dumps(shard) + "\n")
         bale.pack(own, partial.parent, "--overwrite")
     assert [path.read_text() for path in precious] == ["mine"] * 3
 

@@ -131,6 +131,11 @@ TEST_CASE("metadata are taken over, without an orientation that was applied howe
   }
   CHECK(turned.size() == kept.size());
   CHECK(decode_image(as_bytes(turned)).rgb == decode_image(fresh).rgb);
+  // A directory that is cut off behind its entries.
+  const std::string cut = tiff(false, {6}).substr(0, 8 + 2 + 3 * 12);
+  const std::string from_cut = text_of(with_metadata_of(as_bytes(with_segments(k_jpeg, exif(cut))), true, fresh));
+  CHECK(exif_orientation(as_bytes(with_segments(k_jpeg, exif(cut)))) == 6);
+  CHECK(exif_orientation(as_bytes(from_cut)) == 1);
   // Of another kind nothing can be taken over.
   CHECK(text_of(with_metadata_of(as_bytes(k_png), true, fresh)) == text_of(fresh));
 }

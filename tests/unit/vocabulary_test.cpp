@@ -29,6 +29,8 @@ Manifest small_manifest() {
           .fields = {{"jpg", "none", 5}},
           .classes = {"a", "\xff"},
           .shards = {{"n-000000.x", "xxh3:00", 3, 77}},
+          .lists = {"l.json"},
+          .edits = {{"resize_short", "256"}},
           .plan = "p",
           .created_by = "c"};
 }
@@ -139,6 +141,8 @@ TEST_CASE("a manifest survives writing and reading, what is no manifest is refus
     return other;
   };
   CHECK_THROWS_WITH(parse_manifest(changed("n-000000.x", "../../etc/x"), "m"), Contains("plain file name"));
+  CHECK_THROWS_WITH(parse_manifest(changed("l.json", "../l.json"), "m"), Contains("plain file name"));
+  CHECK_THROWS_AS(parse_manifest(changed("\"256\"", "256"), "m"), Error);
   CHECK_THROWS_WITH(parse_manifest(changed("\"bale_manifest\": 1", "\"bale_manifest\": 2"), "m"),
                     Contains("newer bale"));
   CHECK_THROWS_WITH(parse_manifest(changed("\"num_samples\": 3", "\"num_samples\": 4"), "m"), Contains("add up"));
