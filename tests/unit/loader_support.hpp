@@ -36,11 +36,12 @@ inline std::vector<std::uint64_t> epochs(Loader& loader, int count) {
   return digests;
 }
 
-/// Formats whose shards outlive the process that wrote them: those that worker processes can read.
+/// Formats whose shards outlive the process that wrote them, so that worker processes can read them, and keep the files
+/// that were packed.
 inline std::vector<std::string> formats_on_disk() {
   std::vector<std::string> names;
   for (const Format* format : formats()) {
-    if (format->on_disk) names.emplace_back(format->name);
+    if (format->on_disk && format->layouts.front().keeps_bytes) names.emplace_back(format->name);
   }
   return names;
 }
