@@ -10,6 +10,7 @@ namespace bale {
 namespace {
 
 constexpr std::uint32_t k_max_prefetch = 4096;
+constexpr std::uint64_t k_max_learn_bytes = std::uint64_t{1} << 40;
 
 void refuse_unless(bool right, std::string_view what) {
   if (!right) throw Error(ErrorCode::invalid_argument, what);
@@ -29,6 +30,8 @@ LoaderOptions checked(LoaderOptions options) {
                 "prefetch is below 2: one batch is in your hands while another is made");
   refuse_unless(options.prefetch > 0 && options.prefetch <= k_max_prefetch,
                 fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
+  refuse_unless(options.learn_bytes <= k_max_learn_bytes,
+                fmt::format("learn_bytes of {}; {} is the most", options.learn_bytes, k_max_learn_bytes));
   check_transform(options.transform);
   if (!options.persistent_workers) options.read_on = false;
   return options;

@@ -36,6 +36,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
                       .max_pixels = options.max_pixels,
                       .verify_checksums = options.verify_checksums,
                       .direct_io = options.direct_io,
+                      .num_samples = dataset.size(),
                       .field = options.field,
                       .directory = working_directory()};
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) config.shards.push_back(dataset.shard_path(shard));
@@ -63,7 +64,8 @@ Ring Session::make_ring() {
   Ring ring = Ring::create({.num_slots = options_.prefetch,
                             .batch_size = options_.batch_size,
                             .pixel_bytes = layout_.batch_bytes(),
-                            .config_bytes = config.size()});
+                            .config_bytes = config.size(),
+                            .kept_bytes = LearnedPoints::bytes_for(dataset_.size(), options_.learn_bytes)});
   std::copy(config.begin(), config.end(), ring.config().begin());
   return ring;
 }

@@ -10,9 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
@@ -45,6 +47,7 @@ class Checker {
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
+  void check_entry_points(Task& task, const ShardIndex& index);
   void find_strays();
   void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
@@ -123,7 +126,7 @@ void Checker::check_file(Task& task) {
   }
 }
 
-/// Files for other readers: there, and what an intact shard makes them.
+/// Files that belong to the shard: there, and what an intact shard makes them, where they are for other readers.
 void Checker::check_sidecars(Task& task, const Shard& shard) {
   if (task.expected == nullptr || task.expected->sidecars.empty()) return;
   const bool intact = task.findings.empty();
@@ -170,9 +173,38 @@ void Checker::check_open(Task& task, const Shard& shard) {
   check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
+  if (exists(entry_path(task.path))) check_entry_points(task, shard.index());
   const std::lock_guard lock(mutex_);
   report_.num_samples += shard.size();
   if (!shard.index().has_checksums() && task.expected == nullptr) ++report_.num_unchecked_shards;
+}
+
+/// Readers pass over entry points that are not those of their images, so here is where one learns of them.
+void Checker::check_entry_points(Task& task, const ShardIndex& index) {
+  const std::string path = entry_path(task.path);
+  try {
+    const EntryFile file = EntryFile::load(path);
+    if (!file.fits(index)) {
+      report(task.findings, {.path = path, .what = "entry points are of another shard"});
+      return;
+    }
+    if (!file.records_are_whole()) {
+      report(task.findings, {.path = path, .what = "checksum of entry points does not match"});
+    }
+    for (std::uint64_t i = 0; i < file.size(); ++i) {
+      const Bytes record = file.record(i);
+      const auto field = index.image_field(i);
+      if (record.empty() || !field || !index.has_checksums()) continue;
+      const auto owner = owner_of_entry_points(record);
+      if (owner && owner->image_crc32c == index.extent(i, *field).crc32c) continue;
+      report(task.findings, {.path = path,
+                             .key = std::string(index.key(i)),
+                             .field = index.fields()[*field].name,
+                             .what = owner ? "entry points are of another image" : "damaged entry points"});
+    }
+  } catch (const Error& error) {
+    report(task.findings, {.path = path, .what = error.message()});
+  }
 }
 
 void Checker::check(Task& task) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale {
@@ -37,6 +38,7 @@ DatasetSummary summarize_dataset(const std::string& spec) {
                               .bytes = index.shard_bytes(),
                               .indexed = ::access(index_path(shard.path()).c_str(), F_OK) == 0,
                               .has_checksums = index.has_checksums(),
+                              .has_entry_points = ::access(entry_path(shard.path()).c_str(), F_OK) == 0,
                               .digest = digest ? digest_text(*digest) : std::string{}});
     summary.num_bytes += index.shard_bytes();
     add_fields(index, summary.fields);

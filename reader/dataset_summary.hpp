@@ -21,6 +21,7 @@ struct DatasetSummary {
     std::uint64_t bytes = 0;
     bool indexed = false;
     bool has_checksums = false;
+    bool has_entry_points = false;
     std::string digest;  // empty: unknown
   };
 

@@ -4,6 +4,7 @@
 Every contender gets the same files (FOLDER/CLASS/IMAGE, copied --times over into the work directory) and runs in a
 process of its own, followed by a sync that is part of its time. Rounds are interleaved; what is printed is the
 median over the rounds of the ratio to `cp -r` in the same round, so that a slow minute of the disk hurts all alike.
+What lies beside the shards of bale's packs, index and entry points, is counted in bytes.
 Cold runs drop the page cache first (needs root). Peers that are not installed are left out and named.
 
 The best way to run it: the tests' environment, .venv/bin/python scripts/bench_pack.py FOLDER
@@ -75,6 +76,9 @@ CONTENDERS = {
     "bale tar": (bale_with("--format", "tar"), None),
     "bale lmdb": (bale_with("--format", "lmdb"), None),
     "bale hdf5": (bale_with("--format", "hdf5"), None),
+    "bale tar entry points": (bale_with("--format", "tar", "--entry-points"), None),
+    "bale lmdb entry points": (bale_with("--format", "lmdb", "--entry-points"), None),
+    "bale hdf5 entry points": (bale_with("--format", "hdf5", "--entry-points"), None),
     "GNU tar": (gnu_tar, None),
     "webdataset": (webdataset_writer, "webdataset"),
     "py-lmdb": (py_lmdb, "lmdb"),
@@ -85,7 +89,7 @@ CONTENDERS = {
 # --- timing
 
 def time_one(name, folder, out, cold):
-    """Seconds from start to synced, in a fresh process."""
+    """Seconds from start to synced, in a fresh process, and bytes of what lies beside the shards, by suffix."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     os.sync()
@@ -95,8 +99,9 @@ def time_one(name, folder, out, cold):
     subprocess.run([sys.executable, __file__, "--run-one", name, str(folder), str(out)], check=True)
     os.sync()
     seconds = time.monotonic() - begin
+    beside = {suffix: sum(path.stat().st_size for path in out.rglob(f"*{suffix}")) for suffix in (".bidx", ".bentry")}
     shutil.rmtree(out)
-    return seconds
+    return seconds, beside
 
 
 def warm_up(folder):
@@ -105,22 +110,23 @@ def warm_up(folder):
 
 
 def measure(names, folder, work, rounds, cold):
-    seconds = {name: [] for name in names}
+    seconds, beside = {name: [] for name in names}, {}
     for number in range(rounds):
         order = names[number % len(names):] + names[:number % len(names)]
         for name in order:
             if not cold:
                 warm_up(folder)
-            seconds[name].append(time_one(name, folder, work / "out", cold))
+            taken, beside[name] = time_one(name, folder, work / "out", cold)
+            seconds[name].append(taken)
             if sys.stderr.isatty():
                 print(f"\r\033[K{'cold' if cold else 'warm'} {number + 1}/{rounds} {name}: {seconds[name][-1]:.2f} s",
                       end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
-    return seconds
+    return seconds, beside
 
 
-def summary(seconds, num_files, num_bytes):
+def summary(seconds, beside, num_files, num_bytes):
     rows = []
     for name, times in seconds.items():
         ratios = [base / own for base, own in zip(seconds[BASE], times)]
@@ -128,7 +134,8 @@ def summary(seconds, num_files, num_bytes):
                      "images_per_second": round(num_files / statistics.median(times)),
                      "megabytes_per_second": round(num_bytes / statistics.median(times) / 1e6),
                      "ratio_to_cp": round(statistics.median(ratios), 2),
-                     "ratio_min": round(min(ratios), 2), "ratio_max": round(max(ratios), 2)})
+                     "ratio_min": round(min(ratios), 2), "ratio_max": round(max(ratios), 2),
+                     "index_bytes": beside[name][".bidx"], "entry_point_bytes": beside[name][".bentry"]})
     return rows
 
 
@@ -164,17 +171,19 @@ def main():
         if cold and os.geteuid() != 0:
             print("not root: no cold runs", file=sys.stderr)
             continue
-        rows = summary(measure(names, images, args.work, args.rounds, cold), num_files, num_bytes)
+        rows = summary(*measure(names, images, args.work, args.rounds, cold), num_files, num_bytes)
         result["cold" if cold else "warm"] = rows
         if args.json:
             continue
         print(f"\n{'cold' if cold else 'warm'} cache, {num_files} images, {num_bytes / 1e6:.0f} MB, sync included, "
               f"median of {args.rounds} rounds\n")
-        print(f"{'':12} {'seconds':>8} {'img/s':>8} {'MB/s':>6} {'x cp -r':>8}   {'(min .. max)':>14}")
+        print(f"{'':22} {'seconds':>8} {'img/s':>8} {'MB/s':>6} {'x cp -r':>8}   {'(min .. max)':>14} "
+              f"{'index, B':>10} {'entry points, B':>16}")
         for row in rows:
             spread = f"({row['ratio_min']:.2f} .. {row['ratio_max']:.2f})"
-            print(f"{row['name']:12} {row['seconds']:8.2f} {row['images_per_second']:8} "
-                  f"{row['megabytes_per_second']:6} {row['ratio_to_cp']:8.2f}   {spread:>14}")
+            print(f"{row['name']:22} {row['seconds']:8.2f} {row['images_per_second']:8} "
+                  f"{row['megabytes_per_second']:6} {row['ratio_to_cp']:8.2f}   {spread:>14} "
+                  f"{row['index_bytes']:10} {row['entry_point_bytes']:16}")
     if args.json:
         print(json.dumps(result, indent=2))
     return 0

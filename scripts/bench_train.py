@@ -2,11 +2,12 @@
 """Times feeding a trainer with bale and with what people use today: warm cache, side by side.
 
 Everyone turns the same images into batches of 256: decode, RandomResizedCrop(224), random flip, uint8. bale reads its
-packs of every format (`bale bench --stages train --json`); the others run in the environment of --python, in
-scripts/bench_train_peers.py, once with each number of workers (bale with the first one only). Each run is a fresh
-process; a second epoch is timed as a whole and every batch touched. Rounds are interleaved, and a ratio is the median
-over the rounds of the ratio within a round, to the peer at the number of workers that was its best in that round.
-Memory is the PSS of all processes, anonymous and shared: the page cache of mapped files does not count.
+packs of every format, without and with entry points beside them (`bale bench --stages train --json`); the others run in
+the environment of --python, in scripts/bench_train_peers.py, once with each number of workers (bale with the first one
+only). Each run is a fresh process; a second epoch is timed as a whole and every batch touched. Rounds are interleaved,
+and a ratio is the median over the rounds of the ratio within a round, to the peer at the number of workers that was its
+best in that round. Memory is the PSS of all processes, anonymous and shared: the page cache of mapped files does not
+count.
 Peers that are not installed are left out and named.
 
 FFCV re-encodes what it packs. `ffcv` is its reader on a .beton with the original JPEG bytes (write mode jpg, the
@@ -27,6 +28,9 @@ import bench_common
 
 PEERS = pathlib.Path(__file__).with_name("bench_train_peers.py")
 BALE_FORMATS = ["tar", "lmdb", "hdf5"]
+# {name: (format, more options of `bale pack`)}
+OURS = {f"bale {name}{suffix}": (name, options) for suffix, options in (("", []), (" entry points", ["--entry-points"]))
+        for name in BALE_FORMATS}
 SHARDS = 12  # so that 2, 3 and 4 workers of a peer that shares shards out have equal parts
 OTHER_BYTES = {"ffcv-reencoded"}
 TIMEOUT_S = 600
@@ -67,17 +71,22 @@ class Bench:
             write(directory)
             (directory / "done").touch()
 
+    @staticmethod
+    def pack_of(name):
+        return name.removeprefix("bale ").replace(" ", "-")
+
     def pack_bale(self, name):
-        self.make(name, lambda directory: subprocess.run(
-            [bench_common.BALE, "pack", self.images, directory, "--format", name, "--shard-count", str(SHARDS),
-             "--quiet"], check=True))
+        layout, options = OURS[name]
+        self.make(self.pack_of(name), lambda directory: subprocess.run(
+            [bench_common.BALE, "pack", self.images, directory, "--format", layout, "--shard-count", str(SHARDS),
+             "--quiet", *options], check=True))
 
     def pack_peer(self, name):
         subprocess.run([self.args.python, PEERS, name, "--make", self.images, self.packs], check=True,
                        capture_output=True)
 
     def run_bale(self, name, workers):
-        result = run([bench_common.BALE, "bench", self.packs / name, "--stages", "train", "--batch", "256", "--size",
+        result = run([bench_common.BALE, "bench", self.packs / self.pack_of(name), "--stages", "train", "--batch", "256", "--size",
                       "224", "--workers", workers, "--epochs", "2", "--json"])
         return {key: result[key] for key in ("images_per_s", "first_batch_s", "pss_mb", "cpu_s_per_1000")}
 
@@ -172,16 +181,16 @@ def main():
     peers, missing = bench.peers()
     for name, modules in missing.items():
         print(f"left out: {name} ({', '.join(modules)} not installed in {args.python})", file=sys.stderr)
-    ours = [f"bale {name}" for name in BALE_FORMATS]
-    names = [*ours, *peers]
+    names = [*OURS, *peers]
     if args.only:
         wanted = [name.strip() for name in args.only.split(",")]
         unknown = set(wanted) - set(names) - set(missing)
         if unknown:
             parser.error(f"no such contender: {', '.join(sorted(unknown))}; there are {', '.join(names)}")
         names = [name for name in names if name in wanted]
-    for name in BALE_FORMATS:
-        bench.pack_bale(name)  # the peers read these too
+    for name, (_, options) in OURS.items():
+        if name in names or not options:  # the peers read the plain ones too
+            bench.pack_bale(name)
     for name in names:
         if peers.get(name):
             bench.make(name, lambda _, name=name: bench.pack_peer(name))
@@ -190,10 +199,11 @@ def main():
         bench_common.content(path)
 
     rows = [{"name": name, "workers": count, "rounds": [], "error": ""}
-            for name in names for count in (workers[:1] if name in ours else workers)]
+            for name in names for count in (workers[:1] if name in OURS else workers)]
+
     def measure(row):
-        if row["name"] in ours:
-            return bench.run_bale(row["name"].removeprefix("bale "), row["workers"])
+        if row["name"] in OURS:
+            return bench.run_bale(row["name"], row["workers"])
         return bench.run_peer(row["name"], row["workers"])
 
     measure_rounds(rows, args.rounds, measure)
@@ -206,8 +216,8 @@ def main():
         compared["the fastest on original bytes"] = original
     result = {"images": len(files), "bytes": sum(os.path.getsize(path) for path, _ in files), "cores": os.cpu_count(),
               "rounds": args.rounds, "rows": rows,
-              "ratios": {label: {own: ratio(rows, own, theirs) for own in ours if own in names}
-                         for label, theirs in compared.items()} if any(own in names for own in ours) else {}}
+              "ratios": {label: {own: ratio(rows, own, theirs) for own in OURS if own in names}
+                         for label, theirs in compared.items()} if any(own in names for own in OURS) else {}}
     if args.json:
         print(json.dumps(result, indent=2))
     else:

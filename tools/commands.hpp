@@ -42,6 +42,8 @@ struct IndexCommand {
   std::string spec;
   std::vector<std::string> sidecars;
   bool force = false;
+  bool entry_points = false;
+  unsigned jobs = 0;
   bool quiet = false;
 };
 int run_index(const IndexCommand& command, Terminal& terminal);

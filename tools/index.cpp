@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/reader/dataset.hpp"
@@ -11,6 +12,7 @@
 #include "bale/tools/human.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
+#include "bale/writer/add_entry_points.hpp"
 #include "bale/writer/add_sidecars.hpp"
 
 namespace bale::tools {
@@ -21,9 +23,7 @@ std::pair<std::uint32_t, std::uint32_t> dimensions_of(Bytes image) {
   return {header.width, header.height};
 }
 
-}  // namespace
-
-int run_index(const IndexCommand& command, Terminal& terminal) {
+void make_indexes(const IndexCommand& command, Terminal& terminal) {
   std::vector<std::string> paths;
   std::uint64_t num_indexed = 0;
   {
@@ -53,7 +53,8 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
   };
   const StopOnSignal stop_on_signal(stop);
   ProgressDisplay display(terminal, "indexed", poll, progress_style(command.quiet));
-  for (const std::string& path : paths) {
+  run_parallel(paths.size(), command.jobs, [&](std::size_t number) {
+    const std::string& path = paths[number];
     const std::vector<std::byte> index = index_shard(path, probe_format(path), dimensions_of, [&](std::uint64_t read) {
       throw_if_stopped(stop);
       bytes += read;
@@ -61,15 +62,49 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
     });
     publish_file(index_path(path), index);
     ++shards;
-  }
+  });
   display.finish();
-  const std::uint64_t num_files =
-      command.sidecars.empty() ? 0 : add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);
   if (!command.quiet) {
     terminal.print(fmt::format("{} indexed, {} with an index already\n", plural(paths.size(), "shard"), num_indexed));
-    if (num_files > 0) terminal.print(fmt::format("{} for other readers written\n", plural(num_files, "file")));
   }
-  return k_exit_ok;
+}
+
+AddedEntryPoints make_entry_points(const IndexCommand& command, Terminal& terminal) {
+  const Dataset dataset = Dataset::open(command.spec);
+  Progress progress;
+  const auto poll = [&] {
+    return ProgressCounts{.samples = progress.samples,
+                          .total_samples = progress.total_samples,
+                          .shards = progress.shards,
+                          .total_shards = progress.total_shards};
+  };
+  const StopOnSignal stop(progress.stop);
+  ProgressDisplay display(terminal, "decoded", poll, progress_style(command.quiet));
+  const AddedEntryPoints added = add_entry_points(dataset, command.jobs, command.force, progress);
+  display.finish();
+  if (!command.quiet) {
+    terminal.print(fmt::format("entry points for {} of {} in {}, {} with entry points already\n",
+                               human_count(added.num_images), plural(added.num_samples, "sample"),
+                               plural(added.num_shards, "shard"), dataset.num_shards() - added.num_shards));
+  }
+  return added;
+}
+
+}  // namespace
+
+int run_index(const IndexCommand& command, Terminal& terminal) {
+  make_indexes(command, terminal);
+  if (!command.sidecars.empty()) {
+    const std::uint64_t num_files = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);
+    if (!command.quiet) terminal.print(fmt::format("{} for other readers written\n", plural(num_files, "file")));
+  }
+  if (!command.entry_points) return k_exit_ok;
+  const AddedEntryPoints added = make_entry_points(command, terminal);
+  if (added.num_unreadable == 0) return k_exit_ok;
+  terminal.flush();
+  terminal.error(fmt::format("{}: {} damaged and without entry points; `bale verify` names them",
+                             printable(command.spec), plural(added.num_unreadable, "sample")));
+  return k_exit_skipped;
 }
 
 }  // namespace bale::tools

@@ -23,7 +23,10 @@ std::string head_text(const DatasetSummary& summary) {
   table.add({"format", summary.layout.empty() ? summary.format : summary.format + '.' + summary.layout});
   table.add({"samples", human_count(summary.num_samples)});
   if (summary.num_skipped > 0) table.add({"skipped", human_count(summary.num_skipped)});
-  table.add({"shards", fmt::format("{} ({} indexed)", human_count(summary.shards.size()), indexed)});
+  const auto entered = std::count_if(summary.shards.begin(), summary.shards.end(),
+                                     [](const DatasetSummary::ShardRow& shard) { return shard.has_entry_points; });
+  table.add({"shards", fmt::format("{} ({} indexed{})", human_count(summary.shards.size()), indexed,
+                                   entered > 0 ? fmt::format(", {} with entry points", entered) : "")});
   table.add({"size", human_bytes(summary.num_bytes)});
   for (const auto& [name, value] : summary.edits) table.add({"images", printable(name) + ": " + printable(value)});
   if (summary.has_manifest) {

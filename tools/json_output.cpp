@@ -115,6 +115,7 @@ std::string summary_json(const DatasetSummary& summary) {
                       {"bytes", shard.bytes},
                       {"indexed", shard.indexed},
                       {"checksums", shard.has_checksums},
+                      {"entry_points", shard.has_entry_points},
                       {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
   }
   Json out{{"spec", raw(summary.spec)},

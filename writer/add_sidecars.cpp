@@ -10,7 +10,6 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/writer/sidecars.hpp"
-#include "bale/writer/write_durably.hpp"
 
 namespace bale {
 namespace {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_index.hpp"
 #include "bale/formats/core/shard_name.hpp"
@@ -69,10 +70,11 @@ void remove_dataset(const std::string& directory) {
   if (manifest.num_skipped != 0) remove_file(join_path(directory, k_ledger_name));
 }
 
-/// Everything that packing a shard to `path` publishes.
+/// Everything that packing a shard to `path` publishes, and entry points in any case: others would be taken for its
+/// own.
 std::vector<std::string> files_of_shard(const std::string& path, const PackOptions& options) {
   const Layout& layout = *options.format.layout;
-  std::vector<std::string> files{path, index_path(path)};
+  std::vector<std::string> files{path, index_path(path), entry_path(path)};
   for (const Sidecar& sidecar : sidecars_of(layout, options.sidecars)) {
     files.push_back(sidecar_path(path, layout, sidecar));
   }

@@ -8,6 +8,7 @@
 #include "bale/formats/core/array_header.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/image/jpeg_lossless.hpp"
 #include "bale/formats/image/metadata.hpp"
 
 namespace bale {
@@ -41,9 +42,11 @@ std::map<std::string, std::string> describe_edits(const ImageEdits& edits, bool 
   if (edits.resizes()) out["filter"] = "bilinear, as Pillow 13";
   if (edits.orient) out["orient"] = "exif";
   if (edits.strip_metadata) out["metadata"] = "stripped";
+  if (edits.jpeg_lossless) out["jpeg_coding"] = "baseline, one scan, Huffman tables of its own; pixels as they were";
   if ((edits.resizes() || edits.orient) && !as_pixels) {
     out["jpeg_quality"] = fmt::to_string(edits.quality.value_or(ImageEdits::k_default_quality));
-    out["jpeg_encoder"] = fmt::format("{}, baseline, 4:2:0, standard Huffman tables", jpeg_encoder_name());
+    out["jpeg_encoder"] = fmt::format("{}, baseline, 4:2:0, {} Huffman tables", jpeg_encoder_name(),
+                                      edits.jpeg_lossless ? "optimised" : "standard");
   }
   return out;
 }
@@ -78,6 +81,21 @@ SampleView ImageEditor::apply(const SampleView& sample) {
 
 /// False where the image is to stay as it is.
 bool ImageEditor::edit(const FieldView& field) {
+  const bool changed = (edits_.resizes() || edits_.orient || edits_.strip_metadata) && edit_content(field);
+  if (!edits_.jpeg_lossless) return changed;
+  std::vector<std::byte> recoded = make_jpeg_lossless(changed ? Bytes(bytes_) : field.bytes);
+  if (recoded.empty()) return changed;
+  bytes_ = std::move(recoded);
+  if (changed) return true;
+  const ImageHeader header = probe_image(bytes_);
+  name_ = field.name;
+  width_ = header.width;
+  height_ = header.height;
+  return true;
+}
+
+/// Size, orientation and metadata.
+bool ImageEditor::edit_content(const FieldView& field) {
   const ImageHeader header = probe_image(field.bytes);
   // An array that is none of pixels: features, a mask.
   if (header.kind == ImageKind::array && header.width == 0) return false;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/formats/core/parallel.hpp"
@@ -29,8 +30,9 @@ struct Slot {
   std::optional<FinishedShard> finished{};
 };
 
-bool is_intact(const std::string& path, const ManifestShard& expected) {
+bool is_intact(const std::string& path, const ManifestShard& expected, bool entry_points) {
   try {
+    if (entry_points && !EntryFile::load(entry_path(path)).records_are_whole()) return false;
     const ShardIndex index = ShardIndex::load(index_path(path));
     return index.digest() && digest_text(*index.digest()) == expected.digest &&
            File::open_read(path).size() == expected.bytes && digest_text(digest_file(path)) == expected.digest;
@@ -84,7 +86,9 @@ class Packer {
     }
     for (Slot& slot : slots_) {
       const auto found = recorded.find({slot.dataset->subdirectory, slot.shard->file});
-      if (found == recorded.end() || !is_intact(final_path(slot), found->second->shard)) continue;
+      if (found == recorded.end() || !is_intact(final_path(slot), found->second->shard, options_.entry_points)) {
+        continue;
+      }
       if (options_.on_error == OnError::fail && !found->second->skipped.empty()) continue;
       slot.finished = *found->second;
       ++num_resumed_;
@@ -122,6 +126,7 @@ class Packer {
       publish_rename(staged_sidecar(staged, sidecar), sidecar_path(path, layout, sidecar));
     }
     publish_rename(index_path(staged), index_path(path));
+    if (options_.entry_points) publish_rename(entry_path(staged), entry_path(path));
     publish_rename(staged, path);
     slot.finished = std::move(finished);
     progress_.shards += 1;

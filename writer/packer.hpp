@@ -49,6 +49,7 @@ struct ImageEdits {
   std::optional<int> quality{};    // 1..100, of JPEGs that are encoded anew; k_default_quality
   bool orient = false;             // turned as EXIF says, and the tag dropped
   bool strip_metadata = false;     // EXIF, XMP, colour profiles, comments, texts
+  bool jpeg_lossless = false;      // JPEGs as baseline ones, the same pixels (formats/image/jpeg_lossless.hpp)
 
   static constexpr int k_default_quality = 90;
   bool resizes() const { return resize_short != 0 || resize_max != 0; }
@@ -67,6 +68,7 @@ struct PackOptions {
   std::uint64_t max_samples = 0;                // 0: all
   std::optional<int> compress_level{};          // zstd on every field that is not an image
   ImageEdits edits{};
+  bool entry_points = false;            // of JPEGs, beside each shard (formats/image/entry_points.hpp)
   std::vector<std::string> sidecars{};  // names of files for other readers (Sidecar, ShardList) to be written besides
   OnError on_error = OnError::fail;
   DestinationMode mode = DestinationMode::fresh;

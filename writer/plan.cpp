@@ -48,6 +48,10 @@ void check_options(const PackOptions& options) {
   }
   check_edits(options.edits);
   check_sidecars(options.format, options.sidecars);
+  if ((options.entry_points || options.edits.jpeg_lossless) && !options.format.layout->keeps_bytes) {
+    fail_usage(fmt::format("layout {} keeps pixels, not files", options.format.layout->name),
+               fmt::format("leave {} out", options.entry_points ? "--entry-points" : "--jpeg-lossless"));
+  }
   double sum = 0;
   for (const Split& split : options.splits) {
     if (!(split.fraction > 0)) fail_usage(fmt::format("split {} has no positive fraction", split.name));
@@ -179,6 +183,7 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   DigestStream stream;
   std::string text = fmt::format("bale plan 1\n{}\n{}\n{}\n", options.format.format->name, options.format.layout->name,
                                  options.compress_level ? fmt::to_string(*options.compress_level) : "none");
+  if (options.entry_points) text += "entry points\n";
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
   for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
   for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {

@@ -10,15 +10,16 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/sidecars.hpp"
-#include "bale/writer/write_durably.hpp"
 
 namespace bale {
 namespace {
@@ -150,6 +151,7 @@ class Staged {
     if (kept_) return;
     ::unlink(path_.c_str());
     ::unlink(index_path(path_).c_str());
+    ::unlink(entry_path(path_).c_str());
     for (const Sidecar& sidecar : sidecars_) ::unlink(staged_sidecar(path_, sidecar).c_str());
   }
   Staged(const Staged&) = delete;
@@ -234,7 +236,17 @@ class ShardRun {
       if (keeps_bytes_) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
       bytes += field.bytes.size();
     }
+    if (job_.options.entry_points) entry_points_.add(make_entry_points(image_of(sample)));
     progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+  /// The one that readers take: ShardIndex::image_field().
+  Bytes image_of(const SampleView& sample) const {
+    for (const FieldInfo& info : index_.fields()) {
+      const FieldView* const field = is_image_field(info.name) ? sample.find(info.name) : nullptr;
+      if (field != nullptr) return field->bytes;
+    }
+    return {};
   }
 
   void skip(std::uint32_t number, const Error& error) {
@@ -263,6 +275,10 @@ class ShardRun {
                                  .codec = field.codec == Codec::zstd ? "zstd" : "none",
                                  .stored_bytes = field.stored_bytes});
     }
+    if (job_.options.entry_points) {
+      write_durably(entry_path(job_.staged_path), entry_points_.build(bytes));
+      finished.shard.sidecars.push_back(entry_path(job_.shard.file));
+    }
     const Layout& layout = *job_.options.format.layout;
     for (const Sidecar& sidecar : sidecars_) {
       write_durably(staged_sidecar(job_.staged_path, sidecar), as_bytes(sidecar.text(job_.staged_path, index)));
@@ -275,6 +291,7 @@ class ShardRun {
   Progress& progress_;
   std::unique_ptr<ShardWriter> writer_;
   IndexBuilder index_;
+  EntryFileBuilder entry_points_;
   Scratch scratch_;
   ReadAhead read_ahead_;
   const std::vector<Sidecar> sidecars_ = sidecars_of(*job_.options.format.layout, job_.options.sidecars);

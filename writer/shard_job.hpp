@@ -15,13 +15,14 @@ struct ShardJob {
   const PackOptions& options;
   const PlannedDataset& dataset;
   const PlannedShard& shard;
-  std::string staged_path;  // the shard's temporary name; its index gets index_path(staged_path)
+  std::string staged_path;  // the shard's temporary name; from it come those of its index and entry points
 };
 
 /// Temporary name of a sidecar of the shard that is written to `staged_path`.
 std::string staged_sidecar(const std::string& staged_path, const Sidecar& sidecar);
 
-/// Writes the shard, its index and its sidecars under their temporary names, all durable when it returns. On any error
+/// Writes the shard, its index, its entry points and its sidecars under their temporary names, all durable when it
+/// returns. On any error
 /// the temporary files are removed. Throws `interrupted` soon after `progress.stop` is set.
 FinishedShard write_shard(const ShardJob& job, Progress& progress);
 

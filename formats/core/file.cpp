@@ -197,6 +197,10 @@ FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
   return *this;
 }
 
+void FileMapping::will_need() const {
+  if (!bytes_.empty()) ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_WILLNEED);
+}
+
 std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
@@ -209,12 +213,16 @@ std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
   return content;
 }
 
-void publish_file(const std::string& path, Bytes bytes) {
-  const std::string temporary = path + ".tmp";
-  File file = File::create(temporary);
+void write_durably(const std::string& path, Bytes bytes) {
+  File file = File::create(path);
   file.write_at(0, bytes);
   file.sync();
   file.close();
+}
+
+void publish_file(const std::string& path, Bytes bytes) {
+  const std::string temporary = path + ".tmp";
+  write_durably(temporary, bytes);
   publish_rename(temporary, path);
 }
 

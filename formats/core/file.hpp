@@ -74,6 +74,8 @@ class FileMapping {
   FileMapping& operator=(FileMapping&& other) noexcept;
 
   Bytes bytes() const { return bytes_; }
+  /// Asks the kernel to read the file; returns at once and never fails.
+  void will_need() const;
 
  private:
   Bytes bytes_{};
@@ -81,6 +83,9 @@ class FileMapping {
 
 /// Whole content of a file of at most `limit` bytes; throws `unsupported` beyond that.
 std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 32);
+
+/// Creates `path` with `bytes` as its content, which is durable when it returns; its name is not.
+void write_durably(const std::string& path, Bytes bytes);
 
 /// Writes `bytes` to `path` so that after a crash it holds the old content or the new, never a mix:
 /// a temporary name in the same directory, fsync, rename, fsync of the directory.

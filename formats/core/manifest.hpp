@@ -25,7 +25,7 @@ struct ManifestShard {
   std::string digest;  // "xxh3:..." of the shard file
   std::uint64_t num_samples = 0;
   std::uint64_t bytes = 0;              // of the shard file
-  std::vector<std::string> sidecars{};  // files written with it for readers other than ours, beside the manifest
+  std::vector<std::string> sidecars{};  // files that belong to it: its entry points, and files for other readers
 };
 
 struct Manifest {

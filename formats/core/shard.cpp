@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 
 namespace bale {
@@ -22,8 +24,14 @@ ErrorContext place(const std::string& path, std::string_view key, std::optional<
 
 }  // namespace
 
+struct Shard::EntryPoints {
+  std::once_flag once{};
+  std::optional<EntryFile> file{};
+};
+
 Shard Shard::open(const std::string& path, const Format& format, ShardIndex index, const ShardOpenOptions& options) {
   Shard shard;
+  shard.entry_points_ = std::make_shared<EntryPoints>();
   shard.path_ = path;
   shard.format_ = &format;
   shard.index_ = std::make_unique<const ShardIndex>(std::move(index));
@@ -134,6 +142,18 @@ Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
     throw Error(ErrorCode::not_found, "sample has no image field", {.path = path_, .key = std::string(index_->key(i))});
   }
   return load_field(i, *field, scratch.bytes(index_->extent(i, *field).length), scratch.spare());
+}
+
+Bytes Shard::entry_points(std::uint64_t i) const {
+  std::optional<EntryFile>& file = entry_points_->file;
+  std::call_once(entry_points_->once, [&] {
+    try {
+      file = EntryFile::load(entry_path(path_));
+      if (!file->fits(*index_)) file.reset();
+    } catch (const Error&) {  // the shard is whole without it
+    }
+  });
+  return file ? file->record(i) : Bytes{};
 }
 
 std::vector<FileRange> Shard::locate(std::uint64_t i) const {

@@ -56,6 +56,11 @@ class Shard {
   /// The first field with an image's name; throws `not_found` where sample `i` has none.
   Bytes read_image(std::uint64_t i, Scratch& scratch) const;
 
+  /// The record of sample `i` in the file of entry points beside the shard (formats/image/entry_points.hpp), as it is
+  /// there: whether it is this image's is for the decoder to see. Empty where there is none. The file is opened at the
+  /// first call; one that is damaged, or was made for another shard, counts as none. Borrows from this shard.
+  Bytes entry_points(std::uint64_t i) const;
+
   /// Where sample `i`'s bytes lie in the file, merged where they touch; empty where only the container's
   /// library knows.
   std::vector<FileRange> locate(std::uint64_t i) const;
@@ -77,6 +82,8 @@ class Shard {
   std::unique_ptr<const ShardIndex> index_;  // stable address: the payload refers to it
   std::unique_ptr<const Payload> payload_;
   std::optional<DirectFile> direct_;
+  struct EntryPoints;
+  std::shared_ptr<EntryPoints> entry_points_;  // opened late
   ShardOpenOptions options_;
 };
 

@@ -130,21 +130,27 @@ HWY_INLINE V16 largest(const V16 (&v)[8]) {
   return most;
 }
 
-inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const std::uint8_t* ends,
-                        const Quantisers& quantisers, const SamplesOut& out) {
-  constexpr std::size_t k_group = std::size_t{1} << k_group_shift;
+alignas(16) constexpr std::int16_t k_not_dc[8] = {0, -1, -1, -1, -1, -1, -1, -1};
+
+inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantisers,
+                        const SamplesOut& out) {
   const D16 d16;
   const V16 zero = hn::Zero(d16);
+  // All lanes but the first of each block.
+  const V16 not_dc = hn::LoadDup128(d16, k_not_dc);
   V16 excess = zero;  // above zero where a value was too large
   for (std::size_t group = 0; group < num_groups; ++group) {
     std::int16_t* const in = groups + group * k_lanes16 * 8;
     std::uint8_t* const to = out.samples + group * k_lanes16;
-    std::uint32_t end = 0;
-    for (std::size_t i = 0; i < k_group; ++i) end |= ends[group * k_group + i];
     V16 v[8];
-    if (end <= 1) {
-      const V16 dc = hn::Load(d16, in);
-      hn::Store(zero, d16, in);
+    V16 any = zero;
+    for (std::size_t row = 0; row < 8; ++row) {
+      v[row] = hn::Load(d16, in + row * k_lanes16);
+      hn::Store(zero, d16, in + row * k_lanes16);
+      if (row > 0) any = hn::Or(any, v[row]);
+    }
+    if (hn::AllTrue(d16, hn::Eq(hn::Or(any, hn::And(v[0], not_dc)), zero))) {
+      const V16 dc = v[0];
       excess = hn::Max(excess, hn::Sub(hn::Abs(dc), hn::Set(d16, quantisers.limits[0])));
       const V16 scaled = hn::Mul(dc, hn::Set(d16, quantisers.factors[0]));
       const V16 sample = hn::ShiftRight<3>(hn::Add(scaled, hn::Set(d16, 4)));
@@ -159,8 +165,7 @@ inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const std:
       continue;
     }
     for (std::size_t row = 0; row < 8; ++row) {
-      const V16 value = hn::Load(d16, in + row * k_lanes16);
-      hn::Store(zero, d16, in + row * k_lanes16);
+      const V16 value = v[row];
       excess = hn::Max(excess, hn::Sub(hn::Abs(value), hn::LoadDup128(d16, quantisers.limits.data() + row * 8)));
       v[row] = hn::Mul(value, hn::LoadDup128(d16, quantisers.factors.data() + row * 8));
     }

@@ -14,36 +14,90 @@ constexpr std::size_t k_keep_bytes = std::size_t{8} << 20;
 
 std::atomic<BaselineUse> g_use{BaselineUse::automatic};
 std::atomic<std::uint64_t> g_count{0};
+std::atomic<std::uint64_t> g_entry_count{0};
 
 }  // namespace
 
 void set_baseline_use(BaselineUse use) { g_use = use; }
 std::uint64_t baseline_count() { return g_count; }
+std::uint64_t entry_count() { return g_entry_count; }
 
-bool BaselineDecoder::decode(const jpeg_decompress_struct& info, const Region& region, std::uint8_t* rgb) {
+bool BaselineDecoder::decode(const jpeg_decompress_struct& info, const Region& region, const EntryPointsUse& entry,
+                             std::uint8_t* rgb) {
   const BaselineUse use = g_use;
   if (use == BaselineUse::never) return false;
   const std::optional<BaselineFrame> frame = baseline_frame(info);
   if (!frame) return false;
   kernels_ = use == BaselineUse::plain ? &baseline_kernels_plain() : &baseline_kernels();
   if (!prepare(*frame, region)) return false;
-  for (std::uint32_t mcu_row = 0; mcu_row < end_mcu_row_; ++mcu_row) {
-    const bool kept = mcu_row >= first_mcu_row_;
-    if (!entropy_.decode_row(coefficients_, kept ? kept_ : McuRange{})) return false;
-    if (!kept) continue;
-    if (!make_samples(mcu_row)) return false;
-    write_rows(rows_ready(mcu_row), rgb);
+  if (points_.read(entry.kept, entry.image_bytes, *frame)) {
+    if (decode_from_points(rgb)) {
+      g_count.fetch_add(1, std::memory_order_relaxed);
+      g_entry_count.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
   }
-  if (!entropy_.ends_well(region.y + region.height == frame_.height)) return false;
+  if (!decode_from_top(rgb)) return false;
   g_count.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool BaselineDecoder::decode_from_top(std::uint8_t* rgb) {
+  allocate(1);
+  entropy_.go_to_top();
+  // libjpeg reads the MCUs below for the last two rows, although the upper of them does not need it.
+  const std::uint32_t end_y = region_.y + region_.height;
+  const std::uint32_t margin = frame_.mcu_height() == 8 ? 0 : 1;
+  std::uint32_t end = (end_y - 1 + 2 * margin - (margin != 0 && end_y % 2 == 0 ? 1 : 0)) / frame_.mcu_height() + 1;
+  end = std::min(round_up(end, frame_.rows_read_together), frame_.mcus_down);
+  for (std::uint32_t mcu_row = 0; mcu_row < end; ++mcu_row) {
+    if (mcu_row < first_mcu_row_) {
+      if (!entropy_.skip_row()) return false;
+    } else if (!entropy_.decode_row() || !finish_row(mcu_row, coefficients_[0], rgb)) {
+      return false;
+    }
+  }
+  return entropy_.ends_well(end_y == frame_.height);
+}
+
+bool BaselineDecoder::decode_from_points(std::uint8_t* rgb) {
+  const std::uint32_t between = points_.rows_between;
+  const std::vector<EntryPoint>& points = points_.points;
+  if (between == 1 && frame_.restart_interval == 0) {
+    allocate(EntropyDecoder::k_max_rows);
+    for (std::uint32_t mcu_row = first_mcu_row_; mcu_row < end_mcu_row_;) {
+      const std::uint32_t count = std::min(end_mcu_row_ - mcu_row, EntropyDecoder::k_max_rows);
+      if (!entropy_.decode_rows_at({points.data() + mcu_row, count + 1})) return false;
+      for (std::uint32_t i = 0; i < count; ++i, ++mcu_row) {
+        if (!finish_row(mcu_row, coefficients_[i], rgb)) return false;
+      }
+    }
+    return true;
+  }
+  allocate(1);
+  const std::uint32_t first = first_mcu_row_ / between;
+  const std::uint32_t end = std::min<std::uint32_t>((end_mcu_row_ - 1) / between + 1, points.size() - 1);
+  if (!entropy_.go_to(first * between, points[first], points[end].position)) return false;
+  for (std::uint32_t mcu_row = first * between; mcu_row < end_mcu_row_; ++mcu_row) {
+    if (mcu_row < first_mcu_row_) {
+      if (!entropy_.skip_row()) return false;
+    } else if (!entropy_.decode_row() || !finish_row(mcu_row, coefficients_[0], rgb)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool BaselineDecoder::finish_row(std::uint32_t mcu_row, const CoefficientRows& coefficients, std::uint8_t* rgb) {
+  if (!make_samples(mcu_row, coefficients)) return false;
+  write_rows(rows_ready(mcu_row), rgb);
   return true;
 }
 
 bool BaselineDecoder::prepare(const BaselineFrame& frame, const Region& region) {
   frame_ = frame;
   region_ = region;
-  next_row_ = region.y;
-  if (!entropy_.open(frame, kernels_->group_shift, kernels_ == &baseline_kernels_plain())) return false;
+  if (!entropy_.open(frame, kernels_ == &baseline_kernels_plain())) return false;
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
     const JQUANT_TBL* const table = frame.components[i].quantisers;
     if (!quantisers_[i].set(table->quantval)) return false;
@@ -56,21 +110,19 @@ bool BaselineDecoder::prepare(const BaselineFrame& frame, const Region& region) 
   kept_.begin = (region.x - std::min(region.x, margin_x)) / frame.mcu_width();
   kept_.end = (std::min(end_x + margin_x, frame.width) - 1) / frame.mcu_width() + 1;
   first_mcu_row_ = (region.y - std::min(region.y, margin_y)) / frame.mcu_height();
-  // libjpeg reads the MCUs below for the last two rows, although the upper of them does not need it.
-  end_mcu_row_ = (end_y - 1 + 2 * margin_y - (margin_y != 0 && end_y % 2 == 0 ? 1 : 0)) / frame.mcu_height() + 1;
-  end_mcu_row_ = std::min(round_up(end_mcu_row_, frame.rows_read_together), frame.mcus_down);
+  end_mcu_row_ = (std::min(end_y + margin_y, frame.height) - 1) / frame.mcu_height() + 1;
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
     Plane& plane = planes_[i];
     const bool halved = i > 0 && margin_y != 0;
     plane.first_row = halved ? (region.y - std::min(region.y, 1u)) / 2 : region.y;
     plane.end_row = halved ? std::min(end_y / 2 + 1, frame.components[i].height) : end_y;
   }
-  allocate();
   return true;
 }
 
 // One piece of memory for all: coefficients (zeros), samples, rows of chroma, a row of pixels.
-void BaselineDecoder::allocate() {
+void BaselineDecoder::allocate(std::size_t rows_at_once) {
+  next_row_ = region_.y;
   const std::size_t group = std::size_t{1} << kernels_->group_shift;
   const std::size_t mcus = kept_.end - kept_.begin;
   std::array<std::size_t, 3> num_blocks{};
@@ -80,8 +132,8 @@ void BaselineDecoder::allocate() {
     const BaselineComponent& component = frame_.components[i];
     const std::size_t across = round_up(mcus * component.blocks_across, group);
     num_blocks[i] = across * component.blocks_down;
-    coefficients_[i].blocks_across = across;
-    cleared += num_blocks[i] * k_block_size * sizeof(std::int16_t) + round_up(num_blocks[i], k_alignment);
+    for (std::size_t n = 0; n < rows_at_once; ++n) coefficients_[n][i].blocks_across = across;
+    cleared += rows_at_once * num_blocks[i] * k_block_size * sizeof(std::int16_t);
     Plane& plane = planes_[i];
     plane.rows_of_mcu = component.blocks_down * 8;
     plane.num_rows = std::size_t{plane.rows_of_mcu} * 2;
@@ -100,11 +152,11 @@ void BaselineDecoder::allocate() {
   const auto misaligned = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(memory_.get()) % k_alignment);
   std::uint8_t* at = memory_.get() + (k_alignment - misaligned) % k_alignment;
   std::memset(at, 0, cleared);
-  for (std::uint32_t i = 0; i < frame_.num_components; ++i) {
-    coefficients_[i].coefficients = reinterpret_cast<std::int16_t*>(at);
-    at += num_blocks[i] * k_block_size * sizeof(std::int16_t);
-    coefficients_[i].ends = at;
-    at += round_up(num_blocks[i], k_alignment);
+  for (std::size_t n = 0; n < rows_at_once; ++n) {
+    for (std::uint32_t i = 0; i < frame_.num_components; ++i) {
+      coefficients_[n][i].coefficients = reinterpret_cast<std::int16_t*>(at);
+      at += num_blocks[i] * k_block_size * sizeof(std::int16_t);
+    }
   }
   for (std::uint32_t i = 0; i < frame_.num_components; ++i) {
     planes_[i].samples = at + k_alignment;
@@ -115,12 +167,13 @@ void BaselineDecoder::allocate() {
     at += row_bytes;
   }
   last_pixels_ = at;
+  entropy_.store_in({coefficients_.data(), rows_at_once}, kept_, kernels_->group_shift);
 }
 
-bool BaselineDecoder::make_samples(std::uint32_t mcu_row) {
+bool BaselineDecoder::make_samples(std::uint32_t mcu_row, const CoefficientRows& coefficients_of) {
   for (std::uint32_t i = 0; i < frame_.num_components; ++i) {
     const Plane& plane = planes_[i];
-    const CoefficientRow& from = coefficients_[i];
+    const CoefficientRow& from = coefficients_of[i];
     const std::size_t row_size = from.blocks_across * k_block_size;
     for (std::uint32_t block_row = 0; block_row < frame_.components[i].blocks_down; ++block_row) {
       const std::uint32_t y = mcu_row * plane.rows_of_mcu + block_row * 8;
@@ -131,8 +184,7 @@ bool BaselineDecoder::make_samples(std::uint32_t mcu_row) {
       }
       const SamplesOut out{.samples = plane.row(y), .stride = plane.stride};
       const std::size_t num_groups = from.blocks_across >> kernels_->group_shift;
-      const std::uint8_t* const ends = from.ends + block_row * from.blocks_across;
-      if (!kernels_->inverse_dct(coefficients, num_groups, ends, quantisers_[i], out)) return false;
+      if (!kernels_->inverse_dct(coefficients, num_groups, quantisers_[i], out)) return false;
     }
     if (i > 0 && frame_.mcu_width() > 8) pad_edges(plane, frame_.components[i], mcu_row);
   }

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "bale/formats/image/baseline_entropy.hpp"
+#include "bale/formats/image/baseline_entry_points.hpp"
 #include "bale/formats/image/baseline_frame.hpp"
 #include "bale/formats/image/baseline_kernels.hpp"
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/formats/image/region.hpp"
 
 namespace bale::image_detail {
@@ -21,14 +23,22 @@ namespace bale::image_detail {
 /// For tests: whether the decoder is used. `automatic` is where it can be.
 enum class BaselineUse { automatic, never, plain };
 void set_baseline_use(BaselineUse use);
-/// Images that it has decoded in this process.
+/// Images that it has decoded in this process, and those of them that it has begun in the middle.
 std::uint64_t baseline_count();
+std::uint64_t entry_count();
+
+/// Entry points, and the length of the image that they are to be used for.
+struct EntryPointsUse {
+  KeptEntryPoints kept{};
+  std::size_t image_bytes = 0;
+};
 
 class BaselineDecoder {
  public:
   /// Fills the region's rows, `region.width` * 3 bytes each. False where libjpeg is to decode it; what is in `rgb` then
   /// has no meaning. `info` is one whose header has been read; it is not changed. The region lies inside the image.
-  bool decode(const jpeg_decompress_struct& info, const Region& region, std::uint8_t* rgb);
+  /// Entry points that are not of this image, or lead to what looks damaged, make no difference.
+  bool decode(const jpeg_decompress_struct& info, const Region& region, const EntryPointsUse& entry, std::uint8_t* rgb);
 
  private:
   /// The samples of two rows of MCUs, one component.
@@ -46,8 +56,11 @@ class BaselineDecoder {
   };
 
   bool prepare(const BaselineFrame& frame, const Region& region);
-  void allocate();
-  bool make_samples(std::uint32_t mcu_row);
+  bool decode_from_top(std::uint8_t* rgb);
+  bool decode_from_points(std::uint8_t* rgb);
+  void allocate(std::size_t rows_at_once);
+  bool finish_row(std::uint32_t mcu_row, const CoefficientRows& coefficients, std::uint8_t* rgb);
+  bool make_samples(std::uint32_t mcu_row, const CoefficientRows& coefficients);
   void pad_edges(const Plane& plane, const BaselineComponent& component, std::uint32_t mcu_row);
   std::uint32_t rows_ready(std::uint32_t mcu_row) const;
   void write_rows(std::uint32_t end, std::uint8_t* rgb);
@@ -62,8 +75,9 @@ class BaselineDecoder {
   std::uint32_t end_mcu_row_ = 0;
   std::uint32_t next_row_ = 0;
   EntropyDecoder entropy_;
+  EntryPoints points_;
   std::array<Quantisers, 3> quantisers_;
-  std::array<CoefficientRow, 3> coefficients_;
+  std::array<CoefficientRows, EntropyDecoder::k_max_rows> coefficients_;
   std::array<Plane, 3> planes_;
   std::array<std::uint8_t*, 2> wide_chroma_{};
   std::uint8_t* last_pixels_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace bale::image_detail {
 namespace {
@@ -12,8 +13,12 @@ constexpr std::int32_t k_max_dc = 16383;
 // libjpeg keeps up to 8 bytes, and more where blocks end.
 constexpr std::size_t k_read_ahead_bytes = 64;
 constexpr std::uint32_t k_block_end = 64;
-// An entry may point 32 places on from the last coefficient, before it is seen to be wrong, and move by more.
-constexpr std::size_t k_num_places = 192;
+// An entry may point 32 places on from the last coefficient, before it is seen to be wrong.
+constexpr std::size_t k_num_places = 128;
+// Where a run stops, and what is looked at then without need.
+constexpr std::size_t k_targets_behind = 2;
+// So many take what is there after a refill, 56 bits.
+constexpr int k_steps_to_refill = 56 / k_probe_bits;
 
 #if defined(__x86_64__)
 #define BALE_WITH_BMI2 [[gnu::target("bmi,bmi2")]]
@@ -42,11 +47,50 @@ constexpr Places make_places(std::uint32_t group_shift) {
 
 constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
 
+// Of a block that is not stored: DC, and one place for all others.
+constexpr Places make_passing_places() {
+  Places places{};
+  for (std::size_t i = 1; i < k_num_places; ++i) places[i] = 1;
+  return places;
+}
+
+constexpr Places k_passing_places = make_passing_places();
+
+// What a chain comes to after its last block: it reads nothing more.
+const ProbeTable k_stop_table{};
+
 }  // namespace
 
-bool EntropyDecoder::open(const BaselineFrame& frame, std::uint32_t group_shift, bool plain) {
-  std::array<const DcTable*, 3> dc{};
-  std::array<const AcTable*, 3> ac{};
+/// The decoding of a run of blocks. Where it has come to the last one it stays, and reads nothing more.
+struct EntropyDecoder::Chain {
+  Chain() = default;
+  Chain(const Stream& stream, const BlockTarget* first, const BlockTarget* end)
+      : in(stream.in),
+        block(first),
+        last(end),
+        table(first->dc),
+        limit(stream.segment.data() + stream.segment.size() + sizeof(std::uint64_t)) {}
+
+  std::uint64_t place() const { return moved >> 8 & 0xFF; }
+  void refill() {
+    in.count -= moved & 0xFF;
+    moved &= 0xFF00;
+    EntropyDecoder::refill(in);
+  }
+
+  Bits in;  // `count` as it was at the last refill
+  const BlockTarget* block = nullptr;
+  const BlockTarget* last = nullptr;
+  const ProbeTable* table = nullptr;
+  const std::uint8_t* limit = nullptr;  // beyond it `in` has read too far
+  // A sum of entries, as they are: bits used since the last refill, then the place of the next coefficient. What is
+  // above has no meaning.
+  std::uint64_t moved = 0;
+};
+
+bool EntropyDecoder::open(const BaselineFrame& frame, bool plain) {
+  std::array<const ProbeTable*, 3> dc{};
+  std::array<const ProbeTable*, 3> ac{};
   num_blocks_ = 0;
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
     const BaselineComponent& component = frame.components[i];
@@ -55,209 +99,341 @@ bool EntropyDecoder::open(const BaselineFrame& frame, std::uint32_t group_shift,
       if (frame.components[j].ac_codes == component.ac_codes) ac[i] = ac[j];
     }
     if (dc[i] == nullptr) {
-      if (!dc_tables_[i].build(*component.dc_codes)) return false;
+      if (!dc_tables_[i].build_dc(*component.dc_codes)) return false;
       dc[i] = &dc_tables_[i];
     }
     if (ac[i] == nullptr) {
-      if (!ac_tables_[i].build(*component.ac_codes)) return false;
+      if (!ac_tables_[i].build_ac(*component.ac_codes)) return false;
       ac[i] = &ac_tables_[i];
     }
     for (std::uint32_t row = 0; row < component.blocks_down; ++row) {
       for (std::uint32_t column = 0; column < component.blocks_across; ++column) {
-        blocks_[num_blocks_++] = {dc[i], ac[i], i, column, row, component.blocks_across};
+        blocks_[num_blocks_++] = {i, column, row, component.blocks_across, dc[i], ac[i]};
       }
     }
   }
-  group_shift_ = group_shift;
   has_bmi2_ = !plain && cpu_has_bmi2();
   mcus_across_ = frame.mcus_across;
   restart_interval_ = frame.restart_interval;
-  mcus_to_restart_ = restart_interval_;
-  next_restart_ = 0;
-  segment_.open(frame.scan);
-  start_segment();
+  scan_ = frame.scan;
+  passed_.clear();
+  for (auto& values : passed_values_) values.resize((std::size_t{num_blocks_} * mcus_across_ + 1) * 2);
   return true;
 }
 
-void EntropyDecoder::start_segment() {
-  segment_.next();
-  in_ = {.bits = 0, .count = 0, .next = segment_.data()};
-  predictions_.fill(0);
+void EntropyDecoder::go_to_top() {
+  Stream& stream = streams_[0];
+  stream.mcus_to_restart = restart_interval_;
+  stream.next_restart = 0;
+  stream.segment.open(scan_);
+  start_segment(stream);
 }
 
-std::size_t EntropyDecoder::used_bits() const {
-  return static_cast<std::size_t>(in_.next - segment_.data()) * 8 - in_.count;
+EntropyDecoder::BlockTarget EntropyDecoder::passing_target(std::size_t n, const BlockOfMcu& block, std::size_t number) {
+  return {block.dc, block.ac, passed_values_[n].data() + 2 * number, k_passing_places.data()};
 }
 
-bool EntropyDecoder::restart() {
+EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
+  return {&k_stop_table, &k_stop_table, &passed_values_[0].back() - 1, k_passing_places.data()};
+}
+
+void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift) {
+  const std::uint32_t group_mask = (1u << group_shift) - 1;
+  first_stored_ = stored.begin;
+  end_stored_ = stored.end;
+  for (std::size_t n = 0; n < to.size(); ++n) {
+    Targets& targets = targets_[n];
+    targets.clear();
+    for (std::uint32_t mcu = 0; mcu < mcus_across_; ++mcu) {
+      for (std::uint32_t i = 0; i < num_blocks_; ++i) {
+        const BlockOfMcu& block = blocks_[i];
+        if (mcu < stored.begin || mcu >= stored.end) {
+          targets.push_back(passing_target(n, block, targets.size()));
+          continue;
+        }
+        const CoefficientRow& row = to[n][block.component];
+        const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
+        targets.push_back({block.dc, block.ac,
+                           row.coefficients + (index >> group_shift << (group_shift + 6)) + (index & group_mask) * 8,
+                           k_places[group_shift].data()});
+      }
+    }
+    targets.resize(targets.size() + k_targets_behind);
+  }
+}
+
+void EntropyDecoder::start_segment(Stream& stream) {
+  stream.segment.next();
+  stream.in = {.bits = 0, .count = 0, .next = stream.segment.data()};
+  stream.predictions.fill(0);
+}
+
+std::size_t EntropyDecoder::used_bits(const Stream& stream) {
+  return static_cast<std::size_t>(stream.in.next - stream.segment.data()) * 8 - stream.in.count;
+}
+
+bool EntropyDecoder::restart(Stream& stream, std::uint32_t interval) {
   // Only markers that follow the last MCU at once, and in turn.
-  if ((used_bits() + 7) / 8 != segment_.size() || segment_.marker() != k_rst0 + next_restart_) return false;
-  next_restart_ = (next_restart_ + 1) % 8;
-  mcus_to_restart_ = restart_interval_;
-  start_segment();
+  if ((used_bits(stream) + 7) / 8 != stream.segment.size()) return false;
+  if (stream.segment.marker() != k_rst0 + stream.next_restart) return false;
+  stream.next_restart = (stream.next_restart + 1) % 8;
+  stream.mcus_to_restart = interval;
+  start_segment(stream);
   return true;
 }
 
 bool EntropyDecoder::ends_well(bool at_bottom) const {
-  const std::size_t used = (used_bits() + 7) / 8;
-  if (used > segment_.size()) return false;
-  if (at_bottom) return segment_.marker() == k_eoi;
-  return segment_.marker() != SegmentReader::k_no_marker || segment_.size() - used >= k_read_ahead_bytes;
+  const SegmentReader& segment = streams_[0].segment;
+  const std::size_t used = (used_bits(streams_[0]) + 7) / 8;
+  if (used > segment.size()) return false;
+  if (at_bottom) return segment.marker() == k_eoi;
+  return segment.marker() != SegmentReader::k_no_marker || segment.size() - used >= k_read_ahead_bytes;
 }
 
-bool EntropyDecoder::decode_row(const std::array<CoefficientRow, 3>& rows, const McuRange& stored) {
-  if (stored.begin == stored.end) return decode_mcus(rows, false, 0, mcus_across_);
-  return decode_mcus(rows, false, 0, stored.begin) && decode_mcus(rows, true, 0, stored.end - stored.begin) &&
-         decode_mcus(rows, false, 0, mcus_across_ - stored.end);
+bool EntropyDecoder::skip_row() {
+  if (passed_.empty()) {
+    for (std::uint32_t mcu = 0; mcu < mcus_across_; ++mcu) {
+      for (std::uint32_t i = 0; i < num_blocks_; ++i) passed_.push_back(passing_target(0, blocks_[i], passed_.size()));
+    }
+    passed_.resize(passed_.size() + k_targets_behind);
+  }
+  return decode_whole_row(passed_, false);
+}
+
+bool EntropyDecoder::decode_row() { return decode_whole_row(targets_[0], true); }
+
+bool EntropyDecoder::decode_whole_row(Targets& targets, bool store) {
+  Stream& stream = streams_[0];
+  for (std::uint32_t first = 0; first < mcus_across_;) {
+    Run run{.stream = &stream, .targets = &targets, .first = first, .count = mcus_across_ - first};
+    if (restart_interval_ > 0) {
+      if (stream.mcus_to_restart == 0 && !restart(stream, restart_interval_)) return false;
+      run.count = std::min(run.count, stream.mcus_to_restart);
+      stream.mcus_to_restart -= run.count;
+    }
+    if (!decode_runs({&run, 1}, store)) return false;
+    first += run.count;
+  }
+  return true;
 }
 
 /// One body for two instruction sets: shifts by a variable are most of the work, and cheap with BMI2 only.
 struct EntropyDecoder::Runs {
-  using Rows = std::array<CoefficientRow, 3>;
-
-  static bool plain(EntropyDecoder& decoder, bool store, const Rows& rows, std::uint32_t first, std::uint32_t count) {
-    return store ? decoder.decode_run<true>(rows, first, count) : decoder.decode_run<false>(rows, first, count);
+  template <std::size_t k_chains>
+  static bool plain(Chain* chains, bool store) {
+    return store ? run_chains<k_chains, true>(chains) : run_chains<k_chains, false>(chains);
   }
-  BALE_WITH_BMI2 static bool with_bmi2(EntropyDecoder& decoder, bool store, const Rows& rows, std::uint32_t first,
-                                       std::uint32_t count) {
-    return store ? decoder.decode_run<true>(rows, first, count) : decoder.decode_run<false>(rows, first, count);
+  template <std::size_t k_chains>
+  BALE_WITH_BMI2 static bool with_bmi2(Chain* chains, bool store) {
+    return store ? run_chains<k_chains, true>(chains) : run_chains<k_chains, false>(chains);
   }
 };
 
-bool EntropyDecoder::decode_mcus(const std::array<CoefficientRow, 3>& rows, bool store, std::uint32_t first,
-                                 std::uint32_t count) {
-  while (count > 0) {
-    std::uint32_t part = count;
-    if (restart_interval_ > 0) {
-      if (mcus_to_restart_ == 0 && !restart()) return false;
-      part = std::min(part, mcus_to_restart_);
-      mcus_to_restart_ -= part;
-    }
-    if (!(has_bmi2_ ? Runs::with_bmi2(*this, store, rows, first, part)
-                    : Runs::plain(*this, store, rows, first, part))) {
-      return false;
-    }
-    if (used_bits() > segment_.size() * 8) return false;
-    first += part;
-    count -= part;
+bool EntropyDecoder::decode_runs(std::span<const Run> runs, bool store) {
+  std::array<Chain, k_max_rows> chains;
+  std::array<BlockTarget, k_max_rows> behind;
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    BlockTarget* const begin = runs[n].targets->data() + std::size_t{runs[n].first} * num_blocks_;
+    BlockTarget* const end = begin + std::size_t{runs[n].count} * num_blocks_;
+    behind[n] = std::exchange(*end, stop_target());
+    chains[n] = Chain(*runs[n].stream, begin, end);
   }
-  return true;
-}
-
-template <bool k_store>
-[[gnu::always_inline]] inline bool EntropyDecoder::decode_run(const std::array<CoefficientRow, 3>& rows,
-                                                              std::uint32_t first, std::uint32_t count) {
-  Bits in = in_;
-  const std::uint8_t* const end = segment_.data() + segment_.size() + 8;  // as far as a full register reads ahead
-  const std::uint16_t* const places = k_places[group_shift_].data();
-  const std::uint32_t group_mask = (1u << group_shift_) - 1;
-  for (std::uint32_t mcu = first; mcu < first + count; ++mcu) {
-    if (in.next > end) return false;
-    for (std::uint32_t i = 0; i < num_blocks_; ++i) {
-      const Block& block = blocks_[i];
-      std::int16_t* to = nullptr;
-      std::uint8_t* block_end = nullptr;
-      if constexpr (k_store) {
-        const CoefficientRow& row = rows[block.component];
-        const std::size_t index = block.row * row.blocks_across + mcu * block.across + block.column;
-        to = row.coefficients + (index >> group_shift_ << (group_shift_ + 6)) + (index & group_mask) * 8;
-        block_end = row.ends + index;
-      }
-      if (!decode_block<k_store>(in, *block.dc, *block.ac, predictions_[block.component], to, block_end, places)) {
-        return false;
-      }
-    }
-  }
-  in_ = in;
-  return true;
-}
-
-// Inlined, with `in` a local variable of the caller whose address goes nowhere else: then `in` stays in registers.
-template <bool k_store>
-[[gnu::always_inline]] inline bool EntropyDecoder::decode_block(Bits& in, const DcTable& dc, const AcTable& ac,
-                                                                std::int32_t& prediction, std::int16_t* block,
-                                                                std::uint8_t* end, const std::uint16_t* places) {
-  // 56 bits at least; a symbol and its value take 27 at most, a probe 10.
-  const auto refill = [&in] {
-    std::uint64_t bytes;
-    std::memcpy(&bytes, in.next, sizeof(bytes));
-    in.bits |= __builtin_bswap64(bytes) >> in.count;
-    in.next += (63 - in.count) >> 3;
-    in.count |= 56;
-  };
-  const auto skip = [&in](std::uint32_t length) {
-    in.bits <<= length;
-    in.count -= length;
-  };
-
-  refill();
-  std::int32_t difference;
-  const std::uint32_t dc_entry = dc.entries[in.bits >> (64 - k_probe_bits)];
-  if (dc_entry != 0) [[likely]] {
-    skip(dc_entry & 63);
-    difference = static_cast<std::int32_t>(dc_entry) >> 16;
+  bool good;
+  if (runs.size() == 1) {
+    good = has_bmi2_ ? Runs::with_bmi2<1>(chains.data(), store) : Runs::plain<1>(chains.data(), store);
   } else {
-    const std::uint32_t symbol = dc.codes.symbol(in.bits);
-    if (symbol == 0) return false;
-    skip(symbol >> 8);
-    const std::uint32_t size = symbol & 0xFF;
-    difference = size == 0 ? 0 : extended_value(in.bits, size);
-    skip(size);
+    good = has_bmi2_ ? Runs::with_bmi2<2>(chains.data(), store) : Runs::plain<2>(chains.data(), store);
   }
-  prediction += difference;
-  if (prediction > k_max_dc || prediction < -k_max_dc) return false;
-  if constexpr (k_store) block[0] = static_cast<std::int16_t>(prediction);
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    Stream& stream = *runs[n].stream;
+    (*runs[n].targets)[std::size_t{runs[n].first + runs[n].count} * num_blocks_] = behind[n];
+    stream.in = chains[n].in;
+    good = good && used_bits(stream) <= stream.segment.size() * 8 && add_predictions(runs[n]);
+  }
+  return good;
+}
 
-  const std::uint16_t* at = places + 1;
-  const std::uint16_t* const places_end = places + k_block_end;
-  for (;;) {
-    refill();
-    AcTable::Entry entry;
-    std::uint64_t before;
-    const auto probe = [&] {
-      before = in.bits;
-      entry = ac.entries[in.bits >> (64 - k_probe_bits)];
-      in.bits <<= entry & 63;
-      in.count -= AcTable::length(entry);
-      if constexpr (k_store) {
-        block[at[AcTable::first_place(entry)]] = AcTable::first_value(entry);
-        block[at[AcTable::second_place(entry)]] = AcTable::second_value(entry);
-      }
-      at += AcTable::advance(entry);
-      return at >= places_end;
-    };
-    if (!probe() && !probe() && !probe()) continue;
-    auto k = static_cast<std::uint32_t>(at - places);
-    const bool ends = AcTable::advance(entry) >= k_block_end;
-    if (ends && AcTable::length(entry) != 0 && k < 2 * k_block_end) [[likely]] {
-      if constexpr (k_store) *end = static_cast<std::uint8_t>(k - k_block_end);
-      return true;
-    }
-    if (!ends && k == k_block_end) break;
-    // A code or value that does not fit into a probe, or an entry of two of which the first was the block's last.
-    k -= AcTable::advance(entry);
-    in.bits = before;
-    in.count += AcTable::length(entry);
-    const std::uint32_t symbol = ac.codes.symbol(in.bits);
-    if (symbol == 0) return false;
-    skip(symbol >> 8);
-    const std::uint32_t run = symbol >> 4 & 15;
-    const std::uint32_t size = symbol & 15;
-    if (size == 0 && run == 0) {
-      if constexpr (k_store) *end = static_cast<std::uint8_t>(k);
-      return true;
-    }
-    k += run;
-    if (k >= k_block_end) return false;
-    if (size > 0) {
-      const std::int32_t value = extended_value(in.bits, size);
-      skip(size);
-      if constexpr (k_store) block[places[k]] = static_cast<std::int16_t>(value);
-    }
-    if (++k == k_block_end) break;
-    at = places + k;
+bool EntropyDecoder::decode_rows_at(std::span<const EntryPoint> points) {
+  std::array<Run, k_max_rows> runs;
+  const std::size_t count = points.size() - 1;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (!go_to(streams_[n], points[n], points[n + 1].position)) return false;
+    runs[n] = {.stream = &streams_[n], .targets = &targets_[n], .first = 0, .count = end_stored_};
   }
-  if constexpr (k_store) *end = k_block_end;
+  return decode_runs({runs.data(), count}, true);
+}
+
+/// Makes DC values of differences.
+bool EntropyDecoder::add_predictions(const Run& run) const {
+  const BlockTarget* target = run.targets->data() + std::size_t{run.first} * num_blocks_;
+  std::array<std::int32_t, 3> sums = run.stream->predictions;
+  std::int32_t most = 0;
+  for (std::uint32_t mcu = 0; mcu < run.count; ++mcu) {
+    for (std::uint32_t i = 0; i < num_blocks_; ++i, ++target) {
+      std::int32_t& sum = sums[blocks_[i].component];
+      sum += *target->to;
+      most = std::max(most, std::max(sum, -sum));
+      *target->to = static_cast<std::int16_t>(sum);
+    }
+  }
+  run.stream->predictions = sums;
+  return most <= k_max_dc;
+}
+
+inline void EntropyDecoder::refill(Bits& in) {
+  std::uint64_t bytes;
+  std::memcpy(&bytes, in.next, sizeof(bytes));
+  in.bits |= __builtin_bswap64(bytes) >> in.count;
+  in.next += (63 - in.count) >> 3;
+  in.count |= 56;
+}
+
+/// To the next block, where the entry ends the one before.
+inline void EntropyDecoder::go_on_where_block_ends(ProbeEntry entry, Chain& chain, const ProbeTable* table,
+                                                   std::uint64_t moved, const BlockTarget* block) {
+#if defined(__x86_64__)
+  // Compilers would rather jump.
+  asm("test %[flag], %k[entry]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
+      "%[block]"
+      : [table] "+r"(chain.table), [moved] "+r"(chain.moved), [block] "+r"(chain.block)
+      : [flag] "i"(probe_entry::k_end << 8), [entry] "r"(entry), [to_table] "rm"(table), [to_moved] "r"(moved),
+        [to_block] "r"(block)
+      : "cc");
+#else
+  const bool ends = (entry & probe_entry::k_end << 8) != 0;
+  chain.table = ends ? table : chain.table;
+  chain.moved = ends ? moved : chain.moved;
+  chain.block = ends ? block : chain.block;
+#endif
+}
+
+// Without branches that cannot be foretold: whether a block ends is a matter of arithmetic. False, with nothing done,
+// where the entry alone does not do.
+template <bool k_store>
+[[gnu::always_inline]] inline bool EntropyDecoder::step(Chain& chain) {
+  const BlockTarget* const block = chain.block;
+  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
+  const std::uint64_t moved = chain.moved + entry;
+  if ((moved & probe_entry::k_look_again << 8) != 0) [[unlikely]]
+    return false;
+  const std::uint16_t* const places = block->places + chain.place();
+  block->to[places[probe_entry::first_place(entry)]] = probe_entry::first_value(entry);
+  if constexpr (k_store) block->to[places[probe_entry::second_place(entry)]] = probe_entry::second_value(entry);
+  chain.in.bits <<= entry & 63;
+  chain.table = block->ac;
+  chain.moved = moved;
+  go_on_where_block_ends(entry, chain, block[1].dc, moved & 0xFF, block + 1);
+  return true;
+}
+
+inline bool EntropyDecoder::needs_look(const Chain& chain) {
+  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
+  return ((chain.moved + entry) & probe_entry::k_look_again << 8) != 0;
+}
+
+/// So many of each chain in turn. False where one of them needs a look.
+template <bool k_two, bool k_store, int k_count>
+[[gnu::always_inline]] inline bool EntropyDecoder::steps(Chain& a, Chain& b) {
+  if constexpr (k_count == 0) {
+    return true;
+  } else {
+    if (!step<k_store>(a)) return false;
+    if constexpr (k_two) {
+      if (!step<k_store>(b)) return false;
+    }
+    return steps<k_two, k_store, k_count - 1>(a, b);
+  }
+}
+
+/// One symbol, of any length. False where there is none.
+template <bool k_store>
+[[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
+  chain.refill();
+  Bits& in = chain.in;
+  const ProbeEntry entry = chain.table->entries[in.bits >> (64 - k_probe_bits)];
+  std::uint32_t symbol = probe_entry::length(entry) == 0 ? probe_entry::long_symbol(entry) : 0;
+  if (symbol == 0) symbol = chain.table->codes.symbol(in.bits);
+  if (symbol == 0) return false;
+  const std::uint32_t size = symbol & 15;
+  in.bits <<= symbol >> 8;
+  in.count -= symbol >> 8;
+  std::uint64_t place = chain.place();
+  const bool ends = place != 0 && (symbol & 0xFF) == 0;
+  if (!ends) {
+    place += place != 0 ? symbol >> 4 & 15 : 0;
+    if (place >= k_block_end) return false;
+    const std::int32_t value = size > 0 ? extended_value(in.bits, size) : 0;
+    in.bits <<= size;
+    in.count -= size;
+    chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(value);
+    ++place;
+  }
+  if (ends || place == k_block_end) {
+    ++chain.block;
+    chain.table = chain.block->dc;
+    chain.moved = 0;
+  } else {
+    chain.table = chain.block->ac;
+    chain.moved = place << 8;
+  }
+  return true;
+}
+
+template <std::size_t k_chains, bool k_store>
+[[gnu::always_inline]] inline bool EntropyDecoder::run_chains(Chain* chains) {
+  constexpr bool k_two = k_chains == 2;
+  Chain a = chains[0];
+  Chain b = chains[k_chains - 1];
+  while (a.block != a.last || (k_two && b.block != b.last)) {
+    if (a.in.next > a.limit || (k_two && b.in.next > b.limit)) return false;
+    a.refill();
+    if constexpr (k_two) b.refill();
+    const bool fine = steps<k_two, k_store, k_steps_to_refill>(a, b);
+    if (fine) [[likely]]
+      continue;
+    if (needs_look(a) && !step_symbol<k_store>(a)) return false;
+    if (k_two && needs_look(b) && !step_symbol<k_store>(b)) return false;
+  }
+  a.refill();
+  chains[0] = a;
+  if constexpr (k_two) {
+    b.refill();
+    chains[1] = b;
+  }
+  return true;
+}
+
+bool EntropyDecoder::locate_row(EntryPoint& point) {
+  Stream& stream = streams_[0];
+  if (restart_interval_ > 0 && stream.mcus_to_restart == 0 && !restart(stream, restart_interval_)) return false;
+  const std::size_t used = used_bits(stream);
+  point.position = std::uint64_t{stream.segment.raw_offset(used / 8)} * 8 + used % 8;
+  point.predictions = stream.predictions;
+  return true;
+}
+
+bool EntropyDecoder::go_to(std::uint32_t row, const EntryPoint& point, std::uint64_t end) {
+  Stream& stream = streams_[0];
+  if (!go_to(stream, point, end)) return false;
+  if (restart_interval_ > 0) {
+    const std::uint64_t mcus = std::uint64_t{row} * mcus_across_;
+    stream.mcus_to_restart = restart_interval_ - static_cast<std::uint32_t>(mcus % restart_interval_);
+    stream.next_restart = static_cast<std::uint32_t>(mcus / restart_interval_ % 8);
+  }
+  return true;
+}
+
+bool EntropyDecoder::go_to(Stream& stream, const EntryPoint& point, std::uint64_t end) {
+  const std::uint64_t first = point.position / 8;
+  // Two bytes more, so that neither the last of them nor its stuffing is cut off.
+  const std::uint64_t last = std::min<std::uint64_t>(scan_.size(), end / 8 + 3);
+  if (first >= last) return false;
+  stream.segment.open(scan_.subspan(first, last - first));
+  start_segment(stream);
+  stream.predictions = point.predictions;
+  refill(stream.in);
+  stream.in.bits <<= point.position % 8;
+  stream.in.count -= point.position % 8;
   return true;
 }
 

@@ -4,7 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
+#include "bale/formats/image/baseline_entry_points.hpp"
 #include "bale/formats/image/baseline_frame.hpp"
 #include "bale/formats/image/baseline_huffman.hpp"
 #include "bale/formats/image/baseline_segment.hpp"
@@ -16,10 +19,9 @@ namespace bale::image_detail {
 /// they are written.
 struct CoefficientRow {
   std::int16_t* coefficients = nullptr;
-  /// For each block where its coefficients may end, in zigzag order: 1 where it has none but DC.
-  std::uint8_t* ends = nullptr;
   std::size_t blocks_across = 0;  // blocks to a row of blocks, a multiple of the group
 };
+using CoefficientRows = std::array<CoefficientRow, 3>;
 
 /// A range of a row's MCUs.
 struct McuRange {
@@ -29,17 +31,37 @@ struct McuRange {
 
 class EntropyDecoder {
  public:
-  /// Blocks will be stored in groups of 1 << `group_shift`. False where a table is not for us.
-  /// `plain` is for tests: without instructions that not every CPU has.
-  bool open(const BaselineFrame& frame, std::uint32_t group_shift, bool plain);
+  /// Rows that decode_rows_at() can decode side by side.
+  static constexpr std::uint32_t k_max_rows = 2;
 
-  /// Decodes the next row of MCUs and stores those of `stored`, which may be empty. False where libjpeg should be
-  /// asked: after that nothing more can be decoded.
-  bool decode_row(const std::array<CoefficientRow, 3>& rows, const McuRange& stored);
+  /// False where a table is not for us. To be followed by going somewhere.
+  /// `plain` is for tests: without instructions that not every CPU has.
+  bool open(const BaselineFrame& frame, bool plain);
+
+  /// To the first row of MCUs.
+  void go_to_top();
+
+  /// Where rows that are decoded from now on store the MCUs of `stored`: the n-th of rows side by side in `to[n]`.
+  /// Blocks are stored in groups of 1 << `group_shift`.
+  void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift);
+
+  /// Decodes the next row of MCUs, without storing it. False where libjpeg should be asked: after that nothing more can
+  /// be decoded. So with all that follow.
+  bool skip_row();
+  /// Decodes the next row and stores it in `to[0]`.
+  bool decode_row();
 
   /// After the last row that is needed: whether libjpeg, which reads ahead of what it decodes, would not have met the
   /// end of the bytes either, and at the image's bottom, whether the end-of-image marker is what follows.
   bool ends_well(bool at_bottom) const;
+
+  /// Where the next row of MCUs starts; not to be asked after the last one.
+  bool locate_row(EntryPoint& point);
+  /// Goes to the row of MCUs `row`, which starts at `point` and, with those that are to be decoded, ends before `end`.
+  bool go_to(std::uint32_t row, const EntryPoint& point, std::uint64_t end);
+  /// Decodes rows that start at each but the last of `points` and end before the next, side by side, k_max_rows at
+  /// most, no further than to the last MCU that is stored. For scans without restarts.
+  bool decode_rows_at(std::span<const EntryPoint> points);
 
  private:
   /// Bits not yet used, at least `count` of them at the top; `next` is the byte after these.
@@ -48,41 +70,76 @@ class EntropyDecoder {
     std::uint32_t count = 0;
     const std::uint8_t* next = nullptr;
   };
-  struct Block {
-    const DcTable* dc = nullptr;
-    const AcTable* ac = nullptr;
+  /// Where one block of a row of MCUs goes, in the order of the scan.
+  struct BlockTarget {
+    const ProbeTable* dc = nullptr;
+    const ProbeTable* ac = nullptr;
+    std::int16_t* to = nullptr;
+    const std::uint16_t* places = nullptr;  // in `to`, by the zigzag order's number
+  };
+  using Targets = std::vector<BlockTarget>;
+  /// What decodes one row.
+  struct Stream {
+    SegmentReader segment;
+    Bits in;
+    std::array<std::int32_t, 3> predictions{};
+    std::uint32_t mcus_to_restart = 0;
+    std::uint32_t next_restart = 0;
+  };
+  struct BlockOfMcu {
     std::uint32_t component = 0;
     std::uint32_t column = 0;
     std::uint32_t row = 0;
     std::uint32_t across = 1;  // blocks of the component to an MCU
+    const ProbeTable* dc = nullptr;
+    const ProbeTable* ac = nullptr;
   };
+  /// MCUs of one row that follow each other in a segment.
+  struct Run {
+    Stream* stream = nullptr;
+    Targets* targets = nullptr;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  struct Chain;
   struct Runs;
 
-  bool decode_mcus(const std::array<CoefficientRow, 3>& rows, bool store, std::uint32_t first, std::uint32_t count);
+  BlockTarget passing_target(std::size_t n, const BlockOfMcu& block, std::size_t number);
+  BlockTarget stop_target();
+  bool decode_whole_row(Targets& targets, bool store);
+  bool decode_runs(std::span<const Run> runs, bool store);
+  bool add_predictions(const Run& run) const;
+  template <std::size_t k_chains, bool k_store>
+  [[gnu::always_inline]] static bool run_chains(Chain* chains);
   template <bool k_store>
-  [[gnu::always_inline]] bool decode_run(const std::array<CoefficientRow, 3>& rows, std::uint32_t first,
-                                         std::uint32_t count);
+  [[gnu::always_inline]] static bool step(Chain& chain);
+  template <bool k_two, bool k_store, int k_count>
+  [[gnu::always_inline]] static bool steps(Chain& a, Chain& b);
   template <bool k_store>
-  [[gnu::always_inline]] static bool decode_block(Bits& in, const DcTable& dc, const AcTable& ac,
-                                                  std::int32_t& prediction, std::int16_t* block, std::uint8_t* end,
-                                                  const std::uint16_t* places);
-  bool restart();
-  void start_segment();
-  std::size_t used_bits() const;
+  [[gnu::always_inline]] static bool step_symbol(Chain& chain);
+  [[gnu::always_inline]] static bool needs_look(const Chain& chain);
+  [[gnu::always_inline]] static void go_on_where_block_ends(ProbeEntry entry, Chain& chain, const ProbeTable* table,
+                                                            std::uint64_t moved, const BlockTarget* block);
+  [[gnu::always_inline]] static void refill(Bits& in);
+  bool go_to(Stream& stream, const EntryPoint& point, std::uint64_t end);
+  static bool restart(Stream& stream, std::uint32_t interval);
+  static void start_segment(Stream& stream);
+  static std::size_t used_bits(const Stream& stream);
 
-  std::array<DcTable, 3> dc_tables_;
-  std::array<AcTable, 3> ac_tables_;
-  std::array<Block, 6> blocks_;
+  std::array<ProbeTable, 3> dc_tables_;
+  std::array<ProbeTable, 3> ac_tables_;
+  std::array<BlockOfMcu, 6> blocks_;
   std::uint32_t num_blocks_ = 0;
-  std::array<std::int32_t, 3> predictions_{};
-  SegmentReader segment_;
-  Bits in_;
+  std::array<Stream, k_max_rows> streams_;
+  std::array<Targets, k_max_rows> targets_;
+  Targets passed_;                                                   // targets of a row that is not stored
+  std::array<std::vector<std::int16_t>, k_max_rows> passed_values_;  // two a block: DC, and what nobody looks at
+  std::uint32_t first_stored_ = 0;
+  std::uint32_t end_stored_ = 0;
+  Bytes scan_{};
   bool has_bmi2_ = false;
-  std::uint32_t group_shift_ = 0;
   std::uint32_t mcus_across_ = 0;
   std::uint32_t restart_interval_ = 0;
-  std::uint32_t mcus_to_restart_ = 0;
-  std::uint32_t next_restart_ = 0;
 };
 
 }  // namespace bale::image_detail

@@ -40,9 +40,9 @@ struct BaselineKernels {
   /// Blocks to a group are 1 << group_shift.
   std::uint32_t group_shift = 0;
   /// Turns groups of coefficients into samples and the coefficients into zeros. False where a value is so large that
-  /// decoders may differ. `ends` as the entropy decoder leaves them.
-  bool (*inverse_dct)(std::int16_t* groups, std::size_t num_groups, const std::uint8_t* ends,
-                      const Quantisers& quantisers, const SamplesOut& out) = nullptr;
+  /// decoders may differ.
+  bool (*inverse_dct)(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantisers,
+                      const SamplesOut& out) = nullptr;
   /// Twice as many samples across; reads one sample before `in` and after its `count`.
   void (*upsample_across)(const std::uint8_t* in, std::size_t count, std::uint8_t* out) = nullptr;
   /// The same out of two rows; `lower` where the farther row is the one below.

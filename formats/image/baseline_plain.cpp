@@ -31,8 +31,7 @@ bool transform(std::int32_t* values, std::size_t step, int shift, std::int32_t l
   return good;
 }
 
-bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const std::uint8_t* /*ends*/,
-                 const Quantisers& quantisers, const SamplesOut& out) {
+bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantisers, const SamplesOut& out) {
   bool good = true;
   for (std::size_t block = 0; block < num_groups; ++block) {
     std::int16_t* const coefficients = groups + block * k_block_size;

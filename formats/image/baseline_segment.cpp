@@ -18,7 +18,8 @@ void SegmentReader::open(Bytes scan) {
     buffer_.reset(new std::uint8_t[capacity]);
     capacity_ = capacity;
   }
-  rest_ = as_uchar(scan);
+  begin_ = as_uchar(scan);
+  rest_ = begin_;
   end_ = rest_ + scan.size();
   size_ = 0;
   marker_ = k_no_marker;
@@ -26,6 +27,8 @@ void SegmentReader::open(Bytes scan) {
 
 void SegmentReader::next() {
   std::uint8_t* to = buffer_.get();
+  walked_ = 0;
+  walked_to_ = rest_;
   marker_ = k_no_marker;
   while (rest_ < end_) {
     const auto length = static_cast<std::size_t>(end_ - rest_);
@@ -46,6 +49,20 @@ void SegmentReader::next() {
   }
   size_ = static_cast<std::size_t>(to - buffer_.get());
   std::memset(to, 0, k_padding_bytes);
+}
+
+std::size_t SegmentReader::raw_offset(std::size_t index) {
+  while (walked_ < index) {
+    const auto* const found = static_cast<const std::uint8_t*>(std::memchr(walked_to_, 0xFF, index - walked_));
+    if (found == nullptr) {
+      walked_to_ += index - walked_;
+      walked_ = index;
+    } else {
+      walked_ += static_cast<std::size_t>(found - walked_to_) + 1;
+      walked_to_ = found + 2;
+    }
+  }
+  return static_cast<std::size_t>(walked_to_ - begin_);
 }
 
 }  // namespace bale::image_detail

@@ -88,7 +88,7 @@ Image decode(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side) {
   const auto baseline = std::make_unique<BaselineDecoder>();  // too large for a stack
   const Region whole = {.width = image.width, .height = image.height};
   // A failure may leave other pixels behind; libjpeg writes all of them.
-  if (baseline->decode(decoder.info(), whole, image.rgb.data())) return image;
+  if (baseline->decode(decoder.info(), whole, {}, image.rgb.data())) return image;
   return read_whole(decoder, std::move(image));
 }
 

@@ -1,76 +1,43 @@
-#include <cstdlib>
 #include <exception>
 
 #include <fmt/format.h>
 
 #include "bale/formats/image/codec.hpp"
-#include "bale/formats/image/jpeg_guard.hpp"
+#include "bale/formats/image/jpeg_compressor.hpp"
 #include "bale/formats/image/png_guard.hpp"
 
 namespace bale {
 namespace {
 
-using image_detail::JpegErrors;
+using image_detail::JpegCompressor;
 using image_detail::PngErrors;
-using image_detail::run_jpeg;
 using image_detail::run_png;
 
-class JpegEncoder {
- public:
-  JpegEncoder() {
-    info_.err = image_detail::start_jpeg_errors(errors_);
-    run([this] { jpeg_create_compress(&info_); });
+std::vector<std::byte> compress(const Image& image, int quality, JpegColours colours) {
+  const int components = colours == JpegColours::grey ? 1 : 3;
+  std::vector<JSAMPLE> grey;
+  if (components == 1) {
+    grey.resize(image.rgb.size() / 3);
+    for (std::size_t i = 0; i < grey.size(); ++i) grey[i] = image.rgb[i * 3];
   }
-  ~JpegEncoder() {
-    jpeg_destroy_compress(&info_);
-    std::free(buffer_);
-  }
-  JpegEncoder(const JpegEncoder&) = delete;
-  JpegEncoder& operator=(const JpegEncoder&) = delete;
-
-  std::vector<std::byte> encode(const Image& image, int quality, JpegColours colours) {
-    components_ = colours == JpegColours::grey ? 1 : 3;
-    if (components_ == 1) {
-      grey_.resize(image.rgb.size() / 3);
-      for (std::size_t i = 0; i < grey_.size(); ++i) grey_[i] = image.rgb[i * 3];
-    }
-    run([&] { write(image, quality); });
-    const auto* first = reinterpret_cast<const std::byte*>(buffer_);
-    return {first, first + size_};
-  }
-
- private:
-  void write(const Image& image, int quality) {
-    jpeg_mem_dest(&info_, &buffer_, &size_);
-    info_.image_width = image.width;
-    info_.image_height = image.height;
-    info_.input_components = components_;
-    info_.in_color_space = components_ == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_set_defaults(&info_);  // YCbCr, chroma halved both ways
-    jpeg_set_quality(&info_, quality, TRUE);
-    jpeg_start_compress(&info_, TRUE);
-    const JSAMPLE* const samples = components_ == 1 ? grey_.data() : image.rgb.data();
-    const std::size_t stride = std::size_t{image.width} * static_cast<std::size_t>(components_);
-    while (info_.next_scanline < info_.image_height) {
+  const JSAMPLE* const samples = components == 1 ? grey.data() : image.rgb.data();
+  const std::size_t stride = std::size_t{image.width} * static_cast<std::size_t>(components);
+  return JpegCompressor().write([&](jpeg_compress_struct& info) {
+    info.image_width = image.width;
+    info.image_height = image.height;
+    info.input_components = components;
+    info.in_color_space = components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&info);  // YCbCr, chroma halved both ways
+    jpeg_set_quality(&info, quality, TRUE);
+    jpeg_start_compress(&info, TRUE);
+    while (info.next_scanline < info.image_height) {
       // libjpeg takes rows without const and only reads them.
-      JSAMPROW row = const_cast<JSAMPROW>(samples) + info_.next_scanline * stride;
-      jpeg_write_scanlines(&info_, &row, 1);
+      JSAMPROW row = const_cast<JSAMPROW>(samples) + info.next_scanline * stride;
+      jpeg_write_scanlines(&info, &row, 1);
     }
-    jpeg_finish_compress(&info_);
-  }
-
-  template <typename Work>
-  void run(const Work& work) {
-    if (!run_jpeg(errors_, work)) throw Error(ErrorCode::unsupported, fmt::format("JPEG: {}", errors_.text));
-  }
-
-  JpegErrors errors_{};
-  unsigned char* buffer_ = nullptr;
-  unsigned long size_ = 0;
-  int components_ = 3;
-  std::vector<JSAMPLE> grey_;
-  jpeg_compress_struct info_{};
-};
+    jpeg_finish_compress(&info);
+  });
+}
 
 class PngEncoder {
  public:
@@ -140,7 +107,7 @@ std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColours 
   if (quality < 1 || quality > 100) {
     throw Error(ErrorCode::invalid_argument, fmt::format("JPEG quality {} is not within 1..100", quality));
   }
-  return JpegEncoder().encode(image, quality, colours);
+  return compress(image, quality, colours);
 }
 
 std::vector<std::byte> encode_png(const Image& image) {

@@ -50,6 +50,8 @@ struct ImageDecoder::State {
   PixelBuffer buffer;
   const std::uint8_t* array = nullptr;  // pixels of an image that is decoded already
   ImageHeader header{};                 // kind `unknown` where no image is open
+  std::size_t num_bytes = 0;
+  KeptEntryPoints kept{};
 
   template <typename Decoder>
   void open(Decoder& decoder, ImageKind kind, Bytes bytes, std::uint64_t max_pixels) {
@@ -61,7 +63,8 @@ struct ImageDecoder::State {
   PixelView read_jpeg(const Region& region) {
     const std::size_t stride = std::size_t{region.width} * 3;
     std::uint8_t* const pixels = buffer.get(stride * region.height);
-    if (!baseline.decode(jpeg.info(), region, pixels)) return read_region(jpeg, region, buffer);
+    const image_detail::EntryPointsUse entry{.kept = kept, .image_bytes = num_bytes};
+    if (!baseline.decode(jpeg.info(), region, entry, pixels)) return read_region(jpeg, region, buffer);
     jpeg.close();
     return {.rgb = pixels, .stride = stride, .width = region.width, .height = region.height};
   }
@@ -74,6 +77,8 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
 ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
   state_->header = {};
+  state_->kept = {};
+  state_->num_bytes = bytes.size();
   const ImageKind kind = image_detail::decodable_kind(bytes, max_pixels);
   if (kind == ImageKind::array) {
     const std::size_t offset = image_detail::array_pixels_offset(bytes);
@@ -86,6 +91,8 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
   }
   return state_->header;
 }
+
+void ImageDecoder::use_entry_points(const KeptEntryPoints& kept) { state_->kept = kept; }
 
 PixelView ImageDecoder::read(const Region& region) {
   const ImageHeader header = state_->header;

@@ -11,6 +11,7 @@
 
 #include <memory>
 
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/region.hpp"
 
@@ -26,6 +27,11 @@ class ImageDecoder {
   /// Reads the header. `bytes` must outlive the reads that follow. Throws `damaged` or `unsupported`, the
   /// latter where width * height exceeds `max_pixels`, before anything of that size is allocated.
   ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
+
+  /// Hands over the entry points that are kept of the image that is open; they must outlive the read that follows.
+  /// Those that are damaged, or were made of other bytes, are not used. Pixels and errors are the same with and
+  /// without, only the time differs.
+  void use_entry_points(const KeptEntryPoints& kept);
 
   /// The pixels of `region`, as decode_image() has them there; rows may be further apart than the region is wide.
   /// Borrows from the decoder until its next read(), and from the bytes where they are pixels already. One successful

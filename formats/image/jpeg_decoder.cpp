@@ -35,12 +35,13 @@ void convert_cmyk(const JSAMPLE* cmyk, JSAMPLE* rgb) {
 
 }  // namespace
 
-void JpegDecoder::open(Bytes bytes) {
+void JpegDecoder::open(Bytes bytes, Markers markers) {
   close();
   info_.err = start_jpeg_errors(errors_);
   created_ = true;  // a failed jpeg_create_decompress leaves an object that can be destroyed
   run([this] { jpeg_create_decompress(&info_); });
   connect_source(bytes);
+  if (markers == Markers::keep) run([this] { keep_markers(); });
   run([this] { jpeg_read_header(&info_, TRUE); });
   const int components = info_.num_components;
   if (components != 1 && components != 3 && components != 4) {
@@ -51,6 +52,12 @@ void JpegDecoder::open(Bytes bytes) {
   info_.out_color_space = components == 4 ? JCS_CMYK : JCS_RGB;
   info_.output_width = info_.image_width;
   info_.output_height = info_.image_height;
+}
+
+void JpegDecoder::keep_markers() {
+  constexpr unsigned k_whole = 0xFFFF;
+  jpeg_save_markers(&info_, JPEG_COM, k_whole);
+  for (int number = 0; number < 16; ++number) jpeg_save_markers(&info_, JPEG_APP0 + number, k_whole);
 }
 
 void JpegDecoder::close() {
@@ -83,6 +90,14 @@ void JpegDecoder::connect_source(Bytes bytes) {
   };
   info_.src = &source_;
   info_.progress = &progress_;
+}
+
+jvirt_barray_ptr* JpegDecoder::read_coefficients() {
+  jvirt_barray_ptr* coefficients = nullptr;
+  run([&] { coefficients = jpeg_read_coefficients(&info_); });
+  if (errors_.manager.num_warnings > 0) throw Error(ErrorCode::damaged, "JPEG: flaws that decoders pass over");
+  if (source_.bytes_in_buffer > 0) throw Error(ErrorCode::damaged, "JPEG: bytes behind the image's end");
+  return coefficients;
 }
 
 void JpegDecoder::scale_down(std::uint32_t min_side) {

@@ -17,8 +17,9 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  /// Reads the header. `bytes` must outlive read().
-  void open(Bytes bytes);
+  enum class Markers { skip, keep };
+  /// Reads the header. `bytes` must outlive read(). Comments and application data are kept where that is asked for.
+  void open(Bytes bytes, Markers markers = Markers::skip);
   /// Chooses the smallest of 1/8, 1/4, 1/2, 1 that keeps both sides at least `min_side` long.
   void scale_down(std::uint32_t min_side);
   /// Of the pixels to come: that of the image, or what scale_down() made of it.
@@ -34,8 +35,14 @@ class JpegDecoder {
   void read(std::uint8_t* out);
   void close();
 
+  /// Instead of pixels: the coefficients of all scans. They are libjpeg's until close(), as are the markers kept.
+  /// Throws `damaged` also for flaws that libjpeg only warns of, and for anything that follows the image's end.
+  jvirt_barray_ptr* read_coefficients();
+  jpeg_decompress_struct& info_to_copy() { return info_; }
+
  private:
   void connect_source(Bytes bytes);
+  void keep_markers();
   bool smooths_blocks() const;
   void skip_rows(JSAMPLE* out);
   void read_rgb_rows(JSAMPLE* out);

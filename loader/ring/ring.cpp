@@ -39,6 +39,7 @@ struct Ring::Layout {
   std::uint64_t slots_of_batches_at;  // slot of batch b at [b % num_slots]
   std::uint64_t pixels_at;
   std::uint64_t pixel_stride;
+  std::uint64_t kept_at;
   std::uint64_t total_bytes;
 };
 
@@ -73,6 +74,7 @@ Ring::Layout Ring::lay_out(const RingShape& shape) {
   layout.slots_of_batches_at = place(shape.num_slots * sizeof(std::atomic<std::uint32_t>));
   layout.pixel_stride = round_up(shape.pixel_bytes, k_page_bytes);
   layout.pixels_at = place(layout.pixel_stride * shape.num_slots, k_page_bytes);
+  layout.kept_at = place(shape.kept_bytes, k_page_bytes);
   layout.total_bytes = round_up(end, k_page_bytes);
   return layout;
 }
@@ -119,6 +121,8 @@ std::atomic<std::uint32_t>& Ring::slot_of_batch(std::uint64_t batch) const {
 }
 
 MutableBytes Ring::config() const { return {memory_.data() + layout().config_at, shape().config_bytes}; }
+
+MutableBytes Ring::kept() const { return {memory_.data() + layout().kept_at, shape().kept_bytes}; }
 
 std::span<std::uint64_t> Ring::samples(std::uint32_t slot) const {
   const std::size_t rows = shape().batch_size;

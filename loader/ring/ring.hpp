@@ -81,6 +81,7 @@ struct RingShape {
   std::uint32_t batch_size = 0;
   std::uint64_t pixel_bytes = 0;  // of one slot
   std::uint64_t config_bytes = 0;
+  std::uint64_t kept_bytes = 0;  // what workers keep for each other; see Ring::kept()
 };
 
 /// A claimed row.
@@ -104,6 +105,9 @@ class Ring {
   const RingShape& shape() const;
   /// Room for what workers must know; written by the owner before they start.
   MutableBytes config() const;
+
+  /// Zero at first, and nothing to the ring.
+  MutableBytes kept() const;
 
   Slot& slot(std::uint32_t slot) const { return slots_[slot]; }
   Row& row(std::uint32_t slot, std::uint32_t row) const { return rows_[std::size_t{slot} * shape().batch_size + row]; }

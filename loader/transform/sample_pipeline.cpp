@@ -114,7 +114,7 @@ SamplePipeline::~SamplePipeline() = default;
 SamplePipeline::SamplePipeline(SamplePipeline&&) noexcept = default;
 SamplePipeline& SamplePipeline::operator=(SamplePipeline&&) noexcept = default;
 
-AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableBytes out) {
+AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableBytes out, const KeptEntryPoints& kept) {
   const Transform& transform = state_->transform;
   AppliedTransform applied;
   if (transform.kind == Transform::Kind::raw) {
@@ -123,6 +123,7 @@ AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableByt
   }
   if (transform.has_fixed_shape()) state_->require_room(out, transform.image_bytes());
   const ImageHeader header = state_->decoder.open(image, state_->max_pixels);
+  state_->decoder.use_entry_points(kept);
   applied.source_width = header.width;
   applied.source_height = header.height;
   applied.draw = draw_augment(transform, key, header.width, header.height);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "bale/formats/core/bytes.hpp"
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 
 namespace bale {
@@ -28,8 +29,8 @@ class SamplePipeline {
 
   /// Fixed shapes fill `out` (transform.image_bytes() long) wholly; ragged and raw write what they need at its front.
   /// Throws `damaged` or `unsupported` for a bad image, or one that `out` has no room for; `out` is then in no defined
-  /// state.
-  AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out);
+  /// state. Entry points that are kept of the image make it faster and nothing else.
+  AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptEntryPoints& kept = {});
 
  private:
   struct State;

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/loader/worker/clock.hpp"
 
@@ -17,7 +18,8 @@ Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t numbe
       config_(config),
       number_(number),
       shard_of_(std::move(shard_of)),
-      pipeline_(config.transform, config.max_pixels) {}
+      pipeline_(config.transform, config.max_pixels),
+      learned_(ring.kept(), config.num_samples) {}
 
 void Worker::fill(const Claim& claim, Row& row) {
   const Shard& shard = shard_of_(row.shard);
@@ -26,8 +28,9 @@ void Worker::fill(const Claim& claim, Row& row) {
   const MutableBytes place = ring_.pixels(claim.slot).subspan(row.offset, row.capacity);
   const DrawKey key{
       .seed = config_.seed, .epoch = ring_.slot(claim.slot).epoch, .sample = row.sample, .copy = row.copy};
+  const KeptEntryPoints kept = kept_entry_points(shard, row, image);
   try {
-    const AppliedTransform applied = pipeline_.run(image, key, place);
+    const AppliedTransform applied = pipeline_.run(image, key, place, kept);
     row.source_width = applied.source_width;
     row.source_height = applied.source_height;
     row.bytes = applied.bytes;
@@ -36,6 +39,28 @@ void Worker::fill(const Claim& claim, Row& row) {
     // The pipeline knows bytes only; here is known whose.
     throw Error(error.code(), error.message(),
                 {.path = shard.path(), .key = std::string(shard.index().key(row.sample_in_shard))});
+  }
+  if (kept.record.empty()) learn(row, image);
+}
+
+/// What is kept of an image that has just been read. Where its checksum was not compared then, it is made now: entry
+/// points are used for no bytes but those that they were made of.
+KeptEntryPoints Worker::kept_entry_points(const Shard& shard, const Row& row, Bytes image) const {
+  Bytes record = shard.entry_points(row.sample_in_shard);
+  if (record.empty()) record = learned_.record(row.sample);
+  if (record.empty()) return {};
+  const ShardIndex& index = shard.index();
+  if (!config_.verify_checksums || !index.has_checksums()) return {.record = record, .image_crc32c = crc32c(image)};
+  const auto field = config_.field.empty() ? index.image_field(row.sample_in_shard) : index.field_id(config_.field);
+  return {.record = record, .image_crc32c = index.extent(row.sample_in_shard, *field).crc32c};
+}
+
+/// For the epochs to come.
+void Worker::learn(const Row& row, Bytes image) {
+  if (config_.transform.kind == Transform::Kind::raw || !learned_.wants(row.sample)) return;
+  try {
+    learned_.keep(row.sample, make_entry_points(image));
+  } catch (const std::bad_alloc&) {  // the row is done in any case
   }
 }
 

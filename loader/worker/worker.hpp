@@ -7,6 +7,7 @@
 #include "bale/formats/core/shard.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
+#include "bale/loader/worker/learned_points.hpp"
 #include "bale/loader/worker/worker_config.hpp"
 
 namespace bale::loader_detail {
@@ -27,12 +28,15 @@ class Worker {
 
  private:
   void fill(const Claim& claim, Row& row);
+  KeptEntryPoints kept_entry_points(const Shard& shard, const Row& row, Bytes image) const;
+  void learn(const Row& row, Bytes image);
 
   const Ring& ring_;
   const WorkerConfig& config_;
   std::uint32_t number_;
   ShardOf shard_of_;
   SamplePipeline pipeline_;
+  LearnedPoints learned_;
   Scratch scratch_;
 };
 

@@ -54,6 +54,7 @@ std::vector<std::byte> pack_config(const WorkerConfig& config) {
   put_value(out, config.max_pixels);
   put_value(out, config.verify_checksums);
   put_value(out, config.direct_io);
+  put_value(out, config.num_samples);
   put_text(out, config.field);
   put_text(out, config.directory);
   put_value(out, std::uint64_t{config.shards.size()});
@@ -69,6 +70,7 @@ WorkerConfig unpack_config(Bytes bytes) {
   config.max_pixels = reader.value<std::uint64_t>();
   config.verify_checksums = reader.value<bool>();
   config.direct_io = reader.value<bool>();
+  config.num_samples = reader.value<std::uint64_t>();
   config.field = reader.text();
   config.directory = reader.text();
   const auto num_shards = reader.value<std::uint64_t>();

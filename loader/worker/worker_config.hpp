@@ -16,6 +16,7 @@ struct WorkerConfig {
   std::uint64_t max_pixels = 0;
   bool verify_checksums = true;
   bool direct_io = false;
+  std::uint64_t num_samples = 0;    // of the dataset
   std::string field;                // empty: the sample's first image field
   std::string directory;            // relative shard paths start here
   std::vector<std::string> shards;  // paths, by shard number

@@ -66,6 +66,8 @@ class Loader:
     weights        draw `num_draws` (default: as many as weights) samples an epoch with these probabilities
     repeats        each sample so often an epoch
     read_ahead_bytes, large_transfers, direct_io    for slow disks and data beyond memory, see docs/TUNING.md
+    learn_bytes    shared memory for entry points of JPEGs that workers make in the first epoch, so that later ones decode
+                   faster (0: none), see docs/TUNING.md
     on_bad_sample  "fail", "skip" (zeros, masked out) or "substitute"; see bad_samples
 
     device         "cuda" or "cuda:N": batches (`DeviceBatch`) in that GPU's memory, copied ahead of time. The workers make 8
@@ -84,7 +86,7 @@ class Loader:
                  num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
                  verify_checksums: bool = True, max_pixels: int = 1 << 27, stall_timeout_s: float = 120.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
-                 device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
+                 learn_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
                  mix: transforms.Mix | None = None) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         self.batch_size = batch_size
@@ -100,7 +102,7 @@ class Loader:
             "tail": tail, "transform": self.transform, "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "read_ahead_bytes": read_ahead_bytes,
-            "large_transfers": large_transfers, "direct_io": direct_io,
+            "large_transfers": large_transfers, "direct_io": direct_io, "learn_bytes": learn_bytes,
             "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
         }
         self._dataset = spec if isinstance(spec, Dataset) else None

@@ -60,6 +60,7 @@ LoaderOptions options_of(const nb::dict& given) {
   options.stall_timeout_s = nb::cast<double>(given["stall_timeout_s"]);
   options.read_ahead_bytes = nb::cast<std::uint64_t>(given["read_ahead_bytes"]);
   options.large_transfers = nb::cast<bool>(given["large_transfers"]);
+  options.learn_bytes = nb::cast<std::uint64_t>(given["learn_bytes"]);
   options.direct_io = nb::cast<bool>(given["direct_io"]);
   options.worker_program = from_str(nb::cast<nb::str>(given["worker_program"]));
   return options;

@@ -1,19 +1,27 @@
-// Whatever the bytes, both JPEG decoders give the same pixels of a region, or both refuse for the same reason. The
-// region is drawn from the first eight bytes, the JPEG follows.
+// Whatever the bytes, both JPEG decoders give the same pixels of a region, or both refuse for the same reason; with
+// entry points of the image as well, and with any others. Forged ones, whose checksums are mended, may give other
+// pixels, but stay inside of memory. The region is drawn from the first eight bytes, what is done to entry points from
+// the next four, the JPEG follows.
 #include <cstdlib>
+#include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/image/baseline_decoder.hpp"
+#include "bale/formats/image/entry_points.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 
 namespace {
 
 using bale::image_detail::BaselineUse;
+using Record = std::vector<std::byte>;
 
-constexpr std::size_t k_head_bytes = 8;
-constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 18;
+constexpr std::size_t k_head_bytes = 12;
+// Larger images only take longer.
+constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 14;
 
 struct Result {
   std::vector<std::uint8_t> pixels{};
@@ -30,11 +38,13 @@ bale::Region draw(const unsigned char* head, std::uint32_t width, std::uint32_t 
   return region;
 }
 
-Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char* head, bale::Bytes jpeg) {
+Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char* head, bale::Bytes jpeg,
+              const Record& record = {}) {
   bale::image_detail::set_baseline_use(use);
   Result result;
   try {
     const bale::ImageHeader header = decoder.open(jpeg, k_max_pixels);
+    if (!record.empty()) decoder.use_entry_points({.record = record, .image_crc32c = bale::crc32c(jpeg)});
     const bale::PixelView view = decoder.read(draw(head, header.width, header.height));
     for (std::size_t y = 0; y < view.height; ++y) {
       const std::uint8_t* const row = view.rgb + y * view.stride;
@@ -46,6 +56,44 @@ Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char*
   return result;
 }
 
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+/// Some bytes changed, or cut off; more of them further back, where the points are.
+Record changed(Record record, std::mt19937& random) {
+  const std::size_t first = random() % 4 == 0 || record.size() <= 12 ? 0 : 12;
+  for (std::uint32_t changes = 1 + random() % 3; changes > 0; --changes) {
+    record[first + random() % (record.size() - first)] = static_cast<std::byte>(random());
+  }
+  if (random() % 8 == 0) record.resize(1 + random() % record.size());
+  return record;
+}
+
+void mend_checksum(Record& record) {
+  if (record.size() < 4) return;
+  const std::uint32_t crc = bale::crc32c(bale::Bytes(record).subspan(4));
+  std::memcpy(record.data(), &crc, sizeof crc);
+}
+
+void check_entry_points(bale::ImageDecoder& decoder, const unsigned char* head, bale::Bytes jpeg,
+                        const Result& expected) {
+  const std::uint32_t bytes_between = head[8] % 4 == 0 ? 100 : 0;
+  const Record record = bale::make_entry_points(jpeg, bytes_between);
+  if (record.empty()) return;
+  require(expected.error.empty());  // entry points are made of what decodes well only
+  require(decode(decoder, BaselineUse::automatic, head, jpeg, record) == expected);
+  if (head[8] % 2 == 0) require(decode(decoder, BaselineUse::plain, head, jpeg, record) == expected);
+  std::mt19937 random(static_cast<std::uint32_t>(head[9] << 16 | head[10] << 8 | head[11]));
+  Record hostile = changed(record, random);
+  const std::size_t size = hostile.size();
+  if (hostile != record) require(decode(decoder, BaselineUse::automatic, head, jpeg, hostile) == expected);
+  mend_checksum(hostile);
+  const Result forged =
+      decode(decoder, head[8] % 3 == 0 ? BaselineUse::plain : BaselineUse::automatic, head, jpeg, hostile);
+  require(size == hostile.size() && forged.error.empty() && forged.pixels.size() == expected.pixels.size());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -55,7 +103,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   static bale::ImageDecoder ours;
   static bale::ImageDecoder theirs;
   const Result expected = decode(theirs, BaselineUse::never, data, jpeg);
-  if (decode(ours, BaselineUse::automatic, data, jpeg) != expected) std::abort();
-  if (decode(ours, BaselineUse::plain, data, jpeg) != expected) std::abort();
+  require(decode(ours, BaselineUse::automatic, data, jpeg) == expected);
+  require(decode(ours, BaselineUse::plain, data, jpeg) == expected);
+  check_entry_points(ours, data, jpeg, expected);
   return 0;
 }

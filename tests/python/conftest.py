@@ -138,7 +138,8 @@ def tiny(tmp_path_factory):
 def shards(directory):
     """Shard files of a dataset, in order."""
     names = sorted(p for p in pathlib.Path(directory).iterdir()
-                   if re.search(r"-\d{6}(\.|$)|-\d{5}-of-\d{5}$", p.name) and p.suffix not in (".bidx", ".idx", ".lst"))
+                   if re.search(r"-\d{6}(\.|$)|-\d{5}-of-\d{5}$", p.name)
+                   and p.suffix not in (".bidx", ".bentry", ".idx", ".lst"))
     return names
 
 

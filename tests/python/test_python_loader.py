@@ -43,7 +43,7 @@ def test_the_stream_is_that_of_cpp(pack):
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"workers": 3}, {"workers": 2, "threads": True}, {"prefetch": 2},
                                      {"persistent_workers": False}, {"read_ahead_bytes": 0},
-                                     {"large_transfers": True}, {"direct_io": True}], ids=str)
+                                     {"large_transfers": True}, {"learn_bytes": 1 << 20}, {"direct_io": True}], ids=str)
 def test_workers_do_not_change_it(pack, options):
     with small(pack) as loader, small(pack, **options) as other:
         for _ in range(2):

@@ -67,9 +67,10 @@ class ImageSource : public Source {
 
 /// Packs `source` into shards of `shard_samples` each and returns the dataset's directory.
 inline std::string pack_images(const Source& source, const std::string& destination, std::string_view format,
-                               std::uint64_t shard_samples) {
+                               std::uint64_t shard_samples, bool entry_points = false) {
   PackOptions options{.destination = destination, .format = find_format(format), .name = "data"};
   options.sizing.shard_samples = shard_samples;
+  options.entry_points = entry_points;
   Progress progress;
   pack(source, options, progress);
   return destination;

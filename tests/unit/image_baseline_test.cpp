@@ -4,54 +4,34 @@
 #include <optional>
 #include <string>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/image/baseline_decoder.hpp"
-#include "bale/formats/image/image_decoder.hpp"
 #include "bale/formats/image/resample_kernels.hpp"
 #include "bale/tests/support/catch.hpp"
-#include "image_samples.hpp"
+#include "image_baseline_support.hpp"
 
 namespace {
 
 using bale::Region;
 using bale::image_detail::baseline_count;
 using bale::image_detail::BaselineUse;
+using bale::test::Buffer;
+using bale::test::decode_region;
+using bale::test::Decoded;
+using bale::test::draw_baseline_sample;
+using bale::test::draw_region;
 using bale::test::JpegSample;
+using bale::test::k_baseline_samplings;
 using bale::test::make_jpeg;
 using bale::test::Sampling;
-using Buffer = std::vector<std::byte>;
-
-const std::vector<std::vector<Sampling>> k_samplings = {
-    {{1, 1}},                  // grey
-    {{2, 2}},                  // grey, as some encoders write it
-    {{1, 1}, {1, 1}, {1, 1}},  // 4:4:4
-    {{2, 1}, {1, 1}, {1, 1}},  // 4:2:2
-    {{2, 2}, {1, 1}, {1, 1}},  // 4:2:0
-    {{1, 2}, {1, 1}, {1, 1}},  // 4:4:0
-};
-
-struct Result {
-  std::vector<std::uint8_t> pixels{};
-  std::string error{};
-
-  bool operator==(const Result&) const = default;
-};
-
 /// Both ways of decoding, side by side.
 class Pair {
  public:
-  Pair() = default;
-  ~Pair() { bale::image_detail::set_baseline_use(BaselineUse::automatic); }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
-
   /// The kernels that stand for the own decoder.
   void use(BaselineUse own) { own_ = own; }
 
   void compare(const Buffer& jpeg, const Region& region) {
-    const Result expected = decode(theirs_, BaselineUse::never, jpeg, region);
+    const Decoded expected = decode_region(theirs_, BaselineUse::never, jpeg, region);
     const std::uint64_t before = baseline_count();
-    if (decode(ours_, own_, jpeg, region) != expected) ++differences_;
+    if (decode_region(ours_, own_, jpeg, region) != expected) ++differences_;
     used_ += baseline_count() - before;
     ++compared_;
     if (!expected.error.empty()) ++refused_;
@@ -71,10 +51,7 @@ class Pair {
   void compare_random(const Buffer& jpeg, std::uint32_t width, std::uint32_t height, std::mt19937& random, int count) {
     compare(jpeg, {0, 0, width, height});
     for (int i = 0; i < count; ++i) {
-      Region region{static_cast<std::uint32_t>(random() % width), static_cast<std::uint32_t>(random() % height), 1, 1};
-      region.width = 1 + static_cast<std::uint32_t>(random() % (width - region.x));
-      region.height = 1 + static_cast<std::uint32_t>(random() % (height - region.y));
-      compare(jpeg, region);
+      compare(jpeg, draw_region(random, width, height));
     }
   }
 
@@ -84,22 +61,6 @@ class Pair {
   std::uint64_t refused() const { return refused_; }
 
  private:
-  static Result decode(bale::ImageDecoder& decoder, BaselineUse use, const Buffer& jpeg, const Region& region) {
-    bale::image_detail::set_baseline_use(use);
-    Result result;
-    try {
-      decoder.open(jpeg, 1 << 22);
-      const bale::PixelView view = decoder.read(region);
-      for (std::size_t y = 0; y < view.height; ++y) {
-        const std::uint8_t* const row = view.rgb + y * view.stride;
-        result.pixels.insert(result.pixels.end(), row, row + std::size_t{view.width} * 3);
-      }
-    } catch (const bale::Error& error) {
-      result.error = error.what();
-    }
-    return result;
-  }
-
   bale::ImageDecoder ours_;
   bale::ImageDecoder theirs_;
   BaselineUse own_ = BaselineUse::automatic;
@@ -122,24 +83,13 @@ bool is_ours(const JpegSample& sample) {
   return sample.sampling.size() == 1 || sample.sampling[0].horizontal == 1 || sample.width > 4;
 }
 
-JpegSample draw_sample(std::mt19937& random, std::uint32_t max_side) {
-  JpegSample sample;
-  sample.width = 5 + static_cast<std::uint32_t>(random() % (max_side - 4));
-  sample.height = 1 + static_cast<std::uint32_t>(random() % max_side);
-  sample.sampling = k_samplings[random() % k_samplings.size()];
-  sample.quality = 5 + static_cast<int>(random() % 96);
-  sample.restart_interval = random() % 2 == 0 ? 0 : 1 + static_cast<int>(random() % 12);
-  sample.optimised = random() % 2 == 0;
-  return sample;
-}
-
 }  // namespace
 
 TEST_CASE("Baseline JPEGs of every small size and sampling are those of libjpeg") {
   std::mt19937 random(1);
   Pair pair;
   std::uint64_t expected = 0;
-  for (const std::vector<Sampling>& sampling : k_samplings) {
+  for (const std::vector<Sampling>& sampling : k_baseline_samplings) {
     const auto check = [&](std::uint32_t width, std::uint32_t height) {
       JpegSample sample{.width = width, .height = height, .sampling = sampling};
       sample.optimised = random() % 2 == 0;
@@ -161,7 +111,7 @@ TEST_CASE("Baseline JPEGs of every small size and sampling are those of libjpeg"
 TEST_CASE("Every region of small baseline JPEGs is that of libjpeg") {
   std::mt19937 random(2);
   Pair pair;
-  for (const std::vector<Sampling>& sampling : k_samplings) {
+  for (const std::vector<Sampling>& sampling : k_baseline_samplings) {
     for (const auto& [width, height] : {std::pair{18u, 11u}, {7u, 19u}}) {
       const Buffer jpeg = make_jpeg({.width = width, .height = height, .sampling = sampling}, random);
       pair.compare_all(jpeg, width, height);
@@ -180,7 +130,7 @@ TEST_CASE("Baseline JPEGs of every quality and kind of table are those of libjpe
     Pair pair;
     pair.use(target.empty() ? BaselineUse::plain : BaselineUse::automatic);
     for (int round = 0; round < 150; ++round) {
-      const JpegSample sample = draw_sample(random, round % 8 == 0 ? 300 : 100);
+      const JpegSample sample = draw_baseline_sample(random, round % 8 == 0 ? 300 : 100);
       const Buffer jpeg = make_jpeg(sample, random);
       pair.compare_random(jpeg, sample.width, sample.height, random, 8);
     }
@@ -217,7 +167,7 @@ TEST_CASE("Damaged baseline JPEGs give what libjpeg gives") {
   std::mt19937 random(5);
   Pair pair;
   for (int round = 0; round < 250; ++round) {
-    const JpegSample sample = draw_sample(random, 60);
+    const JpegSample sample = draw_baseline_sample(random, 60);
     const Buffer jpeg = make_jpeg(sample, random);
     for (int mutation = 0; mutation < 20; ++mutation) {
       Buffer damaged = jpeg;
@@ -243,7 +193,7 @@ TEST_CASE("Damaged baseline JPEGs give what libjpeg gives") {
 TEST_CASE("Baseline JPEGs cut off at every byte give what libjpeg gives") {
   std::mt19937 random(6);
   Pair pair;
-  for (const std::vector<Sampling>& sampling : k_samplings) {
+  for (const std::vector<Sampling>& sampling : k_baseline_samplings) {
     JpegSample sample{.width = 24, .height = 64, .sampling = sampling};
     sample.restart_interval = static_cast<int>(random() % 3);
     const Buffer jpeg = make_jpeg(sample, random);
@@ -261,7 +211,7 @@ TEST_CASE("Coefficients too large for 16 bits are left to libjpeg") {
   std::mt19937 random(7);
   Pair pair;
   const std::array marker{std::byte{0xFF}, std::byte{0xDB}};
-  for (const std::vector<Sampling>& sampling : k_samplings) {
+  for (const std::vector<Sampling>& sampling : k_baseline_samplings) {
     Buffer jpeg = make_jpeg({.width = 40, .height = 40, .sampling = sampling, .quality = 95}, random);
     const auto table = std::search(jpeg.begin(), jpeg.end(), marker.begin(), marker.end());
     REQUIRE(table != jpeg.end());

@@ -1,0 +1,194 @@
+// Times decoding alone, on one core, from memory: a crop of every JPEG of a folder, drawn as RandomResizedCrop draws
+// it, by libjpeg-turbo, by the baseline decoder on the file's own bytes, and by the same with entry points.
+//
+//   bale_decode_bench FOLDER [ROUNDS]
+//
+// The three take turns, another one first in each round, and the crops of a round are the same for all. What is printed
+// are medians over the rounds, of ratios within a round. Before, the pixels are compared; exit code 1 where they
+// differ.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/formats/image/baseline_decoder.hpp"
+#include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/image/image_decoder.hpp"
+#include "bale/loader/transform/augment_draw.hpp"
+
+namespace {
+
+using bale::image_detail::BaselineUse;
+namespace fs = std::filesystem;
+
+struct Sample {
+  std::vector<std::byte> jpeg;
+  std::vector<std::byte> record;
+  std::uint32_t crc = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  bale::Region crop{};
+};
+
+enum class Way { libjpeg, own, own_with_points };
+constexpr std::array<Way, 3> k_ways{Way::libjpeg, Way::own, Way::own_with_points};
+constexpr std::array<const char*, 3> k_names{"libjpeg-turbo", "own decoder", "own decoder, entry points"};
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+bale::PixelView decode(bale::ImageDecoder& decoder, const Sample& sample, Way way) {
+  decoder.open(sample.jpeg);
+  if (way == Way::own_with_points) decoder.use_entry_points({.record = sample.record, .image_crc32c = sample.crc});
+  return decoder.read(sample.crop);
+}
+
+void use(Way way) {
+  bale::image_detail::set_baseline_use(way == Way::libjpeg ? BaselineUse::never : BaselineUse::automatic);
+}
+
+bool same_pixels(const bale::PixelView& a, const bale::PixelView& b) {
+  for (std::size_t y = 0; y < a.height; ++y) {
+    if (std::memcmp(a.rgb + y * a.stride, b.rgb + y * b.stride, std::size_t{a.width} * 3) != 0) return false;
+  }
+  return true;
+}
+
+/// JPEGs that libjpeg decodes, with the time that their entry points took.
+std::vector<Sample> load(const std::string& folder, double& making_seconds) {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<Sample> samples;
+  for (const std::string& path : paths) {
+    Sample sample{.jpeg = bale::read_file(path)};
+    const bale::ImageHeader header = bale::probe_image(sample.jpeg);
+    if (header.kind != bale::ImageKind::jpeg || header.width == 0 || header.height == 0) continue;
+    sample.width = header.width;
+    sample.height = header.height;
+    sample.crc = bale::crc32c(sample.jpeg);
+    const auto begin = std::chrono::steady_clock::now();
+    sample.record = bale::make_entry_points(sample.jpeg);
+    making_seconds += seconds_since(begin);
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+void draw_crops(std::vector<Sample>& samples, std::uint64_t epoch) {
+  const bale::Transform transform = bale::train_transform();
+  for (std::uint64_t i = 0; i < samples.size(); ++i) {
+    Sample& sample = samples[i];
+    sample.crop =
+        bale::draw_augment(transform, {.seed = 1, .epoch = epoch, .sample = i}, sample.width, sample.height).crop;
+  }
+}
+
+std::uint64_t count_differences(const std::vector<Sample>& samples) {
+  bale::ImageDecoder theirs;
+  bale::ImageDecoder ours;
+  std::uint64_t differences = 0;
+  for (const Sample& sample : samples) {
+    use(Way::libjpeg);
+    const bale::PixelView expected = decode(theirs, sample, Way::libjpeg);
+    for (const Way way : {Way::own, Way::own_with_points}) {
+      use(way);
+      if (!same_pixels(expected, decode(ours, sample, way))) ++differences;
+    }
+  }
+  return differences;
+}
+
+double images_per_s(const std::vector<Sample>& samples, Way way) {
+  use(way);
+  bale::ImageDecoder decoder;
+  const auto begin = std::chrono::steady_clock::now();
+  for (const Sample& sample : samples) decode(decoder, sample, way);
+  return static_cast<double>(samples.size()) / seconds_since(begin);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+void stay_on_this_core() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(::sched_getcpu(), &cores);
+  ::sched_setaffinity(0, sizeof cores, &cores);
+}
+
+int run(const std::string& folder, std::size_t rounds) {
+  stay_on_this_core();
+  double making_seconds = 0;
+  std::vector<Sample> samples = load(folder, making_seconds);
+  if (samples.empty()) throw bale::Error(bale::ErrorCode::not_found, "no JPEGs", {.path = folder});
+  std::uint64_t bytes = 0;
+  std::uint64_t record_bytes = 0;
+  std::uint64_t marked = 0;
+  for (const Sample& sample : samples) {
+    bytes += sample.jpeg.size();
+    record_bytes += sample.record.size();
+    marked += sample.record.empty() ? 0 : 1;
+  }
+  draw_crops(samples, 0);
+  const std::uint64_t differences = count_differences(samples);
+  fmt::print(
+      "{} JPEGs, {:.0f} kB on average; {} with entry points, {:.0f} bytes on average ({:.2f}% of all), {:.0f} made "
+      "a second; crops that differ from libjpeg-turbo's: {}\n\n",
+      samples.size(), static_cast<double>(bytes) / 1e3 / static_cast<double>(samples.size()), marked,
+      static_cast<double>(record_bytes) / static_cast<double>(std::max<std::uint64_t>(marked, 1)),
+      100 * static_cast<double>(record_bytes) / static_cast<double>(bytes),
+      static_cast<double>(samples.size()) / making_seconds, differences);
+  std::array<std::vector<double>, 3> speeds;
+  std::array<std::vector<double>, 3> ratios;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    draw_crops(samples, round);
+    std::array<double, 3> speed{};
+    for (std::size_t turn = 0; turn < k_ways.size(); ++turn) {
+      const std::size_t n = (turn + round) % k_ways.size();
+      speed[n] = images_per_s(samples, k_ways[n]);
+    }
+    for (std::size_t n = 0; n < k_ways.size(); ++n) {
+      speeds[n].push_back(speed[n]);
+      ratios[n].push_back(speed[n] / speed[0]);
+    }
+  }
+  fmt::print("one core, medians of {} rounds\n\n| | img/s | x libjpeg-turbo (min .. max) |\n|---|---|---|\n", rounds);
+  for (std::size_t n = 0; n < k_ways.size(); ++n) {
+    const auto [least, most] = std::minmax_element(ratios[n].begin(), ratios[n].end());
+    fmt::print("| {} | {:.0f} | {:.2f} ({:.2f} .. {:.2f}) |\n", k_names[n], median(speeds[n]), median(ratios[n]),
+               *least, *most);
+  }
+  return differences == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    fmt::print(stderr, "usage: bale_decode_bench FOLDER [ROUNDS]\n");
+    return 2;
+  }
+  try {
+    return run(argv[1], argc == 3 ? std::max(1ul, std::stoul(argv[2])) : 15);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bale_decode_bench: {}\n", error.what());
+    return 1;
+  }
+}

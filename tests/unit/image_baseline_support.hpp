@@ -1,0 +1,71 @@
+// What the tests of the baseline decoder share: images that are its own, and decoding by one decoder or the other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/image/baseline_decoder.hpp"
+#include "bale/formats/image/image_decoder.hpp"
+#include "image_samples.hpp"
+
+namespace bale::test {
+
+using Buffer = std::vector<std::byte>;
+
+/// Those that the baseline decoder reads.
+inline const std::vector<std::vector<Sampling>> k_baseline_samplings = {
+    {{1, 1}},                  // grey
+    {{2, 2}},                  // grey, as some encoders write it
+    {{1, 1}, {1, 1}, {1, 1}},  // 4:4:4
+    {{2, 1}, {1, 1}, {1, 1}},  // 4:2:2
+    {{2, 2}, {1, 1}, {1, 1}},  // 4:2:0
+    {{1, 2}, {1, 1}, {1, 1}},  // 4:4:0
+};
+
+struct Decoded {
+  std::vector<std::uint8_t> pixels{};
+  std::string error{};
+
+  bool operator==(const Decoded&) const = default;
+};
+
+inline Decoded decode_region(ImageDecoder& decoder, image_detail::BaselineUse use, Bytes jpeg, const Region& region,
+                             const KeptEntryPoints& entry = {}) {
+  image_detail::set_baseline_use(use);
+  Decoded result;
+  try {
+    decoder.open(jpeg, 1 << 22);
+    decoder.use_entry_points(entry);
+    const PixelView view = decoder.read(region);
+    for (std::size_t y = 0; y < view.height; ++y) {
+      const std::uint8_t* const row = view.rgb + y * view.stride;
+      result.pixels.insert(result.pixels.end(), row, row + std::size_t{view.width} * 3);
+    }
+  } catch (const Error& error) {
+    result.error = error.what();
+  }
+  image_detail::set_baseline_use(image_detail::BaselineUse::automatic);
+  return result;
+}
+
+inline Region draw_region(std::mt19937& random, std::uint32_t width, std::uint32_t height) {
+  Region region{static_cast<std::uint32_t>(random() % width), static_cast<std::uint32_t>(random() % height), 1, 1};
+  region.width = 1 + static_cast<std::uint32_t>(random() % (width - region.x));
+  region.height = 1 + static_cast<std::uint32_t>(random() % (height - region.y));
+  return region;
+}
+
+inline JpegSample draw_baseline_sample(std::mt19937& random, std::uint32_t max_side) {
+  JpegSample sample;
+  // Where chroma has two columns or fewer, libjpeg's filter is another, and libjpeg decodes.
+  sample.width = 5 + static_cast<std::uint32_t>(random() % (max_side - 4));
+  sample.height = 1 + static_cast<std::uint32_t>(random() % max_side);
+  sample.sampling = k_baseline_samplings[random() % k_baseline_samplings.size()];
+  sample.quality = 5 + static_cast<int>(random() % 96);
+  sample.restart_interval = random() % 2 == 0 ? 0 : 1 + static_cast<int>(random() % 12);
+  sample.optimised = random() % 2 == 0;
+  return sample;
+}
+
+}  // namespace bale::test

@@ -1,0 +1,100 @@
+#include "bale/writer/add_entry_points.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "bale/formats/core/entry_file.hpp"
+#include "bale/formats/core/parallel.hpp"
+#include "bale/formats/core/rounding.hpp"
+#include "bale/formats/image/entry_points.hpp"
+
+namespace bale {
+namespace {
+
+// Work for a thread at a time, and so many of them until the threads meet: what bounds the memory of records that wait.
+constexpr std::uint64_t k_samples_of_piece = 32;
+constexpr std::uint64_t k_pieces_of_window = 64;
+
+using Record = std::vector<std::byte>;
+
+bool has_entry_points(const Shard& shard) {
+  try {
+    const EntryFile file = EntryFile::load(entry_path(shard.path()));
+    return file.fits(shard.index()) && file.records_are_whole();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Before the files are written: what the manifest names too early is a finding, what it does not name would be
+/// nobody's.
+void name_in_manifest(const Dataset& dataset) {
+  if (!dataset.manifest() || dataset.num_shards() == 0) return;
+  Manifest manifest = *dataset.manifest();
+  bool changed = false;
+  for (ManifestShard& shard : manifest.shards) {
+    const std::string name = entry_path(shard.file);
+    if (std::find(shard.sidecars.begin(), shard.sidecars.end(), name) != shard.sidecars.end()) continue;
+    shard.sidecars.push_back(name);
+    changed = true;
+  }
+  const std::string directory = parent_directory(dataset.shard_path(0));
+  if (changed) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(manifest)));
+}
+
+void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedEntryPoints& added) {
+  std::atomic<std::uint64_t> num_unreadable{0};
+  const auto make = [&](std::uint64_t i, Scratch& scratch) -> Record {
+    if (!shard.index().image_field(i)) return {};
+    try {
+      return make_entry_points(shard.read_image(i, scratch));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::damaged) throw;
+      ++num_unreadable;
+      return {};
+    }
+  };
+  EntryFileBuilder builder;
+  std::vector<Record> records(std::min(k_samples_of_piece * k_pieces_of_window, shard.size()));
+  for (std::uint64_t first = 0; first < shard.size(); first += records.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(records.size(), shard.size() - first);
+    run_parallel(divide_up(count, k_samples_of_piece), jobs, [&](std::size_t piece) {
+      Scratch scratch;
+      const std::uint64_t end = std::min(count, (piece + 1) * k_samples_of_piece);
+      for (std::uint64_t i = piece * k_samples_of_piece; i < end; ++i) {
+        progress.throw_if_stopped();
+        records[i] = make(first + i, scratch);
+        ++progress.samples;
+      }
+    });
+    for (std::uint64_t i = 0; i < count; ++i) {
+      builder.add(records[i]);
+      if (!records[i].empty()) ++added.num_images;
+    }
+  }
+  publish_file(entry_path(shard.path()), builder.build(shard.index().shard_bytes()));
+  added.num_unreadable += num_unreadable;
+  ++progress.shards;
+}
+
+}  // namespace
+
+AddedEntryPoints add_entry_points(const Dataset& dataset, unsigned jobs, bool replace, Progress& progress) {
+  AddedEntryPoints added;
+  std::vector<const Shard*> shards;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    const Shard& shard = dataset.shard(number);
+    if (!replace && has_entry_points(shard)) continue;
+    shards.push_back(&shard);
+    added.num_samples += shard.size();
+  }
+  added.num_shards = shards.size();
+  progress.total_samples = added.num_samples;
+  progress.total_shards = added.num_shards;
+  name_in_manifest(dataset);
+  for (const Shard* shard : shards) add_to_shard(*shard, jobs, progress, added);
+  return added;
+}
+
+}  // namespace bale
