@@ -39,9 +39,11 @@ if [ -z "$folder" ]; then
 fi
 
 rows=()
-for format in tar lmdb hdf5 tfrecord recordio; do
+for format in tar lmdb hdf5 tfrecord recordio npy; do
   step "Pack into $format, verify, load two epochs in random order"
-  timed "$bale" pack "$folder" "$out/$format" --format "$format" --overwrite
+  options=()
+  [ "$format" != npy ] || options=(--size 224)  # it holds pixels, of images of one size
+  timed "$bale" pack "$folder" "$out/$format" --format "$format" --overwrite "${options[@]}"
   images=$("$bale" ls "$out/$format" | wc -l)
   packed=$(rate)
   "$bale" verify "$out/$format"
