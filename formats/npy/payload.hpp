@@ -1,3 +1,4 @@
+// Reading the images of a file whose index is known. For one thread at a time, as every Payload.
 #pragma once
 
 #include <memory>

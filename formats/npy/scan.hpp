@@ -1,3 +1,4 @@
+// Finding the samples of an array of images, ours or another tool's (FORMAT.md).
 #pragma once
 
 #include <string>

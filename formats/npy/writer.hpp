@@ -1,3 +1,4 @@
+// Writing shards: create() of the format.
 #pragma once
 
 #include <memory>

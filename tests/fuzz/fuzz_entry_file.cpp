@@ -7,6 +7,7 @@
 #include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/image/entry_points.hpp"
+#include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace {
 
@@ -25,8 +26,6 @@ void mend_checksums(std::vector<std::byte>& bytes) {
   put(bytes, 60, bale::crc32c(bale::Bytes(bytes).first(60)));
 }
 
-volatile std::uint64_t g_sink = 0;
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -40,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       const auto owner = bale::owner_of_entry_points(file.record(i));
       sum += bale::crc32c(file.record(i)) + (owner ? owner->image_crc32c : 0);
     }
-    g_sink = g_sink + sum;
+    bale::test::keep(sum);
   } catch (const bale::Error&) {
   }
   return 0;

@@ -6,6 +6,7 @@
 #include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_index.hpp"
+#include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace {
 
@@ -17,11 +18,6 @@ void mend_checksums(std::vector<std::byte>& bytes) {
   const std::uint32_t header = bale::crc32c(bale::Bytes(bytes).first(76));
   std::memcpy(bytes.data() + 76, &header, sizeof header);
 }
-
-volatile std::uint64_t g_sink = 0;
-
-/// Makes the reads that led to `value` count.
-void keep(std::uint64_t value) { g_sink = g_sink + value; }
 
 }  // namespace
 
@@ -37,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       for (std::uint32_t f = 0; f < index.fields().size(); ++f) sum += index.extent(i, f).length;
       sum += index.find(index.key(i)).value_or(0);
     }
-    keep(sum);
+    bale::test::keep(sum);
   } catch (const bale::Error&) {
   }
   return 0;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,12 @@ namespace bale::test {
 
 inline Bytes input_bytes(const unsigned char* data, std::size_t size) {
   return {reinterpret_cast<const std::byte*>(data), size};
+}
+
+/// Makes the reads that led to `value` count.
+inline void keep(std::uint64_t value) {
+  static volatile std::uint64_t sink = 0;
+  sink = sink + value;
 }
 
 /// Cuts an input into pieces: each has two bytes of length in front, little-endian, and ends where the input does at the

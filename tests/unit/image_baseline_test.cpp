@@ -22,6 +22,7 @@ using bale::test::JpegSample;
 using bale::test::k_baseline_samplings;
 using bale::test::make_jpeg;
 using bale::test::Sampling;
+
 /// Both ways of decoding, side by side.
 class Pair {
  public:
