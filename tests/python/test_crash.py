@@ -17,7 +17,7 @@ def options(layout, samples):
 
 
 @pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen",
-                                        "recordio.image", "npy.rgb --size 16",
+                                        "tfrecord.example", "recordio.image", "npy.rgb --size 16",
                                         "tar.plain --sidecars wds2idx,wids,timm,energon", "tar.plain --entry-points"])
 def case(request, bale, tiny, tmp_path_factory):
     """(layout, bytes of an unkilled run): six images in two shards."""

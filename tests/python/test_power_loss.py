@@ -135,7 +135,8 @@ def check_all_are_known(directory):
         assert f'"{shard.name}"' in known, shard
 
 
-@pytest.mark.parametrize("layout", ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen"])
+@pytest.mark.parametrize("layout", ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "tfrecord.example",
+                                    "recordio.image", "npy.rgb --size 16"])
 def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
     """In every state: what has a final name is whole, and --resume ends with the bytes of an undisturbed run."""
     pack_options = options(layout, 3)
