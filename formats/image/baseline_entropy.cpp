@@ -19,6 +19,8 @@ constexpr std::size_t k_num_places = 128;
 constexpr std::size_t k_targets_behind = 2;
 // So many take what is there after a refill, 56 bits.
 constexpr int k_steps_to_refill = 56 / k_probe_bits;
+// The same after a symbol of 16 bits and a value of 11.
+constexpr int k_steps_after_symbol = (56 - 27) / k_probe_bits;
 
 #if defined(__x86_64__)
 #define BALE_WITH_BMI2 [[gnu::target("bmi,bmi2")]]
@@ -76,6 +78,16 @@ struct EntropyDecoder::Chain {
     in.count -= moved & 0xFF;
     moved &= 0xFF00;
     EntropyDecoder::refill(in);
+  }
+
+  void use(std::uint32_t num_bits) {
+    in.bits <<= num_bits;
+    in.count -= num_bits;
+  }
+  void go_to_next_block() {
+    ++block;
+    table = block->dc;
+    moved = 0;
   }
 
   Bits in;  // `count` as it was at the last refill
@@ -345,36 +357,49 @@ template <bool k_two, bool k_store, int k_count>
   }
 }
 
-/// One symbol, of any length. False where there is none.
-template <bool k_store>
+/// Takes what the entry of a block's last coefficients says. They end the block by their place alone.
+[[gnu::always_inline]] inline void EntropyDecoder::step_to_block_end(Chain& chain, ProbeEntry entry) {
+  std::int16_t* const to = chain.block->to;
+  const std::uint16_t* const places = chain.block->places + chain.place();
+  to[places[probe_entry::first_place(entry)]] = probe_entry::first_value(entry);
+  to[places[probe_entry::second_place(entry)]] = probe_entry::second_value(entry);
+  chain.use(probe_entry::length(entry));
+  chain.go_to_next_block();
+}
+
+/// One symbol, of any length. False where there is none. To be called after a refill.
 [[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
-  chain.refill();
-  Bits& in = chain.in;
-  const ProbeEntry entry = chain.table->entries[in.bits >> (64 - k_probe_bits)];
-  std::uint32_t symbol = probe_entry::length(entry) == 0 ? probe_entry::long_symbol(entry) : 0;
-  if (symbol == 0) symbol = chain.table->codes.symbol(in.bits);
-  if (symbol == 0) return false;
-  const std::uint32_t size = symbol & 15;
-  in.bits <<= symbol >> 8;
-  in.count -= symbol >> 8;
+  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
   std::uint64_t place = chain.place();
-  const bool ends = place != 0 && (symbol & 0xFF) == 0;
-  if (!ends) {
-    place += place != 0 ? symbol >> 4 & 15 : 0;
-    if (place >= k_block_end) return false;
-    const std::int32_t value = size > 0 ? extended_value(in.bits, size) : 0;
-    in.bits <<= size;
-    in.count -= size;
-    chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(value);
-    ++place;
+  std::uint32_t symbol = probe_entry::long_symbol(entry);
+  if (probe_entry::length(entry) != 0) {
+    if (place + probe_entry::advance(entry) == k_block_end) {
+      step_to_block_end(chain, entry);
+      return true;
+    }
+    symbol = 0;
   }
-  if (ends || place == k_block_end) {
-    ++chain.block;
-    chain.table = chain.block->dc;
-    chain.moved = 0;
+  if (symbol == 0) [[unlikely]] {
+    symbol = chain.table->codes.symbol(chain.in.bits);
+    if (symbol == 0) return false;
+    if (place != 0 && (symbol & 0xFF) == 0) {
+      chain.use(symbol >> 8);
+      chain.go_to_next_block();
+      return true;
+    }
+  }
+  // Of a DC symbol the run is zero.
+  place += symbol >> 4 & 15;
+  if (place >= k_block_end) return false;
+  chain.use(symbol >> 8);
+  const std::uint32_t size = symbol & 15;
+  chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(extended_value(chain.in.bits, size));
+  chain.use(size);
+  if (place + 1 == k_block_end) {
+    chain.go_to_next_block();
   } else {
     chain.table = chain.block->ac;
-    chain.moved = place << 8;
+    chain.moved = (place + 1) << 8;
   }
   return true;
 }
@@ -391,8 +416,11 @@ template <std::size_t k_chains, bool k_store>
     const bool fine = steps<k_two, k_store, k_steps_to_refill>(a, b);
     if (fine) [[likely]]
       continue;
-    if (needs_look(a) && !step_symbol<k_store>(a)) return false;
-    if (k_two && needs_look(b) && !step_symbol<k_store>(b)) return false;
+    a.refill();
+    if constexpr (k_two) b.refill();
+    if (needs_look(a) && !step_symbol(a)) return false;
+    if (k_two && needs_look(b) && !step_symbol(b)) return false;
+    steps<k_two, k_store, k_steps_after_symbol>(a, b);
   }
   a.refill();
   chains[0] = a;

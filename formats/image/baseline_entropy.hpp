@@ -115,7 +115,7 @@ class EntropyDecoder {
   [[gnu::always_inline]] static bool step(Chain& chain);
   template <bool k_two, bool k_store, int k_count>
   [[gnu::always_inline]] static bool steps(Chain& a, Chain& b);
-  template <bool k_store>
+  [[gnu::always_inline]] static void step_to_block_end(Chain& chain, ProbeEntry entry);
   [[gnu::always_inline]] static bool step_symbol(Chain& chain);
   [[gnu::always_inline]] static bool needs_look(const Chain& chain);
   [[gnu::always_inline]] static void go_on_where_block_ends(ProbeEntry entry, Chain& chain, const ProbeTable* table,

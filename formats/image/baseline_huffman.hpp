@@ -65,11 +65,12 @@ struct ProbeTable {
   static void spread(const JHUFF_TBL& table, Singles& to, const EntryOf& entry_of);
 };
 
-/// The value of `size` bits at the top of `bits`, 1 to 15 of them: T.81, table F.1.
+/// The value of `size` bits at the top of `bits`, 0 to 15 of them: T.81, table F.1. Without a branch, as signs cannot be
+/// foretold.
 inline std::int32_t extended_value(std::uint64_t bits, std::uint32_t size) {
-  const auto value = static_cast<std::int32_t>(bits >> (64 - size));
-  const bool positive = bits >> 63 != 0;
-  return positive ? value : value - ((1 << size) - 1);
+  const auto value = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
+  const std::int32_t negative = static_cast<std::int32_t>(bits >> 63) - 1;
+  return value - (((1 << size) - 1) & negative);
 }
 
 }  // namespace bale::image_detail
