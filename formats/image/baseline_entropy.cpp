@@ -73,6 +73,7 @@ struct EntropyDecoder::Chain {
         table(first->dc),
         limit(stream.segment.data() + stream.segment.size() + sizeof(std::uint64_t)) {}
 
+  std::size_t probe() const { return in.bits >> (64 - k_probe_bits); }
   std::uint64_t place() const { return moved >> 8 & 0xFF; }
   void refill() {
     in.count -= moved & 0xFF;
@@ -95,8 +96,7 @@ struct EntropyDecoder::Chain {
   const BlockTarget* last = nullptr;
   const ProbeTable* table = nullptr;
   const std::uint8_t* limit = nullptr;  // beyond it `in` has read too far
-  // A sum of entries, as they are: bits used since the last refill, then the place of the next coefficient. What is
-  // above has no meaning.
+  // A sum of moves, as they are: bits used since the last refill, then the place of the next coefficient.
   std::uint64_t moved = 0;
 };
 
@@ -300,19 +300,19 @@ inline void EntropyDecoder::refill(Bits& in) {
   in.count |= 56;
 }
 
-/// To the next block, where the entry ends the one before.
-inline void EntropyDecoder::go_on_where_block_ends(ProbeEntry entry, Chain& chain, const ProbeTable* table,
+/// To the next block, where `step` ends the one before.
+inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
                                                    std::uint64_t moved, const BlockTarget* block) {
 #if defined(__x86_64__)
   // Compilers would rather jump.
-  asm("test %[flag], %k[entry]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
+  asm("test %[flag], %k[step]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
       "%[block]"
       : [table] "+r"(chain.table), [moved] "+r"(chain.moved), [block] "+r"(chain.block)
-      : [flag] "i"(probe_entry::k_end << 8), [entry] "r"(entry), [to_table] "rm"(table), [to_moved] "r"(moved),
-        [to_block] "r"(block)
+      : [flag] "i"(probe_entry::k_end << 8), [step] "r"(std::uint32_t{step}), [to_table] "rm"(table),
+        [to_moved] "r"(moved), [to_block] "r"(block)
       : "cc");
 #else
-  const bool ends = (entry & probe_entry::k_end << 8) != 0;
+  const bool ends = (step & probe_entry::k_end << 8) != 0;
   chain.table = ends ? table : chain.table;
   chain.moved = ends ? moved : chain.moved;
   chain.block = ends ? block : chain.block;
@@ -324,23 +324,30 @@ inline void EntropyDecoder::go_on_where_block_ends(ProbeEntry entry, Chain& chai
 template <bool k_store>
 [[gnu::always_inline]] inline bool EntropyDecoder::step(Chain& chain) {
   const BlockTarget* const block = chain.block;
-  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
-  const std::uint64_t moved = chain.moved + entry;
+  const std::size_t probe = chain.probe();
+  const ProbeMove move = chain.table->moves[probe];
+  const std::uint64_t moved = chain.moved + move;
   if ((moved & probe_entry::k_look_again << 8) != 0) [[unlikely]]
     return false;
-  const std::uint16_t* const places = block->places + chain.place();
-  block->to[places[probe_entry::first_place(entry)]] = probe_entry::first_value(entry);
-  if constexpr (k_store) block->to[places[probe_entry::second_place(entry)]] = probe_entry::second_value(entry);
-  chain.in.bits <<= entry & 63;
+  store<k_store>(chain, chain.table->values[probe]);
+  chain.in.bits <<= move & 63;
   chain.table = block->ac;
   chain.moved = moved;
-  go_on_where_block_ends(entry, chain, block[1].dc, moved & 0xFF, block + 1);
+  go_on_where_block_ends(move, chain, block[1].dc, moved & 0xFF, block + 1);
   return true;
 }
 
+/// Of a block that is not stored, only the first coefficient matters, as it may be the DC one.
+template <bool k_both>
+[[gnu::always_inline]] inline void EntropyDecoder::store(const Chain& chain, ProbeValues values) {
+  std::int16_t* const to = chain.block->to;
+  const std::uint16_t* const places = chain.block->places + chain.place();
+  to[places[probe_entry::first_place(values)]] = probe_entry::first_value(values);
+  if constexpr (k_both) to[places[probe_entry::second_place(values)]] = probe_entry::second_value(values);
+}
+
 inline bool EntropyDecoder::needs_look(const Chain& chain) {
-  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
-  return ((chain.moved + entry) & probe_entry::k_look_again << 8) != 0;
+  return ((chain.moved + chain.table->moves[chain.probe()]) & probe_entry::k_look_again << 8) != 0;
 }
 
 /// So many of each chain in turn. False where one of them needs a look.
@@ -357,30 +364,25 @@ template <bool k_two, bool k_store, int k_count>
   }
 }
 
-/// Takes what the entry of a block's last coefficients says. They end the block by their place alone.
-[[gnu::always_inline]] inline void EntropyDecoder::step_to_block_end(Chain& chain, ProbeEntry entry) {
-  std::int16_t* const to = chain.block->to;
-  const std::uint16_t* const places = chain.block->places + chain.place();
-  to[places[probe_entry::first_place(entry)]] = probe_entry::first_value(entry);
-  to[places[probe_entry::second_place(entry)]] = probe_entry::second_value(entry);
-  chain.use(probe_entry::length(entry));
-  chain.go_to_next_block();
-}
-
 /// One symbol, of any length. False where there is none. To be called after a refill.
 [[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
-  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
+  const std::size_t probe = chain.probe();
+  const ProbeMove move = chain.table->moves[probe];
+  const ProbeValues values = chain.table->values[probe];
   std::uint64_t place = chain.place();
-  std::uint32_t symbol = probe_entry::long_symbol(entry);
-  if (probe_entry::length(entry) != 0) {
-    if (place + probe_entry::advance(entry) == k_block_end) {
-      step_to_block_end(chain, entry);
+  std::uint32_t symbol = probe_entry::long_symbol(values);
+  if (probe_entry::length(move) != 0) {
+    if (place + probe_entry::advance(move) == k_block_end) {
+      // The last coefficients end the block by their place alone.
+      store<true>(chain, values);
+      chain.use(probe_entry::length(move));
+      chain.go_to_next_block();
       return true;
     }
     symbol = 0;
   }
   if (symbol == 0) [[unlikely]] {
-    symbol = chain.table->codes.symbol(chain.in.bits);
+    symbol = chain.table->codes.symbol(chain.in.bits, probe_entry::length(move) == 0 ? k_probe_bits + 1 : 1);
     if (symbol == 0) return false;
     if (place != 0 && (symbol & 0xFF) == 0) {
       chain.use(symbol >> 8);
