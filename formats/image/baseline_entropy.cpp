@@ -19,6 +19,8 @@ constexpr std::size_t k_num_places = 128;
 constexpr std::size_t k_targets_behind = 2;
 // So many take what is there after a refill, 56 bits.
 constexpr int k_steps_to_refill = 56 / k_probe_bits;
+// The same after a symbol of 16 bits and a value of 11.
+constexpr int k_steps_after_symbol = (56 - 27) / k_probe_bits;
 
 #if defined(__x86_64__)
 #define BALE_WITH_BMI2 [[gnu::target("bmi,bmi2")]]
@@ -71,6 +73,7 @@ struct EntropyDecoder::Chain {
         table(first->dc),
         limit(stream.segment.data() + stream.segment.size() + sizeof(std::uint64_t)) {}
 
+  std::size_t probe() const { return in.bits >> (64 - k_probe_bits); }
   std::uint64_t place() const { return moved >> 8 & 0xFF; }
   void refill() {
     in.count -= moved & 0xFF;
@@ -78,13 +81,22 @@ struct EntropyDecoder::Chain {
     EntropyDecoder::refill(in);
   }
 
+  void use(std::uint32_t num_bits) {
+    in.bits <<= num_bits;
+    in.count -= num_bits;
+  }
+  void go_to_next_block() {
+    ++block;
+    table = block->dc;
+    moved = 0;
+  }
+
   Bits in;  // `count` as it was at the last refill
   const BlockTarget* block = nullptr;
   const BlockTarget* last = nullptr;
   const ProbeTable* table = nullptr;
   const std::uint8_t* limit = nullptr;  // beyond it `in` has read too far
-  // A sum of entries, as they are: bits used since the last refill, then the place of the next coefficient. What is
-  // above has no meaning.
+  // A sum of moves, as they are: bits used since the last refill, then the place of the next coefficient.
   std::uint64_t moved = 0;
 };
 
@@ -288,19 +300,19 @@ inline void EntropyDecoder::refill(Bits& in) {
   in.count |= 56;
 }
 
-/// To the next block, where the entry ends the one before.
-inline void EntropyDecoder::go_on_where_block_ends(ProbeEntry entry, Chain& chain, const ProbeTable* table,
+/// To the next block, where `step` ends the one before.
+inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
                                                    std::uint64_t moved, const BlockTarget* block) {
 #if defined(__x86_64__)
   // Compilers would rather jump.
-  asm("test %[flag], %k[entry]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
+  asm("test %[flag], %k[step]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
       "%[block]"
       : [table] "+r"(chain.table), [moved] "+r"(chain.moved), [block] "+r"(chain.block)
-      : [flag] "i"(probe_entry::k_end << 8), [entry] "r"(entry), [to_table] "rm"(table), [to_moved] "r"(moved),
-        [to_block] "r"(block)
+      : [flag] "i"(probe_entry::k_end << 8), [step] "r"(std::uint32_t{step}), [to_table] "rm"(table),
+        [to_moved] "r"(moved), [to_block] "r"(block)
       : "cc");
 #else
-  const bool ends = (entry & probe_entry::k_end << 8) != 0;
+  const bool ends = (step & probe_entry::k_end << 8) != 0;
   chain.table = ends ? table : chain.table;
   chain.moved = ends ? moved : chain.moved;
   chain.block = ends ? block : chain.block;
@@ -312,23 +324,30 @@ inline void EntropyDecoder::go_on_where_block_ends(ProbeEntry entry, Chain& chai
 template <bool k_store>
 [[gnu::always_inline]] inline bool EntropyDecoder::step(Chain& chain) {
   const BlockTarget* const block = chain.block;
-  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
-  const std::uint64_t moved = chain.moved + entry;
+  const std::size_t probe = chain.probe();
+  const ProbeMove move = chain.table->moves[probe];
+  const std::uint64_t moved = chain.moved + move;
   if ((moved & probe_entry::k_look_again << 8) != 0) [[unlikely]]
     return false;
-  const std::uint16_t* const places = block->places + chain.place();
-  block->to[places[probe_entry::first_place(entry)]] = probe_entry::first_value(entry);
-  if constexpr (k_store) block->to[places[probe_entry::second_place(entry)]] = probe_entry::second_value(entry);
-  chain.in.bits <<= entry & 63;
+  store<k_store>(chain, chain.table->values[probe]);
+  chain.in.bits <<= move & 63;
   chain.table = block->ac;
   chain.moved = moved;
-  go_on_where_block_ends(entry, chain, block[1].dc, moved & 0xFF, block + 1);
+  go_on_where_block_ends(move, chain, block[1].dc, moved & 0xFF, block + 1);
   return true;
 }
 
+/// Of a block that is not stored, only the first coefficient matters, as it may be the DC one.
+template <bool k_both>
+[[gnu::always_inline]] inline void EntropyDecoder::store(const Chain& chain, ProbeValues values) {
+  std::int16_t* const to = chain.block->to;
+  const std::uint16_t* const places = chain.block->places + chain.place();
+  to[places[probe_entry::first_place(values)]] = probe_entry::first_value(values);
+  if constexpr (k_both) to[places[probe_entry::second_place(values)]] = probe_entry::second_value(values);
+}
+
 inline bool EntropyDecoder::needs_look(const Chain& chain) {
-  const ProbeEntry entry = chain.table->entries[chain.in.bits >> (64 - k_probe_bits)];
-  return ((chain.moved + entry) & probe_entry::k_look_again << 8) != 0;
+  return ((chain.moved + chain.table->moves[chain.probe()]) & probe_entry::k_look_again << 8) != 0;
 }
 
 /// So many of each chain in turn. False where one of them needs a look.
@@ -345,36 +364,44 @@ template <bool k_two, bool k_store, int k_count>
   }
 }
 
-/// One symbol, of any length. False where there is none.
-template <bool k_store>
+/// One symbol, of any length. False where there is none. To be called after a refill.
 [[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
-  chain.refill();
-  Bits& in = chain.in;
-  const ProbeEntry entry = chain.table->entries[in.bits >> (64 - k_probe_bits)];
-  std::uint32_t symbol = probe_entry::length(entry) == 0 ? probe_entry::long_symbol(entry) : 0;
-  if (symbol == 0) symbol = chain.table->codes.symbol(in.bits);
-  if (symbol == 0) return false;
-  const std::uint32_t size = symbol & 15;
-  in.bits <<= symbol >> 8;
-  in.count -= symbol >> 8;
+  const std::size_t probe = chain.probe();
+  const ProbeMove move = chain.table->moves[probe];
+  const ProbeValues values = chain.table->values[probe];
   std::uint64_t place = chain.place();
-  const bool ends = place != 0 && (symbol & 0xFF) == 0;
-  if (!ends) {
-    place += place != 0 ? symbol >> 4 & 15 : 0;
-    if (place >= k_block_end) return false;
-    const std::int32_t value = size > 0 ? extended_value(in.bits, size) : 0;
-    in.bits <<= size;
-    in.count -= size;
-    chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(value);
-    ++place;
+  std::uint32_t symbol = probe_entry::long_symbol(values);
+  if (probe_entry::length(move) != 0) {
+    if (place + probe_entry::advance(move) == k_block_end) {
+      // The last coefficients end the block by their place alone.
+      store<true>(chain, values);
+      chain.use(probe_entry::length(move));
+      chain.go_to_next_block();
+      return true;
+    }
+    symbol = 0;
   }
-  if (ends || place == k_block_end) {
-    ++chain.block;
-    chain.table = chain.block->dc;
-    chain.moved = 0;
+  if (symbol == 0) [[unlikely]] {
+    symbol = chain.table->codes.symbol(chain.in.bits, probe_entry::length(move) == 0 ? k_probe_bits + 1 : 1);
+    if (symbol == 0) return false;
+    if (place != 0 && (symbol & 0xFF) == 0) {
+      chain.use(symbol >> 8);
+      chain.go_to_next_block();
+      return true;
+    }
+  }
+  // Of a DC symbol the run is zero.
+  place += symbol >> 4 & 15;
+  if (place >= k_block_end) return false;
+  chain.use(symbol >> 8);
+  const std::uint32_t size = symbol & 15;
+  chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(extended_value(chain.in.bits, size));
+  chain.use(size);
+  if (place + 1 == k_block_end) {
+    chain.go_to_next_block();
   } else {
     chain.table = chain.block->ac;
-    chain.moved = place << 8;
+    chain.moved = (place + 1) << 8;
   }
   return true;
 }
@@ -391,8 +418,11 @@ template <std::size_t k_chains, bool k_store>
     const bool fine = steps<k_two, k_store, k_steps_to_refill>(a, b);
     if (fine) [[likely]]
       continue;
-    if (needs_look(a) && !step_symbol<k_store>(a)) return false;
-    if (k_two && needs_look(b) && !step_symbol<k_store>(b)) return false;
+    a.refill();
+    if constexpr (k_two) b.refill();
+    if (needs_look(a) && !step_symbol(a)) return false;
+    if (k_two && needs_look(b) && !step_symbol(b)) return false;
+    steps<k_two, k_store, k_steps_after_symbol>(a, b);
   }
   a.refill();
   chains[0] = a;

@@ -115,10 +115,11 @@ class EntropyDecoder {
   [[gnu::always_inline]] static bool step(Chain& chain);
   template <bool k_two, bool k_store, int k_count>
   [[gnu::always_inline]] static bool steps(Chain& a, Chain& b);
-  template <bool k_store>
+  template <bool k_both>
+  [[gnu::always_inline]] static void store(const Chain& chain, ProbeValues values);
   [[gnu::always_inline]] static bool step_symbol(Chain& chain);
   [[gnu::always_inline]] static bool needs_look(const Chain& chain);
-  [[gnu::always_inline]] static void go_on_where_block_ends(ProbeEntry entry, Chain& chain, const ProbeTable* table,
+  [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
                                                             std::uint64_t moved, const BlockTarget* block);
   [[gnu::always_inline]] static void refill(Bits& in);
   bool go_to(Stream& stream, const EntryPoint& point, std::uint64_t end);
