@@ -17,7 +17,8 @@ import time
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
 COPY = REPO / "build-mutations" / "tree"
-TEST_SECONDS = 180  # a test that hangs has noticed, too
+TEST_SECONDS = 120  # a test that hangs has noticed, too
+NOTICED = {"passes": "SURVIVED", "fails": "caught  ", "hangs": "hung    "}
 
 
 def load_mutations():
@@ -53,7 +54,8 @@ def build(targets):
         sys.exit(f"does not build:\n{output[-3000:]}")
 
 
-def passes(test, python):
+def result_of(test, python):
+    """"passes", "fails" or "hangs"."""
     kind, *arguments = test
     if kind == "python":
         command = [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
@@ -62,7 +64,7 @@ def passes(test, python):
     code, output = run(command, TEST_SECONDS)
     if "No test cases matched" in output or "no tests ran" in output:
         sys.exit(f"{' '.join(test)} runs nothing")
-    return code == 0
+    return "hangs" if code is None else "passes" if code == 0 else "fails"
 
 
 def targets_of(mutation):
@@ -89,7 +91,7 @@ def main():
 
     # A test that fails without any mutation would prove nothing.
     for test in dict.fromkeys(m.test for m in mutations):
-        if not passes(test, options.python):
+        if result_of(test, options.python) != "passes":
             sys.exit(f"{' '.join(test)} fails without any mutation")
 
     survivors = []
@@ -102,12 +104,12 @@ def main():
         try:
             path.write_text(original.replace(mutation.old, mutation.new))
             build(targets_of(mutation))
-            survived = passes(mutation.test, options.python)
+            result = result_of(mutation.test, options.python)
         finally:
             path.write_text(original)
-        print(f"{'SURVIVED' if survived else 'caught  '}  {mutation.name}  ({' '.join(mutation.test)}; "
-              f"{time.monotonic() - begin:.0f} s)", flush=True)
-        if survived:
+        print(f"{NOTICED[result]}  {mutation.name}  ({' '.join(mutation.test)}; {time.monotonic() - begin:.0f} s)",
+              flush=True)
+        if result == "passes":
             survivors.append(mutation.name)
     print(f"{len(mutations) - len(survivors)} of {len(mutations)} caught" +
           (f"; survivors: {', '.join(survivors)}" if survivors else "") + f"; {time.monotonic() - started:.0f} s")

@@ -54,13 +54,13 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes store
   const Extent extent = index_->extent(i, field);
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {
-    std::optional<FileRange> range;
     try {
-      range = payload_->locate(i, field, extent);
+      const std::optional<FileRange> range = payload_->locate(i, field, extent);
+      return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
     } catch (const Error&) {
       // The container is damaged where it says where its fields are: no place to name, but the sample still.
+      return place(path_, index_->key(i), std::nullopt);
     }
-    return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {
     if (direct_ && info.located) {

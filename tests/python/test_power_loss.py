@@ -165,3 +165,21 @@ def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
     lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
     assert tree_bytes(found) == expected
     assert len(seen) > 30
+
+
+def test_what_index_wrote_is_safe(bale, tiny, tmp_path):
+    """Bytes and name of every index, once the program has ended."""
+    out, record = tmp_path / "out", tmp_path / "record"
+    bale.pack(tiny, out, *options("tar.plain", 3), "--entry-points")
+    wanted = [path for path in out.iterdir() if path.suffix in (".bidx", ".bentry")]
+    assert len(wanted) == 4
+    for path in wanted:
+        path.unlink()
+    result = bale("index", out, "--entry-points", env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
+    assert result.code == 0, result
+    disk = Disk(out)
+    for call, path, other, offset, data in recorded_calls(record):
+        disk.do(call, path, other, offset, data)
+    for path in wanted:
+        assert str(path) in disk.safe_names, path
+        assert disk.safe_names[str(path)].synced == path.read_bytes()
