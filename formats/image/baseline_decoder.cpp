@@ -24,40 +24,66 @@ std::uint64_t entry_count() { return g_entry_count; }
 
 bool BaselineDecoder::decode(const jpeg_decompress_struct& info, const Region& region, const EntryPointsUse& entry,
                              std::uint8_t* rgb) {
-  const BaselineUse use = g_use;
-  if (use == BaselineUse::never) return false;
-  const std::optional<BaselineFrame> frame = baseline_frame(info);
-  if (!frame) return false;
-  kernels_ = use == BaselineUse::plain ? &baseline_kernels_plain() : &baseline_kernels();
-  if (!prepare(*frame, region)) return false;
-  if (points_.read(entry.kept, entry.image_bytes, *frame)) {
-    if (decode_from_points(rgb)) {
-      g_count.fetch_add(1, std::memory_order_relaxed);
-      g_entry_count.fetch_add(1, std::memory_order_relaxed);
-      return true;
-    }
-  }
-  if (!decode_from_top(rgb)) return false;
-  g_count.fetch_add(1, std::memory_order_relaxed);
-  return true;
+  const Begun begun = begin(info, region, entry, rgb);
+  return begun == Begun::done || (begun == Begun::at_top && finish());
 }
 
-bool BaselineDecoder::decode_from_top(std::uint8_t* rgb) {
+BaselineDecoder::Begun BaselineDecoder::begin(const jpeg_decompress_struct& info, const Region& region,
+                                              const EntryPointsUse& entry, std::uint8_t* rgb) {
+  const BaselineUse use = g_use;
+  if (use == BaselineUse::never) return Begun::refused;
+  const std::optional<BaselineFrame> frame = baseline_frame(info);
+  if (!frame) return Begun::refused;
+  kernels_ = use == BaselineUse::plain ? &baseline_kernels_plain() : &baseline_kernels();
+  if (!prepare(*frame, region)) return Begun::refused;
+  if (points_.read(entry.kept, entry.image_bytes, *frame) && decode_from_points(rgb)) {
+    g_count.fetch_add(1, std::memory_order_relaxed);
+    g_entry_count.fetch_add(1, std::memory_order_relaxed);
+    return Begun::done;
+  }
+  return begin_at_top(rgb) ? Begun::at_top : Begun::refused;
+}
+
+bool BaselineDecoder::begin_at_top(std::uint8_t* rgb) {
   allocate(1);
   entropy_.go_to_top();
   // libjpeg reads the MCUs below for the last two rows, although the upper of them does not need it.
   const std::uint32_t end_y = region_.y + region_.height;
   const std::uint32_t margin = frame_.mcu_height() == 8 ? 0 : 1;
-  std::uint32_t end = (end_y - 1 + 2 * margin - (margin != 0 && end_y % 2 == 0 ? 1 : 0)) / frame_.mcu_height() + 1;
-  end = std::min(round_up(end, frame_.rows_read_together), frame_.mcus_down);
-  for (std::uint32_t mcu_row = 0; mcu_row < end; ++mcu_row) {
-    if (mcu_row < first_mcu_row_) {
-      if (!entropy_.skip_row()) return false;
-    } else if (!entropy_.decode_row() || !finish_row(mcu_row, coefficients_[0], rgb)) {
-      return false;
-    }
+  const std::uint32_t end =
+      (end_y - 1 + 2 * margin - (margin != 0 && end_y % 2 == 0 ? 1 : 0)) / frame_.mcu_height() + 1;
+  end_read_row_ = std::min(round_up(end, frame_.rows_read_together), frame_.mcus_down);
+  mcu_row_ = 0;
+  rgb_ = rgb;
+  return begin_row();
+}
+
+/// Makes pixels of a row that the entropy decoder is done with, and begins the next one.
+bool BaselineDecoder::end_row() {
+  if (mcu_row_ >= first_mcu_row_ && !finish_row(mcu_row_, coefficients_[0], rgb_)) return false;
+  ++mcu_row_;
+  return is_at_end() || begin_row();
+}
+
+bool BaselineDecoder::finish() {
+  while (!is_at_end()) {
+    if (!entropy_.finish_row() || !end_row()) return false;
   }
-  return entropy_.ends_well(end_y == frame_.height);
+  if (!entropy_.ends_well(region_.y + region_.height == frame_.height)) return false;
+  g_count.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+std::array<bool, 2> BaselineDecoder::finish_both(BaselineDecoder& a, BaselineDecoder& b) {
+  std::array<bool, 2> good{true, true};
+  while (good[0] && good[1] && !a.is_at_end() && !b.is_at_end()) {
+    if (!EntropyDecoder::decode_beside(a.entropy_, b.entropy_)) break;
+    good[0] = !a.entropy_.row_is_done() || a.end_row();
+    good[1] = !b.entropy_.row_is_done() || b.end_row();
+  }
+  good[0] = good[0] && a.finish();
+  good[1] = good[1] && b.finish();
+  return good;
 }
 
 bool BaselineDecoder::decode_from_points(std::uint8_t* rgb) {
@@ -81,7 +107,7 @@ bool BaselineDecoder::decode_from_points(std::uint8_t* rgb) {
   for (std::uint32_t mcu_row = first * between; mcu_row < end_mcu_row_; ++mcu_row) {
     if (mcu_row < first_mcu_row_) {
       if (!entropy_.skip_row()) return false;
-    } else if (!entropy_.decode_row() || !finish_row(mcu_row, coefficients_[0], rgb)) {
+    } else if (!entropy_.begin_row(true) || !entropy_.finish_row() || !finish_row(mcu_row, coefficients_[0], rgb)) {
       return false;
     }
   }

@@ -63,43 +63,6 @@ const ProbeTable k_stop_table{};
 
 }  // namespace
 
-/// The decoding of a run of blocks. Where it has come to the last one it stays, and reads nothing more.
-struct EntropyDecoder::Chain {
-  Chain() = default;
-  Chain(const Stream& stream, const BlockTarget* first, const BlockTarget* end)
-      : in(stream.in),
-        block(first),
-        last(end),
-        table(first->dc),
-        limit(stream.segment.data() + stream.segment.size() + sizeof(std::uint64_t)) {}
-
-  std::size_t probe() const { return in.bits >> (64 - k_probe_bits); }
-  std::uint64_t place() const { return moved >> 8 & 0xFF; }
-  void refill() {
-    in.count -= moved & 0xFF;
-    moved &= 0xFF00;
-    EntropyDecoder::refill(in);
-  }
-
-  void use(std::uint32_t num_bits) {
-    in.bits <<= num_bits;
-    in.count -= num_bits;
-  }
-  void go_to_next_block() {
-    ++block;
-    table = block->dc;
-    moved = 0;
-  }
-
-  Bits in;  // `count` as it was at the last refill
-  const BlockTarget* block = nullptr;
-  const BlockTarget* last = nullptr;
-  const ProbeTable* table = nullptr;
-  const std::uint8_t* limit = nullptr;  // beyond it `in` has read too far
-  // A sum of moves, as they are: bits used since the last refill, then the place of the next coefficient.
-  std::uint64_t moved = 0;
-};
-
 bool EntropyDecoder::open(const BaselineFrame& frame, bool plain) {
   std::array<const ProbeTable*, 3> dc{};
   std::array<const ProbeTable*, 3> ac{};
@@ -151,7 +114,6 @@ EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
 
 void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift) {
   const std::uint32_t group_mask = (1u << group_shift) - 1;
-  first_stored_ = stored.begin;
   end_stored_ = stored.end;
   for (std::size_t n = 0; n < to.size(); ++n) {
     Targets& targets = targets_[n];
@@ -202,77 +164,118 @@ bool EntropyDecoder::ends_well(bool at_bottom) const {
   return segment.marker() != SegmentReader::k_no_marker || segment.size() - used >= k_read_ahead_bytes;
 }
 
-bool EntropyDecoder::skip_row() {
-  if (passed_.empty()) {
+bool EntropyDecoder::begin_row(bool store) {
+  if (!store && passed_.empty()) {
     for (std::uint32_t mcu = 0; mcu < mcus_across_; ++mcu) {
       for (std::uint32_t i = 0; i < num_blocks_; ++i) passed_.push_back(passing_target(0, blocks_[i], passed_.size()));
     }
     passed_.resize(passed_.size() + k_targets_behind);
   }
-  return decode_whole_row(passed_, false);
+  run_ = {.stream = &streams_[0], .targets = store ? &targets_[0] : &passed_, .first = 0, .count = 0};
+  stores_ = store;
+  failed_ = !begin_run();
+  return !failed_;
 }
 
-bool EntropyDecoder::decode_row() { return decode_whole_row(targets_[0], true); }
-
-bool EntropyDecoder::decode_whole_row(Targets& targets, bool store) {
+/// To the end of the row, or to where the next restart marker is due.
+bool EntropyDecoder::begin_run() {
   Stream& stream = streams_[0];
-  for (std::uint32_t first = 0; first < mcus_across_;) {
-    Run run{.stream = &stream, .targets = &targets, .first = first, .count = mcus_across_ - first};
-    if (restart_interval_ > 0) {
-      if (stream.mcus_to_restart == 0 && !restart(stream, restart_interval_)) return false;
-      run.count = std::min(run.count, stream.mcus_to_restart);
-      stream.mcus_to_restart -= run.count;
-    }
-    if (!decode_runs({&run, 1}, store)) return false;
-    first += run.count;
+  run_.count = mcus_across_ - run_.first;
+  if (restart_interval_ > 0) {
+    if (stream.mcus_to_restart == 0 && !restart(stream, restart_interval_)) return false;
+    run_.count = std::min(run_.count, stream.mcus_to_restart);
+    stream.mcus_to_restart -= run_.count;
   }
+  chain_ = open_chain(run_, behind_);
   return true;
 }
 
-/// One body for two instruction sets: shifts by a variable are most of the work, and cheap with BMI2 only.
-struct EntropyDecoder::Runs {
-  template <std::size_t k_chains>
-  static bool plain(Chain* chains, bool store) {
-    return store ? run_chains<k_chains, true>(chains) : run_chains<k_chains, false>(chains);
+bool EntropyDecoder::end_run() {
+  failed_ = !close_chain(chain_, run_, behind_);
+  run_.first += run_.count;
+  if (!failed_ && !row_is_done()) failed_ = !begin_run();
+  return !failed_;
+}
+
+bool EntropyDecoder::finish_row() {
+  while (!failed_ && !row_is_done()) {
+    if (!run_one(chain_, stores_, has_bmi2_)) return false;
+    end_run();
   }
-  template <std::size_t k_chains>
-  BALE_WITH_BMI2 static bool with_bmi2(Chain* chains, bool store) {
-    return store ? run_chains<k_chains, true>(chains) : run_chains<k_chains, false>(chains);
+  return !failed_;
+}
+
+bool EntropyDecoder::decode_beside(EntropyDecoder& a, EntropyDecoder& b) {
+  // Where one of them fails nothing has happened to either but that coefficients were stored: they will be again.
+  std::array<Chain, 2> chains{a.chain_, b.chain_};
+  if (!run_two(chains, a.has_bmi2_ && b.has_bmi2_)) return false;
+  a.chain_ = chains[0];
+  b.chain_ = chains[1];
+  const bool a_goes_on = !a.chain_.is_done() || a.end_run();
+  const bool b_goes_on = !b.chain_.is_done() || b.end_run();
+  return a_goes_on && b_goes_on;
+}
+
+EntropyDecoder::Chain EntropyDecoder::open_chain(const Run& run, BlockTarget& behind) {
+  BlockTarget* const begin = run.targets->data() + std::size_t{run.first} * num_blocks_;
+  BlockTarget* const end = begin + std::size_t{run.count} * num_blocks_;
+  behind = std::exchange(*end, stop_target());
+  const SegmentReader& segment = run.stream->segment;
+  return {.in = run.stream->in,
+          .block = begin,
+          .last = end,
+          .table = begin->dc,
+          .limit = segment.data() + segment.size() + sizeof(std::uint64_t)};
+}
+
+bool EntropyDecoder::close_chain(const Chain& chain, const Run& run, const BlockTarget& behind) const {
+  Stream& stream = *run.stream;
+  (*run.targets)[std::size_t{run.first + run.count} * num_blocks_] = behind;
+  stream.in = chain.in;
+  return used_bits(stream) <= stream.segment.size() * 8 && add_predictions(run);
+}
+
+/// One body for two instruction sets: shifts by a variable are most of the work, and cheap with BMI2 only.
+struct EntropyDecoder::ChainsUntilOneIsDone {
+  template <std::size_t k_chains, bool k_store>
+  static bool plain(Chain* chains) {
+    return run_chains<k_chains, k_store>(chains);
+  }
+  template <std::size_t k_chains, bool k_store>
+  BALE_WITH_BMI2 static bool with_bmi2(Chain* chains) {
+    return run_chains<k_chains, k_store>(chains);
   }
 };
 
-bool EntropyDecoder::decode_runs(std::span<const Run> runs, bool store) {
-  std::array<Chain, k_max_rows> chains;
-  std::array<BlockTarget, k_max_rows> behind;
-  for (std::size_t n = 0; n < runs.size(); ++n) {
-    BlockTarget* const begin = runs[n].targets->data() + std::size_t{runs[n].first} * num_blocks_;
-    BlockTarget* const end = begin + std::size_t{runs[n].count} * num_blocks_;
-    behind[n] = std::exchange(*end, stop_target());
-    chains[n] = Chain(*runs[n].stream, begin, end);
-  }
-  bool good;
-  if (runs.size() == 1) {
-    good = has_bmi2_ ? Runs::with_bmi2<1>(chains.data(), store) : Runs::plain<1>(chains.data(), store);
-  } else {
-    good = has_bmi2_ ? Runs::with_bmi2<2>(chains.data(), store) : Runs::plain<2>(chains.data(), store);
-  }
-  for (std::size_t n = 0; n < runs.size(); ++n) {
-    Stream& stream = *runs[n].stream;
-    (*runs[n].targets)[std::size_t{runs[n].first + runs[n].count} * num_blocks_] = behind[n];
-    stream.in = chains[n].in;
-    good = good && used_bits(stream) <= stream.segment.size() * 8 && add_predictions(runs[n]);
-  }
-  return good;
+bool EntropyDecoder::run_one(Chain& chain, bool store, bool has_bmi2) {
+  using Run = ChainsUntilOneIsDone;
+  if (store) return has_bmi2 ? Run::with_bmi2<1, true>(&chain) : Run::plain<1, true>(&chain);
+  return has_bmi2 ? Run::with_bmi2<1, false>(&chain) : Run::plain<1, false>(&chain);
+}
+
+/// What is only to be passed may as well be stored where nobody looks.
+bool EntropyDecoder::run_two(std::array<Chain, 2>& chains, bool has_bmi2) {
+  using Run = ChainsUntilOneIsDone;
+  return has_bmi2 ? Run::with_bmi2<2, true>(chains.data()) : Run::plain<2, true>(chains.data());
 }
 
 bool EntropyDecoder::decode_rows_at(std::span<const EntryPoint> points) {
-  std::array<Run, k_max_rows> runs;
+  static_assert(k_max_rows == 2);
   const std::size_t count = points.size() - 1;
+  std::array<Run, k_max_rows> runs;
+  std::array<Chain, k_max_rows> chains;
+  std::array<BlockTarget, k_max_rows> behind;
   for (std::size_t n = 0; n < count; ++n) {
     if (!go_to(streams_[n], points[n], points[n + 1].position)) return false;
     runs[n] = {.stream = &streams_[n], .targets = &targets_[n], .first = 0, .count = end_stored_};
   }
-  return decode_runs({runs.data(), count}, true);
+  for (std::size_t n = 0; n < count; ++n) chains[n] = open_chain(runs[n], behind[n]);
+  bool good = count == 1 || run_two(chains, has_bmi2_);
+  for (std::size_t n = 0; n < count; ++n) {
+    good = good && run_one(chains[n], true, has_bmi2_);
+    good = close_chain(chains[n], runs[n], behind[n]) && good;
+  }
+  return good;
 }
 
 /// Makes DC values of differences.
@@ -290,14 +293,6 @@ bool EntropyDecoder::add_predictions(const Run& run) const {
   }
   run.stream->predictions = sums;
   return most <= k_max_dc;
-}
-
-inline void EntropyDecoder::refill(Bits& in) {
-  std::uint64_t bytes;
-  std::memcpy(&bytes, in.next, sizeof(bytes));
-  in.bits |= __builtin_bswap64(bytes) >> in.count;
-  in.next += (63 - in.count) >> 3;
-  in.count |= 56;
 }
 
 /// To the next block, where `step` ends the one before.
@@ -411,7 +406,7 @@ template <std::size_t k_chains, bool k_store>
   constexpr bool k_two = k_chains == 2;
   Chain a = chains[0];
   Chain b = chains[k_chains - 1];
-  while (a.block != a.last || (k_two && b.block != b.last)) {
+  while (!a.is_done() && !(k_two && b.is_done())) {
     if (a.in.next > a.limit || (k_two && b.in.next > b.limit)) return false;
     a.refill();
     if constexpr (k_two) b.refill();

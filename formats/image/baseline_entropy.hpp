@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -45,11 +46,16 @@ class EntropyDecoder {
   /// Blocks are stored in groups of 1 << `group_shift`.
   void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift);
 
-  /// Decodes the next row of MCUs, without storing it. False where libjpeg should be asked: after that nothing more can
-  /// be decoded. So with all that follow.
-  bool skip_row();
-  /// Decodes the next row and stores it in `to[0]`.
-  bool decode_row();
+  /// Begins the next row of MCUs, which is to be stored in `to[0]`, or else only passed. False where libjpeg should be
+  /// asked: after that nothing more can be decoded. So with all that follow.
+  bool begin_row(bool store);
+  /// Decodes what is left of the row that was begun.
+  bool finish_row();
+  bool row_is_done() const { return run_.first == mcus_across_; }
+  bool skip_row() { return begin_row(false) && finish_row(); }
+  /// Decodes rows that two decoders have begun, side by side, until one of them is done: one alone waits most of the
+  /// time for its own last result. False where each has to be finished by itself.
+  static bool decode_beside(EntropyDecoder& a, EntropyDecoder& b);
 
   /// After the last row that is needed: whether libjpeg, which reads ahead of what it decodes, would not have met the
   /// end of the bytes either, and at the image's bottom, whether the end-of-image marker is what follows.
@@ -101,14 +107,45 @@ class EntropyDecoder {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
-  struct Chain;
-  struct Runs;
+  /// The decoding of a run of blocks. Where it has come to the last one it stays, and reads nothing more.
+  struct Chain {
+    bool is_done() const { return block == last; }
+    std::size_t probe() const { return in.bits >> (64 - k_probe_bits); }
+    std::uint64_t place() const { return moved >> 8 & 0xFF; }
+    void use(std::uint32_t num_bits) {
+      in.bits <<= num_bits;
+      in.count -= num_bits;
+    }
+    void go_to_next_block() {
+      ++block;
+      table = block->dc;
+      moved = 0;
+    }
+    void refill() {
+      in.count -= moved & 0xFF;
+      moved &= 0xFF00;
+      EntropyDecoder::refill(in);
+    }
+
+    Bits in;  // `count` as it was at the last refill
+    const BlockTarget* block = nullptr;
+    const BlockTarget* last = nullptr;
+    const ProbeTable* table = nullptr;
+    const std::uint8_t* limit = nullptr;  // beyond it `in` has read too far
+    // A sum of moves, as they are: bits used since the last refill, then the place of the next coefficient.
+    std::uint64_t moved = 0;
+  };
+  struct ChainsUntilOneIsDone;
 
   BlockTarget passing_target(std::size_t n, const BlockOfMcu& block, std::size_t number);
   BlockTarget stop_target();
-  bool decode_whole_row(Targets& targets, bool store);
-  bool decode_runs(std::span<const Run> runs, bool store);
+  bool begin_run();
+  bool end_run();
+  Chain open_chain(const Run& run, BlockTarget& behind);
+  bool close_chain(const Chain& chain, const Run& run, const BlockTarget& behind) const;
   bool add_predictions(const Run& run) const;
+  static bool run_one(Chain& chain, bool store, bool has_bmi2);
+  static bool run_two(std::array<Chain, 2>& chains, bool has_bmi2);
   template <std::size_t k_chains, bool k_store>
   [[gnu::always_inline]] static bool run_chains(Chain* chains);
   template <bool k_store>
@@ -121,7 +158,7 @@ class EntropyDecoder {
   [[gnu::always_inline]] static bool needs_look(const Chain& chain);
   [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
                                                             std::uint64_t moved, const BlockTarget* block);
-  [[gnu::always_inline]] static void refill(Bits& in);
+  static void refill(Bits& in);
   bool go_to(Stream& stream, const EntryPoint& point, std::uint64_t end);
   static bool restart(Stream& stream, std::uint32_t interval);
   static void start_segment(Stream& stream);
@@ -135,12 +172,25 @@ class EntropyDecoder {
   std::array<Targets, k_max_rows> targets_;
   Targets passed_;                                                   // targets of a row that is not stored
   std::array<std::vector<std::int16_t>, k_max_rows> passed_values_;  // two a block: DC, and what nobody looks at
-  std::uint32_t first_stored_ = 0;
+  // The run of MCUs at hand, of the row that was begun.
+  Run run_;
+  Chain chain_;
+  BlockTarget behind_;  // what the chain's stop stands in for
+  bool stores_ = false;
+  bool failed_ = false;
   std::uint32_t end_stored_ = 0;
   Bytes scan_{};
   bool has_bmi2_ = false;
   std::uint32_t mcus_across_ = 0;
   std::uint32_t restart_interval_ = 0;
 };
+
+inline void EntropyDecoder::refill(Bits& in) {
+  std::uint64_t bytes;
+  std::memcpy(&bytes, in.next, sizeof(bytes));
+  in.bits |= __builtin_bswap64(bytes) >> in.count;
+  in.next += (63 - in.count) >> 3;
+  in.count |= 56;
+}
 
 }  // namespace bale::image_detail

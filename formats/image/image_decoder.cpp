@@ -1,5 +1,8 @@
 #include "bale/formats/image/image_decoder.hpp"
 
+#include <array>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
@@ -33,6 +36,11 @@ class PixelBuffer {
   std::size_t capacity_ = 0;
 };
 
+bool is_inside(const Region& region, const ImageHeader& header) {
+  return region.width != 0 && region.height != 0 && region.x < header.width && region.y < header.height &&
+         region.width <= header.width - region.x && region.height <= header.height - region.y;
+}
+
 template <typename Decoder>
 PixelView read_region(Decoder& decoder, const Region& region, PixelBuffer& buffer) {
   const RegionLayout layout = decoder.start(region);
@@ -52,6 +60,12 @@ struct ImageDecoder::State {
   ImageHeader header{};                 // kind `unknown` where no image is open
   std::size_t num_bytes = 0;
   KeptEntryPoints kept{};
+  /// What decode_ahead() did: whether the baseline decoder has decoded the region into the buffer, or could not.
+  struct Ahead {
+    Region region{};
+    bool done = false;
+  };
+  std::optional<Ahead> ahead{};
 
   template <typename Decoder>
   void open(Decoder& decoder, ImageKind kind, Bytes bytes, std::uint64_t max_pixels) {
@@ -60,13 +74,28 @@ struct ImageDecoder::State {
     header = {.kind = kind, .width = decoder.width(), .height = decoder.height(), .channels = decoder.channels()};
   }
 
+  std::uint8_t* pixels_for(const Region& region) { return buffer.get(std::size_t{region.width} * region.height * 3); }
+
+  image_detail::EntryPointsUse entry() const { return {.kept = kept, .image_bytes = num_bytes}; }
+
+  bool can_decode_ahead(const Region& region) const {
+    return header.kind == ImageKind::jpeg && !ahead && is_inside(region, header);
+  }
+
   PixelView read_jpeg(const Region& region) {
-    const std::size_t stride = std::size_t{region.width} * 3;
-    std::uint8_t* const pixels = buffer.get(stride * region.height);
-    const image_detail::EntryPointsUse entry{.kept = kept, .image_bytes = num_bytes};
-    if (!baseline.decode(jpeg.info(), region, entry, pixels)) return read_region(jpeg, region, buffer);
+    bool done;
+    if (ahead && ahead->region == region) {
+      done = ahead->done;
+    } else {
+      std::uint8_t* const pixels = pixels_for(region);
+      done = baseline.decode(jpeg.info(), region, entry(), pixels);
+    }
+    if (!done) return read_region(jpeg, region, buffer);
     jpeg.close();
-    return {.rgb = pixels, .stride = stride, .width = region.width, .height = region.height};
+    return {.rgb = pixels_for(region),
+            .stride = std::size_t{region.width} * 3,
+            .width = region.width,
+            .height = region.height};
   }
 };
 
@@ -78,6 +107,7 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
   state_->header = {};
   state_->kept = {};
+  state_->ahead = {};
   state_->num_bytes = bytes.size();
   const ImageKind kind = image_detail::decodable_kind(bytes, max_pixels);
   if (kind == ImageKind::array) {
@@ -97,8 +127,7 @@ void ImageDecoder::use_entry_points(const KeptEntryPoints& kept) { state_->kept 
 PixelView ImageDecoder::read(const Region& region) {
   const ImageHeader header = state_->header;
   if (header.kind == ImageKind::unknown) throw Error(ErrorCode::invalid_argument, "no image is open to be read");
-  if (region.width == 0 || region.height == 0 || region.x >= header.width || region.y >= header.height ||
-      region.width > header.width - region.x || region.height > header.height - region.y) {
+  if (!is_inside(region, header)) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("region of {}x{} at ({}, {}) is not inside an image of {}x{} pixels", region.width,
                             region.height, region.x, region.y, header.width, header.height));
@@ -114,6 +143,28 @@ PixelView ImageDecoder::read(const Region& region) {
       return read_region(state_->png, region, state_->buffer);
     default:
       return state_->read_jpeg(region);
+  }
+}
+
+void ImageDecoder::decode_ahead(const Upcoming& first, const Upcoming& second) {
+  using image_detail::BaselineDecoder;
+  const std::array<State*, 2> states{first.decoder->state_.get(), second.decoder->state_.get()};
+  const std::array<Region, 2> regions{first.region, second.region};
+  if (!states[0]->can_decode_ahead(regions[0]) || !states[1]->can_decode_ahead(regions[1])) return;
+  std::array<BaselineDecoder::Begun, 2> begun{};
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    State& state = *states[i];
+    begun[i] = state.baseline.begin(state.jpeg.info(), regions[i], state.entry(), state.pixels_for(regions[i]));
+    state.ahead = State::Ahead{.region = regions[i], .done = begun[i] == BaselineDecoder::Begun::done};
+  }
+  const auto is_at_top = [&](std::size_t i) { return begun[i] == BaselineDecoder::Begun::at_top; };
+  if (is_at_top(0) && is_at_top(1)) {
+    const std::array<bool, 2> done = BaselineDecoder::finish_both(states[0]->baseline, states[1]->baseline);
+    for (std::size_t i = 0; i < states.size(); ++i) states[i]->ahead->done = done[i];
+  } else {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (is_at_top(i)) states[i]->ahead->done = states[i]->baseline.finish();
+    }
   }
 }
 

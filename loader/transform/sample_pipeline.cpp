@@ -40,9 +40,9 @@ struct SamplePipeline::State {
   State(const Transform& options, std::uint64_t pixel_limit)
       : transform(options), max_pixels(pixel_limit), converter(options) {}
 
-  void copy_raw(Bytes image, MutableBytes out, AppliedTransform& applied) const;
-  void resize(const ResizeSpec& spec, const Region& needed, MutableBytes out, const AugmentDraw& draw);
-  void place(const Region& whole, MutableBytes out, AppliedTransform& applied);
+  void copy_raw(MutableBytes out);
+  void resize(MutableBytes out);
+  void place(MutableBytes out);
   void require_room(MutableBytes out, std::uint64_t bytes) const;
 
   Transform transform;
@@ -51,6 +51,12 @@ struct SamplePipeline::State {
   ImageDecoder decoder{};
   Resizer resizer{};
   std::vector<std::uint8_t> scratch{};  // the resized image, where it is not of the batch's type and layout yet
+
+  // Of the image that was begun.
+  Bytes image{};
+  AppliedTransform applied{};
+  ResizeSpec spec{};
+  Region needed{};  // pixels to decode
 };
 
 /// Fixed shapes must be given their room; ragged and raw images that are larger than theirs are bad samples.
@@ -60,15 +66,15 @@ void SamplePipeline::State::require_room(MutableBytes out, std::uint64_t bytes) 
               fmt::format("image needs {} bytes of its batch, which has {} for it", bytes, out.size()));
 }
 
-void SamplePipeline::State::copy_raw(Bytes image, MutableBytes out, AppliedTransform& applied) const {
+void SamplePipeline::State::copy_raw(MutableBytes out) {
   require_room(out, image.size());
   if (!image.empty()) std::memcpy(out.data(), image.data(), image.size());
   applied.bytes = image.size();
 }
 
-/// Train and eval: decodes `needed`, resizes, and changes colours, in place wherever the output allows.
-void SamplePipeline::State::resize(const ResizeSpec& spec, const Region& needed, MutableBytes out,
-                                   const AugmentDraw& draw) {
+/// Train and eval: decodes what is needed, resizes, and changes colours, in place wherever the output allows.
+void SamplePipeline::State::resize(MutableBytes out) {
+  const AugmentDraw& draw = applied.draw;
   const std::size_t num_pixels = std::size_t{transform.width} * transform.height;
   const std::size_t stride = std::size_t{transform.width} * 3;
   const bool direct = transform.dtype == DType::uint8 && transform.layout == PixelLayout::nhwc;
@@ -83,12 +89,13 @@ void SamplePipeline::State::resize(const ResizeSpec& spec, const Region& needed,
   if (!direct) {
     converter.run({rgb, stride, transform.width, transform.height}, transform.width, transform.height, out.data());
   }
+  applied.bytes = transform.image_bytes();
 }
 
 /// Padded and ragged: the image as it is.
-void SamplePipeline::State::place(const Region& whole, MutableBytes out, AppliedTransform& applied) {
-  std::uint32_t width = whole.width;
-  std::uint32_t height = whole.height;
+void SamplePipeline::State::place(MutableBytes out) {
+  std::uint32_t width = needed.width;
+  std::uint32_t height = needed.height;
   if (transform.kind == Transform::Kind::padded) {
     if (width > transform.width || height > transform.height) {
       throw Error(ErrorCode::unsupported,
@@ -100,8 +107,8 @@ void SamplePipeline::State::place(const Region& whole, MutableBytes out, Applied
   }
   applied.bytes = std::uint64_t{width} * height * 3 * dtype_bytes(transform.dtype);
   require_room(out, applied.bytes);
-  const PixelView pixels = decoder.read(whole);
-  if (width != whole.width || height != whole.height) std::memset(out.data(), 0, applied.bytes);
+  const PixelView pixels = decoder.read(needed);
+  if (width != needed.width || height != needed.height) std::memset(out.data(), 0, applied.bytes);
   converter.run(pixels, width, height, out.data());
 }
 
@@ -115,36 +122,55 @@ SamplePipeline::SamplePipeline(SamplePipeline&&) noexcept = default;
 SamplePipeline& SamplePipeline::operator=(SamplePipeline&&) noexcept = default;
 
 AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableBytes out, const KeptEntryPoints& kept) {
-  const Transform& transform = state_->transform;
-  AppliedTransform applied;
-  if (transform.kind == Transform::Kind::raw) {
-    state_->copy_raw(image, out, applied);
-    return applied;
-  }
-  if (transform.has_fixed_shape()) state_->require_room(out, transform.image_bytes());
-  const ImageHeader header = state_->decoder.open(image, state_->max_pixels);
-  state_->decoder.use_entry_points(kept);
-  applied.source_width = header.width;
-  applied.source_height = header.height;
-  applied.draw = draw_augment(transform, key, header.width, header.height);
-  const Region& crop = applied.draw.crop;
-  if (transform.kind != Transform::Kind::train && transform.kind != Transform::Kind::eval) {
-    state_->place(crop, out, applied);
-    return applied;
-  }
+  begin(image, key, kept);
+  return finish(out);
+}
+
+void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept) {
+  State& state = *state_;
+  const Transform& transform = state.transform;
+  state.image = image;
+  state.applied = {};
+  state.needed = {};
+  if (transform.kind == Transform::Kind::raw) return;
+  const ImageHeader header = state.decoder.open(image, state.max_pixels);
+  state.decoder.use_entry_points(kept);
+  state.applied.source_width = header.width;
+  state.applied.source_height = header.height;
+  state.applied.draw = draw_augment(transform, key, header.width, header.height);
+  const Region& crop = state.applied.draw.crop;
+  state.needed = crop;
+  if (transform.kind != Transform::Kind::train && transform.kind != Transform::Kind::eval) return;
 
   // As torchvision does: train crops first, so what lies around the crop has no influence; eval resizes the whole
   // image.
   const bool train = transform.kind == Transform::Kind::train;
-  ResizeSpec spec = train ? resize_whole(crop.width, crop.height, transform.width, transform.height)
-                          : resize_short_and_center_crop(header.width, header.height, transform.resize_short,
-                                                         transform.width, transform.height);
-  spec.filter = transform.filter;
-  spec.pass_order = transform.pass_order;
-  spec.mirror = applied.draw.flip;
-  state_->resize(spec, train ? crop : resize_needs(spec), out, applied.draw);
-  applied.bytes = transform.image_bytes();
-  return applied;
+  state.spec = train ? resize_whole(crop.width, crop.height, transform.width, transform.height)
+                     : resize_short_and_center_crop(header.width, header.height, transform.resize_short,
+                                                    transform.width, transform.height);
+  state.spec.filter = transform.filter;
+  state.spec.pass_order = transform.pass_order;
+  state.spec.mirror = state.applied.draw.flip;
+  if (!train) state.needed = resize_needs(state.spec);
+}
+
+void SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {
+  ImageDecoder::decode_ahead({&first.state_->decoder, first.state_->needed},
+                             {&second.state_->decoder, second.state_->needed});
+}
+
+AppliedTransform SamplePipeline::finish(MutableBytes out) {
+  State& state = *state_;
+  const Transform& transform = state.transform;
+  if (transform.has_fixed_shape()) state.require_room(out, transform.image_bytes());
+  if (transform.kind == Transform::Kind::raw) {
+    state.copy_raw(out);
+  } else if (transform.kind == Transform::Kind::train || transform.kind == Transform::Kind::eval) {
+    state.resize(out);
+  } else {
+    state.place(out);
+  }
+  return state.applied;
 }
 
 }  // namespace bale

@@ -32,6 +32,14 @@ class SamplePipeline {
   /// state. Entry points that are kept of the image make it faster and nothing else.
   AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptEntryPoints& kept = {});
 
+  /// run() in two parts: reads the image's header and draws; then makes the pixels. `image` and what is kept of it must
+  /// stay until the second is over.
+  void begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept = {});
+  AppliedTransform finish(MutableBytes out);
+  /// Between the two, of two pipelines that have begun: decodes both images side by side, which takes less time than
+  /// one after the other. Results and errors of finish() are the same.
+  static void decode_ahead(SamplePipeline& first, SamplePipeline& second);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

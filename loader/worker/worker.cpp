@@ -11,6 +11,21 @@ namespace {
 
 constexpr int k_idle_check_ms = 400;
 
+/// Whether a worker has died at the row before. Such a row is filled alone: no other is to be taken for the cause of
+/// what it does.
+bool is_suspect(const Row& row) { return row.kills + row.interruptions > 0; }
+
+/// The pipeline knows bytes only; here is known whose.
+template <typename Work>
+auto in_the_name_of(const Row& row, const Shard& shard, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.code(), error.message(),
+                {.path = shard.path(), .key = std::string(shard.index().key(row.sample_in_shard))});
+  }
+}
+
 }  // namespace
 
 Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of)
@@ -18,29 +33,71 @@ Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t numbe
       config_(config),
       number_(number),
       shard_of_(std::move(shard_of)),
-      pipeline_(config.transform, config.max_pixels),
+      lanes_{Lane(config), Lane(config)},
       learned_(ring.kept(), config.num_samples) {}
 
-void Worker::fill(const Claim& claim, Row& row) {
+void Worker::begin(Lane& lane) const {
+  const Row& row = row_of(lane);
   const Shard& shard = shard_of_(row.shard);
-  const Bytes image = config_.field.empty() ? shard.read_image(row.sample_in_shard, scratch_)
-                                            : shard.read_field(row.sample_in_shard, config_.field, scratch_);
-  const MutableBytes place = ring_.pixels(claim.slot).subspan(row.offset, row.capacity);
+  lane.image = config_.field.empty() ? shard.read_image(row.sample_in_shard, lane.scratch)
+                                     : shard.read_field(row.sample_in_shard, config_.field, lane.scratch);
   const DrawKey key{
-      .seed = config_.seed, .epoch = ring_.slot(claim.slot).epoch, .sample = row.sample, .copy = row.copy};
-  const KeptEntryPoints kept = kept_entry_points(shard, row, image);
+      .seed = config_.seed, .epoch = ring_.slot(lane.claim.slot).epoch, .sample = row.sample, .copy = row.copy};
+  const KeptEntryPoints kept = kept_entry_points(shard, row, lane.image);
+  lane.has_entry_points = !kept.record.empty();
+  in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept); });
+}
+
+void Worker::finish(Lane& lane) {
+  Row& row = row_of(lane);
+  const MutableBytes place = ring_.pixels(lane.claim.slot).subspan(row.offset, row.capacity);
+  const AppliedTransform applied =
+      in_the_name_of(row, shard_of_(row.shard), [&] { return lane.pipeline.finish(place); });
+  row.source_width = applied.source_width;
+  row.source_height = applied.source_height;
+  row.bytes = applied.bytes;
+  row.draw = applied.draw;
+  if (!lane.has_entry_points) learn(row, lane.image);
+}
+
+/// Does what is next for a row, unless it has failed.
+template <typename Work>
+void Worker::attempt(Lane& lane, const Work& work) {
+  if (!lane.error.empty()) return;
   try {
-    const AppliedTransform applied = pipeline_.run(image, key, place, kept);
-    row.source_width = applied.source_width;
-    row.source_height = applied.source_height;
-    row.bytes = applied.bytes;
-    row.draw = applied.draw;
-  } catch (const Error& error) {
-    // The pipeline knows bytes only; here is known whose.
-    throw Error(error.code(), error.message(),
-                {.path = shard.path(), .key = std::string(shard.index().key(row.sample_in_shard))});
+    work(lane);
+  } catch (const Error& caught) {
+    lane.error = caught.what();
+  } catch (const std::bad_alloc&) {
+    lane.error = "not enough memory for this sample";
   }
-  if (kept.record.empty()) learn(row, image);
+}
+
+void Worker::attempt_begin(Lane& lane) {
+  lane.error.clear();
+  attempt(lane, [this](Lane& one) { begin(one); });
+}
+
+void Worker::attempt_finish(Lane& lane) {
+  attempt(lane, [this](Lane& one) { finish(one); });
+  ring_.finish(lane.claim, lane.error);
+  ring_.worker(number_).rows_done.fetch_add(1);
+}
+
+void Worker::fill(Lane& lane) {
+  attempt_begin(lane);
+  attempt_finish(lane);
+}
+
+void Worker::fill_both() {
+  for (Lane& lane : lanes_) attempt_begin(lane);
+  if (lanes_[0].error.empty() && lanes_[1].error.empty()) {
+    try {
+      SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
+    } catch (const std::bad_alloc&) {  // each is decoded by itself then
+    }
+  }
+  for (Lane& lane : lanes_) attempt_finish(lane);
 }
 
 /// What is kept of an image that has just been read. Where its checksum was not compared then, it is made now: entry
@@ -75,16 +132,20 @@ bool Worker::step() {
     entry.busy_since_ns.store(0);
     return false;
   }
-  std::string error;
-  try {
-    fill(*claim, ring_.row(claim->slot, claim->row));
-  } catch (const Error& caught) {
-    error = caught.what();
-  } catch (const std::bad_alloc&) {
-    error = "not enough memory for this sample";
+  lanes_[0].claim = *claim;
+  const bool alone = config_.transform.kind == Transform::Kind::raw || is_suspect(row_of(lanes_[0]));
+  const auto second = alone ? std::nullopt : ring_.claim(number_);
+  if (!second) {
+    fill(lanes_[0]);
+  } else {
+    lanes_[1].claim = *second;
+    if (is_suspect(row_of(lanes_[1]))) {
+      fill(lanes_[1]);
+      fill(lanes_[0]);
+    } else {
+      fill_both();
+    }
   }
-  ring_.finish(*claim, error);
-  entry.rows_done.fetch_add(1);
   entry.busy_since_ns.store(0);
   return true;
 }

@@ -1,7 +1,9 @@
 // Worker: claims rows of the ring and fills them. One a thread, whether in the loader's process or in one of its own.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <string>
 
 #include "bale/formats/core/sample.hpp"
 #include "bale/formats/core/shard.hpp"
@@ -20,14 +22,35 @@ class Worker {
   /// `ring` and `config` outlive the worker.
   Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
 
-  /// Fills one row; false where there is none to claim. Errors of samples go into their rows.
+  /// Fills a row, or two whose images can be decoded side by side; false where there is none to claim. Errors of
+  /// samples go into their rows.
   bool step();
   /// Until the ring is stopped or `keep_on` (asked whenever there is nothing to do, and at least twice a second) says
   /// no.
   void run(const std::function<bool()>& keep_on);
 
  private:
-  void fill(const Claim& claim, Row& row);
+  /// What one row takes; kept from row to row.
+  struct Lane {
+    explicit Lane(const WorkerConfig& config) : pipeline(config.transform, config.max_pixels) {}
+
+    SamplePipeline pipeline;
+    Scratch scratch{};
+    Claim claim{};
+    Bytes image{};
+    bool has_entry_points = false;
+    std::string error{};  // why the row has failed
+  };
+
+  void fill(Lane& lane);
+  void fill_both();
+  template <typename Work>
+  static void attempt(Lane& lane, const Work& work);
+  void attempt_begin(Lane& lane);
+  void attempt_finish(Lane& lane);
+  void begin(Lane& lane) const;
+  void finish(Lane& lane);
+  Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   KeptEntryPoints kept_entry_points(const Shard& shard, const Row& row, Bytes image) const;
   void learn(const Row& row, Bytes image);
 
@@ -35,9 +58,8 @@ class Worker {
   const WorkerConfig& config_;
   std::uint32_t number_;
   ShardOf shard_of_;
-  SamplePipeline pipeline_;
+  std::array<Lane, 2> lanes_;
   LearnedPoints learned_;
-  Scratch scratch_;
 };
 
 }  // namespace bale::loader_detail

@@ -1,9 +1,10 @@
 // Times decoding alone, on one core, from memory: a crop of every JPEG of a folder, drawn as RandomResizedCrop draws
-// it, by libjpeg-turbo, by the baseline decoder on the file's own bytes, and by the same with entry points.
+// it, by libjpeg-turbo, by the baseline decoder on the file's own bytes, by the same two images at a time as the
+// loader's workers do, and by the same with entry points.
 //
 //   bale_decode_bench FOLDER [ROUNDS]
 //
-// The three take turns, another one first in each round, and the crops of a round are the same for all. What is printed
+// They take turns, another one first in each round, and the crops of a round are the same for all. What is printed
 // are medians over the rounds, of ratios within a round. Before, the pixels are compared; exit code 1 where they
 // differ.
 #include <sched.h>
@@ -40,9 +41,10 @@ struct Sample {
   bale::Region crop{};
 };
 
-enum class Way { libjpeg, own, own_with_points };
-constexpr std::array<Way, 3> k_ways{Way::libjpeg, Way::own, Way::own_with_points};
-constexpr std::array<const char*, 3> k_names{"libjpeg-turbo", "own decoder", "own decoder, entry points"};
+enum class Way { libjpeg, own, own_in_pairs, own_with_points };
+constexpr std::array<Way, 4> k_ways{Way::libjpeg, Way::own, Way::own_in_pairs, Way::own_with_points};
+constexpr std::array<const char*, 4> k_names{"libjpeg-turbo", "own decoder", "own decoder, two images side by side",
+                                             "own decoder, entry points"};
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -52,6 +54,15 @@ bale::PixelView decode(bale::ImageDecoder& decoder, const Sample& sample, Way wa
   decoder.open(sample.jpeg);
   if (way == Way::own_with_points) decoder.use_entry_points({.record = sample.record, .image_crc32c = sample.crc});
   return decoder.read(sample.crop);
+}
+
+using Views = std::array<bale::PixelView, 2>;
+
+Views decode_pair(std::array<bale::ImageDecoder, 2>& decoders, const Sample& first, const Sample& second) {
+  decoders[0].open(first.jpeg);
+  decoders[1].open(second.jpeg);
+  bale::ImageDecoder::decode_ahead({&decoders[0], first.crop}, {&decoders[1], second.crop});
+  return {decoders[0].read(first.crop), decoders[1].read(second.crop)};
 }
 
 void use(Way way) {
@@ -100,23 +111,30 @@ void draw_crops(std::vector<Sample>& samples, std::uint64_t epoch) {
 std::uint64_t count_differences(const std::vector<Sample>& samples) {
   bale::ImageDecoder theirs;
   bale::ImageDecoder ours;
+  std::array<bale::ImageDecoder, 2> pair;
   std::uint64_t differences = 0;
-  for (const Sample& sample : samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
     use(Way::libjpeg);
-    const bale::PixelView expected = decode(theirs, sample, Way::libjpeg);
+    const bale::PixelView expected = decode(theirs, samples[i], Way::libjpeg);
     for (const Way way : {Way::own, Way::own_with_points}) {
       use(way);
-      if (!same_pixels(expected, decode(ours, sample, way))) ++differences;
+      if (!same_pixels(expected, decode(ours, samples[i], way))) ++differences;
     }
+    use(Way::own_in_pairs);
+    if (!same_pixels(expected, decode_pair(pair, samples[i], samples[(i + 1) % samples.size()])[0])) ++differences;
   }
   return differences;
 }
 
 double images_per_s(const std::vector<Sample>& samples, Way way) {
   use(way);
-  bale::ImageDecoder decoder;
+  std::array<bale::ImageDecoder, 2> decoders;
   const auto begin = std::chrono::steady_clock::now();
-  for (const Sample& sample : samples) decode(decoder, sample, way);
+  if (way == Way::own_in_pairs) {
+    for (std::size_t i = 0; i + 1 < samples.size(); i += 2) decode_pair(decoders, samples[i], samples[i + 1]);
+  } else {
+    for (const Sample& sample : samples) decode(decoders[0], sample, way);
+  }
   return static_cast<double>(samples.size()) / seconds_since(begin);
 }
 
@@ -155,11 +173,11 @@ int run(const std::string& folder, std::size_t rounds) {
       static_cast<double>(record_bytes) / static_cast<double>(std::max<std::uint64_t>(marked, 1)),
       100 * static_cast<double>(record_bytes) / static_cast<double>(bytes),
       static_cast<double>(samples.size()) / making_seconds, differences);
-  std::array<std::vector<double>, 3> speeds;
-  std::array<std::vector<double>, 3> ratios;
+  std::array<std::vector<double>, k_ways.size()> speeds;
+  std::array<std::vector<double>, k_ways.size()> ratios;
   for (std::size_t round = 0; round < rounds; ++round) {
     draw_crops(samples, round);
-    std::array<double, 3> speed{};
+    std::array<double, k_ways.size()> speed{};
     for (std::size_t turn = 0; turn < k_ways.size(); ++turn) {
       const std::size_t n = (turn + round) % k_ways.size();
       speed[n] = images_per_s(samples, k_ways[n]);
