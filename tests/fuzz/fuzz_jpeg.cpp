@@ -30,6 +30,10 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
 bale::Region draw(const unsigned char* head, std::uint32_t width, std::uint32_t height) {
   const auto value = [head](std::size_t i) { return static_cast<std::uint32_t>(head[i] << 8 | head[i + 1]); };
   bale::Region region{.x = value(0) % width, .y = value(2) % height};
@@ -38,14 +42,19 @@ bale::Region draw(const unsigned char* head, std::uint32_t width, std::uint32_t 
   return region;
 }
 
+/// Called between the opening of an image and its reading.
+using Meanwhile = void (*)(bale::ImageDecoder& decoder, const bale::Region& region);
+
 Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char* head, bale::Bytes jpeg,
-              const Record& record = {}) {
+              const Record& record = {}, Meanwhile meanwhile = nullptr) {
   bale::image_detail::set_baseline_use(use);
   Result result;
   try {
     const bale::ImageHeader header = decoder.open(jpeg, k_max_pixels);
     if (!record.empty()) decoder.use_entry_points({.record = record, .image_crc32c = bale::crc32c(jpeg)});
-    const bale::PixelView view = decoder.read(draw(head, header.width, header.height));
+    const bale::Region region = draw(head, header.width, header.height);
+    if (meanwhile != nullptr) meanwhile(decoder, region);
+    const bale::PixelView view = decoder.read(region);
     for (std::size_t y = 0; y < view.height; ++y) {
       const std::uint8_t* const row = view.rgb + y * view.stride;
       result.pixels.insert(result.pixels.end(), row, row + std::size_t{view.width} * 3);
@@ -56,8 +65,26 @@ Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char*
   return result;
 }
 
-void require(bool holds) {
-  if (!holds) std::abort();
+/// Decodes the image side by side with a good one, which must come out well whatever the other is.
+void decode_beside_another(bale::ImageDecoder& decoder, const bale::Region& region) {
+  static const std::vector<std::byte> other = [] {
+    bale::Image noise{.width = 40, .height = 30, .rgb = std::vector<std::uint8_t>(40 * 30 * 3)};
+    std::mt19937 random(1);
+    for (std::uint8_t& value : noise.rgb) value = static_cast<std::uint8_t>(random() % 256);
+    return bale::encode_jpeg(noise, 80);
+  }();
+  const bale::Region whole{.width = 40, .height = 30};
+  static bale::ImageDecoder partner;
+  const auto pixels_of = [](const bale::PixelView& view) {
+    return std::vector<std::uint8_t>(view.rgb, view.rgb + view.height * view.stride);
+  };
+  static const std::vector<std::uint8_t> expected = [&] {
+    partner.open(other);
+    return pixels_of(partner.read(whole));
+  }();
+  partner.open(other);
+  bale::ImageDecoder::decode_ahead({&decoder, region}, {&partner, whole});
+  require(pixels_of(partner.read(whole)) == expected);
 }
 
 /// Some bytes changed, or cut off; more of them further back, where the points are.
@@ -105,6 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const Result expected = decode(theirs, BaselineUse::never, data, jpeg);
   require(decode(ours, BaselineUse::automatic, data, jpeg) == expected);
   require(decode(ours, BaselineUse::plain, data, jpeg) == expected);
+  require(decode(ours, BaselineUse::automatic, data, jpeg, {}, decode_beside_another) == expected);
   check_entry_points(ours, data, jpeg, expected);
   return 0;
 }

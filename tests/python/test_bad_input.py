@@ -296,6 +296,20 @@ def test_overwrite_removes_only_what_bale_wrote(bale, own, format_name, tmp_path
     bale.ok("verify", out)
 
 
+@pytest.mark.parametrize("name", ["x-000001.tar", "x-000001.tar.bidx", "x-000001.tar.bentry", "x-000001.idx"])
+def test_overwrite_refuses_what_is_in_the_way(bale, own, name, tmp_path):
+    """A stranger's file that has the name of one to be written: named, and left as it is."""
+    out = tmp_path / "out"
+    options = ["--format", "tar", "--name", "x", "--sidecars", "wds2idx"]
+    bale.pack(own, out, *options)
+    assert not (out / name).exists()
+    (out / name).write_bytes(b"mine")
+    result = bale("pack", own, out, *options, "--shard-samples", "10", "--overwrite")
+    assert result.code == FAILURE, result
+    assert name in result.error_line() and "in the way" in result.error_line()
+    assert (out / name).read_bytes() == b"mine"
+
+
 def test_overwrite_stays_in_its_directory(bale, own, tmp_path):
     """An unfinished pack from somewhere else may name files that are not beside it."""
     precious = [tmp_path / "a.tar", tmp_path / "b.idx", tmp_path / "c" / "d.tar"]

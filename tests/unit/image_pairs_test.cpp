@@ -1,0 +1,130 @@
+// Two images that are decoded side by side: each is what it is alone, whatever the other.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/image/entry_points.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "image_baseline_support.hpp"
+
+namespace {
+
+using bale::ImageDecoder;
+using bale::Region;
+using bale::image_detail::BaselineUse;
+using bale::test::Buffer;
+using bale::test::decode_region;
+using bale::test::Decoded;
+using bale::test::draw_baseline_sample;
+using bale::test::draw_region;
+using bale::test::JpegSample;
+using bale::test::make_jpeg;
+
+struct Image {
+  Buffer bytes;
+  Buffer entry_points{};
+  Region region{};
+  Decoded expected{};  // by libjpeg, alone
+};
+
+Decoded read(ImageDecoder& decoder, const Region& region) {
+  Decoded result;
+  try {
+    const bale::PixelView view = decoder.read(region);
+    for (std::size_t y = 0; y < view.height; ++y) {
+      const std::uint8_t* const row = view.rgb + y * view.stride;
+      result.pixels.insert(result.pixels.end(), row, row + std::size_t{view.width} * 3);
+    }
+  } catch (const bale::Error& error) {
+    result.error = error.what();
+  }
+  return result;
+}
+
+void open(ImageDecoder& decoder, const Image& image) {
+  decoder.open(image.bytes);
+  decoder.use_entry_points({.record = image.entry_points, .image_crc32c = bale::crc32c(image.bytes)});
+}
+
+/// Whether both come out as they are alone.
+bool are_right(std::array<ImageDecoder, 2>& decoders, const Image& first, const Image& second) {
+  open(decoders[0], first);
+  open(decoders[1], second);
+  ImageDecoder::decode_ahead({&decoders[0], first.region}, {&decoders[1], second.region});
+  return read(decoders[0], first.region) == first.expected && read(decoders[1], second.region) == second.expected;
+}
+
+/// Flips a bit behind the headers.
+void damage(Buffer& bytes, std::mt19937& random) {
+  const std::size_t at = bytes.size() / 2 + random() % (bytes.size() / 2);
+  bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
+}
+
+/// Baseline images with and without restarts, some damaged, some with entry points; progressive ones and PNGs.
+std::vector<Image> draw_images(std::mt19937& random, std::size_t count) {
+  std::vector<Image> images;
+  ImageDecoder alone;
+  while (images.size() < count) {
+    JpegSample sample = draw_baseline_sample(random, 200);
+    const std::uint32_t kind = random() % 10;
+    if (kind == 0) sample.scans = JpegSample::Scans::progressive;
+    Image image{.bytes = make_jpeg(sample, random)};
+    if (kind == 1) {
+      image.bytes = bale::test::make_png({.width = sample.width, .height = sample.height}, random);
+    } else if (kind < 4) {
+      damage(image.bytes, random);
+    } else if (kind == 4) {
+      image.entry_points = bale::make_entry_points(image.bytes);
+    }
+    image.region = draw_region(random, sample.width, sample.height);
+    image.expected = decode_region(alone, BaselineUse::never, image.bytes, image.region);
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+}  // namespace
+
+TEST_CASE("Images that are decoded side by side are what they are alone") {
+  std::mt19937 random(11);
+  const std::vector<Image> images = draw_images(random, 120);
+  std::array<ImageDecoder, 2> decoders;
+  for (const BaselineUse use : {BaselineUse::automatic, BaselineUse::plain}) {
+    bale::image_detail::set_baseline_use(use);
+    const std::uint64_t before = bale::image_detail::baseline_count();
+    int wrong = 0;
+    for (int i = 0; i < 1500; ++i) {
+      wrong += are_right(decoders, images[random() % images.size()], images[random() % images.size()]) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    CHECK(bale::image_detail::baseline_count() - before > 1500);
+  }
+  bale::image_detail::set_baseline_use(BaselineUse::automatic);
+}
+
+TEST_CASE("What was decoded ahead is not taken for another region or another image") {
+  std::mt19937 random(12);
+  const std::vector<Image> images = draw_images(random, 40);
+  std::array<ImageDecoder, 2> decoders;
+  ImageDecoder alone;
+  for (std::size_t i = 0; i + 2 < images.size(); ++i) {
+    for (std::size_t n : {0, 1}) open(decoders[n], images[i + n]);
+    ImageDecoder::decode_ahead({&decoders[0], images[i].region}, {&decoders[1], images[i + 1].region});
+    const Region pixel{.x = 0, .y = 0, .width = 1, .height = 1};
+    CHECK(read(decoders[0], pixel) == decode_region(alone, BaselineUse::never, images[i].bytes, pixel));
+    open(decoders[1], images[i + 2]);
+    CHECK(read(decoders[1], images[i + 2].region) == images[i + 2].expected);
+  }
+}
+
+TEST_CASE("Regions outside of an image are refused by the read, not by decoding ahead") {
+  std::mt19937 random(13);
+  const Buffer jpeg = make_jpeg({.width = 20, .height = 10}, random);
+  std::array<ImageDecoder, 2> decoders;
+  for (ImageDecoder& decoder : decoders) decoder.open(jpeg);
+  const Region outside{.x = 15, .y = 0, .width = 6, .height = 1};
+  ImageDecoder::decode_ahead({&decoders[0], outside}, {&decoders[1], {.x = 0, .y = 0, .width = 20, .height = 10}});
+  CHECK_THROWS_AS(decoders[0].read(outside), bale::Error);
+  CHECK_NOTHROW(decoders[1].read({.x = 0, .y = 0, .width = 20, .height = 10}));
+}
