@@ -30,6 +30,24 @@ struct Decoded {
   bool operator==(const Decoded&) const = default;
 };
 
+inline std::vector<std::uint8_t> pixels_of(const PixelView& view) {
+  std::vector<std::uint8_t> pixels;
+  for (std::size_t y = 0; y < view.height; ++y) {
+    const std::uint8_t* const row = view.rgb + y * view.stride;
+    pixels.insert(pixels.end(), row, row + std::size_t{view.width} * 3);
+  }
+  return pixels;
+}
+
+/// Of a decoder whose image is open.
+inline Decoded read_region(ImageDecoder& decoder, const Region& region) {
+  try {
+    return {.pixels = pixels_of(decoder.read(region))};
+  } catch (const Error& error) {
+    return {.error = error.what()};
+  }
+}
+
 inline Decoded decode_region(ImageDecoder& decoder, image_detail::BaselineUse use, Bytes jpeg, const Region& region,
                              const KeptEntryPoints& entry = {}) {
   image_detail::set_baseline_use(use);
@@ -37,11 +55,7 @@ inline Decoded decode_region(ImageDecoder& decoder, image_detail::BaselineUse us
   try {
     decoder.open(jpeg, 1 << 22);
     decoder.use_entry_points(entry);
-    const PixelView view = decoder.read(region);
-    for (std::size_t y = 0; y < view.height; ++y) {
-      const std::uint8_t* const row = view.rgb + y * view.stride;
-      result.pixels.insert(result.pixels.end(), row, row + std::size_t{view.width} * 3);
-    }
+    result = read_region(decoder, region);
   } catch (const Error& error) {
     result.error = error.what();
   }

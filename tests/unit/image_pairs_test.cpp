@@ -20,6 +20,7 @@ using bale::test::draw_baseline_sample;
 using bale::test::draw_region;
 using bale::test::JpegSample;
 using bale::test::make_jpeg;
+using bale::test::read_region;
 
 struct Image {
   Buffer bytes;
@@ -27,20 +28,6 @@ struct Image {
   Region region{};
   Decoded expected{};  // by libjpeg, alone
 };
-
-Decoded read(ImageDecoder& decoder, const Region& region) {
-  Decoded result;
-  try {
-    const bale::PixelView view = decoder.read(region);
-    for (std::size_t y = 0; y < view.height; ++y) {
-      const std::uint8_t* const row = view.rgb + y * view.stride;
-      result.pixels.insert(result.pixels.end(), row, row + std::size_t{view.width} * 3);
-    }
-  } catch (const bale::Error& error) {
-    result.error = error.what();
-  }
-  return result;
-}
 
 void open(ImageDecoder& decoder, const Image& image) {
   decoder.open(image.bytes);
@@ -52,7 +39,8 @@ bool are_right(std::array<ImageDecoder, 2>& decoders, const Image& first, const 
   open(decoders[0], first);
   open(decoders[1], second);
   ImageDecoder::decode_ahead({&decoders[0], first.region}, {&decoders[1], second.region});
-  return read(decoders[0], first.region) == first.expected && read(decoders[1], second.region) == second.expected;
+  return read_region(decoders[0], first.region) == first.expected &&
+         read_region(decoders[1], second.region) == second.expected;
 }
 
 /// Flips a bit behind the headers.
@@ -112,9 +100,9 @@ TEST_CASE("What was decoded ahead is not taken for another region or another ima
     for (std::size_t n : {0, 1}) open(decoders[n], images[i + n]);
     ImageDecoder::decode_ahead({&decoders[0], images[i].region}, {&decoders[1], images[i + 1].region});
     const Region pixel{.x = 0, .y = 0, .width = 1, .height = 1};
-    CHECK(read(decoders[0], pixel) == decode_region(alone, BaselineUse::never, images[i].bytes, pixel));
+    CHECK(read_region(decoders[0], pixel) == decode_region(alone, BaselineUse::never, images[i].bytes, pixel));
     open(decoders[1], images[i + 2]);
-    CHECK(read(decoders[1], images[i + 2].region) == images[i + 2].expected);
+    CHECK(read_region(decoders[1], images[i + 2].region) == images[i + 2].expected);
   }
 }
 
