@@ -80,15 +80,16 @@ def test_killed_during_resume(bale, tiny, case, tmp_path):
         assert tree_bytes(out) == expected, n
 
 
-def test_every_call_fails_once(bale, tiny, case, tmp_path):
-    """EIO at each call in turn: exit 1 with one line, nothing half-published, and the run can be resumed."""
+@pytest.mark.parametrize("error,lasts", [(5, False), (28, True)], ids=["EIO_once", "ENOSPC_from_then_on"])
+def test_every_call_fails(bale, tiny, case, error, lasts, tmp_path):
+    """An error at each call in turn: exit 1 with one line, nothing half-published, and the run can be resumed."""
     layout, expected = case
     pack_options = options(layout, 3)
     calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
-    for n in range(1, calls + 1):
+    for n in range(1, calls + 1, by_tier(3, 1) if lasts else 1):
         out = tmp_path / f"fail-{n}"
-        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": "5"}
-        failed = bale("pack", tiny, out, *pack_options, env=env)
+        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": str(error)}
+        failed = bale("pack", tiny, out, *pack_options, env={**env, "BALE_SHIM_FAIL_ON": "1"} if lasts else env)
         check_only_whole_files(out, expected)
         if failed.code == 0:  # a call whose failure does no harm (a hint, a clean-up)
             assert tree_bytes(out).items() >= expected.items(), n
