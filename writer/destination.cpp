@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <unordered_set>
 
 #include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
@@ -54,20 +55,27 @@ void remove_file(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw_errno("remove", path);
 }
 
-/// Removes a finished dataset of ours: the manifest first, so that at no time it names missing shards.
-void remove_dataset(const std::string& directory) {
-  const std::string manifest_path = join_path(directory, k_manifest_name);
-  if (!exists(manifest_path)) return;
-  const Manifest manifest = load_manifest(manifest_path);
-  remove_file(manifest_path);
-  sync_directory(directory);
+/// What a finished dataset of ours consists of, besides its manifest.
+std::vector<std::string> files_of_dataset(const std::string& directory) {
+  const Manifest manifest = load_manifest(join_path(directory, k_manifest_name));
+  std::vector<std::string> files;
   for (const ManifestShard& shard : manifest.shards) {
-    remove_file(join_path(directory, shard.file));
-    remove_file(index_path(join_path(directory, shard.file)));
-    for (const std::string& sidecar : shard.sidecars) remove_file(join_path(directory, sidecar));
+    files.push_back(join_path(directory, shard.file));
+    files.push_back(index_path(files.back()));
+    for (const std::string& sidecar : shard.sidecars) files.push_back(join_path(directory, sidecar));
   }
-  for (const std::string& list : manifest.lists) remove_file(join_path(directory, list));
-  if (manifest.num_skipped != 0) remove_file(join_path(directory, k_ledger_name));
+  for (const std::string& list : manifest.lists) files.push_back(join_path(directory, list));
+  if (manifest.num_skipped != 0) files.push_back(join_path(directory, k_ledger_name));
+  return files;
+}
+
+/// Directories at the destination that hold a finished dataset: itself, or one a split.
+std::vector<std::string> finished_datasets(const std::string& destination) {
+  std::vector<std::string> directories{destination};
+  for (const std::string& name : entries_of(destination)) directories.push_back(join_path(destination, name));
+  std::erase_if(directories,
+                [](const std::string& directory) { return !exists(join_path(directory, k_manifest_name)); });
+  return directories;
 }
 
 /// Everything that packing a shard to `path` publishes, and entry points in any case: others would be taken for its
@@ -93,31 +101,44 @@ std::vector<std::string> list_files(const PackOptions& options, const Plan& plan
   return files;
 }
 
-void require_absent(const std::string& file) {
-  if (!exists(file)) return;
-  throw Error(ErrorCode::exists, "is in the way and was not written by bale",
-              {.path = file, .hint = "move it, or choose another --name"});
+/// Refuses strangers' files where this run's are to be.
+void require_way_is_free(const PackOptions& options, const Plan& plan, const std::vector<std::string>& ours) {
+  const std::unordered_set<std::string> known(ours.begin(), ours.end());
+  const auto check = [&](const std::string& file) {
+    if (!exists(file) || known.contains(file)) return;
+    throw Error(ErrorCode::exists, "is in the way and was not written by bale",
+                {.path = file, .hint = "move it, or choose another --name"});
+  };
+  for (const PlannedDataset& dataset : plan.datasets) {
+    const std::string directory = dataset_directory(options, dataset);
+    for (const PlannedShard& shard : dataset.shards) {
+      for (const std::string& file : files_of_shard(join_path(directory, shard.file), options)) check(file);
+    }
+  }
+  for (const std::string& file : list_files(options, plan)) check(join_path(options.destination, file));
 }
 
 void remove_previous_run(const PackOptions& options, const Plan& plan) {
   const std::string& destination = options.destination;
   const File lock = Journal::lock_unfinished(destination);
-  remove_dataset(destination);
-  for (const std::string& name : entries_of(destination)) {
-    const std::string directory = join_path(destination, name);
-    if (exists(join_path(directory, k_manifest_name))) remove_dataset(directory);
+  const std::vector<std::string> datasets = finished_datasets(destination);
+  std::vector<std::string> files;
+  for (const std::string& directory : datasets) {
+    const std::vector<std::string> more = files_of_dataset(directory);
+    files.insert(files.end(), more.begin(), more.end());
   }
   if (Journal::present(destination)) {
-    for (const std::string& file : Journal::published_files(destination)) remove_file(join_path(destination, file));
-    Journal::remove(destination);
+    for (const std::string& file : Journal::published_files(destination)) files.push_back(join_path(destination, file));
   }
-  for (const PlannedDataset& dataset : plan.datasets) {
-    const std::string directory = join_path(destination, dataset.subdirectory);
-    for (const PlannedShard& shard : dataset.shards) {
-      for (const std::string& file : files_of_shard(join_path(directory, shard.file), options)) require_absent(file);
-    }
+  require_way_is_free(options, plan, files);
+
+  // Manifests first, so that at no time one names missing shards.
+  for (const std::string& directory : datasets) {
+    remove_file(join_path(directory, k_manifest_name));
+    sync_directory(directory);
   }
-  for (const std::string& file : list_files(options, plan)) require_absent(join_path(destination, file));
+  for (const std::string& file : files) remove_file(file);
+  if (Journal::present(destination)) Journal::remove(destination);
 }
 
 bool is_finished(const PackOptions& options, const Plan& plan) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/checked_header.hpp"
 #include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
 
@@ -56,22 +57,13 @@ EntryFile EntryFile::from_bytes(std::vector<std::byte> bytes, const std::string&
 }
 
 void EntryFile::parse(const std::string& path) {
-  if (bytes_.size() < sizeof(Header)) fail_damaged(path, "shorter than their header");
-  const auto header = load_at<Header>(bytes_.data());
-  if (std::memcmp(header.magic, k_magic, sizeof k_magic) != 0) fail_damaged(path, "not a file of entry points");
-  if (crc32c(bytes_.first(offsetof(Header, header_crc32c))) != header.header_crc32c) {
-    fail_damaged(path, "header checksum does not match");
-  }
-  if (header.version != k_version) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("entry points of version {}, this bale reads {}", header.version, k_version),
-                {.path = path, .hint = "use a newer bale"});
-  }
+  const auto header = load_checked_header<Header>(bytes_, k_magic, k_version, "entry points of", path,
+                                                  [&](std::string_view why) { fail_damaged(path, why); });
   const std::uint64_t body_bytes = bytes_.size() - sizeof(Header);
   const std::uint64_t ends_bytes = header.num_samples * sizeof(std::uint64_t);
   if (header.file_bytes != bytes_.size() || header.num_samples > body_bytes / sizeof(std::uint64_t) ||
       header.record_bytes != body_bytes - ends_bytes) {
-    fail_damaged(path, "their size contradicts their header");
+    fail_damaged(path, "its size contradicts its header");
   }
   if (crc32c(bytes_.subspan(sizeof(Header), ends_bytes)) != header.ends_crc32c) {
     fail_damaged(path, "checksum of the table does not match");
@@ -111,8 +103,8 @@ std::vector<std::byte> EntryFileBuilder::build(std::uint64_t shard_bytes) const 
   header.file_bytes = sizeof header + ends.size() + records_.size();
   header.ends_crc32c = crc32c(ends);
   header.records_crc32c = crc32c(records_);
+  seal_header(header);
   const Bytes head = std::as_bytes(std::span(&header, 1));
-  header.header_crc32c = crc32c(head.first(offsetof(Header, header_crc32c)));
   std::vector<std::byte> out;
   out.reserve(header.file_bytes);
   for (const Bytes part : {head, ends, Bytes(records_)}) out.insert(out.end(), part.begin(), part.end());

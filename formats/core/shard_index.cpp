@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/checked_header.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 
@@ -100,16 +101,8 @@ ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::strin
 }
 
 void ShardIndex::parse(const std::string& path) {
-  if (bytes_.size() < sizeof(Header)) fail_damaged(path, "shorter than its header");
-  const auto header = load_at<Header>(bytes_.data());
-  if (std::memcmp(header.magic, k_magic, sizeof k_magic) != 0) fail_damaged(path, "not a bale index");
-  if (crc32c(bytes_.first(offsetof(Header, header_crc32c))) != header.header_crc32c) {
-    fail_damaged(path, "header checksum does not match");
-  }
-  if (header.version != k_version) {
-    throw Error(ErrorCode::unsupported, fmt::format("index version {}, this bale reads {}", header.version, k_version),
-                {.path = path, .hint = "use a newer bale"});
-  }
+  const auto header = load_checked_header<Header>(bytes_, k_magic, k_version, "index", path,
+                                                  [&](std::string_view why) { fail_damaged(path, why); });
   const auto sections = lay_out(header.num_samples, header.num_fields, header.key_bytes);
   if (!sections || sections->end != bytes_.size() || header.file_bytes != bytes_.size()) {
     fail_damaged(path, "its size contradicts its header");
@@ -342,8 +335,7 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
   header.file_bytes = out.size();
   if (digest) std::copy(digest->begin(), digest->end(), header.digest);
   header.body_crc32c = crc32c(Bytes(out).subspan(sizeof header));
-  std::memcpy(out.data(), &header, sizeof header);
-  header.header_crc32c = crc32c(Bytes(out).first(offsetof(Header, header_crc32c)));
+  seal_header(header);
   std::memcpy(out.data(), &header, sizeof header);
   return out;
 }
