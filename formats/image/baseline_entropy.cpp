@@ -1,7 +1,6 @@
 #include "bale/formats/image/baseline_entropy.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace bale::image_detail {

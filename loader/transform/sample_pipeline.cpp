@@ -94,17 +94,9 @@ void SamplePipeline::State::resize(MutableBytes out) {
 
 /// Padded and ragged: the image as it is.
 void SamplePipeline::State::place(MutableBytes out) {
-  std::uint32_t width = needed.width;
-  std::uint32_t height = needed.height;
-  if (transform.kind == Transform::Kind::padded) {
-    if (width > transform.width || height > transform.height) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("image of {}x{} pixels is larger than the {}x{} that it is padded to", width, height,
-                              transform.width, transform.height));
-    }
-    width = transform.width;
-    height = transform.height;
-  }
+  const bool padded = transform.kind == Transform::Kind::padded;
+  const std::uint32_t width = padded ? transform.width : needed.width;
+  const std::uint32_t height = padded ? transform.height : needed.height;
   applied.bytes = std::uint64_t{width} * height * 3 * dtype_bytes(transform.dtype);
   require_room(out, applied.bytes);
   const PixelView pixels = decoder.read(needed);
@@ -139,6 +131,11 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptEntryPoint
   state.applied.source_height = header.height;
   state.applied.draw = draw_augment(transform, key, header.width, header.height);
   const Region& crop = state.applied.draw.crop;
+  if (transform.kind == Transform::Kind::padded && (crop.width > transform.width || crop.height > transform.height)) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("image of {}x{} pixels is larger than the {}x{} that it is padded to", crop.width,
+                            crop.height, transform.width, transform.height));
+  }
   state.needed = crop;
   if (transform.kind != Transform::Kind::train && transform.kind != Transform::Kind::eval) return;
 
