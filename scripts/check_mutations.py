@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks the code in the ways listed in tests/mutations.py, one at a time, and reports which tests notice.
+"""Breaks the code in the ways listed in tests/mutations/, one at a time, and reports which tests notice.
 
 A mutation that no test notices is a hole in the tests: the exit code is 1 then. Works on a copy of the tracked files
 with a build of its own (build-mutations/), so that the tree is never touched. A mutation costs the build of what has
@@ -7,7 +7,7 @@ changed in one test's program, and that test.
 usage: scripts/check_mutations.py [--only SUBSTRING] [--list] [--python PYTHON]
 """
 import argparse
-import importlib.util
+import importlib
 import os
 import pathlib
 import shutil
@@ -22,10 +22,9 @@ NOTICED = {"passes": "SURVIVED", "fails": "caught  ", "hangs": "hung    "}
 
 
 def load_mutations():
-    spec = importlib.util.spec_from_file_location("mutations", REPO / "tests" / "mutations.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.MUTATIONS
+    sys.path.insert(0, str(REPO / "tests"))
+    sys.dont_write_bytecode = True
+    return importlib.import_module("mutations").MUTATIONS
 
 
 def copy_tree():

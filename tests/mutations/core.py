@@ -1,14 +1,5 @@
-"""Ways to break the code that some test must notice; scripts/check_mutations.py applies them."""
-from typing import NamedTuple
-
-
-class Mutation(NamedTuple):
-    name: str
-    file: str
-    old: str  # occurs once in the file
-    new: str
-    test: tuple  # ("python", file, option...), or a C++ test program's name and its arguments
-
+"""Mutations of what packing, reading and loading promise."""
+from mutations.mutation import Mutation
 
 FLIPS = ("conformance", "every flipped bit of*")
 INDEX = ("conformance", "every flipped bit and*")
