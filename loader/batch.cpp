@@ -55,6 +55,10 @@ std::span<const std::int64_t> Batch::labels() const { return session_->ring().la
 std::span<const std::uint64_t> Batch::samples() const { return session_->ring().samples(slot_).first(size()); }
 std::span<const std::uint8_t> Batch::mask() const { return session_->ring().mask(slot_).first(size()); }
 
+std::uint64_t Batch::copy(std::size_t i) const {
+  return session_->ring().row(slot_, static_cast<std::uint32_t>(i)).copy;
+}
+
 const AugmentDraw& Batch::draw(std::size_t i) const {
   return session_->ring().row(slot_, static_cast<std::uint32_t>(i)).draw;
 }

@@ -50,6 +50,8 @@ class Batch {
   /// Positions in the Dataset; of the substitute where there is one, 0 where the row is empty. Dataset::key() gives the
   /// key.
   std::span<const std::uint64_t> samples() const;
+  /// Which of the deliveries of its sample in this epoch row `i` is: Pick::copy. A substitute has a number of its own.
+  std::uint64_t copy(std::size_t i) const;
   /// 1: a delivery that counts once in this epoch; 0: padding (pixels are there), an empty row or a skipped sample
   /// (zeros).
   std::span<const std::uint8_t> mask() const;

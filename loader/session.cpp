@@ -157,6 +157,7 @@ void Session::open_batch(std::uint32_t slot, const BatchPlace& place) {
     ring_.mask(slot)[i] = row.planned.kind == PlannedRow::Kind::sample ? 1 : 0;
     if (row.planned.kind == PlannedRow::Kind::empty) {
       Row& asked = ring_.row(slot, i);
+      asked.copy = 0;
       asked.offset = used_bytes;
       asked.capacity = options_.transform.image_bytes();
       used_bytes += asked.capacity;

@@ -76,6 +76,15 @@ Loader make_loader(const std::string& spec, LoaderOptions options, std::optional
   return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
 }
 
+/// In [0, 1), of one delivery. The first one's draw is what it was when deliveries of a sample were not told apart:
+/// what a seed means does not change.
+double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
+  const std::uint64_t sample = batch.samples()[row];
+  const std::uint64_t copy = batch.copy(row);
+  if (copy == 0) return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag}.uniform();
+  return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag, copy}.uniform();
+}
+
 /// Of `row`, the nearest one before it that has an image, around the batch's end; itself where it is alone.
 std::uint32_t partner_of(const Batch& batch, std::uint32_t row) {
   const auto num_rows = static_cast<std::uint32_t>(batch.size());
@@ -265,9 +274,9 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
 
   const Transform& transform = device_->transform;
   const bool padded = transform.kind == Transform::Kind::padded;
-  const MixDraw mix =
-      draw_mix(cuda_.mix, {.seed = options_.seed, .epoch = batch.epoch(), .first_sample = batch.samples()[0]},
-               transform.width, transform.height);
+  const MixKey key{
+      .seed = options_.seed, .epoch = batch.epoch(), .first_sample = batch.samples()[0], .first_copy = batch.copy(0)};
+  const MixDraw mix = draw_mix(cuda_.mix, key, transform.width, transform.height);
   auto* const rows = reinterpret_cast<ConvertRow*>(tables + layout.rows);
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
     ConvertRow row;
@@ -275,8 +284,7 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
     if (has_image) {
       row.width = padded ? batch.source_width(i) : transform.width;
       row.height = padded ? batch.source_height(i) : transform.height;
-      KeyedRandom random{options_.seed, batch.epoch(), batch.samples()[i], k_flip_tag};
-      row.mirrored = random.uniform() < cuda_.flip_probability ? 1 : 0;
+      row.mirrored = flip_draw(options_.seed, batch, i) < cuda_.flip_probability ? 1 : 0;
     }
     row.partner = has_image ? partner_of(batch, i) : i;
     const bool mixes = row.partner != i && mix.share < 1;

@@ -23,7 +23,7 @@ constexpr double k_most_alpha = 1e6;
 enum class Stream : std::uint64_t { whether = 0x6d69'7801, kind, share, place };
 
 KeyedRandom stream_of(const MixKey& key, Stream stream) {
-  return {key.seed, key.epoch, key.first_sample, 0, static_cast<std::uint64_t>(stream)};
+  return {key.seed, key.epoch, key.first_sample, key.first_copy, static_cast<std::uint64_t>(stream)};
 }
 
 /// (0, 1]: something that has a logarithm.

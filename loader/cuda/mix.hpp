@@ -29,11 +29,12 @@ struct MixDraw {
   std::uint32_t bottom = 0;
 };
 
-/// Keyed by the batch's first sample, so that it is the same after a restart, wherever the epoch was broken off.
+/// Keyed by the batch's first delivery, so that it is the same after a restart, wherever the epoch was broken off.
 struct MixKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t first_sample = 0;
+  std::uint64_t first_copy = 0;  // Pick::copy: two batches of one epoch may begin with the same sample
 };
 
 MixDraw draw_mix(const MixOptions& options, const MixKey& key, std::uint32_t width, std::uint32_t height);

@@ -46,6 +46,7 @@ TEST_CASE("The same key gives the same mixing, everywhere") {
   CHECK(draw_mix(options, {1, 0, 10}, 224, 200).share != draw_mix(options, {1, 0, 11}, 224, 200).share);
   CHECK(draw_mix(options, {1, 0, 10}, 224, 200).share != draw_mix(options, {1, 1, 10}, 224, 200).share);
   CHECK(draw_mix(options, {1, 0, 10}, 224, 200).share != draw_mix(options, {2, 0, 10}, 224, 200).share);
+  CHECK(draw_mix(options, {1, 0, 10}, 224, 200).share != draw_mix(options, {1, 0, 10, 1}, 224, 200).share);
 }
 
 TEST_CASE("A box covers what its share says, within the image") {
