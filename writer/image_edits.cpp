@@ -33,6 +33,10 @@ Size wanted_size(const ImageEdits& edits, Size size) {
   return {scaled(size.width), scaled(size.height)};
 }
 
+bool same_pixels(const Image& a, const Image& b) {
+  return a.width == b.width && a.height == b.height && a.rgb == b.rgb;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> describe_edits(const ImageEdits& edits, bool as_pixels) {
@@ -109,18 +113,22 @@ bool ImageEditor::edit_content(const FieldView& field) {
   const int orientation = edits_.orient ? exif_orientation(field.bytes) : 1;
   const bool fits = wanted_size(edits_, {header.width, header.height}) == Size{header.width, header.height};
   if (fits && orientation == 1) {
-    if (!edits_.strip_metadata) return false;
-    bytes_ = strip_metadata(field.bytes);
-    if (bytes_.empty()) return false;
-    name_ = field.name;
-    width_ = header.width;
-    height_ = header.height;
-    return true;
+    return edits_.strip_metadata && strip(field, header);
   }
   // The right way up first: then rows and columns are those that Pillow resizes.
   const Image upright = apply_orientation(decode_image(field.bytes), orientation);
   const Size size = wanted_size(edits_, {upright.width, upright.height});
   encode(field, header, fits ? upright : resized(upright, size.width, size.height), orientation != 1);
+  return true;
+}
+
+/// False if there is nothing to strip.
+bool ImageEditor::strip(const FieldView& field, const ImageHeader& header) {
+  bytes_ = strip_metadata(field.bytes);
+  if (bytes_.empty()) return false;
+  name_ = field.name;
+  width_ = header.width;
+  height_ = header.height;
   return true;
 }
 
@@ -149,10 +157,17 @@ void ImageEditor::encode(const FieldView& original, const ImageHeader& header, c
   }
   const bool jpeg = original.name == "jpg" || (original.name != "png" && header.kind == ImageKind::jpeg);
   const bool grey = header.kind == ImageKind::jpeg && header.channels == 1;
-  std::vector<std::byte> encoded = jpeg ? encode_jpeg(image, edits_.quality.value_or(ImageEdits::k_default_quality),
-                                                      grey ? JpegColours::grey : JpegColours::colour)
-                                        : encode_png(image);
-  bytes_ = edits_.strip_metadata ? std::move(encoded) : with_metadata_of(original.bytes, oriented, std::move(encoded));
+  const std::vector<std::byte> encoded =
+      jpeg ? encode_jpeg(image, edits_.quality.value_or(ImageEdits::k_default_quality),
+                         grey ? JpegColours::grey : JpegColours::colour)
+           : encode_png(image);
+  bytes_ = edits_.strip_metadata ? encoded : with_metadata_of(original.bytes, oriented, encoded);
+  // A JPEG loses what its quality says and nothing else; a PNG loses nothing.
+  const Image result = decode_image(bytes_);
+  const bool good = jpeg ? same_pixels(result, decode_image(encoded)) : same_pixels(result, image);
+  if (!good || result.width != width_ || result.height != height_) {
+    throw Error(ErrorCode::unsupported, "the image that was made of it does not decode to the same pixels");
+  }
 }
 
 }  // namespace bale

@@ -36,6 +36,7 @@ class ImageEditor {
  private:
   bool edit(const FieldView& field);
   bool edit_content(const FieldView& field);
+  bool strip(const FieldView& field, const ImageHeader& header);
   Image resized(const Image& image, std::uint32_t width, std::uint32_t height);
   void encode(const FieldView& original, const ImageHeader& header, const Image& image, bool oriented);
 

@@ -2,8 +2,8 @@
 // orientation, dropping all of it, and taking it over into an image that was made from another. Pixels are never
 // touched.
 //
-// Metadata are a JPEG's APPn segments but JFIF's and Adobe's, which say how the pixels are coded, and its comments; a
-// PNG's texts, times, EXIF and colour profiles. Pure functions; any thread.
+// Metadata are a JPEG's comments and its APPn segments except those of JFIF and Adobe, which say how the pixels are
+// coded; a PNG's texts, times, EXIF and color profiles. Pure functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,23 @@
 
 namespace bale {
 
-/// EXIF's way up, 1..8; 1 (as it is) where the image does not say. Never throws: metadata that make no sense say
-/// nothing.
+/// The orientation that Pillow's ImageOps.exif_transpose() applies, 1..8: EXIF's, in a PNG also as ImageMagick writes
+/// it (text "Raw profile type exif"), else XMP's. 1 (as it is) if the image states none. Never throws: metadata that
+/// make no sense say nothing.
 int exif_orientation(Bytes image);
 
 /// The image that EXIF's `orientation` (1..8) means, as Pillow's ImageOps.exif_transpose() gives it.
 Image apply_orientation(Image image, int orientation);
 
-/// The image without metadata and without what comes behind its end, or nothing where it has neither, and for other
-/// kinds. Throws `damaged` where a JPEG's segments or a PNG's chunks cannot be followed.
+/// The image without metadata, without private chunks, without bytes that belong to no segment, and without what
+/// follows its end; nothing if it has none of these, and for other kinds. The result has been decoded and its pixels
+/// compared. Throws `damaged` or `unsupported` if the image cannot be decoded or its segments or chunks cannot be
+/// followed.
 std::vector<std::byte> strip_metadata(Bytes image);
 
-/// `image`, fresh from our encoder, with the metadata of `original` where both are of one kind: without the colour
-/// profile of an original that is not RGB or grey as `image` is, and without the orientation where it was applied.
+/// `image`, fresh from our encoder, with the metadata of `original` if both are of one kind: without the color profile
+/// of an original that is not RGB or grayscale as `image` is, and without any orientation if it was applied. Throws
+/// `unsupported` if the orientation cannot be taken out.
 std::vector<std::byte> with_metadata_of(Bytes original, bool oriented, std::vector<std::byte> image);
 
 }  // namespace bale

@@ -1,0 +1,200 @@
+// TIFF 6.0, section 2: byte order, 42, the offset of the first directory: a count, entries of 12 bytes (tag, type,
+// count, value or its offset), the offset of the next directory. EXIF 2.3, 4.6.4: tag 0x0112 is the orientation.
+#include "bale/formats/image/exif_directory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "bale/formats/image/byte_reader.hpp"
+
+namespace bale::image_detail {
+namespace {
+
+constexpr std::uint32_t k_orientation = 0x0112;
+constexpr std::size_t k_entry_bytes = 12;
+constexpr std::size_t k_inline_bytes = 4;
+constexpr std::string_view k_prefix{"Exif\0\0", 6};
+
+// Types of values: TIFF 6.0, section 2, and TIFF technical note 1 (13).
+enum Type : std::uint32_t {
+  k_byte = 1,
+  k_ascii = 2,
+  k_short = 3,
+  k_long = 4,
+  k_rational = 5,
+  k_signed_byte = 6,
+  k_undefined = 7,
+  k_signed_short = 8,
+  k_signed_long = 9,
+  k_signed_rational = 10,
+  k_float = 11,
+  k_double = 12,
+  k_directory = 13,
+  k_long8 = 16,
+};
+
+/// Bytes of one value; 0 for unknown types, whose entries are skipped.
+std::size_t bytes_of(std::uint32_t type) {
+  if (type == k_long8) return 8;
+  static constexpr std::array<std::size_t, 14> k_bytes{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4};
+  return type < k_bytes.size() ? k_bytes[type] : 0;
+}
+
+class Tiff {
+ public:
+  /// `exif` begins with the TIFF structure, or with "Exif" once or twice before it.
+  explicit Tiff(Bytes exif) : in_(without_prefix(exif)), skipped_(exif.size() - in_.size()) {
+    // Pillow reads those with swapped halves too, and goes by the first two letters.
+    static constexpr std::array<std::string_view, 5> k_heads{
+        {{"MM\0*", 4}, {"MM*\0", 4}, {"MM\0+", 4}, {"II*\0", 4}, {"II\0*", 4}}};
+    const auto is_head = [&](std::string_view head) { return in_.matches(0, head); };
+    if (std::none_of(k_heads.begin(), k_heads.end(), is_head) || !in_.has(4, 4)) return;
+    readable_ = true;
+    big_endian_ = in_.matches(0, "MM");
+    count_at_ = u32(4);
+    if (!in_.has(count_at_, 2)) return;
+    entries_ = u16(count_at_);
+    const std::size_t room = (in_.size() - count_at_ - 2) / k_entry_bytes;
+    whole_ = in_.has(count_at_ + 2, entries_ * k_entry_bytes + 4);
+    entries_ = std::min(entries_, room);
+  }
+
+  const ByteReader& in() const { return in_; }
+  bool readable() const { return readable_; }  // its head
+  std::size_t skipped() const { return skipped_; }
+  bool big_endian() const { return big_endian_; }
+  std::size_t count_at() const { return count_at_; }
+  std::size_t entries() const { return entries_; }  // those that are there
+  bool whole() const { return whole_; }             // all of them, and the next directory's offset
+  std::size_t entry(std::size_t i) const { return count_at_ + 2 + i * k_entry_bytes; }
+  bool is_orientation(std::size_t i) const { return u16(entry(i)) == k_orientation; }
+
+  std::uint32_t u16(std::size_t at) const { return big_endian_ ? in_.be16(at) : in_.le16(at); }
+  std::uint32_t u32(std::size_t at) const { return big_endian_ ? in_.be32(at) : in_.le32(at); }
+  std::uint64_t u64(std::size_t at) const {
+    const std::uint64_t first = u32(at);
+    const std::uint64_t second = u32(at + 4);
+    return big_endian_ ? first << 32 | second : second << 32 | first;
+  }
+
+ private:
+  static Bytes without_prefix(Bytes exif) {
+    for (int i = 0; i < 2 && as_text(exif).substr(0, k_prefix.size()) == k_prefix; ++i) {
+      exif = exif.subspan(k_prefix.size());
+    }
+    return exif;
+  }
+
+  ByteReader in_;
+  std::size_t skipped_;
+  bool readable_ = false;
+  bool big_endian_ = false;
+  bool whole_ = false;
+  std::size_t count_at_ = 0;
+  std::size_t entries_ = 0;
+};
+
+template <typename To, typename From>
+double bits_as(From bits) {
+  static_assert(sizeof(To) == sizeof(From));
+  To value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return static_cast<double>(value);
+}
+
+/// The first value of a type; 0 for those that are no numbers to Pillow.
+double number_at(const Tiff& tiff, std::uint32_t type, std::size_t at) {
+  switch (type) {
+    case k_short:
+      return tiff.u16(at);
+    case k_long:
+    case k_directory:
+      return tiff.u32(at);
+    case k_rational:
+      return static_cast<double>(tiff.u32(at)) / static_cast<double>(tiff.u32(at + 4));
+    case k_signed_byte:
+      return static_cast<std::int8_t>(tiff.in().u8(at));
+    case k_signed_short:
+      return static_cast<std::int16_t>(tiff.u16(at));
+    case k_signed_long:
+      return static_cast<std::int32_t>(tiff.u32(at));
+    case k_signed_rational:
+      return static_cast<double>(static_cast<std::int32_t>(tiff.u32(at))) /
+             static_cast<double>(static_cast<std::int32_t>(tiff.u32(at + 4)));
+    case k_float:
+      return bits_as<float>(tiff.u32(at));
+    case k_long8:
+      return static_cast<double>(tiff.u64(at));
+    case k_double:
+      return bits_as<double>(tiff.u64(at));
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+std::optional<int> read_exif_orientation(Bytes exif) {
+  const Tiff tiff(exif);
+  if (!tiff.readable() && tiff.in().size() > 0) return 1;
+  std::uint64_t outside_bytes = 0;  // of values that are not in their entries
+  for (std::size_t i = 0; i < tiff.entries(); ++i) {
+    const std::size_t entry = tiff.entry(i);
+    const std::uint32_t type = tiff.u16(entry + 2);
+    const std::uint64_t size = std::uint64_t{tiff.u32(entry + 4)} * bytes_of(type);
+    if (size == 0) continue;
+    std::size_t value_at = entry + 8;
+    if (size > k_inline_bytes) {
+      // Pillow skips a value if it cannot be there, and stops at one that ends beyond the structure.
+      outside_bytes += size;
+      if (outside_bytes > tiff.in().size()) continue;
+      value_at = tiff.u32(value_at);
+      if (!tiff.in().has(value_at, static_cast<std::size_t>(size))) return std::nullopt;
+    }
+    if (!tiff.is_orientation(i)) continue;
+    const double value = number_at(tiff, type, value_at);
+    for (int orientation = 2; orientation <= 8; ++orientation) {
+      if (value == orientation) return orientation;
+    }
+    return 1;
+  }
+  return std::nullopt;
+}
+
+void drop_exif_orientation(MutableBytes exif) {
+  const Tiff tiff(exif);
+  std::size_t kept = 0;
+  const auto at = [&](std::size_t offset) {
+    return exif.begin() + static_cast<std::ptrdiff_t>(offset + tiff.skipped());
+  };
+  const auto put16 = [&](std::size_t offset, std::size_t value) {
+    at(offset)[tiff.big_endian() ? 1 : 0] = static_cast<std::byte>(value & 0xFF);
+    at(offset)[tiff.big_endian() ? 0 : 1] = static_cast<std::byte>(value >> 8 & 0xFF);
+  };
+  if (!tiff.whole()) {
+    for (std::size_t i = 0; i < tiff.entries(); ++i) {
+      if (!tiff.is_orientation(i)) continue;
+      const std::size_t entry = tiff.entry(i);
+      std::fill(at(entry + 2), at(entry + k_entry_bytes), std::byte{0});
+      put16(entry + 2, k_short);
+      put16(entry + (tiff.big_endian() ? 6 : 4), 1);
+      put16(entry + 8, 1);
+    }
+    return;
+  }
+  const std::size_t entries = tiff.entries();
+  for (std::size_t i = 0; i < entries; ++i) {
+    if (tiff.is_orientation(i)) continue;
+    if (kept != i) std::copy(at(tiff.entry(i)), at(tiff.entry(i + 1)), at(tiff.entry(kept)));
+    ++kept;
+  }
+  if (kept == entries) return;
+  // The offset of the next directory moves up to the last entry that is left.
+  std::copy(at(tiff.entry(entries)), at(tiff.entry(entries) + 4), at(tiff.entry(kept)));
+  std::fill(at(tiff.entry(kept) + 4), at(tiff.entry(entries) + 4), std::byte{0});
+  put16(tiff.count_at(), kept);
+}
+
+}  // namespace bale::image_detail

@@ -1,0 +1,45 @@
+// The file of a JPEG or PNG as a row of pieces: a JPEG's segments and scans, a PNG's chunks; internal.
+//
+// Boundaries are those that decoders see. libjpeg skips bytes between two segments that belong to neither of them, so
+// such bytes are in no piece.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bale/formats/image/image.hpp"
+
+namespace bale::image_detail {
+
+/// What a piece is for.
+enum class PieceUse : std::uint8_t {
+  picture,   // pixels, and what says how they are coded or shown
+  metadata,  // what is said about the picture
+  profile,   // metadata that hold for one kind of colors only
+  extra,     // all else: private chunks, previews, and metadata that follow the first scan
+};
+
+/// What may tell the orientation in a piece, from `content` on.
+enum class PieceContent : std::uint8_t { other, exif, xmp, png_text };
+
+struct Piece {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  PieceUse use = PieceUse::picture;
+  PieceContent kind = PieceContent::other;
+  std::size_t content = 0;      // where an EXIF segment's TIFF structure, an XMP packet or a PNG chunk's type begins
+  std::size_t content_end = 0;  // PNG: before the checksum
+};
+
+struct ImagePieces {
+  ImageKind kind = ImageKind::unknown;  // jpeg, png, or unknown for all others
+  std::vector<Piece> pieces{};
+  std::size_t insert_at = 0;  // where metadata may be inserted
+  std::size_t end = 0;        // of the image; cameras append previews, films and more
+};
+
+/// Throws `damaged` if a JPEG ends before its pixels, or a segment or chunk ends beyond the file.
+ImagePieces image_pieces(Bytes image);
+
+}  // namespace bale::image_detail

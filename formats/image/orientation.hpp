@@ -1,0 +1,17 @@
+// Where a file says that its picture is not the right way up: EXIF, EXIF as text in a PNG, XMP; internal.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bale/formats/image/image_pieces.hpp"
+
+namespace bale::image_detail {
+
+/// The orientation that Pillow's ImageOps.exif_transpose() applies, 1..8.
+int read_orientation(Bytes image, const ImagePieces& pieces);
+
+/// Appends a piece of metadata to `out`, without any orientation; a PNG's chunk with its checksum made again.
+void append_without_orientation(std::vector<std::byte>& out, Bytes image, const Piece& piece, ImageKind kind);
+
+}  // namespace bale::image_detail
