@@ -75,7 +75,9 @@ std::string pack_json(const PackReport& report, double seconds, std::uint64_t nu
   }
   Json skipped = Json::array();
   for (const SkippedSample& sample : report.skipped) {
-    skipped.push_back({{"origin", raw(sample.origin)}, {"why", raw(sample.why)}});
+    Json line{{"origin", raw(sample.origin)}, {"why", raw(sample.why)}};
+    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(raw(copy));
+    skipped.push_back(std::move(line));
   }
   const bool resumed = report.num_resumed_shards > 0;  // how long those took is not known
   return document({{"samples", report.num_samples},

@@ -13,6 +13,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/formats/core/shard_index.hpp"
+#include "bale/writer/ledger.hpp"
 
 namespace bale {
 namespace {
@@ -31,7 +32,7 @@ Json to_json(const FinishedShard& finished) {
   }
   Json skipped = Json::array();
   for (const SkippedSample& sample : finished.skipped) {
-    skipped.push_back(Json{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}});
+    skipped.push_back(skipped_to_json(sample));
   }
   return Json{{"subdirectory", finished.subdirectory},
               {"file", finished.shard.file},
@@ -40,7 +41,8 @@ Json to_json(const FinishedShard& finished) {
               {"bytes", finished.shard.bytes},
               {"sidecars", finished.shard.sidecars},
               {"fields", fields},
-              {"skipped", skipped}};
+              {"skipped", skipped},
+              {"on_error", finished.on_error}};
 }
 
 /// Names lead to files that --overwrite removes, and an unfinished pack may come from anywhere.
@@ -76,8 +78,9 @@ FinishedShard finished_from_json(const Json& line) {
                                .stored_bytes = count_from_json(field.at("stored_bytes"))});
   }
   for (const Json& sample : line.at("skipped")) {
-    finished.skipped.push_back({bytes_from_json(sample.at("origin")), bytes_from_json(sample.at("why"))});
+    finished.skipped.push_back(skipped_from_json(sample));
   }
+  finished.on_error = line.value("on_error", std::string());
   check_names(finished);
   return finished;
 }

@@ -25,6 +25,7 @@ struct FinishedShard {
   ManifestShard shard;
   std::vector<ManifestField> fields{};
   std::vector<SkippedSample> skipped{};
+  std::string on_error{};  // name of the policy that skipped them; empty in a journal of an earlier version
 };
 
 class Journal {

@@ -1,5 +1,7 @@
 #include "bale/writer/packer.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 
@@ -8,13 +10,13 @@
 
 #include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/core/json_bytes.hpp"
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/journal.hpp"
+#include "bale/writer/ledger.hpp"
 #include "bale/writer/plan.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/sidecars.hpp"
@@ -82,6 +84,7 @@ class Packer {
   void take_up_finished_shards() {
     std::map<std::pair<std::string, std::string>, const FinishedShard*> recorded;
     for (const FinishedShard& finished : journal_->finished()) {
+      require_same_policy(finished);
       recorded[{finished.subdirectory, finished.shard.file}] = &finished;
     }
     for (Slot& slot : slots_) {
@@ -89,7 +92,7 @@ class Packer {
       if (found == recorded.end() || !is_intact(final_path(slot), found->second->shard, options_.entry_points)) {
         continue;
       }
-      if (options_.on_error == OnError::fail && !found->second->skipped.empty()) continue;
+      if (!has_its_quarantined_files(*found->second)) continue;
       slot.finished = *found->second;
       ++num_resumed_;
       progress_.samples += slot.shard->end - slot.shard->begin;
@@ -97,6 +100,29 @@ class Packer {
       progress_.skipped += slot.finished->skipped.size();
       progress_.shards += 1;
     }
+  }
+
+  /// One ledger, one policy: a run that leaves samples out is resumed as it was begun.
+  void require_same_policy(const FinishedShard& finished) const {
+    const std::string_view policy = on_error_name(options_.on_error);
+    if (finished.skipped.empty() || finished.on_error == policy) return;
+    if (finished.on_error.empty() && options_.on_error == OnError::skip) return;
+    const std::string begun = finished.on_error.empty() ? "skip" : finished.on_error;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the interrupted run left samples out under the policy \"{}\" for bad samples, not \"{}\"",
+                            printable(begun), policy),
+                {.path = options_.destination,
+                 .hint = fmt::format("resume with --on-error {}, or start again with --overwrite", printable(begun))});
+  }
+
+  bool has_its_quarantined_files(const FinishedShard& finished) const {
+    const std::string directory =
+        finished.subdirectory.empty() ? options_.destination : join_path(options_.destination, finished.subdirectory);
+    return std::all_of(finished.skipped.begin(), finished.skipped.end(), [&](const SkippedSample& sample) {
+      return std::all_of(sample.quarantined.begin(), sample.quarantined.end(), [&](const std::string& copy) {
+        return ::access(join_path(directory, copy).c_str(), F_OK) == 0;
+      });
+    });
   }
 
   void write_remaining_shards() {
@@ -116,7 +142,7 @@ class Packer {
 
   void write_one(Slot& slot) {
     const std::string staged = journal_->staged_path(slot.dataset->subdirectory + slot.shard->file);
-    const ShardJob job{source_, options_, *slot.dataset, *slot.shard, staged};
+    const ShardJob job{source_, options_, *slot.dataset, *slot.shard, quarantine_, staged};
     FinishedShard finished = write_shard(job, progress_);
     journal_->record(finished);
     const std::string path = final_path(slot);
@@ -145,9 +171,7 @@ class Packer {
         manifest.shards.push_back(slot.finished->shard);
         add_fields(manifest, slot.finished->fields);
         for (const SkippedSample& sample : slot.finished->skipped) {
-          ledger +=
-              nlohmann::json{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}}.dump() +
-              "\n";
+          ledger += skipped_to_json(sample).dump() + "\n";
           report.skipped.push_back(sample);
         }
         report.num_bytes += slot.finished->shard.bytes;
@@ -218,10 +242,23 @@ class Packer {
   const Plan plan_;
   std::vector<Slot> slots_;
   Journal* journal_ = nullptr;
+  Quarantine quarantine_;
   std::uint64_t num_resumed_ = 0;
 };
 
 }  // namespace
+
+std::string_view on_error_name(OnError policy) {
+  switch (policy) {
+    case OnError::fail:
+      return "fail";
+    case OnError::skip:
+      return "skip";
+    case OnError::quarantine:
+      return "quarantine";
+  }
+  return "unknown";
+}
 
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
   PackPreview preview;

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/core/format.hpp"
@@ -29,6 +30,7 @@ struct ShardSizing {
 };
 
 enum class OnError { fail, skip, quarantine };
+std::string_view on_error_name(OnError policy);
 
 /// What stands in the way of writing to a directory that is not empty.
 enum class DestinationMode {
@@ -78,6 +80,7 @@ struct PackOptions {
 struct SkippedSample {
   std::string origin;
   std::string why;
+  std::vector<std::string> quarantined{};  // copies of its files, relative to the dataset's directory
 };
 
 struct PackReport {

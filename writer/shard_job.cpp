@@ -18,6 +18,7 @@
 #include "bale/formats/core/zstd_codec.hpp"
 #include "bale/formats/image/entry_points.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/sidecars.hpp"
 
@@ -106,33 +107,6 @@ ShardPlan shard_plan(const ShardJob& job) {
   return plan;
 }
 
-/// Copies what can still be read of a bad sample's file beside the dataset. Best effort: the sample is
-/// reported either way.
-void quarantine(const ShardJob& job, const std::string& origin, const std::string& key) {
-  struct stat info {};
-  if (::stat(origin.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
-  const std::string directory = join_path(job.options.destination, "quarantine");
-  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) throw_errno("create", directory);
-  std::string name = key;
-  std::replace(name.begin(), name.end(), '/', '_');
-  if (const auto parts = split_member_name(base_name(origin))) name += fmt::format(".{}", parts->extension);
-  try {
-    File copy = File::create(join_path(directory, name));
-    const File original = File::open_read(origin);
-    std::vector<std::byte> buffer(std::size_t{1} << 20);
-    for (std::uint64_t at = 0;;) {
-      const std::size_t got = original.read_some(at, buffer);
-      if (got == 0) break;
-      copy.write_at(at, Bytes(buffer).first(got));
-      at += got;
-    }
-    copy.close();
-  } catch (const Error& error) {
-    // A file that cannot be read is why it is here; a disk that is full is not.
-    if (error.context().path != origin) throw;
-  }
-}
-
 /// Digest of a file that is ours alone, so that it may be mapped: half the cost of copying it out again.
 Digest digest_mapped(const std::string& path) {
   const FileMapping mapping(path);
@@ -140,6 +114,9 @@ Digest digest_mapped(const std::string& path) {
   stream.update(mapping.bytes());
   return stream.digest();
 }
+
+/// Of the copy of a file that cannot be packed, until it has its name.
+constexpr std::string_view k_quarantined_suffix = ".quarantined";
 
 void sync_path(const std::string& path) { File::open_update(path).sync(); }
 
@@ -250,14 +227,13 @@ class ShardRun {
   }
 
   void skip(std::uint32_t number, const Error& error) {
-    const std::string origin = job_.source.origin(number);
-    skipped_.push_back({origin, error.what()});
-    progress_.skipped.fetch_add(1, std::memory_order_relaxed);
+    skipped_.push_back({job_.source.origin(number), error.what()});
     if (job_.options.on_error == OnError::quarantine) {
-      SourceSample described;
-      job_.source.describe(number, described);
-      quarantine(job_, origin, described.key);
+      skipped_.back().quarantined =
+          job_.quarantine.add(dataset_directory(job_.options, job_.dataset), job_.source.files(number),
+                              job_.staged_path + std::string(k_quarantined_suffix));
     }
+    progress_.skipped.fetch_add(1, std::memory_order_relaxed);
   }
 
   FinishedShard publish_index() {
@@ -269,7 +245,8 @@ class ShardRun {
     FinishedShard finished{
         .subdirectory = job_.dataset.subdirectory,
         .shard = {.file = job_.shard.file, .digest = digest_text(digest), .num_samples = index_.size(), .bytes = bytes},
-        .skipped = std::move(skipped_)};
+        .skipped = std::move(skipped_),
+        .on_error = std::string(on_error_name(job_.options.on_error))};
     for (const FieldInfo& field : index.fields()) {
       finished.fields.push_back({.name = field.name,
                                  .codec = field.codec == Codec::zstd ? "zstd" : "none",

@@ -7,6 +7,7 @@
 #include "bale/writer/journal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan.hpp"
+#include "bale/writer/quarantine.hpp"
 
 namespace bale {
 
@@ -15,6 +16,7 @@ struct ShardJob {
   const PackOptions& options;
   const PlannedDataset& dataset;
   const PlannedShard& shard;
+  Quarantine& quarantine;
   std::string staged_path;  // the shard's temporary name; from it come those of its index and entry points
 };
 

@@ -128,6 +128,17 @@ SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {
   return sample;
 }
 
+std::vector<SourceFile> FileSource::files(std::uint64_t i) const {
+  const auto file_of = [&](const FileRow& row) {
+    return SourceFile{listing_.rows.path(row), listing_.rows.path_below_root(row)};
+  };
+  std::vector<SourceFile> files{file_of(row(i))};
+  for (std::size_t which = 0; which < num_companions(); ++which) {
+    if (const FileRow* beside = companion(i, which)) files.push_back(file_of(*beside));
+  }
+  return files;
+}
+
 void FileSource::will_need(std::uint64_t i) const {
   std::string path;
   listing_.rows.path(row(i), path);

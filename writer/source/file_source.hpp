@@ -38,6 +38,7 @@ class FileSource : public Source {
   void describe(std::uint64_t i, SourceSample& out) const override;
   SampleView read(std::uint64_t i, Scratch& scratch) const override;
   std::string origin(std::uint64_t i) const override { return listing_.rows.path(row(i)); }
+  std::vector<SourceFile> files(std::uint64_t i) const override;
   void will_need(std::uint64_t i) const override;
   void fingerprint(std::uint64_t i, std::string& out) const override;
   const std::vector<SourceNotice>& notices() const override { return listing_.notices.kept(); }

@@ -41,6 +41,12 @@ struct SourceNotice {
   std::string why;  // "not an image", "hidden file", "link loop", ...
 };
 
+/// A file that a sample is made of.
+struct SourceFile {
+  std::string path;        // what is opened
+  std::string below_root;  // its path below the source's root, without ".."
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -61,6 +67,8 @@ class Source {
   virtual SampleView read(std::uint64_t i, Scratch& scratch) const = 0;
   /// Name a person knows the sample by: a path, or key and shard.
   virtual std::string origin(std::uint64_t i) const = 0;
+  /// Files that hold sample `i` and nothing else; none for a sample of a shard.
+  virtual std::vector<SourceFile> files(std::uint64_t) const { return {}; }
   /// Asks for the sample to be read ahead; returns at once, never fails.
   virtual void will_need(std::uint64_t i) const = 0;
 
