@@ -29,6 +29,7 @@ struct Dataset::State {
   std::vector<std::string> fields;
   std::vector<std::string> no_classes;
   std::uint64_t num_samples = 0;
+  NoticeLog notices;
 
   const Shard& open(std::size_t number) const {
     Entry& entry = *entries[number];
@@ -75,6 +76,7 @@ struct Dataset::State {
       entries[number]->first_sample = num_samples;
       const Shard& shard = open(number);
       num_samples += shard.size();
+      notices.merge(shard.index().notices(), entries[number]->path);
       for (const FieldInfo& field : shard.index().fields()) {
         if (std::find(fields.begin(), fields.end(), field.name) == fields.end()) fields.push_back(field.name);
       }
@@ -106,6 +108,7 @@ const std::vector<std::string>& Dataset::classes() const {
   return state_->manifest ? state_->manifest->classes : state_->no_classes;
 }
 const DatasetOptions& Dataset::options() const { return state_->options; }
+const NoticeLog& Dataset::notices() const { return state_->notices; }
 const std::optional<Manifest>& Dataset::manifest() const { return state_->manifest; }
 
 std::size_t Dataset::num_shards() const { return state_->entries.size(); }

@@ -51,6 +51,8 @@ class Dataset {
   /// Class name of label 0, 1, ...; empty where the dataset does not say.
   const std::vector<std::string>& classes() const;
   const DatasetOptions& options() const;
+  /// What the scans of shards without an index left out. Shards with a manifest are not scanned here.
+  const NoticeLog& notices() const;
   /// The manifest where there is one.
   const std::optional<Manifest>& manifest() const;
 

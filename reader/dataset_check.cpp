@@ -32,6 +32,7 @@ struct Task {
   std::string path;
   const ManifestShard* expected = nullptr;
   std::vector<Damage> findings{};
+  NoticeLog notices{};
 };
 
 class Checker {
@@ -163,13 +164,13 @@ void Checker::check_open(Task& task, const Shard& shard) {
     }
   }
   std::uint64_t payload = 0;
-  shard.verify([&](const Damage& damage) { report(task.findings, damage); },
-               [&](std::uint64_t bytes) {
-                 payload += bytes;
-                 progress_.bytes += bytes;
-                 progress_.samples += 1;
-                 progress_.throw_if_stopped();
-               });
+  task.notices = shard.verify([&](const Damage& damage) { report(task.findings, damage); },
+                              [&](std::uint64_t bytes) {
+                                payload += bytes;
+                                progress_.bytes += bytes;
+                                progress_.samples += 1;
+                                progress_.throw_if_stopped();
+                              });
   check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
@@ -257,6 +258,7 @@ CheckReport Checker::run(const std::string& spec, unsigned jobs) {
   run_parallel(tasks_.size(), jobs, [&](std::size_t number) { check(tasks_[number]); });
   for (Task& task : tasks_) {
     std::move(task.findings.begin(), task.findings.end(), std::back_inserter(report_.findings));
+    report_.notices.merge(task.notices, task.path);
   }
   return report_;
 }

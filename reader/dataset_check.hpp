@@ -18,6 +18,7 @@ struct CheckReport {
   std::uint64_t num_bytes = 0;             // of shard files
   std::uint64_t num_unchecked_shards = 0;  // without checksums: only their structure could be checked
   std::vector<Damage> findings;            // shards in order
+  NoticeLog notices;                       // what the shards hold beside their samples
 };
 
 /// `on_finding` is called as findings are made, from any thread, one at a time. `jobs` 0: one a core.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/core/notice_log.hpp"
+
 namespace bale {
 
 struct DatasetSummary {
@@ -39,6 +41,7 @@ struct DatasetSummary {
   std::vector<Field> fields;
   std::vector<std::string> classes;
   std::vector<ShardRow> shards;
+  NoticeLog notices;  // what scans of shards without an index left out
 };
 
 /// Opens every shard. Throws as Dataset::open does.

@@ -9,6 +9,7 @@
 #include "bale/reader/read_ahead.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
+#include "bale/tools/notices.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/safe_directory.hpp"
 #include "bale/tools/signals.hpp"
@@ -51,6 +52,7 @@ void check_fields(const ExtractCommand& command, const Dataset& dataset) {
 int run_extract(const ExtractCommand& command, Terminal& terminal) {
   const Dataset dataset = Dataset::open(command.spec);
   check_fields(command, dataset);
+  if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset);
   SafeDirectory directory(command.directory);
 

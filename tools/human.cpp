@@ -44,6 +44,9 @@ std::string human_clock(double seconds) {
 }
 
 std::string plural(std::uint64_t count, const std::string& noun) {
+  if (count != 1 && noun.ends_with("ry")) {
+    return fmt::format("{} {}ies", human_count(count), noun.substr(0, noun.size() - 1));
+  }
   const bool hisses = noun.ends_with("s") || noun.ends_with("x") || noun.ends_with("ch");
   return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : hisses ? "es" : "s");
 }

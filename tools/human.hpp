@@ -14,7 +14,7 @@ std::string human_count(std::uint64_t count);
 std::string human_seconds(double seconds);
 /// Time left as a clock: "0:07", "12:30", "2:05:00".
 std::string human_clock(double seconds);
-/// "1 shard", "3 shards", "2 classes".
+/// "1 shard", "3 shards", "2 classes", "2 entries".
 std::string plural(std::uint64_t count, const std::string& noun);
 
 }  // namespace bale::tools

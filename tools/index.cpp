@@ -10,6 +10,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
+#include "bale/tools/notices.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
 #include "bale/writer/add_entry_points.hpp"
@@ -51,19 +52,26 @@ void make_indexes(const IndexCommand& command, Terminal& terminal) {
     return ProgressCounts{
         .samples = samples, .bytes = bytes, .total_bytes = total_bytes, .shards = shards, .total_shards = paths.size()};
   };
+  std::vector<NoticeLog> notices(paths.size());
   const StopOnSignal stop_on_signal(stop);
   ProgressDisplay display(terminal, "indexed", poll, progress_style(command.quiet));
   run_parallel(paths.size(), command.jobs, [&](std::size_t number) {
     const std::string& path = paths[number];
-    const std::vector<std::byte> index = index_shard(path, probe_format(path), dimensions_of, [&](std::uint64_t read) {
+    const auto on_progress = [&](std::uint64_t read) {
       throw_if_stopped(stop);
       bytes += read;
       ++samples;
-    });
+    };
+    const std::vector<std::byte> index =
+        index_shard(path, probe_format(path), dimensions_of, on_progress, notices[number]);
     publish_file(index_path(path), index);
     ++shards;
   });
   display.finish();
+  // With --quiet too: the index will not tell what its scan left out.
+  NoticeLog all_notices;
+  for (const NoticeLog& of_shard : notices) all_notices.merge(of_shard, "");
+  show_notices(all_notices, "entry", terminal);
   if (!command.quiet) {
     terminal.print(fmt::format("{} indexed, {} with an index already\n", plural(paths.size(), "shard"), num_indexed));
   }

@@ -7,6 +7,7 @@
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
+#include "bale/tools/notices.hpp"
 #include "bale/tools/table.hpp"
 
 namespace bale::tools {
@@ -76,6 +77,7 @@ std::string shards_text(const DatasetSummary& summary) {
 
 int run_inspect(const InspectCommand& command, Terminal& terminal) {
   const DatasetSummary summary = summarize_dataset(command.spec);
+  show_notices(summary.notices, "entry", terminal);
   if (command.json) {
     terminal.print(summary_json(summary));
     return 0;

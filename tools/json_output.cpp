@@ -21,6 +21,19 @@ double per_second(std::uint64_t count, double seconds) {
 
 Json or_null(const std::optional<double>& figure) { return figure ? Json(*figure) : Json(); }
 
+/// What was passed over: all of it counted, the first of it named; and warnings.
+Json notices_json(const NoticeLog& notices) {
+  Json reasons = Json::object();
+  for (const auto& [why, reason] : notices.reasons()) reasons[printable(why)] = reason.count;
+  Json entries = Json::array();
+  for (const Notice& notice : notices.kept()) entries.push_back({{"name", raw(notice.name)}, {"why", raw(notice.why)}});
+  Json warnings = Json::array();
+  for (const Warning& warning : notices.warnings()) {
+    warnings.push_back({{"path", raw(warning.place)}, {"what", raw(warning.what)}});
+  }
+  return {{"passed_over", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
+}
+
 /// Figures of one stage.
 Json stage_figures(const StageResult& result) {
   Json out{{"images_per_s", result.images_per_s()},
@@ -55,7 +68,7 @@ Json setting_figures(const TuneRow& row) {
 
 }  // namespace
 
-std::string pack_json(const PackReport& report, double seconds, std::uint64_t num_passed_over) {
+std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices) {
   Json outputs = Json::array();
   std::uint64_t num_shards = 0;
   for (const PackReport::Output& output : report.outputs) {
@@ -84,7 +97,8 @@ std::string pack_json(const PackReport& report, double seconds, std::uint64_t nu
                    {"bytes", report.num_bytes},
                    {"shards", num_shards},
                    {"resumed_shards", report.num_resumed_shards},
-                   {"passed_over", num_passed_over},
+                   {"passed_over", notices.count()},
+                   {"notices", notices_json(notices)},
                    {"seconds", seconds},
                    {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                    {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
@@ -136,6 +150,7 @@ std::string summary_json(const DatasetSummary& summary) {
   out["fields"] = fields;
   out["classes"] = classes;
   out["shards"] = shards;
+  out["notices"] = notices_json(summary.notices);
   return document(out);
 }
 
@@ -153,6 +168,7 @@ std::string check_json(const CheckReport& report) {
                    {"shards", report.num_shards},
                    {"bytes", report.num_bytes},
                    {"shards_without_checksums", report.num_unchecked_shards},
+                   {"notices", notices_json(report.notices)},
                    {"findings", findings}});
 }
 

@@ -18,7 +18,7 @@
 
 namespace bale::tools {
 
-std::string pack_json(const PackReport& report, double seconds, std::uint64_t num_passed_over);
+std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices);
 std::string preview_json(const PackPreview& preview);
 std::string summary_json(const DatasetSummary& summary);
 std::string check_json(const CheckReport& report);

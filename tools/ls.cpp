@@ -3,6 +3,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/json_output.hpp"
+#include "bale/tools/notices.hpp"
 
 namespace bale::tools {
 namespace {
@@ -41,6 +42,7 @@ std::string long_line(const SampleRow& row) {
 
 int run_ls(const LsCommand& command, Terminal& terminal) {
   const Dataset dataset = Dataset::open(command.spec);
+  show_notices(dataset.notices(), "entry", terminal);
   std::uint64_t position = 0;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
     const Shard& shard = dataset.shard(number);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
+#include "bale/tools/notices.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
 #include "bale/tools/table.hpp"
@@ -51,26 +51,6 @@ std::unique_ptr<Source> open_source_of(const PackCommand& command) {
   if (!command.files_from.empty()) return open_list_source(command.files_from, command.source_options);
   if (command.source_is_packed) return open_packed_source(command.source, command.source_options);
   return open_source(command.source, command.source_options);
-}
-
-/// One line a reason, with an example.
-void tell_notices(const Source& source, Terminal& terminal) {
-  struct Reason {
-    std::uint64_t count = 0;
-    std::string example;
-  };
-  std::map<std::string, Reason> reasons;
-  for (const SourceNotice& notice : source.notices()) {
-    Reason& reason = reasons[notice.why];
-    if (reason.count++ == 0) reason.example = notice.path;
-  }
-  for (const auto& [why, reason] : reasons) {
-    terminal.note(fmt::format("passed over {}: {} (such as {})", plural(reason.count, "path"), printable(why),
-                              printable(reason.example)));
-  }
-  if (source.num_notices() > source.notices().size()) {
-    terminal.note(fmt::format("passed over {} more", plural(source.num_notices() - source.notices().size(), "path")));
-  }
 }
 
 std::uint64_t num_skipped(const PackReport& report) {
@@ -181,7 +161,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
     terminal.set_status("listing " + printable(command.source.empty() ? command.files_from : command.source));
   const std::unique_ptr<Source> source = open_source_of(command);
   terminal.clear_status();
-  if (!command.quiet) tell_notices(*source, terminal);
+  if (!command.quiet) show_notices(source->notices(), command.source_is_packed ? "entry" : "path", terminal);
   if (command.dry_run) {
     print_preview(command, preview_pack(*source, command.options), terminal);
     return k_exit_ok;
@@ -190,7 +170,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   const PackReport report = pack_attended(command, *source, terminal);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (command.json) {
-    terminal.print(pack_json(report, seconds, source->num_notices()));
+    terminal.print(pack_json(report, seconds, source->notices()));
   } else if (!command.quiet) {
     terminal.print(summary_text(report, seconds));
   }

@@ -5,6 +5,7 @@
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
+#include "bale/tools/notices.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
 
@@ -55,6 +56,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
     if (!command.json) terminal.print(finding_line(damage));
   });
   display.finish();
+  if (!command.quiet) show_notices(report.notices, "entry", terminal);
   if (command.json) {
     terminal.print(check_json(report));
   } else if (!command.quiet && report.findings.empty()) {

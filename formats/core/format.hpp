@@ -144,7 +144,8 @@ struct Format {
   /// How sure the format is that the file is its own: 0 no, 100 by signature; cheap, never throws.
   int (*probe)(const ProbeInput& input);
   /// Finds every sample of a container that has no index of ours, reading headers only. Declares fields,
-  /// adds samples, sets extents and labels. Throws `damaged` or `unsupported`.
+  /// adds samples, sets extents and labels. What it does not deliver goes into index.notices(). Throws `damaged`
+  /// or `unsupported`.
   void (*scan)(const std::string& path, IndexBuilder& index);
   /// Opens the payload of a shard whose index is known; `index` outlives the payload.
   std::unique_ptr<Payload> (*open)(const std::string& path, const ShardIndex& index);

@@ -170,7 +170,10 @@ std::vector<FileRange> Shard::locate(std::uint64_t i) const {
 ShardIndex scan_shard(const std::string& path, const Format& format) {
   IndexBuilder builder;
   format.scan(path, builder);
-  return ShardIndex::from_bytes(builder.build(File::open_read(path).size(), std::nullopt, false, path), path);
+  ShardIndex index =
+      ShardIndex::from_bytes(builder.build(File::open_read(path).size(), std::nullopt, false, path), path);
+  index.set_notices(std::move(builder.notices()));
+  return index;
 }
 
 }  // namespace bale

@@ -69,9 +69,10 @@ class Shard {
   /// Reads and compares everything: file size, whole-file digest, every field's checksum, and the container's
   /// own structure by a fresh scan against the index (where the scan cannot be crashed by damage, or the
   /// digest has shown that there is none). Calls `report` for each finding. `on_progress` (bytes read since the last
-  /// call) may throw to stop.
-  void verify(const std::function<void(const Damage&)>& report,
-              const std::function<void(std::uint64_t)>& on_progress = {}) const;
+  /// call) may throw to stop. Flaws of the container that reading tolerates are findings. Returns the scan's other
+  /// notices.
+  NoticeLog verify(const std::function<void(const Damage&)>& report,
+                   const std::function<void(std::uint64_t)>& on_progress = {}) const;
 
  private:
   Shard() = default;
@@ -97,8 +98,8 @@ void checksum_payload(IndexBuilder& builder, const std::string& path, const Form
                       const DimensionsOf& dimensions, const std::function<void(std::uint64_t)>& on_progress);
 
 /// Builds the full index of a foreign shard: scan, then every payload read once for its CRC32C, the
-/// file's digest and (through `dimensions`, may be null) image sizes.
+/// file's digest and (through `dimensions`, may be null) image sizes. What the scan left out is added to `notices`.
 std::vector<std::byte> index_shard(const std::string& path, const Format& format, const DimensionsOf& dimensions,
-                                   const std::function<void(std::uint64_t)>& on_progress = {});
+                                   const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices);
 
 }  // namespace bale

@@ -17,6 +17,7 @@
 #include "bale/formats/core/bytes.hpp"
 #include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/core/notice_log.hpp"
 #include "bale/formats/core/sample.hpp"
 
 namespace bale {
@@ -78,6 +79,9 @@ class ShardIndex {
   std::optional<Digest> digest() const;
   /// The index as it is on disk; borrows.
   Bytes bytes() const { return bytes_; }
+  /// What the scan that made this index left out; empty for an index from a file.
+  const NoticeLog& notices() const { return notices_; }
+  void set_notices(NoticeLog notices) { notices_ = std::move(notices); }
 
  private:
   ShardIndex() = default;
@@ -85,6 +89,7 @@ class ShardIndex {
 
   FileMapping mapping_;
   std::vector<std::byte> owned_;
+  NoticeLog notices_;
   Bytes bytes_{};
   std::uint64_t num_samples_ = 0;
   std::vector<FieldInfo> fields_;
@@ -123,6 +128,11 @@ class IndexBuilder {
   void set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_t crc);
   Extent extent(std::uint64_t i, std::uint32_t field) const { return extents_[i][field]; }
 
+  /// What a scan found and does not deliver, and what it wants said of the container: NoticeLog::add() and warn() (with
+  /// no place).
+  NoticeLog& notices() { return notices_; }
+  const NoticeLog& notices() const { return notices_; }
+
   /// Lays the index out, without the columns that no sample has. `digest` where the file's is known; `has_checksums`
   /// where every present extent was given its CRC. Throws `damaged` for duplicate keys, naming one.
   std::vector<std::byte> build(std::uint64_t shard_bytes, const std::optional<Digest>& digest, bool has_checksums,
@@ -147,7 +157,10 @@ class IndexBuilder {
     std::size_t stride_ = 0;
   };
 
+  static constexpr std::size_t k_max_notices = 100;  // names kept per shard; all are counted
+
   std::vector<FieldInfo> fields_;
+  NoticeLog notices_{k_max_notices};
   std::vector<SampleRow> samples_;
   ExtentRows extents_;
   std::vector<std::uint64_t> key_ends_;

@@ -12,10 +12,9 @@ namespace {
 using Report = std::function<void(const Damage&)>;
 
 /// Where the fresh scan and the index disagree, at most a few times: one slipped sample makes all differ.
-void compare_with_scan(const std::string& path, const Format& format, const ShardIndex& index, bool keys_in_file,
+void compare_with_scan(const std::string& path, const ShardIndex& scanned, const ShardIndex& index, bool keys_in_file,
                        const Report& report) {
   constexpr int k_max_findings = 8;
-  const ShardIndex scanned = scan_shard(path, format);
   if (scanned.size() != index.size()) {
     report({.path = path, .what = fmt::format("holds {} samples, its index says {}", scanned.size(), index.size())});
     return;
@@ -49,7 +48,8 @@ void compare_with_scan(const std::string& path, const Format& format, const Shar
 
 }  // namespace
 
-void Shard::verify(const Report& report, const std::function<void(std::uint64_t)>& on_progress) const {
+NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint64_t)>& on_progress) const {
+  NoticeLog notices;
   const std::uint64_t file_bytes = File::open_read(path_).size();
   const bool size_matches = file_bytes == index_->shard_bytes();
   if (!size_matches) {
@@ -92,7 +92,13 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
     const auto keeps_keys = [](const Layout& layout) { return layout.keeps_keys_in_file; };
     const bool keys_in_file = std::all_of(format_->layouts.begin(), format_->layouts.end(), keeps_keys);
     try {
-      compare_with_scan(path_, *format_, *index_, keys_in_file, [&](const Damage& damage) {
+      const ShardIndex scanned = scan_shard(path_, *format_);
+      for (const Warning& warning : scanned.notices().warnings()) {
+        if (warning.is_flaw) report({.path = path_, .offset = warning.offset, .what = warning.what});
+      }
+      notices = scanned.notices();
+      notices.drop_flaws();
+      compare_with_scan(path_, scanned, *index_, keys_in_file, [&](const Damage& damage) {
         ++findings;
         report(damage);
       });
@@ -108,13 +114,14 @@ void Shard::verify(const Report& report, const std::function<void(std::uint64_t)
       } catch (const Error& error) {
         if (error.code() != ErrorCode::damaged) throw;
         report({.path = path_, .offset = error.context().offset, .what = error.message()});
-        return;
+        return notices;
       }
     }
     report({.path = path_,
             .what = fmt::format("digest is {}, its index says {}: bytes outside every sample's data are damaged",
                                 digest_text(*found), digest_text(*expected))});
   }
+  return notices;
 }
 
 void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format,
@@ -140,9 +147,10 @@ void checksum_payload(IndexBuilder& builder, const std::string& path, const Form
 }
 
 std::vector<std::byte> index_shard(const std::string& path, const Format& format, const DimensionsOf& dimensions,
-                                   const std::function<void(std::uint64_t)>& on_progress) {
+                                   const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices) {
   IndexBuilder builder;
   format.scan(path, builder);
+  notices.merge(builder.notices(), path);
   checksum_payload(builder, path, format, dimensions, on_progress);
   return builder.build(File::open_read(path).size(), digest_file(path), true, path);
 }

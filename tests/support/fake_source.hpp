@@ -52,8 +52,7 @@ class FakeSource : public Source {
   std::string origin(std::uint64_t i) const override { return "fake:" + std::to_string(i); }
   void will_need(std::uint64_t) const override {}
   void fingerprint(std::uint64_t i, std::string& out) const override { out += key_of(i) + "\n"; }
-  const std::vector<SourceNotice>& notices() const override { return notices_; }
-  std::uint64_t num_notices() const override { return 0; }
+  const NoticeLog& notices() const override { return notices_; }
 
  private:
   static std::uint64_t image_bytes(std::uint64_t i) { return 1000 + (i * 37) % 500; }
@@ -63,7 +62,7 @@ class FakeSource : public Source {
   std::int64_t num_classes_;
   std::vector<std::string> fields_{"jpg", "cls", "json"};
   std::vector<std::string> classes_;
-  std::vector<SourceNotice> notices_;
+  NoticeLog notices_;
 };
 
 }  // namespace bale::test

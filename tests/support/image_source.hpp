@@ -42,8 +42,7 @@ class ImageSource : public Source {
   std::string origin(std::uint64_t i) const override { return key(i); }
   void will_need(std::uint64_t) const override {}
   void fingerprint(std::uint64_t i, std::string& out) const override { out += key(i) + "\n"; }
-  const std::vector<SourceNotice>& notices() const override { return notices_; }
-  std::uint64_t num_notices() const override { return 0; }
+  const NoticeLog& notices() const override { return notices_; }
 
   static std::string key(std::uint64_t i) { return "image" + std::to_string(i); }
 
@@ -62,7 +61,7 @@ class ImageSource : public Source {
   std::vector<std::vector<std::byte>> images_;
   std::vector<std::string> fields_{"jpg", "cls"};
   std::vector<std::string> classes_;
-  std::vector<SourceNotice> notices_;
+  NoticeLog notices_;
 };
 
 /// Packs `source` into shards of `shard_samples` each and returns the dataset's directory.

@@ -59,8 +59,8 @@ Error error_of(Action action) {
 }
 
 inline std::string notice_of(const Source& source, const std::string& path) {
-  for (const SourceNotice& notice : source.notices()) {
-    if (notice.path == path) return notice.why;
+  for (const Notice& notice : source.notices().kept()) {
+    if (notice.name == path) return notice.why;
   }
   return "(none)";
 }

@@ -31,7 +31,7 @@ TEST_CASE_METHOD(Fixture, "a list keeps its order and takes classes from directo
   CHECK(source->classes() == Names{"a", "b"});
   CHECK(source->fields() == Names{"png", "jpg", "cls"});
   CHECK(field_text(*source, 1, "jpg") == pixmap('1'));
-  CHECK(source->num_notices() == 1);
+  CHECK(source->notices().count() == 1);
   const auto flat = open_list_source(write("list", "a/1.jpg\n"), {.root = dir / "data", .flat = true});
   CHECK(labels(*flat) == Labels{k_no_label});
 }
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(Fixture, "lists take companions and class maps") {
   const auto source = open_list_source(write("list", "a/1.jpg\na/1.json\n"), options);
   CHECK(keys(*source) == Names{"a/1"});
   CHECK(field_text(*source, 0, "json") == "{}");
-  CHECK(source->num_notices() == 0);
+  CHECK(source->notices().count() == 0);
   options = rooted();
   options.class_map = write("map", "a 5\n");
   CHECK(labels(*open_list_source(write("list", "a/1.jpg\n"), options)) == Labels{5});

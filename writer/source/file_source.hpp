@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/core/notice_log.hpp"
 #include "bale/writer/source/file_rows.hpp"
-#include "bale/writer/source/notice_log.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -41,8 +41,7 @@ class FileSource : public Source {
   std::vector<SourceFile> files(std::uint64_t i) const override;
   void will_need(std::uint64_t i) const override;
   void fingerprint(std::uint64_t i, std::string& out) const override;
-  const std::vector<SourceNotice>& notices() const override { return listing_.notices.kept(); }
-  std::uint64_t num_notices() const override { return listing_.notices.count(); }
+  const NoticeLog& notices() const override { return listing_.notices; }
 
  protected:
   /// One more field (`json`) whose bytes come from elsewhere than a file of its own.

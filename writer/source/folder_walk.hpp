@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/writer/source/notice_log.hpp"
+#include "bale/formats/core/notice_log.hpp"
 
 namespace bale {
 

@@ -115,8 +115,7 @@ class PackedSource : public Source {
     out += '\n';
   }
 
-  const std::vector<SourceNotice>& notices() const override { return no_notices_; }
-  std::uint64_t num_notices() const override { return 0; }
+  const NoticeLog& notices() const override { return dataset_.notices(); }
 
  private:
   std::uint64_t at(std::uint64_t i) const { return all_ ? i : chosen_[i]; }
@@ -155,7 +154,6 @@ class PackedSource : public Source {
   bool prefixed_ = false;              // keys are below their shards' names
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
-  std::vector<SourceNotice> no_notices_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/core/notice_log.hpp"
 #include "bale/formats/core/sample.hpp"
 
 namespace bale {
@@ -33,12 +34,6 @@ struct SourceSample {
     for (const Field& field : fields) sum += field.bytes;
     return sum;
   }
-};
-
-/// Something the source passed over before packing; told to the user, kept in the ledger.
-struct SourceNotice {
-  std::string path;
-  std::string why;  // "not an image", "hidden file", "link loop", ...
 };
 
 /// A file that a sample is made of.
@@ -76,11 +71,8 @@ class Source {
   /// into the plan so that a resumed run knows whether it continues the same work.
   virtual void fingerprint(std::uint64_t i, std::string& out) const = 0;
 
-  /// What was passed over while listing, at most `k_max_notices` kept; the total count beside it.
-  virtual const std::vector<SourceNotice>& notices() const = 0;
-  virtual std::uint64_t num_notices() const = 0;
-
-  static constexpr std::size_t k_max_notices = 1000;
+  /// What was passed over while listing: other files, links that lead nowhere, members of archives that are no fields.
+  virtual const NoticeLog& notices() const = 0;
 };
 
 struct SourceOptions {

@@ -1,0 +1,27 @@
+#include "bale/tools/notices.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/core/error.hpp"
+#include "bale/tools/human.hpp"
+
+namespace bale::tools {
+
+void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& terminal) {
+  constexpr std::size_t k_max_warnings = 20;
+  for (const auto& [why, reason] : notices.reasons()) {
+    const std::string example = reason.example.empty() ? "" : fmt::format(" (such as {})", printable(reason.example));
+    terminal.note(fmt::format("passed over {}: {}{}", plural(reason.count, noun), printable(why), example));
+  }
+  const auto& warnings = notices.warnings();
+  for (std::size_t i = 0; i < std::min(warnings.size(), k_max_warnings); ++i) {
+    terminal.note(fmt::format("{}: {}", printable(warnings[i].place), printable(warnings[i].what)));
+  }
+  if (warnings.size() > k_max_warnings) {
+    terminal.note(fmt::format("and {} more", plural(warnings.size() - k_max_warnings, "warning")));
+  }
+}
+
+}  // namespace bale::tools
