@@ -20,10 +20,7 @@ SampleRow row_of(const Dataset& dataset, const Shard& shard, std::uint64_t posit
   if (row.label >= 0 && static_cast<std::uint64_t>(row.label) < classes.size()) {
     row.class_name = classes[static_cast<std::size_t>(row.label)];
   }
-  for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
-    const Extent extent = index.extent(sample, f);
-    if (extent.present()) row.fields.push_back({index.fields()[f].name, extent.length});
-  }
+  for (const auto& [f, extent] : index.row(sample)) row.fields.push_back({index.fields()[f].name, extent.length});
   return row;
 }
 

@@ -239,8 +239,9 @@ class ShardRun {
   FinishedShard publish_index() {
     const std::uint64_t bytes = File::open_read(job_.staged_path).size();
     const Digest digest = digest_mapped(job_.staged_path);
+    const Digest ends = digest_file_ends(job_.staged_path);
     const ShardIndex index =
-        ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file), job_.shard.file);
+        ShardIndex::from_bytes(index_.build(bytes, digest, true, job_.shard.file, ends), job_.shard.file);
     write_durably(index_path(job_.staged_path), index.bytes());
     FinishedShard finished{
         .subdirectory = job_.dataset.subdirectory,

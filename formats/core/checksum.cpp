@@ -68,4 +68,21 @@ Digest digest_file(const std::string& path) {
   }
 }
 
+Digest digest_file_ends(const std::string& path) {
+  constexpr std::uint64_t k_end_bytes = std::uint64_t{64} << 10;
+  const File file = File::open_read(path);
+  const std::uint64_t size = file.size();
+  DigestStream stream;
+  std::vector<std::byte> buffer(std::min(size, k_end_bytes));
+  file.read_exact(0, buffer);
+  stream.update(buffer);
+  if (size > k_end_bytes) {
+    const std::uint64_t begin = std::max(size - k_end_bytes, k_end_bytes);
+    buffer.resize(size - begin);
+    file.read_exact(begin, buffer);
+    stream.update(buffer);
+  }
+  return stream.digest();
+}
+
 }  // namespace bale

@@ -45,4 +45,8 @@ class DigestStream {
 /// XXH3-128 of a whole file, read from its start. Throws `io`.
 Digest digest_file(const std::string& path);
 
+/// XXH3-128 of a file's first and last 64 KiB (of all of it if it has up to 128 KiB): tells most other files from this
+/// one at the cost of two reads. Throws `io`.
+Digest digest_file_ends(const std::string& path);
+
 }  // namespace bale

@@ -19,6 +19,7 @@
 
 #include "bale/formats/core/bytes.hpp"
 #include "bale/formats/core/file_range.hpp"
+#include "bale/formats/core/index_builder.hpp"
 #include "bale/formats/core/sample.hpp"
 #include "bale/formats/core/shard_index.hpp"
 

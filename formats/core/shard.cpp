@@ -49,9 +49,8 @@ Shard Shard::open(const std::string& path, const Format& format, ShardIndex inde
 }
 
 /// Decompresses where needed, compares the checksum, and names the place of whatever is wrong.
-Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes stored,
+Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                         std::vector<std::byte>& plain) const {
-  const Extent extent = index_->extent(i, field);
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {
     try {
@@ -86,25 +85,21 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, MutableBytes store
 
 SampleView Shard::read(std::uint64_t i, Scratch& scratch) const {
   const std::vector<FieldInfo>& fields = index_->fields();
+  const ExtentRow row = index_->row(i);
   std::size_t total = 0;
-  for (std::uint32_t f = 0; f < fields.size(); ++f) {
-    const Extent extent = index_->extent(i, f);
-    if (extent.present()) total += extent.length;
-  }
+  for (const auto& [f, extent] : row) total += extent.length;
   MutableBytes free = scratch.bytes(total);
   std::vector<FieldView>& views = scratch.fields();
   views.clear();
   std::vector<std::pair<std::size_t, std::vector<std::byte>>> decompressed;
-  for (std::uint32_t f = 0; f < fields.size(); ++f) {
-    const Extent extent = index_->extent(i, f);
-    if (!extent.present()) continue;
+  for (const auto& [f, extent] : row) {
     const MutableBytes stored = free.first(extent.length);
     free = free.subspan(extent.length);
     if (fields[f].codec == Codec::none) {
-      views.push_back({fields[f].name, load_field(i, f, stored, scratch.spare())});
+      views.push_back({fields[f].name, load_field(i, f, extent, stored, scratch.spare())});
     } else {
       std::vector<std::byte> plain;
-      load_field(i, f, stored, plain);
+      load_field(i, f, extent, stored, plain);
       decompressed.emplace_back(views.size(), std::move(plain));
       views.push_back({fields[f].name, {}});
     }
@@ -133,7 +128,7 @@ Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratc
     throw Error(ErrorCode::not_found, fmt::format("sample has no field \"{}\"", printable(field)),
                 {.path = path_, .key = std::string(index_->key(i))});
   }
-  return load_field(i, *id, scratch.bytes(extent.length), scratch.spare());
+  return load_field(i, *id, extent, scratch.bytes(extent.length), scratch.spare());
 }
 
 Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
@@ -141,7 +136,8 @@ Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
   if (!field) {
     throw Error(ErrorCode::not_found, "sample has no image field", {.path = path_, .key = std::string(index_->key(i))});
   }
-  return load_field(i, *field, scratch.bytes(index_->extent(i, *field).length), scratch.spare());
+  const Extent extent = index_->extent(i, *field);
+  return load_field(i, *field, extent, scratch.bytes(extent.length), scratch.spare());
 }
 
 Bytes Shard::entry_points(std::uint64_t i) const {
@@ -158,9 +154,7 @@ Bytes Shard::entry_points(std::uint64_t i) const {
 
 std::vector<FileRange> Shard::locate(std::uint64_t i) const {
   std::vector<FileRange> ranges;
-  for (std::uint32_t f = 0; f < index_->fields().size(); ++f) {
-    const Extent extent = index_->extent(i, f);
-    if (!extent.present()) continue;
+  for (const auto& [f, extent] : index_->row(i)) {
     if (const auto range = payload_->locate(i, f, extent)) ranges.push_back(*range);
   }
   merge_ranges(ranges);

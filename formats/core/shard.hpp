@@ -16,6 +16,7 @@
 #include "bale/formats/core/direct_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/format.hpp"
+#include "bale/formats/core/index_builder.hpp"
 #include "bale/formats/core/shard_index.hpp"
 
 namespace bale {
@@ -76,7 +77,8 @@ class Shard {
 
  private:
   Shard() = default;
-  Bytes load_field(std::uint64_t i, std::uint32_t field, MutableBytes stored, std::vector<std::byte>& plain) const;
+  Bytes load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                   std::vector<std::byte>& plain) const;
 
   std::string path_;
   const Format* format_ = nullptr;

@@ -10,79 +10,58 @@
 
 #include "bale/formats/core/checked_header.hpp"
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/index_layout.hpp"
 #include "bale/formats/core/key.hpp"
 
 namespace bale {
 namespace {
 
-constexpr char k_magic[8] = {'B', 'A', 'L', 'E', 'I', 'D', 'X', '\0'};
-constexpr std::uint32_t k_version = 1;
-constexpr std::uint32_t k_flag_checksums = 1U << 0;
-constexpr std::uint32_t k_flag_digest = 1U << 1;
-constexpr std::size_t k_max_fields = 255;
-constexpr std::size_t k_name_bytes = 48;
-
-struct Header {
-  char magic[8];
-  std::uint32_t version;
-  std::uint32_t flags;
-  std::uint64_t num_samples;
-  std::uint32_t num_fields;
-  std::uint32_t reserved;
-  std::uint64_t shard_bytes;
-  std::uint64_t key_bytes;
-  std::uint64_t file_bytes;
-  std::uint8_t digest[16];
-  std::uint32_t body_crc32c;
-  std::uint32_t header_crc32c;  // of all bytes before it
-};
-static_assert(sizeof(Header) == 80);
-
-struct FieldRow {
-  char name[k_name_bytes];
-  std::uint8_t codec;
-  std::uint8_t located;
-  std::uint8_t reserved[6];
-  std::uint64_t stored_bytes;
-};
-static_assert(sizeof(FieldRow) == 64);
-static_assert(sizeof(Extent) == 16);
-
-struct KeyRow {
-  std::uint32_t hash;
-  std::uint32_t sample;
-};
-
-constexpr std::size_t k_sample_row_bytes = 16;
-
-/// Byte offsets of the sections; nullopt where the counts overflow.
-struct Sections {
-  std::uint64_t fields, extents, samples, key_ends, key_order, keys, end;
-};
-std::optional<Sections> lay_out(std::uint64_t num_samples, std::uint64_t num_fields, std::uint64_t key_bytes) {
-  constexpr std::uint64_t k_limit = std::uint64_t{1} << 48;
-  if (num_samples > std::numeric_limits<std::uint32_t>::max() || num_fields > k_max_fields || key_bytes > k_limit) {
-    return std::nullopt;
-  }
-  Sections s{};
-  s.fields = sizeof(Header);
-  s.extents = s.fields + num_fields * sizeof(FieldRow);
-  s.samples = s.extents + num_samples * num_fields * sizeof(Extent);
-  s.key_ends = s.samples + num_samples * k_sample_row_bytes;
-  s.key_order = s.key_ends + num_samples * sizeof(std::uint64_t);
-  s.keys = s.key_order + num_samples * sizeof(KeyRow);
-  s.end = s.keys + key_bytes;
-  return s;
-}
+/// Up to here a walk over the columns is as fast as a search.
+constexpr std::size_t k_few_fields = 16;
 
 [[noreturn]] void fail_damaged(const std::string& path, std::string_view why) {
   throw Error(ErrorCode::damaged, fmt::format("damaged index: {}", why),
               {.path = path, .hint = "delete it and run `bale index` again"});
 }
 
+IndexHeader load_header(Bytes bytes, const std::string& path) {
+  std::uint32_t version = k_index_version;
+  if (bytes.size() >= sizeof(IndexHeader) &&
+      load_at<std::uint32_t>(bytes.data() + offsetof(IndexHeader, version)) == k_index_version_1) {
+    version = k_index_version_1;
+  }
+  return load_checked_header<IndexHeader>(bytes, k_index_magic, version, "index", path,
+                                          [&](std::string_view why) { fail_damaged(path, why); });
+}
+
+Digest to_digest(const std::uint8_t (&bytes)[16]) {
+  Digest digest{};
+  std::copy(std::begin(bytes), std::end(bytes), digest.begin());
+  return digest;
+}
+
 }  // namespace
 
 std::string index_path(const std::string& shard_path) { return shard_path + ".bidx"; }
+
+Extent ExtentRow::find(std::uint32_t wanted) const {
+  const auto extent = [&](std::uint64_t at) { return load_at<Extent>(extents_ + at * sizeof(Extent)); };
+  if (ids_ == nullptr) return wanted < size_ ? extent(wanted) : Extent{};
+  const auto field = [&](std::uint64_t at) { return load_at<FieldId>(ids_ + at * sizeof(FieldId)); };
+  // A row that has the first fields of the shard has them at their own places.
+  if (wanted < size_ && field(wanted) == wanted) return extent(wanted);
+  std::uint64_t low = 0;
+  std::uint64_t high = size_;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (field(middle) < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < size_ && field(low) == wanted ? extent(low) : Extent{};
+}
 
 ShardIndex ShardIndex::load(const std::string& path) {
   ShardIndex index;
@@ -101,243 +80,220 @@ ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::strin
 }
 
 void ShardIndex::parse(const std::string& path) {
-  const auto header = load_checked_header<Header>(bytes_, k_magic, k_version, "index", path,
-                                                  [&](std::string_view why) { fail_damaged(path, why); });
-  const auto sections = lay_out(header.num_samples, header.num_fields, header.key_bytes);
+  const auto header = load_header(bytes_, path);
+  version_ = header.version;
+  const bool first_version = version_ == k_index_version_1;
+  IndexCounts counts{.num_samples = header.num_samples, .num_fields = header.num_fields, .key_bytes = header.key_bytes};
+  IndexExtension extension{};
+  if (first_version) {
+    counts.num_extents = counts.num_samples <= std::numeric_limits<std::uint32_t>::max()
+                             ? counts.num_samples * counts.num_fields
+                             : std::numeric_limits<std::uint64_t>::max();
+  } else {
+    if (bytes_.size() < sizeof(IndexHeader) + sizeof(IndexExtension)) fail_damaged(path, "shorter than its header");
+    extension = load_at<IndexExtension>(bytes_.data() + sizeof(IndexHeader));
+    counts.num_extents = extension.num_extents;
+    counts.name_bytes = extension.name_bytes;
+  }
+  const auto sections = lay_out_index(version_, counts);
   if (!sections || sections->end != bytes_.size() || header.file_bytes != bytes_.size()) {
     fail_damaged(path, "its size contradicts its header");
   }
-  if (crc32c(bytes_.subspan(sizeof(Header))) != header.body_crc32c) fail_damaged(path, "checksum does not match");
+  if (crc32c(bytes_.subspan(sizeof(IndexHeader))) != header.body_crc32c) fail_damaged(path, "checksum does not match");
 
   num_samples_ = header.num_samples;
-  has_checksums_ = (header.flags & k_flag_checksums) != 0;
+  has_checksums_ = (header.flags & k_index_flag_checksums) != 0;
   shard_bytes_ = header.shard_bytes;
-  extents_ = bytes_.data() + sections->extents;
-  samples_ = bytes_.data() + sections->samples;
-  key_ends_ = bytes_.data() + sections->key_ends;
-  key_order_ = bytes_.data() + sections->key_order;
-  keys_ = reinterpret_cast<const char*>(bytes_.data() + sections->keys);
-  for (std::uint32_t f = 0; f < header.num_fields; ++f) {
-    const auto row = load_at<FieldRow>(bytes_.data() + sections->fields + f * sizeof(FieldRow));
+  if ((header.flags & k_index_flag_digest) != 0) digest_ = to_digest(header.digest);
+  if (!first_version && (header.flags & k_index_flag_ends_digest) != 0) ends_digest_ = to_digest(extension.ends_digest);
+  const std::byte* const base = bytes_.data();
+  if (!first_version && !counts.is_dense()) {
+    row_ends_ = base + sections->row_ends;
+    field_ids_ = base + sections->field_ids;
+  }
+  extents_ = base + sections->extents;
+  samples_ = base + sections->samples;
+  conditions_ = first_version ? nullptr : base + sections->conditions;
+  key_ends_ = base + sections->key_ends;
+  key_order_ = base + sections->key_order;
+  keys_ = reinterpret_cast<const char*>(base + sections->keys);
+  if (first_version) {
+    parse_fields_version_1(sections->fields, header.num_fields, path);
+  } else {
+    parse_fields(sections->fields, sections->names, counts.name_bytes, header.num_fields, path);
+  }
+  prepare_lookups();
+  // The checksums say the bytes are as written; these say that they can be used without further checks.
+  if (row_ends_ != nullptr) check_rows(counts.num_extents, path);
+  check_extents(counts.num_extents, path);
+  check_keys(counts.key_bytes, path);
+}
+
+void ShardIndex::parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path) {
+  for (std::uint64_t f = 0; f < count; ++f) {
+    const auto row = load_at<FieldRowVersion1>(bytes_.data() + at + f * sizeof(FieldRowVersion1));
     if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged(path, "unknown field codec");
-    fields_.push_back({.name = std::string(row.name, ::strnlen(row.name, k_name_bytes)),
+    fields_.push_back({.name = std::string(row.name, ::strnlen(row.name, FieldRowVersion1::k_name_bytes)),
                        .codec = static_cast<Codec>(row.codec),
                        .located = row.located != 0,
                        .stored_bytes = row.stored_bytes});
   }
-  // The checksums say the bytes are as written; these say that they can be used without further checks.
+}
+
+void ShardIndex::parse_fields(std::uint64_t at, std::uint64_t names, std::uint64_t name_bytes, std::uint64_t count,
+                              const std::string& path) {
+  std::uint64_t begin = 0;
+  for (std::uint64_t f = 0; f < count; ++f) {
+    const auto row = load_at<FieldRow>(bytes_.data() + at + f * sizeof(FieldRow));
+    if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged(path, "unknown field codec");
+    if (row.name_end < begin || row.name_end > name_bytes || row.name_end - begin > k_max_field_name_bytes) {
+      fail_damaged(path, "field names out of order");
+    }
+    const std::byte* const name = bytes_.data() + names + begin;
+    fields_.push_back({.name = std::string(as_text(Bytes(name, row.name_end - begin))),
+                       .codec = static_cast<Codec>(row.codec),
+                       .located = row.located != 0,
+                       .stored_bytes = row.stored_bytes});
+    begin = row.name_end;
+  }
+  if (begin != name_bytes) fail_damaged(path, "field names out of order");
+}
+
+void ShardIndex::prepare_lookups() {
+  for (const FieldInfo& field : fields_) is_image_.push_back(is_image_field(field.name) ? 1 : 0);
+  if (fields_.size() > k_few_fields) {
+    fields_by_name_.resize(fields_.size());
+    std::iota(fields_by_name_.begin(), fields_by_name_.end(), 0U);
+    std::stable_sort(fields_by_name_.begin(), fields_by_name_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return fields_[a].name < fields_[b].name; });
+  }
+  array_field_ = field_id(k_array_field);
+}
+
+void ShardIndex::check_rows(std::uint64_t num_extents, const std::string& path) {
+  std::uint64_t begin = 0;
+  for (std::uint64_t i = 0; i < num_samples_; ++i) {
+    const auto end = load_at<RowEnd>(row_ends_ + i * sizeof(RowEnd));
+    if (end < begin || end > num_extents) fail_damaged(path, "rows of fields out of order");
+    std::uint32_t next = 0;
+    for (; begin < end; ++begin) {
+      const std::uint32_t field = load_at<FieldId>(field_ids_ + begin * sizeof(FieldId));
+      if (field < next || field >= fields_.size()) fail_damaged(path, "fields of a sample out of order");
+      next = field + 1;
+    }
+  }
+  if (begin != num_extents) fail_damaged(path, "rows of fields out of order");
+}
+
+void ShardIndex::check_extents(std::uint64_t num_extents, const std::string& path) {
+  // Above any file, and far enough below 2^64 that the end of an extent can be computed.
+  constexpr std::uint64_t k_max_offset = std::uint64_t{1} << 62;
+  std::uint32_t column = 0;
+  for (std::uint64_t at = 0; at < num_extents; ++at) {
+    const auto extent = load_at<Extent>(extents_ + at * sizeof(Extent));
+    const std::uint32_t field = field_ids_ == nullptr ? column : load_at<FieldId>(field_ids_ + at * sizeof(FieldId));
+    if (++column == fields_.size()) column = 0;
+    if (!extent.present()) {
+      if (version_ != k_index_version_1) fail_damaged(path, "a field without a place");
+      continue;
+    }
+    if (fields_[field].located && extent.offset > k_max_offset) fail_damaged(path, "a field beyond any file's end");
+    ++fields_[field].num_samples;
+  }
+}
+
+void ShardIndex::check_keys(std::uint64_t key_bytes, const std::string& path) const {
   std::uint64_t previous = 0;
   for (std::uint64_t i = 0; i < num_samples_; ++i) {
-    const auto end = load_at<std::uint64_t>(key_ends_ + i * sizeof(std::uint64_t));
-    if (end < previous || end > header.key_bytes) fail_damaged(path, "key table out of order");
+    const auto end = load_at<KeyEnd>(key_ends_ + i * sizeof(KeyEnd));
+    if (end < previous || end > key_bytes) fail_damaged(path, "key table out of order");
     previous = end;
-    if (load_at<KeyRow>(key_order_ + i * sizeof(KeyRow)).sample >= num_samples_) {
+    if (load_at<IndexKeyRow>(key_order_ + i * sizeof(IndexKeyRow)).sample >= num_samples_) {
       fail_damaged(path, "key order out of range");
     }
   }
 }
 
 std::optional<std::uint32_t> ShardIndex::field_id(std::string_view name) const {
-  for (std::uint32_t f = 0; f < fields_.size(); ++f) {
-    if (fields_[f].name == name) return f;
+  if (fields_by_name_.empty()) {
+    for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+      if (fields_[f].name == name) return f;
+    }
+    return std::nullopt;
   }
-  return std::nullopt;
+  const auto found =
+      std::lower_bound(fields_by_name_.begin(), fields_by_name_.end(), name,
+                       [&](std::uint32_t field, std::string_view wanted) { return fields_[field].name < wanted; });
+  if (found == fields_by_name_.end() || fields_[*found].name != name) return std::nullopt;
+  return *found;
 }
 
 std::string_view ShardIndex::key(std::uint64_t i) const {
-  const std::uint64_t begin = i == 0 ? 0 : load_at<std::uint64_t>(key_ends_ + (i - 1) * sizeof(std::uint64_t));
-  const auto end = load_at<std::uint64_t>(key_ends_ + i * sizeof(std::uint64_t));
-  return {keys_ + begin, static_cast<std::size_t>(end - begin)};
+  const std::uint64_t begin = i == 0 ? 0 : load_at<KeyEnd>(key_ends_ + (i - 1) * sizeof(KeyEnd));
+  const std::uint64_t end = load_at<KeyEnd>(key_ends_ + i * sizeof(KeyEnd));
+  return {keys_ + begin, end - begin};
 }
 
 std::int64_t ShardIndex::label(std::uint64_t i) const {
-  return load_at<std::int64_t>(samples_ + i * k_sample_row_bytes);
+  return load_at<std::int64_t>(samples_ + i * sizeof(IndexSampleRow) + offsetof(IndexSampleRow, label));
 }
 
 std::uint32_t ShardIndex::width(std::uint64_t i) const {
-  return load_at<std::uint32_t>(samples_ + i * k_sample_row_bytes + 8);
+  return load_at<std::uint32_t>(samples_ + i * sizeof(IndexSampleRow) + offsetof(IndexSampleRow, width));
 }
 
 std::uint32_t ShardIndex::height(std::uint64_t i) const {
-  return load_at<std::uint32_t>(samples_ + i * k_sample_row_bytes + 12);
+  return load_at<std::uint32_t>(samples_ + i * sizeof(IndexSampleRow) + offsetof(IndexSampleRow, height));
 }
 
-Extent ShardIndex::extent(std::uint64_t i, std::uint32_t field) const {
-  return load_at<Extent>(extents_ + (i * fields_.size() + field) * sizeof(Extent));
+ImageCondition ShardIndex::condition(std::uint64_t i) const {
+  const std::uint8_t value = conditions_ == nullptr ? 0 : static_cast<std::uint8_t>(conditions_[i]);
+  constexpr auto k_last = static_cast<std::uint8_t>(ImageCondition::undecodable);
+  return value <= k_last ? static_cast<ImageCondition>(value) : ImageCondition::unknown;
 }
+
+ExtentRow ShardIndex::row(std::uint64_t i) const {
+  if (row_ends_ == nullptr) return {extents_ + i * fields_.size() * sizeof(Extent), nullptr, fields_.size()};
+  const std::uint64_t begin = i == 0 ? 0 : load_at<RowEnd>(row_ends_ + (i - 1) * sizeof(RowEnd));
+  const std::uint64_t end = load_at<RowEnd>(row_ends_ + i * sizeof(RowEnd));
+  return {extents_ + begin * sizeof(Extent), field_ids_ + begin * sizeof(FieldId), end - begin};
+}
+
+Extent ShardIndex::extent(std::uint64_t i, std::uint32_t field) const { return row(i).find(field); }
 
 std::optional<std::uint32_t> ShardIndex::image_field(std::uint64_t i) const {
-  for (std::uint32_t field = 0; field < fields_.size(); ++field) {
-    if (is_image_field(fields_[field].name) && extent(i, field).present()) return field;
+  bool has_array = false;
+  for (const auto& [field, extent] : row(i)) {
+    if (is_image_[field] != 0) return field;
+    has_array = has_array || field == array_field_;
   }
-  const auto decoded = field_id(k_array_field);
-  return decoded && extent(i, *decoded).present() ? decoded : std::nullopt;
+  return has_array ? array_field_ : std::nullopt;
+}
+
+int ShardIndex::compare_key(std::uint64_t at, std::uint32_t hash, std::string_view wanted) const {
+  const auto row = load_at<IndexKeyRow>(key_order_ + at * sizeof(IndexKeyRow));
+  if (row.hash != hash) return row.hash < hash ? -1 : 1;
+  // The first version's equal hashes are in the order of the samples.
+  return version_ == k_index_version_1 ? 0 : key(row.sample).compare(wanted);
 }
 
 std::optional<std::uint64_t> ShardIndex::find(std::string_view wanted) const {
-  const std::uint32_t hash = static_cast<std::uint32_t>(hash_key(wanted));
+  const auto hash = static_cast<std::uint32_t>(hash_key(wanted));
   std::uint64_t low = 0;
   std::uint64_t high = num_samples_;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    if (load_at<KeyRow>(key_order_ + middle * sizeof(KeyRow)).hash < hash) {
+    if (compare_key(middle, hash, wanted) < 0) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  for (; low < num_samples_; ++low) {
-    const auto row = load_at<KeyRow>(key_order_ + low * sizeof(KeyRow));
-    if (row.hash != hash) break;
+  for (; low < num_samples_ && compare_key(low, hash, wanted) == 0; ++low) {
+    const auto row = load_at<IndexKeyRow>(key_order_ + low * sizeof(IndexKeyRow));
     if (key(row.sample) == wanted) return row.sample;
   }
   return std::nullopt;
-}
-
-std::optional<Digest> ShardIndex::digest() const {
-  const auto header = load_at<Header>(bytes_.data());
-  if ((header.flags & k_flag_digest) == 0) return std::nullopt;
-  Digest digest{};
-  std::copy(std::begin(header.digest), std::end(header.digest), digest.begin());
-  return digest;
-}
-
-void IndexBuilder::ExtentRows::widen(std::uint64_t num_rows) {
-  std::vector<Extent> wider(num_rows * (stride_ + 1));
-  for (std::uint64_t i = 0; i < num_rows; ++i) {
-    std::copy_n(rows_.begin() + static_cast<std::ptrdiff_t>(i * stride_), stride_,
-                wider.begin() + static_cast<std::ptrdiff_t>(i * (stride_ + 1)));
-  }
-  rows_ = std::move(wider);
-  ++stride_;
-}
-
-std::uint32_t IndexBuilder::add_field(std::string_view name, Codec codec, bool located) {
-  if (fields_.size() >= k_max_fields) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("more than {} different fields", k_max_fields),
-                {.hint = "file names such as a.001, a.002 make a field of each number: rename them"});
-  }
-  if (name.size() >= k_name_bytes) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field name \"{}\" is longer than {} bytes", printable(name), k_name_bytes - 1));
-  }
-  fields_.push_back({.name = std::string(name), .codec = codec, .located = located});
-  extents_.widen(samples_.size());
-  return static_cast<std::uint32_t>(fields_.size() - 1);
-}
-
-std::optional<std::uint32_t> IndexBuilder::field_id(std::string_view name) const {
-  for (std::uint32_t f = 0; f < fields_.size(); ++f) {
-    if (fields_[f].name == name) return f;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint32_t> IndexBuilder::stored_field_id(std::string_view stored_name) const {
-  for (std::uint32_t f = 0; f < fields_.size(); ++f) {
-    if (fields_[f].stored_name() == stored_name) return f;
-  }
-  return std::nullopt;
-}
-
-std::uint64_t IndexBuilder::add_sample(std::string_view key, std::int64_t label, std::uint32_t width,
-                                       std::uint32_t height) {
-  samples_.push_back({label, width, height});
-  extents_.add_row();
-  keys_ += key;
-  key_ends_.push_back(keys_.size());
-  return samples_.size() - 1;
-}
-
-std::string_view IndexBuilder::key(std::uint64_t i) const {
-  const std::uint64_t begin = i == 0 ? 0 : key_ends_[i - 1];
-  return std::string_view(keys_).substr(begin, key_ends_[i] - begin);
-}
-
-void IndexBuilder::set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height) {
-  samples_[i].width = width;
-  samples_[i].height = height;
-}
-
-void IndexBuilder::set_extent(std::uint64_t i, std::uint32_t field, std::uint64_t offset, std::uint32_t length) {
-  Extent& extent = extents_[i][field];
-  if (extent.present()) fields_[field].stored_bytes -= extent.length;
-  extent.offset = offset;
-  extent.length = length;
-  fields_[field].stored_bytes += length;
-}
-
-void IndexBuilder::set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_t crc) {
-  extents_[i][field].crc32c = crc;
-}
-
-std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std::optional<Digest>& digest,
-                                           bool has_checksums, const std::string& shard_path) const {
-  // Columns that no sample has (a decoded layout's original image, say) are left out.
-  std::vector<std::uint32_t> columns;
-  for (std::uint32_t f = 0; f < fields_.size(); ++f) {
-    for (std::uint64_t i = 0; i < samples_.size(); ++i) {
-      if (extents_[i][f].present()) {
-        columns.push_back(f);
-        break;
-      }
-    }
-  }
-  const auto sections = lay_out(samples_.size(), columns.size(), keys_.size());
-  if (!sections) {
-    throw Error(ErrorCode::unsupported, "too many samples for one shard",
-                {.path = shard_path, .hint = "use more shards"});
-  }
-  std::vector<KeyRow> order(samples_.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = {static_cast<std::uint32_t>(hash_key(key(i))), i};
-  std::sort(order.begin(), order.end(),
-            [](const KeyRow& a, const KeyRow& b) { return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample; });
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (std::size_t j = i + 1; j < order.size() && order[j].hash == order[i].hash; ++j) {
-      if (key(order[i].sample) == key(order[j].sample)) {
-        throw Error(ErrorCode::damaged,
-                    fmt::format("samples {} and {} have the same key", order[i].sample, order[j].sample),
-                    {.path = shard_path, .key = std::string(key(order[i].sample)), .hint = "keys must be unique"});
-      }
-    }
-  }
-
-  std::vector<std::byte> out(sections->end);
-  const auto put = [&out](std::uint64_t at, const void* data, std::size_t bytes) {
-    if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
-  };
-  for (std::size_t column = 0; column < columns.size(); ++column) {
-    const FieldInfo& field = fields_[columns[column]];
-    FieldRow row{};
-    std::memcpy(row.name, field.name.data(), field.name.size());
-    row.codec = static_cast<std::uint8_t>(field.codec);
-    row.located = field.located ? 1 : 0;
-    row.stored_bytes = field.stored_bytes;
-    put(sections->fields + column * sizeof row, &row, sizeof row);
-    for (std::uint64_t i = 0; i < samples_.size(); ++i) {
-      put(sections->extents + (i * columns.size() + column) * sizeof(Extent), &extents_[i][columns[column]],
-          sizeof(Extent));
-    }
-  }
-  put(sections->samples, samples_.data(), samples_.size() * k_sample_row_bytes);
-  put(sections->key_ends, key_ends_.data(), key_ends_.size() * sizeof(std::uint64_t));
-  put(sections->key_order, order.data(), order.size() * sizeof(KeyRow));
-  put(sections->keys, keys_.data(), keys_.size());
-
-  Header header{};
-  std::memcpy(header.magic, k_magic, sizeof k_magic);
-  header.version = k_version;
-  header.flags = (has_checksums ? k_flag_checksums : 0) | (digest ? k_flag_digest : 0);
-  header.num_samples = samples_.size();
-  header.num_fields = static_cast<std::uint32_t>(columns.size());
-  header.shard_bytes = shard_bytes;
-  header.key_bytes = keys_.size();
-  header.file_bytes = out.size();
-  if (digest) std::copy(digest->begin(), digest->end(), header.digest);
-  header.body_crc32c = crc32c(Bytes(out).subspan(sizeof header));
-  seal_header(header);
-  std::memcpy(out.data(), &header, sizeof header);
-  return out;
 }
 
 }  // namespace bale

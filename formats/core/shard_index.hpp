@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,8 +23,14 @@
 
 namespace bale {
 
+inline constexpr std::size_t k_max_index_fields = 65'535;
+inline constexpr std::size_t k_max_field_name_bytes = 4096;
+
 /// How a field's bytes are stored in the container.
 enum class Codec : std::uint8_t { none = 0, zstd = 1 };
+
+/// What is known of a sample's image: whether all of it is there, and whether a decoder takes it.
+enum class ImageCondition : std::uint8_t { unknown = 0, complete = 1, incomplete = 2, undecodable = 3 };
 
 /// One column of a shard: a field that some of its samples have.
 struct FieldInfo {
@@ -31,6 +38,7 @@ struct FieldInfo {
   Codec codec = Codec::none;       // zstd: stored as one zstd frame a sample, in the container as "json.zst"
   bool located = true;             // offsets are byte positions in the container's stream; else ordinals of its own
   std::uint64_t stored_bytes = 0;  // sum of stored lengths
+  std::uint64_t num_samples = 0;   // that have it
 
   /// The name inside the container: "json", or "json.zst" where compressed.
   std::string stored_name() const { return codec == Codec::zstd ? name + ".zst" : name; }
@@ -47,6 +55,68 @@ struct Extent {
   bool present() const { return offset != k_absent; }
 };
 
+struct FieldExtent {
+  std::uint32_t field = 0;
+  Extent extent{};
+};
+
+/// The fields that one sample has, by ascending field id. Borrows from the index, as do its iterators.
+class ExtentRow {
+ public:
+  class Iterator {
+   public:
+    using value_type = FieldExtent;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    FieldExtent operator*() const {
+      return {ids_ == nullptr ? static_cast<std::uint32_t>(at_) : load_at<std::uint16_t>(ids_ + at_ * k_id_bytes),
+              load_at<Extent>(extents_ + at_ * sizeof(Extent))};
+    }
+    Iterator& operator++() {
+      ++at_;
+      skip_absent();
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    friend class ExtentRow;
+    Iterator(const ExtentRow& row, std::uint64_t at)
+        : extents_(row.extents_), ids_(row.ids_), size_(row.size_), at_(at) {
+      skip_absent();
+    }
+    // Only version 1 has rows with gaps.
+    void skip_absent() {
+      while (at_ < size_ && !load_at<Extent>(extents_ + at_ * sizeof(Extent)).present()) ++at_;
+    }
+    const std::byte* extents_ = nullptr;
+    const std::byte* ids_ = nullptr;
+    std::uint64_t size_ = 0;
+    std::uint64_t at_ = 0;
+  };
+
+  /// `ids` is null if the n-th extent is that of field n.
+  ExtentRow(const std::byte* extents, const std::byte* ids, std::uint64_t size)
+      : extents_(extents), ids_(ids), size_(size) {}
+
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size_}; }
+  Extent find(std::uint32_t field) const;
+
+ private:
+  static constexpr std::size_t k_id_bytes = sizeof(std::uint16_t);
+
+  const std::byte* extents_;
+  const std::byte* ids_;
+  std::uint64_t size_;
+};
+
 class ShardIndex {
  public:
   /// Maps a `.bidx` file; throws `damaged` where it contradicts its own checksums or sizes.
@@ -56,6 +126,7 @@ class ShardIndex {
 
   std::uint64_t size() const { return num_samples_; }
   const std::vector<FieldInfo>& fields() const { return fields_; }
+  /// The first field of this name.
   std::optional<std::uint32_t> field_id(std::string_view name) const;
 
   /// Preconditions of all below: i < size(), field < fields().size().
@@ -63,6 +134,9 @@ class ShardIndex {
   std::int64_t label(std::uint64_t i) const;
   std::uint32_t width(std::uint64_t i) const;
   std::uint32_t height(std::uint64_t i) const;
+  ImageCondition condition(std::uint64_t i) const;
+  /// The fields that sample `i` has. Of a shard with thousands of columns, most samples have a few.
+  ExtentRow row(std::uint64_t i) const;
   Extent extent(std::uint64_t i, std::uint32_t field) const;
   /// The first field of sample `i` that has an image's name, else the decoded one (k_array_field); nullopt where it has
   /// neither.
@@ -71,12 +145,16 @@ class ShardIndex {
   /// Sample with this key; O(log n), allocates nothing.
   std::optional<std::uint64_t> find(std::string_view key) const;
 
+  /// Version of the index format, 1 or 2.
+  std::uint32_t version() const { return version_; }
   /// Whether the extents carry CRC32Cs (a header-only scan cannot know them).
   bool has_checksums() const { return has_checksums_; }
   /// Size in bytes of the shard file this index was made for.
   std::uint64_t shard_bytes() const { return shard_bytes_; }
   /// XXH3-128 of the whole shard file; nullopt where it was not computed.
-  std::optional<Digest> digest() const;
+  std::optional<Digest> digest() const { return digest_; }
+  /// digest_file_ends() of the shard file; nullopt if it was not computed, as in version 1.
+  std::optional<Digest> ends_digest() const { return ends_digest_; }
   /// The index as it is on disk; borrows.
   Bytes bytes() const { return bytes_; }
   /// What the scan that made this index left out; empty for an index from a file.
@@ -86,6 +164,14 @@ class ShardIndex {
  private:
   ShardIndex() = default;
   void parse(const std::string& path);
+  void parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path);
+  void parse_fields(std::uint64_t at, std::uint64_t names, std::uint64_t name_bytes, std::uint64_t count,
+                    const std::string& path);
+  void prepare_lookups();
+  void check_rows(std::uint64_t num_extents, const std::string& path);
+  void check_extents(std::uint64_t num_extents, const std::string& path);
+  void check_keys(std::uint64_t key_bytes, const std::string& path) const;
+  int compare_key(std::uint64_t at, std::uint32_t hash, std::string_view key) const;
 
   FileMapping mapping_;
   std::vector<std::byte> owned_;
@@ -93,78 +179,22 @@ class ShardIndex {
   Bytes bytes_{};
   std::uint64_t num_samples_ = 0;
   std::vector<FieldInfo> fields_;
+  std::vector<std::uint32_t> fields_by_name_;  // ids sorted by name; only if there are many
+  std::vector<std::uint8_t> is_image_;         // per field
+  std::optional<std::uint32_t> array_field_;
+  std::uint32_t version_ = 0;
   bool has_checksums_ = false;
   std::uint64_t shard_bytes_ = 0;
+  std::optional<Digest> digest_;
+  std::optional<Digest> ends_digest_;
+  const std::byte* row_ends_ = nullptr;   // null: every row has all fields
+  const std::byte* field_ids_ = nullptr;  // null likewise
   const std::byte* extents_ = nullptr;
   const std::byte* samples_ = nullptr;
+  const std::byte* conditions_ = nullptr;  // null in version 1
   const std::byte* key_ends_ = nullptr;
   const std::byte* key_order_ = nullptr;
   const char* keys_ = nullptr;
-};
-
-/// Collects the samples of one shard and lays them out. About 56 bytes a sample + 16 a field + its key.
-/// For one thread.
-class IndexBuilder {
- public:
-  /// Declares the next column; its id is its position. Throws `invalid_argument` past 255 columns or
-  /// for a name over 47 bytes.
-  std::uint32_t add_field(std::string_view name, Codec codec = Codec::none, bool located = true);
-  std::optional<std::uint32_t> field_id(std::string_view name) const;
-  /// The same by the name inside the container ("json.zst").
-  std::optional<std::uint32_t> stored_field_id(std::string_view stored_name) const;
-  void set_located(std::uint32_t field, bool located) { fields_[field].located = located; }
-  const std::vector<FieldInfo>& fields() const { return fields_; }
-
-  /// Opens the next sample and returns its ordinal; every field starts absent.
-  std::uint64_t add_sample(std::string_view key, std::int64_t label = k_no_label, std::uint32_t width = 0,
-                           std::uint32_t height = 0);
-  std::uint64_t size() const { return samples_.size(); }
-  /// Borrows until the next add_sample.
-  std::string_view key(std::uint64_t i) const;
-
-  void set_label(std::uint64_t i, std::int64_t label) { samples_[i].label = label; }
-  void set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height);
-  void set_extent(std::uint64_t i, std::uint32_t field, std::uint64_t offset, std::uint32_t length);
-  void set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_t crc);
-  Extent extent(std::uint64_t i, std::uint32_t field) const { return extents_[i][field]; }
-
-  /// What a scan found and does not deliver, and what it wants said of the container: NoticeLog::add() and warn() (with
-  /// no place).
-  NoticeLog& notices() { return notices_; }
-  const NoticeLog& notices() const { return notices_; }
-
-  /// Lays the index out, without the columns that no sample has. `digest` where the file's is known; `has_checksums`
-  /// where every present extent was given its CRC. Throws `damaged` for duplicate keys, naming one.
-  std::vector<std::byte> build(std::uint64_t shard_bytes, const std::optional<Digest>& digest, bool has_checksums,
-                               const std::string& shard_path) const;
-
- private:
-  struct SampleRow {
-    std::int64_t label;
-    std::uint32_t width;
-    std::uint32_t height;
-  };
-  // Rows of extents, one row a sample, re-strided when a late field appears.
-  class ExtentRows {
-   public:
-    Extent* operator[](std::uint64_t i) { return rows_.data() + i * stride_; }
-    const Extent* operator[](std::uint64_t i) const { return rows_.data() + i * stride_; }
-    void add_row() { rows_.resize(rows_.size() + stride_); }
-    void widen(std::uint64_t num_rows);
-
-   private:
-    std::vector<Extent> rows_;
-    std::size_t stride_ = 0;
-  };
-
-  static constexpr std::size_t k_max_notices = 100;  // names kept per shard; all are counted
-
-  std::vector<FieldInfo> fields_;
-  NoticeLog notices_{k_max_notices};
-  std::vector<SampleRow> samples_;
-  ExtentRows extents_;
-  std::vector<std::uint64_t> key_ends_;
-  std::string keys_;
 };
 
 /// Path of the index that belongs to a shard file.

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/core/index_builder.hpp"
 
 namespace bale {
 

@@ -1,5 +1,6 @@
 // Verifying a shard, and making the checksums of one that has none: the two ways of reading everything.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,13 @@ void compare_with_scan(const std::string& path, const ShardIndex& scanned, const
     report({.path = path, .what = fmt::format("holds {} samples, its index says {}", scanned.size(), index.size())});
     return;
   }
+  std::map<std::string, std::uint32_t> scanned_ids;
+  for (std::uint32_t f = 0; f < scanned.fields().size(); ++f) scanned_ids.emplace(scanned.fields()[f].stored_name(), f);
+  std::vector<std::optional<std::uint32_t>> twins;
+  for (const FieldInfo& field : index.fields()) {
+    const auto twin = scanned_ids.find(field.stored_name());
+    twins.push_back(twin == scanned_ids.end() ? std::nullopt : std::optional(twin->second));
+  }
   int findings = 0;
   for (std::uint64_t i = 0; i < index.size() && findings < k_max_findings; ++i) {
     const std::string key(index.key(i));
@@ -27,14 +35,10 @@ void compare_with_scan(const std::string& path, const ShardIndex& scanned, const
           {.path = path, .key = key, .what = fmt::format("the container calls it \"{}\"", printable(scanned.key(i)))});
       ++findings;
     }
-    for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
+    for (const auto& [f, extent] : index.row(i)) {
       const FieldInfo& field = index.fields()[f];
-      const Extent extent = index.extent(i, f);
-      if (!field.located || !extent.present()) continue;
-      const auto same_field = [&](const FieldInfo& other) { return other.stored_name() == field.stored_name(); };
-      const auto twin = std::find_if(scanned.fields().begin(), scanned.fields().end(), same_field);
-      const auto id = static_cast<std::uint32_t>(twin - scanned.fields().begin());
-      const Extent found = twin != scanned.fields().end() ? scanned.extent(i, id) : Extent{};
+      if (!field.located) continue;
+      const Extent found = twins[f] ? scanned.extent(i, *twins[f]) : Extent{};
       if (found.offset == extent.offset && found.length == extent.length) continue;
       report({.path = path,
               .key = key,
@@ -61,9 +65,7 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
   Scratch scratch;
   for (std::uint64_t i = 0; i < size(); ++i) {
     std::uint64_t bytes = 0;
-    for (std::uint32_t f = 0; f < index_->fields().size(); ++f) {
-      const Extent extent = index_->extent(i, f);
-      if (!extent.present()) continue;
+    for (const auto& [f, extent] : index_->row(i)) {
       bytes += extent.length;
       try {
         const auto range = payload_->locate(i, f, extent);
@@ -71,7 +73,7 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
           // Nothing to allocate for: the file ends before the field begins.
           throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = range->offset});
         }
-        load_field(i, f, scratch.bytes(extent.length), scratch.spare());
+        load_field(i, f, extent, scratch.bytes(extent.length), scratch.spare());
       } catch (const Error& error) {
         if (error.code() != ErrorCode::damaged) throw;
         ++findings;
@@ -152,7 +154,7 @@ std::vector<std::byte> index_shard(const std::string& path, const Format& format
   format.scan(path, builder);
   notices.merge(builder.notices(), path);
   checksum_payload(builder, path, format, dimensions, on_progress);
-  return builder.build(File::open_read(path).size(), digest_file(path), true, path);
+  return builder.build(File::open_read(path).size(), digest_file(path), true, path, digest_file_ends(path));
 }
 
 }  // namespace bale

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/core/index_builder.hpp"
 #include "bale/formats/core/sample.hpp"
-#include "bale/formats/core/shard_index.hpp"
 
 namespace bale {
 

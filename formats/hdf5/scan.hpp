@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/core/index_builder.hpp"
 #include "bale/formats/hdf5/heap.hpp"
 
 namespace bale::h5 {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/core/index_builder.hpp"
 
 namespace bale::tar {
 

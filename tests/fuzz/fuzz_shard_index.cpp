@@ -1,5 +1,6 @@
 // Whatever the bytes, an index is refused or every answer it can give stays inside them. The checksums are
 // mended first, since a fuzzer would hardly get past them.
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -30,7 +31,14 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       sum += index.key(i).size() + static_cast<std::uint64_t>(index.label(i)) + index.width(i) + index.height(i);
-      for (std::uint32_t f = 0; f < index.fields().size(); ++f) sum += index.extent(i, f).length;
+      sum += static_cast<std::uint64_t>(index.condition(i)) + index.image_field(i).value_or(0);
+      for (const auto& [field, extent] : index.row(i)) {
+        // What is present can be added up without overflow, and is the same whichever way it is asked for.
+        const bool ends_after_begin = !index.fields()[field].located || extent.offset + extent.length >= extent.offset;
+        if (!ends_after_begin || !index.extent(i, field).present()) std::abort();
+        sum += extent.length + index.fields()[field].name.size();
+      }
+      if (!index.fields().empty()) sum += index.extent(i, static_cast<std::uint32_t>(index.fields().size() - 1)).length;
       sum += index.find(index.key(i)).value_or(0);
     }
     bale::test::keep(sum);

@@ -57,10 +57,9 @@ class PackedSource : public Source {
     out.label = index.label(sample);
     out.fields.clear();
     bool has_label_field = false;
-    for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
-      const Extent extent = index.extent(sample, f);
+    for (const auto& [f, extent] : index.row(sample)) {
       const auto id = field_id(index.fields()[f].name);
-      if (!extent.present() || !id) continue;
+      if (!id) continue;
       // For a compressed field this is what it is stored in, which will do for planning.
       out.fields.push_back({*id, extent.length});
       has_label_field = has_label_field || id == label_field_;
@@ -106,9 +105,7 @@ class PackedSource : public Source {
     const ShardIndex& index = dataset_.shard(number).index();
     out += index.key(sample);
     fmt::format_to(std::back_inserter(out), "\t{}", index.label(sample));
-    for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
-      const Extent extent = index.extent(sample, f);
-      if (!extent.present()) continue;
+    for (const auto& [f, extent] : index.row(sample)) {
       fmt::format_to(std::back_inserter(out), "\t{}\t{}", index.fields()[f].stored_name(), extent.length);
       if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
     }
