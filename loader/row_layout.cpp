@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/image/image.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -25,9 +26,34 @@ RowLayout::RowLayout(const Dataset& dataset, const Transform& transform, std::st
   // are never taken.
   std::uint64_t largest = 0;
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+    if (transform_.kind == Transform::Kind::ragged) require_sizes(shard);
     for (std::uint64_t i = 0; i < dataset.shard_size(shard); ++i) largest = std::max(largest, row_bytes(shard, i));
   }
   batch_bytes_ = largest * batch_size;
+}
+
+/// An index that states the size of one image was made by somebody who looked at all of them. If it states none, the
+/// images decide: those that have a size show that nobody looked.
+void RowLayout::require_sizes(std::size_t shard) const {
+  const Shard& images = dataset_.shard(shard);
+  const ShardIndex& index = images.index();
+  std::uint64_t known = 0;
+  while (known < index.size() && (index.width(known) == 0 || index.height(known) == 0)) ++known;
+  if (known < index.size()) return;
+  Scratch scratch;
+  for (std::uint64_t i = 0; i < index.size(); ++i) {
+    ImageHeader header;
+    try {
+      header = probe_image(field_.empty() ? images.read_image(i, scratch) : images.read_field(i, field_, scratch));
+    } catch (const Error&) {
+      continue;  // a bad sample: the worker will say so
+    }
+    if (header.width == 0 || header.height == 0) continue;
+    throw Error(ErrorCode::unsupported, "the index does not tell this image's size in pixels",
+                {.path = dataset_.shard_path(shard),
+                 .key = std::string(index.key(i)),
+                 .hint = "make one that does with `bale index --force`, or use a transform of fixed size"});
+  }
 }
 
 std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) const {
@@ -41,12 +67,6 @@ std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) cons
                   {.path = dataset_.shard_path(shard)});
     }
     return aligned(index.extent(sample, *field).length);
-  }
-  if (index.width(sample) == 0 || index.height(sample) == 0) {
-    throw Error(ErrorCode::unsupported, "the index does not tell this image's size in pixels",
-                {.path = dataset_.shard_path(shard),
-                 .key = std::string(index.key(sample)),
-                 .hint = "make one that does with `bale index --force`, or use a transform of fixed size"});
   }
   return aligned(std::uint64_t{index.width(sample)} * index.height(sample) * 3 * dtype_bytes(transform_.dtype));
 }

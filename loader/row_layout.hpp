@@ -12,7 +12,8 @@ namespace bale::loader_detail {
 class RowLayout {
  public:
   /// `dataset` outlives the layout. Ragged and raw transforms look at the whole index for the largest batch there can
-  /// be. Throws `unsupported` where the index does not tell the sizes that are needed.
+  /// be. Throws `unsupported` if a shard's index has no sizes. A single image without a size gets no room, so it is a
+  /// bad sample.
   RowLayout(const Dataset& dataset, const Transform& transform, std::string field, std::uint32_t batch_size);
 
   /// Room for the pixels of any batch.
@@ -21,6 +22,8 @@ class RowLayout {
   std::uint64_t row_bytes(std::size_t shard, std::uint64_t sample_in_shard) const;
 
  private:
+  void require_sizes(std::size_t shard) const;
+
   const Dataset& dataset_;
   Transform transform_;
   std::string field_;

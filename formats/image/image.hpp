@@ -27,8 +27,8 @@ struct ImageHeader {
   std::uint32_t channels = 0;  // components in the file, 3 for a palette; 0 where unknown
 };
 
-/// Reads the header only, allocating next to nothing, never past `bytes`; kind `unknown` where it is no image we know.
-/// Kind and size come from the content; names are not asked.
+/// Reads the header only, never past `bytes`; kind `unknown` if it is no image that we know. Kind and size come from the
+/// content; names are not asked. A JPEG without a size is one whose header libjpeg refuses too.
 ImageHeader probe_image(Bytes bytes);
 
 /// Decoded pixels; a value that owns its memory.

@@ -2,12 +2,14 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/baseline_decoder.hpp"
 #include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg_decoder.hpp"
 #include "bale/formats/image/png_decoder.hpp"
 
@@ -39,6 +41,17 @@ class PixelBuffer {
 bool is_inside(const Region& region, const ImageHeader& header) {
   return region.width != 0 && region.height != 0 && region.x < header.width && region.y < header.height &&
          region.width <= header.width - region.x && region.height <= header.height - region.y;
+}
+
+/// Pillow takes some images without an end: if all pixels are there, or other bytes follow. Decoding tells.
+void require_whole(Bytes bytes, bool has_end, std::uint64_t max_pixels, WholeCheck check) {
+  if (has_end && check == WholeCheck::end) return;
+  try {
+    decode_image(bytes, max_pixels);
+  } catch (const Error& error) {
+    if (has_end) throw;
+    throw Error(error.code(), fmt::format("the image is incomplete: {}", error.message()));
+  }
 }
 
 template <typename Decoder>
@@ -74,6 +87,12 @@ struct ImageDecoder::State {
     header = {.kind = kind, .width = decoder.width(), .height = decoder.height(), .channels = decoder.channels()};
   }
 
+  /// Of the image that is open. Where many scans make up the pixels, all of them are read for any part.
+  bool has_end(Bytes bytes) const {
+    if (header.kind == ImageKind::png) return image_detail::png_has_end(bytes);
+    return header.kind != ImageKind::jpeg || jpeg.reads_all_scans() || image_detail::jpeg_scan_has_end(jpeg.scan());
+  }
+
   std::uint8_t* pixels_for(const Region& region) { return buffer.get(std::size_t{region.width} * region.height * 3); }
 
   image_detail::EntryPointsUse entry() const { return {.kept = kept, .image_bytes = num_bytes}; }
@@ -104,7 +123,7 @@ ImageDecoder::~ImageDecoder() = default;
 ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
 ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
-ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
+ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck check) {
   state_->header = {};
   state_->kept = {};
   state_->ahead = {};
@@ -119,7 +138,11 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels) {
   } else {
     state_->open(state_->jpeg, kind, bytes, max_pixels);
   }
-  return state_->header;
+  if (check == WholeCheck::none) return state_->header;
+  const bool has_end = state_->has_end(bytes);
+  const ImageHeader header = std::exchange(state_->header, {});  // nothing can be read unless the check is passed
+  require_whole(bytes, has_end, max_pixels, check);
+  return state_->header = header;
 }
 
 void ImageDecoder::use_entry_points(const KeptEntryPoints& kept) { state_->kept = kept; }

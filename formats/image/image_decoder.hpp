@@ -4,9 +4,8 @@
 // A part is what decode_image() holds at that place, bit for bit, and costs little more than the entropy decoding of
 // the rows down to its last one. For one thread at a time.
 //
-// What comes after a part's last row is not looked at: bytes that are cut off there decode, although decode_image()
-// refuses them. Where every byte matters, compare checksums first. (Progressive JPEGs and interlaced PNGs hold every
-// row's data all over the file, so these need it whole.)
+// An image that is cut off is refused, whichever part is read: open() looks for the image's end, and decodes all of it
+// if the end is missing. So what comes of an image depends on its bytes alone.
 #pragma once
 
 #include <memory>
@@ -17,6 +16,13 @@
 
 namespace bale {
 
+/// What open() makes sure of before a part is read.
+enum class WholeCheck : std::uint8_t {
+  none,    // nothing: bytes that are cut off after a part's last row decode, although decode_image() refuses them
+  end,     // that the image ends where its bytes do or before, or else that all of it decodes
+  decode,  // that all of it decodes
+};
+
 class ImageDecoder {
  public:
   ImageDecoder();
@@ -24,9 +30,9 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
-  /// Reads the header. `bytes` must outlive the reads that follow. Throws `damaged` or `unsupported`, the
-  /// latter where width * height exceeds `max_pixels`, before anything of that size is allocated.
-  ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
+  /// Reads the header and checks that the image is whole. `bytes` must outlive the reads that follow. Throws `damaged`
+  /// or `unsupported`, the latter if width * height exceeds `max_pixels`, before anything of that size is allocated.
+  ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels, WholeCheck check = WholeCheck::end);
 
   /// Hands over the entry points that are kept of the image that is open; they must outlive the read that follows.
   /// Those that are damaged, or were made of other bytes, are not used. Pixels and errors are the same with and

@@ -104,6 +104,7 @@ ImagePieces jpeg_pieces(const ByteReader& in) {
       out.pieces.push_back({.begin = at, .end = at + 2});
       if (marker == k_eoi && has_scan) {
         out.end = at + 2;
+        out.has_end = true;
         return out;
       }
     } else {
@@ -159,7 +160,8 @@ ImagePieces png_pieces(const ByteReader& in) {
     out.pieces.push_back(piece);
     out.end = at = piece.end;
     if (in.matches(piece.begin + 4, "IHDR")) out.insert_at = piece.end;
-    if (in.matches(piece.begin + 4, "IEND")) break;
+    out.has_end = in.matches(piece.begin + 4, "IEND");
+    if (out.has_end) break;
   }
   if (out.pieces.size() == 1) fail("PNG: ends before its pixels");
   return out;

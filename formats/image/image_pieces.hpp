@@ -37,6 +37,7 @@ struct ImagePieces {
   std::vector<Piece> pieces{};
   std::size_t insert_at = 0;  // where metadata may be inserted
   std::size_t end = 0;        // of the image; cameras append previews, films and more
+  bool has_end = false;       // a JPEG's end marker, a PNG's IEND
 };
 
 /// Throws `damaged` if a JPEG ends before its pixels, or a segment or chunk ends beyond the file.

@@ -29,6 +29,11 @@ class JpegDecoder {
   /// What the header holds, for other decoders to go by.
   const jpeg_decompress_struct& info() const { return info_; }
 
+  /// Whether any region is made of all scans of the file.
+  bool reads_all_scans() const { return info_.progressive_mode != 0 || info_.comps_in_scan < info_.num_components; }
+  /// What follows the header: the first scan's data. Before start() only.
+  Bytes scan() const { return {reinterpret_cast<const std::byte*>(source_.next_input_byte), source_.bytes_in_buffer}; }
+
   /// Gets ready to read a region that lies inside the image; of a file with many scans, this reads them all.
   RegionLayout start(const Region& region);
   /// Fills what start() asked for, and frees libjpeg's memory.

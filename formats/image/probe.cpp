@@ -3,6 +3,7 @@
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/byte_reader.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/jpeg_decoder.hpp"
 #include "bale/formats/image/probe_jpeg.hpp"
 
 namespace bale {
@@ -115,6 +116,22 @@ ImageHeader probe_tiff(const ByteReader& in, bool big_endian) {
   return header;
 }
 
+/// Our walk through the segments is faster; libjpeg gets through some headers that it does not.
+ImageHeader probe_jpeg_file(const ByteReader& in, Bytes bytes) {
+  ImageHeader header = image_detail::probe_jpeg(in);
+  if (header.width != 0 && header.height != 0) return header;
+  try {
+    image_detail::JpegDecoder decoder;
+    decoder.open(bytes);
+    header.width = decoder.width();
+    header.height = decoder.height();
+    header.channels = decoder.channels();
+  } catch (const Error&) {
+    // Nothing can decode it; whoever tries is told why.
+  }
+  return header;
+}
+
 bool is_pnm_space(std::uint32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /// The decimal number at `at`, after white space and `#` comments; 0 where there is none or it is absurd.
@@ -188,7 +205,7 @@ std::string_view image_field_name(ImageKind kind) {
 
 ImageHeader probe_image(Bytes bytes) {
   const ByteReader in(bytes);
-  if (in.matches(0, "\xFF\xD8")) return image_detail::probe_jpeg(in);
+  if (in.matches(0, "\xFF\xD8")) return probe_jpeg_file(in, bytes);
   if (in.matches(0, "\x89PNG\r\n\x1A\n")) return probe_png(in);
   if (in.matches(0, "GIF87a") || in.matches(0, "GIF89a")) return probe_gif(in);
   if (in.matches(0, "RIFF") && in.matches(8, "WEBP")) return probe_webp(in);

@@ -98,6 +98,10 @@ void SamplePipeline::State::place(MutableBytes out) {
   const std::uint32_t width = padded ? transform.width : needed.width;
   const std::uint32_t height = padded ? transform.height : needed.height;
   applied.bytes = std::uint64_t{width} * height * 3 * dtype_bytes(transform.dtype);
+  if (out.empty()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("image of {}x{} pixels whose size the index does not state", width, height));
+  }
   require_room(out, applied.bytes);
   const PixelView pixels = decoder.read(needed);
   if (width != needed.width || height != needed.height) std::memset(out.data(), 0, applied.bytes);

@@ -50,7 +50,7 @@ Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char*
   bale::image_detail::set_baseline_use(use);
   Result result;
   try {
-    const bale::ImageHeader header = decoder.open(jpeg, k_max_pixels);
+    const bale::ImageHeader header = decoder.open(jpeg, k_max_pixels, bale::WholeCheck::none);
     if (!record.empty()) decoder.use_entry_points({.record = record, .image_crc32c = bale::crc32c(jpeg)});
     const bale::Region region = draw(head, header.width, header.height);
     if (meanwhile != nullptr) meanwhile(decoder, region);

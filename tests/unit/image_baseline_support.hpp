@@ -53,7 +53,7 @@ inline Decoded decode_region(ImageDecoder& decoder, image_detail::BaselineUse us
   image_detail::set_baseline_use(use);
   Decoded result;
   try {
-    decoder.open(jpeg, 1 << 22);
+    decoder.open(jpeg, 1 << 22, WholeCheck::none);
     decoder.use_entry_points(entry);
     result = read_region(decoder, region);
   } catch (const Error& error) {

@@ -30,7 +30,7 @@ struct Image {
 };
 
 void open(ImageDecoder& decoder, const Image& image) {
-  decoder.open(image.bytes);
+  decoder.open(image.bytes, bale::k_default_max_pixels, bale::WholeCheck::none);
   decoder.use_entry_points({.record = image.entry_points, .image_crc32c = bale::crc32c(image.bytes)});
 }
 

@@ -117,9 +117,10 @@ JpegSample draw_sample(std::mt19937& random, std::uint32_t max_side) {
 }
 
 /// Whether the decoder gives pixels rather than a bale::Error for damaged or unsupported bytes.
-bool reads(bale::ImageDecoder& decoder, const Buffer& bytes, const Region& region) {
+bool reads(bale::ImageDecoder& decoder, const Buffer& bytes, const Region& region,
+           bale::WholeCheck check = bale::WholeCheck::end) {
   try {
-    decoder.open(bytes, 1 << 20);
+    decoder.open(bytes, 1 << 20, check);
     decoder.read(region);
     return true;
   } catch (const bale::Error& error) {
@@ -229,7 +230,7 @@ TEST_CASE("A decoder stays good after damaged images") {
       try {
         const bale::Image whole = bale::decode_image(damaged, 1 << 20);
         const Region region{whole.width / 3, whole.height / 2, whole.width - whole.width / 3, 1};
-        decoder.open(damaged, 1 << 20);
+        decoder.open(damaged, 1 << 20, bale::WholeCheck::none);
         CHECK(is_part(decoder.read(region), region, whole));
       } catch (const bale::Error&) {
         ++refused;
@@ -256,20 +257,59 @@ TEST_CASE("Tables of one JPEG are not lent to the next") {
   CHECK_FALSE(reads(decoder, lacking, {0, 0, 40, 40}));
 }
 
-TEST_CASE("What is cut off below a region does not matter to it and what lies inside does") {
+TEST_CASE("What is cut off below a region does not matter to it if nobody asks for a whole image") {
   std::mt19937 random(8);
+  constexpr auto k_none = bale::WholeCheck::none;
   bale::ImageDecoder decoder;
   for (const Scans scans : {Scans::one, Scans::progressive}) {
     const Buffer jpeg = make_jpeg({.width = 64, .height = 256, .scans = scans}, random);
     const Buffer cut(jpeg.begin(), jpeg.begin() + static_cast<std::ptrdiff_t>(jpeg.size() / 2));
-    CHECK(reads(decoder, cut, {8, 8, 40, 40}) == (scans == Scans::one));
-    CHECK_FALSE(reads(decoder, cut, {8, 200, 40, 40}));
-    CHECK_FALSE(reads(decoder, cut, {0, 0, 64, 256}));
+    CHECK(reads(decoder, cut, {8, 8, 40, 40}, k_none) == (scans == Scans::one));
+    CHECK_FALSE(reads(decoder, cut, {8, 200, 40, 40}, k_none));
+    CHECK_FALSE(reads(decoder, cut, {0, 0, 64, 256}, k_none));
   }
   const Buffer png = make_png({.width = 64, .height = 256}, random);
   const Buffer cut(png.begin(), png.begin() + static_cast<std::ptrdiff_t>(png.size() / 2));
-  CHECK(reads(decoder, cut, {8, 8, 40, 40}));
-  CHECK_FALSE(reads(decoder, cut, {8, 200, 40, 40}));
+  CHECK(reads(decoder, cut, {8, 8, 40, 40}, k_none));
+  CHECK_FALSE(reads(decoder, cut, {8, 200, 40, 40}, k_none));
+}
+
+TEST_CASE("Whether an image that is cut off is refused does not depend on the part that is read") {
+  std::mt19937 random(10);
+  bale::ImageDecoder decoder;
+  const auto decodes = [](const Buffer& bytes) {
+    try {
+      bale::decode_image(bytes);
+      return true;
+    } catch (const bale::Error&) {
+      return false;
+    }
+  };
+  std::vector<std::pair<Buffer, Region>> wrong;
+  std::size_t accepted = 0;
+  std::size_t refused = 0;
+  const auto compare = [&](const Buffer& bytes) {
+    const bool whole = decodes(bytes);
+    ++(whole ? accepted : refused);
+    for (const Region& region : {Region{0, 0, 32, 1}, {5, 9, 11, 20}, {0, 0, 32, 96}}) {
+      if (reads(decoder, bytes, region) != whole) wrong.push_back({bytes, region});
+    }
+  };
+  std::vector<Buffer> images{make_png({.width = 32, .height = 96}, random)};
+  for (const Scans scans : {Scans::one, Scans::separate, Scans::progressive}) {
+    images.push_back(make_jpeg({.width = 32, .height = 96, .quality = 40, .scans = scans}, random));
+  }
+  for (const Buffer& image : images) {
+    for (std::size_t size = image.size() / 8; size <= image.size(); size += 1 + (image.size() - size) / 30) {
+      Buffer cut(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
+      compare(cut);
+      cut.resize(size + 100);  // zeros, as of a download that was broken off
+      compare(cut);
+    }
+  }
+  CHECK(wrong.empty());
+  CHECK(accepted > images.size());
+  CHECK(refused > 50);
 }
 
 TEST_CASE("Headers, budgets and regions are checked") {
