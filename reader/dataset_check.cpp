@@ -4,23 +4,31 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/entry_file.hpp"
+#include "bale/formats/core/error_reason.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/core/temporary_file.hpp"
 #include "bale/formats/image/entry_points.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
 namespace {
 
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+/// Something whose directory cannot be searched counts as there: opening it tells why it cannot be read.
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
 
 std::uint64_t file_bytes(const std::string& path) {
   struct stat info {};
@@ -40,16 +48,20 @@ class Checker {
   Checker(Progress& progress, const std::function<void(const Damage&)>& on_finding)
       : progress_(progress), on_finding_(on_finding) {}
 
-  CheckReport run(const std::string& spec, unsigned jobs);
+  /// Finds what there is to check; the progress then has its totals.
+  void prepare(const std::string& spec);
+  CheckReport run(unsigned jobs);
 
  private:
   void list_tasks(const std::string& spec);
   void check(Task& task);
+  bool is_finding(const Error& error, const Task& task) const;
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
   void check_entry_points(Task& task, const ShardIndex& index);
   void find_strays();
+  void find_leftovers();
   void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
 
@@ -94,6 +106,17 @@ void Checker::find_strays() {
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
     report(report_.findings, {.path = join_path(directory, file), .what = "shard is not in the manifest"});
+  }
+}
+
+/// What killed runs left behind. Nothing reads such files, so they are not damage.
+void Checker::find_leftovers() {
+  std::set<std::string> directories;
+  for (const Task& task : tasks_) directories.insert(parent_directory(task.path));
+  for (const std::string& directory : directories) {
+    for (const std::string& name : stale_temporaries(directory)) {
+      report_.leftovers.push_back(join_path(directory, name));
+    }
   }
 }
 
@@ -148,6 +171,11 @@ void Checker::check_sidecars(Task& task, const Shard& shard) {
 }
 
 void Checker::check_open(Task& task, const Shard& shard) {
+  {
+    const std::lock_guard lock(mutex_);
+    report_.num_samples += shard.size();
+    if (!shard.index().has_checksums() && task.expected == nullptr) ++report_.num_unchecked_shards;
+  }
   const std::optional<Digest> digest = shard.index().digest();
   if (task.expected != nullptr) {
     if (shard.size() != task.expected->num_samples) {
@@ -175,9 +203,6 @@ void Checker::check_open(Task& task, const Shard& shard) {
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
   if (exists(entry_path(task.path))) check_entry_points(task, shard.index());
-  const std::lock_guard lock(mutex_);
-  report_.num_samples += shard.size();
-  if (!shard.index().has_checksums() && task.expected == nullptr) ++report_.num_unchecked_shards;
 }
 
 /// Readers pass over entry points that are not those of their images, so here is where one learns of them.
@@ -208,10 +233,28 @@ void Checker::check_entry_points(Task& task, const ShardIndex& index) {
   }
 }
 
+/// Whether the error is about this one shard; then all others are checked all the same.
+bool Checker::is_finding(const Error& error, const Task& task) const {
+  switch (error.code()) {
+    case ErrorCode::damaged:
+    case ErrorCode::not_found:
+      return true;
+    case ErrorCode::io:
+      return !is_lack_of_resources(error);
+    case ErrorCode::unsupported:
+      // Of a file that is known to be a shard, or one of several, "no format recognises it" is damage as well.
+      return task.expected != nullptr || tasks_.size() > 1 || exists(index_path(task.path));
+    default:
+      return false;
+  }
+}
+
 void Checker::check(Task& task) {
   progress_.throw_if_stopped();
   if (!exists(task.path)) {
-    if (task.expected == nullptr) throw Error(ErrorCode::not_found, "no such file", {.path = task.path});
+    if (tasks_.size() == 1 && task.expected == nullptr) {
+      throw Error(ErrorCode::not_found, "no such file", {.path = task.path, .hint = "check the path"});
+    }
     report(task.findings, {.path = task.path, .what = "shard file is missing"});
     return;
   }
@@ -219,55 +262,101 @@ void Checker::check(Task& task) {
   try {
     check_open(task, Shard::open(task.path, ShardOpenOptions{.check_size = false}));
   } catch (const Error& error) {
-    // Of a file that is known to be a shard, "no format recognises it" is damage as well.
-    const bool known_shard = task.expected != nullptr || exists(index_path(task.path));
-    const bool damage = error.code() == ErrorCode::damaged || (error.code() == ErrorCode::unsupported && known_shard);
-    if (!damage) throw;
+    if (!is_finding(error, task)) throw;
     const ErrorContext& where = error.context();
     report(task.findings, {.path = where.path.empty() ? task.path : where.path,
                            .key = where.key,
                            .offset = where.offset,
-                           .what = error.message()});
+                           .what = error_reason(error)});
   }
   ++progress_.shards;
 }
 
-CheckReport Checker::run(const std::string& spec, unsigned jobs) {
+void Checker::prepare(const std::string& spec) {
+  report_.spec = spec;
   try {
     list_tasks(spec);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged || manifest_path_.empty()) throw;
     report(report_.findings, {.path = manifest_path_, .offset = error.context().offset, .what = error.message()});
-    return report_;
+    return;
   }
   for (const Task& task : tasks_) {
     report_.num_bytes += file_bytes(task.path);
     if (task.expected != nullptr) progress_.total_samples += task.expected->num_samples;
   }
   report_.num_shards = tasks_.size();
-  progress_.total_bytes = report_.num_bytes;
-  progress_.total_shards = tasks_.size();
+  progress_.total_bytes += report_.num_bytes;
+  progress_.total_shards += tasks_.size();
+}
+
+CheckReport Checker::run(unsigned jobs) {
   if (manifest_) {
     try {
       find_strays();
       check_lists();
     } catch (const Error& error) {
-      report(report_.findings, {.path = manifest_path_, .what = error.message()});
+      if (is_lack_of_resources(error)) throw;
+      const std::string& path = error.context().path;
+      report(report_.findings, {.path = path.empty() ? manifest_path_ : path, .what = error_reason(error)});
     }
   }
+  find_leftovers();
   run_parallel(tasks_.size(), jobs, [&](std::size_t number) { check(tasks_[number]); });
   for (Task& task : tasks_) {
     std::move(task.findings.begin(), task.findings.end(), std::back_inserter(report_.findings));
     report_.notices.merge(task.notices, task.path);
   }
-  return report_;
+  return std::move(report_);
+}
+
+void add_to(CheckReport& whole, CheckReport part) {
+  whole.num_samples += part.num_samples;
+  whole.num_shards += part.num_shards;
+  whole.num_bytes += part.num_bytes;
+  whole.num_unchecked_shards += part.num_unchecked_shards;
+  whole.findings.insert(whole.findings.end(), part.findings.begin(), part.findings.end());
+  whole.leftovers.insert(whole.leftovers.end(), part.leftovers.begin(), part.leftovers.end());
+  whole.notices.merge(part.notices, {});
+  whole.parts.push_back(std::move(part));
+}
+
+/// A manifest that cannot be read leaves nothing to check of its own dataset, but the other ones.
+bool prepare_part(Checker& checker, const std::string& spec, CheckReport& unreadable,
+                  const std::function<void(const Damage&)>& on_finding) {
+  try {
+    checker.prepare(spec);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::interrupted || is_lack_of_resources(error)) throw;
+    const std::string& path = error.context().path;
+    unreadable = {.spec = spec, .findings = {{.path = path.empty() ? spec : path, .what = error_reason(error)}}};
+    on_finding(unreadable.findings.front());
+    return false;
+  }
 }
 
 }  // namespace
 
 CheckReport check_dataset(const std::string& spec, unsigned jobs, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding) {
-  return Checker(progress, on_finding).run(spec, jobs);
+  const std::vector<std::string> parts = datasets_below(spec);
+  if (parts.empty()) {
+    Checker checker(progress, on_finding);
+    checker.prepare(spec);
+    return checker.run(jobs);
+  }
+  CheckReport whole{.spec = spec};
+  std::vector<std::unique_ptr<Checker>> checkers;
+  std::vector<CheckReport> unreadable(parts.size());
+  for (std::size_t number = 0; number < parts.size(); ++number) {
+    checkers.push_back(std::make_unique<Checker>(progress, on_finding));
+    if (!prepare_part(*checkers.back(), parts[number], unreadable[number], on_finding)) checkers.back().reset();
+  }
+  for (std::size_t number = 0; number < parts.size(); ++number) {
+    add_to(whole, checkers[number] ? checkers[number]->run(jobs) : std::move(unreadable[number]));
+  }
+  return whole;
 }
 
 }  // namespace bale

@@ -13,16 +13,21 @@
 namespace bale {
 
 struct CheckReport {
+  std::string spec;
   std::uint64_t num_samples = 0;
   std::uint64_t num_shards = 0;
   std::uint64_t num_bytes = 0;             // of shard files
   std::uint64_t num_unchecked_shards = 0;  // without checksums: only their structure could be checked
   std::vector<Damage> findings;            // shards in order
   NoticeLog notices;                       // what the shards hold beside their samples
+  std::vector<std::string> leftovers;      // temporary files of killed runs: harmless
+  std::vector<CheckReport> parts;          // if the spec holds several datasets: of each, and the sum is above
 };
 
+/// A spec that names a directory of several datasets (`pack --split`) is all of them.
 /// `on_finding` is called as findings are made, from any thread, one at a time. `jobs` 0: one a core.
-/// Damage is never thrown; `io`, `not_found` (of the spec) and `interrupted` are.
+/// What is damaged, missing or unreadable is a finding, never thrown, and the rest is checked all the same. Thrown are
+/// `interrupted`, a lack of resources, and what is wrong with the spec itself (`not_found`, `io`).
 CheckReport check_dataset(const std::string& spec, unsigned jobs, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding);
 

@@ -3,6 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
 #include "bale/formats/core/file.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/reader/shard_directory.hpp"
@@ -28,6 +32,21 @@ std::string manifest_path_of(const std::string& spec) {
 }
 
 }  // namespace
+
+std::vector<std::string> datasets_below(const std::string& spec) {
+  if (!is_directory(spec) || !manifest_path_of(spec).empty()) return {};
+  std::vector<std::string> datasets;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(spec, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    // An unfinished pack and shards of its own make it something else.
+    if (name == k_partial_name || is_called_as_shard(name)) return {};
+    const std::string path = join_path(spec, name);
+    if (!name.starts_with('.') && is_directory(path) && !manifest_path_of(path).empty()) datasets.push_back(path);
+  }
+  std::sort(datasets.begin(), datasets.end());
+  return datasets;
+}
 
 DatasetSpec resolve_dataset(const std::string& spec) {
   DatasetSpec resolved{.manifest_path = manifest_path_of(spec)};

@@ -15,4 +15,8 @@ struct DatasetSpec {
 /// Throws as Dataset::open does; opens no shard.
 DatasetSpec resolve_dataset(const std::string& spec);
 
+/// Directories of the datasets in a directory that is none itself (`pack --split` makes such), sorted; empty if `spec`
+/// names anything else.
+std::vector<std::string> datasets_below(const std::string& spec);
+
 }  // namespace bale

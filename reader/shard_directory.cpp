@@ -4,11 +4,15 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/shard_name.hpp"
+#include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
 namespace {
@@ -50,6 +54,11 @@ std::vector<std::string> list_shards(const std::string& directory) {
   std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_called_as_shard);
   if (shards.empty()) std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_recognised);
   if (shards.empty()) {
+    const std::vector<std::string> datasets = datasets_below(directory);
+    if (!datasets.empty()) {
+      throw Error(ErrorCode::not_found, "holds several datasets and is none itself",
+                  {.path = directory, .hint = fmt::format("name one of them: {}", fmt::join(datasets, ", "))});
+    }
     throw Error(ErrorCode::not_found, "no manifest.json and no packed shards in this directory",
                 {.path = directory, .hint = "give a packed dataset, or pack the folder first"});
   }

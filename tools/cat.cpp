@@ -9,6 +9,8 @@ namespace {
 std::uint64_t position_of(const CatCommand& command, const Dataset& dataset) {
   if (command.index) return *command.index;
   if (const auto found = dataset.find(*command.key)) return *found;
+  // `tar -C DIR -cf x.tar .` writes "./" before every name.
+  if (const auto found = dataset.find("./" + *command.key)) return *found;
   throw Error(ErrorCode::not_found, "no sample has this key",
               {.path = command.spec, .key = *command.key, .hint = "`bale ls` lists the keys"});
 }

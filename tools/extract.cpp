@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -47,6 +49,35 @@ void check_fields(const ExtractCommand& command, const Dataset& dataset) {
   }
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
+}
+
+/// Refuses keys, and directories in them, that differ only by case if the file system cannot tell them apart: their
+/// files would be merged.
+void check_names_apart(const Dataset& dataset, const std::vector<std::uint64_t>& wanted,
+                       const SafeDirectory& directory) {
+  if (wanted.empty() || !directory.ignores_case()) return;
+  std::unordered_map<std::string, std::string> names;
+  for (const std::uint64_t i : wanted) {
+    const std::string_view key = without_dot_prefix(dataset.key(i));
+    for (std::size_t end = 0; end < key.size();) {
+      end = std::min(key.find('/', end + 1), key.size());
+      const std::string_view name = key.substr(0, end);
+      const auto [known, is_new] = names.try_emplace(lower_case(name), name);
+      if (is_new || known->second == name) continue;
+      throw Error(ErrorCode::exists,
+                  fmt::format("\"{}\" and \"{}\" are one name there: the file system ignores case",
+                              printable(known->second), printable(name)),
+                  {.path = directory.path(), .hint = "extract to another file system, or apart with --include"});
+    }
+  }
+}
+
 }  // namespace
 
 int run_extract(const ExtractCommand& command, Terminal& terminal) {
@@ -55,11 +86,13 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset);
   SafeDirectory directory(command.directory);
+  check_names_apart(dataset, wanted, directory);
 
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> samples{0};
   std::atomic<std::uint64_t> bytes{0};
   std::uint64_t files = 0;
+  std::uint64_t kept = 0;
   const auto poll = [&] { return ProgressCounts{.samples = samples, .total_samples = wanted.size(), .bytes = bytes}; };
   const StopOnSignal stop_on_signal(stop);
   ProgressDisplay display(terminal, "extracted", poll, progress_style(command.quiet));
@@ -74,16 +107,19 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
     const SampleView sample = dataset.read(wanted[at], scratch);
     for (const FieldView& field : sample.fields) {
       if (!wanted_field(command, field.name)) continue;
-      directory.write(fmt::format("{}.{}", sample.key, field.name), field.bytes, command.force);
+      const std::string name = fmt::format("{}.{}", without_dot_prefix(sample.key), field.name);
+      const Written written = directory.write(name, field.bytes, command.force);
       bytes += field.bytes.size();
       ++files;
+      if (written == Written::kept) ++kept;
     }
     ++samples;
   }
   display.finish();
   if (!command.quiet) {
-    terminal.print(fmt::format("{}: {} of {}, {}\n", printable(command.directory), plural(files, "file"),
-                               plural(samples, "sample"), human_bytes(bytes)));
+    const std::string found = kept == 0 ? "" : fmt::format("; {} were there already", human_count(kept));
+    terminal.print(fmt::format("{}: {} of {}, {}{}\n", printable(command.directory), plural(files, "file"),
+                               plural(samples, "sample"), human_bytes(bytes), found));
   }
   return k_exit_ok;
 }

@@ -279,8 +279,12 @@ void Grammar::State::declare_reading_commands() {
   add_repeated(*extract, "--field", "NAME", extract_.fields, "Write only this field; may be repeated (default: all)");
   add_repeated(*extract, "--include", "GLOB", extract_.include,
                "Write only samples whose key matches; may be repeated");
-  extract->add_flag("--force", extract_.force, "Replace files that are there already");
+  extract->add_flag("--force", extract_.force, "Replace files that are there already with other content");
   add_quiet(*extract, extract_.quiet);
+  extract->footer(
+      "\n"
+      "A file has its name only when it is complete. Files that are there already with the same bytes are kept,\n"
+      "so run the command again after it was stopped.");
 
   auto* verify = add_command("verify", "Read everything, compare every checksum and count, and name what is damaged.",
                              [this](Terminal& terminal) { return run_verify(verify_, terminal); });

@@ -1,11 +1,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/temporary_file.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands.hpp"
@@ -24,12 +26,27 @@ std::pair<std::uint32_t, std::uint32_t> dimensions_of(Bytes image) {
   return {header.width, header.height};
 }
 
+/// Temporary files of killed runs, in the directories of the shards.
+void remove_leftovers(const Dataset& dataset, bool quiet, Terminal& terminal) {
+  std::set<std::string> directories;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    directories.insert(parent_directory(dataset.shard_path(number)));
+  }
+  for (const std::string& directory : directories) {
+    const std::uint64_t removed = remove_stale_temporaries(directory);
+    if (removed == 0 || quiet) continue;
+    terminal.note(
+        fmt::format("{}: removed {} of killed runs", printable(directory), plural(removed, "temporary file")));
+  }
+}
+
 void make_indexes(const IndexCommand& command, Terminal& terminal) {
   std::vector<std::string> paths;
   std::uint64_t num_indexed = 0;
   {
     const Dataset dataset = Dataset::open(command.spec);
     check_sidecars(dataset, command.sidecars);
+    remove_leftovers(dataset, command.quiet, terminal);
     for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
       const std::string& path = dataset.shard_path(number);
       // Shards of a manifest have checksums that were made as they were written: never to be replaced by

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/dataset_summary.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
@@ -76,14 +77,22 @@ std::string shards_text(const DatasetSummary& summary) {
 }  // namespace
 
 int run_inspect(const InspectCommand& command, Terminal& terminal) {
-  const DatasetSummary summary = summarize_dataset(command.spec);
-  show_notices(summary.notices, "entry", terminal);
+  const std::vector<std::string> parts = datasets_below(command.spec);
+  std::vector<DatasetSummary> summaries;
+  for (const std::string& spec : parts.empty() ? std::vector{command.spec} : parts) {
+    summaries.push_back(summarize_dataset(spec));
+  }
+  for (const DatasetSummary& summary : summaries) show_notices(summary.notices, "entry", terminal);
   if (command.json) {
-    terminal.print(summary_json(summary));
+    terminal.print(parts.empty() ? summary_json(summaries.front()) : summaries_json(command.spec, summaries));
     return 0;
   }
-  terminal.print(head_text(summary) + classes_text(summary) + '\n' + fields_text(summary) + '\n' +
-                 shards_text(summary));
+  for (const DatasetSummary& summary : summaries) {
+    if (&summary != &summaries.front()) terminal.print("\n");
+    if (!parts.empty()) terminal.print(printable(summary.spec) + ":\n");
+    terminal.print(head_text(summary) + classes_text(summary) + '\n' + fields_text(summary) + '\n' +
+                   shards_text(summary));
+  }
   return 0;
 }
 

@@ -66,6 +66,70 @@ Json setting_figures(const TuneRow& row) {
   return out;
 }
 
+Json summary_object(const DatasetSummary& summary) {
+  Json fields = Json::array();
+  for (const DatasetSummary::Field& field : summary.fields) {
+    fields.push_back({{"name", raw(field.name)},
+                      {"codec", field.codec},
+                      {"samples", field.num_samples},
+                      {"stored_bytes", field.stored_bytes}});
+  }
+  Json classes = Json::array();
+  for (const std::string& name : summary.classes) classes.push_back(raw(name));
+  Json shards = Json::array();
+  for (const DatasetSummary::ShardRow& shard : summary.shards) {
+    shards.push_back({{"path", raw(shard.path)},
+                      {"samples", shard.num_samples},
+                      {"bytes", shard.bytes},
+                      {"indexed", shard.indexed},
+                      {"checksums", shard.has_checksums},
+                      {"entry_points", shard.has_entry_points},
+                      {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
+  }
+  Json out{{"spec", raw(summary.spec)},
+           {"format", summary.format},
+           {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
+           {"manifest", summary.has_manifest}};
+  if (summary.has_manifest) {
+    out["name"] = raw(summary.name);
+    out["created_by"] = summary.created_by;
+    out["plan"] = summary.plan;
+    out["skipped"] = summary.num_skipped;
+    out["edits"] = summary.edits;
+  }
+  out["samples"] = summary.num_samples;
+  out["bytes"] = summary.num_bytes;
+  out["fields"] = fields;
+  out["classes"] = classes;
+  out["shards"] = shards;
+  out["notices"] = notices_json(summary.notices);
+  return out;
+}
+
+Json check_object(const CheckReport& report) {
+  Json findings = Json::array();
+  for (const Damage& damage : report.findings) {
+    Json finding{{"path", raw(damage.path)}};
+    if (!damage.key.empty()) finding["key"] = raw(damage.key);
+    if (!damage.field.empty()) finding["field"] = raw(damage.field);
+    if (damage.offset) finding["offset"] = *damage.offset;
+    finding["what"] = raw(damage.what);
+    findings.push_back(std::move(finding));
+  }
+  Json leftovers = Json::array();
+  for (const std::string& path : report.leftovers) leftovers.push_back(raw(path));
+  Json out{{"spec", raw(report.spec)},
+           {"samples", report.num_samples},
+           {"shards", report.num_shards},
+           {"bytes", report.num_bytes},
+           {"shards_without_checksums", report.num_unchecked_shards},
+           {"leftovers", leftovers},
+           {"notices", notices_json(report.notices)},
+           {"findings", findings}};
+  for (const CheckReport& part : report.parts) out["parts"].push_back(check_object(part));
+  return out;
+}
+
 }  // namespace
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices) {
@@ -114,63 +178,23 @@ std::string preview_json(const PackPreview& preview) {
   return document({{"shards", shards}});
 }
 
-std::string summary_json(const DatasetSummary& summary) {
-  Json fields = Json::array();
-  for (const DatasetSummary::Field& field : summary.fields) {
-    fields.push_back({{"name", raw(field.name)},
-                      {"codec", field.codec},
-                      {"samples", field.num_samples},
-                      {"stored_bytes", field.stored_bytes}});
+std::string summary_json(const DatasetSummary& summary) { return document(summary_object(summary)); }
+
+std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries) {
+  Json out{{"spec", raw(spec)}, {"samples", 0}, {"bytes", 0}, {"parts", Json::array()}};
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  for (const DatasetSummary& summary : summaries) {
+    samples += summary.num_samples;
+    bytes += summary.num_bytes;
+    out["parts"].push_back(summary_object(summary));
   }
-  Json classes = Json::array();
-  for (const std::string& name : summary.classes) classes.push_back(raw(name));
-  Json shards = Json::array();
-  for (const DatasetSummary::ShardRow& shard : summary.shards) {
-    shards.push_back({{"path", raw(shard.path)},
-                      {"samples", shard.num_samples},
-                      {"bytes", shard.bytes},
-                      {"indexed", shard.indexed},
-                      {"checksums", shard.has_checksums},
-                      {"entry_points", shard.has_entry_points},
-                      {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
-  }
-  Json out{{"spec", raw(summary.spec)},
-           {"format", summary.format},
-           {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
-           {"manifest", summary.has_manifest}};
-  if (summary.has_manifest) {
-    out["name"] = raw(summary.name);
-    out["created_by"] = summary.created_by;
-    out["plan"] = summary.plan;
-    out["skipped"] = summary.num_skipped;
-    out["edits"] = summary.edits;
-  }
-  out["samples"] = summary.num_samples;
-  out["bytes"] = summary.num_bytes;
-  out["fields"] = fields;
-  out["classes"] = classes;
-  out["shards"] = shards;
-  out["notices"] = notices_json(summary.notices);
+  out["samples"] = samples;
+  out["bytes"] = bytes;
   return document(out);
 }
 
-std::string check_json(const CheckReport& report) {
-  Json findings = Json::array();
-  for (const Damage& damage : report.findings) {
-    Json finding{{"path", raw(damage.path)}};
-    if (!damage.key.empty()) finding["key"] = raw(damage.key);
-    if (!damage.field.empty()) finding["field"] = raw(damage.field);
-    if (damage.offset) finding["offset"] = *damage.offset;
-    finding["what"] = raw(damage.what);
-    findings.push_back(std::move(finding));
-  }
-  return document({{"samples", report.num_samples},
-                   {"shards", report.num_shards},
-                   {"bytes", report.num_bytes},
-                   {"shards_without_checksums", report.num_unchecked_shards},
-                   {"notices", notices_json(report.notices)},
-                   {"findings", findings}});
-}
+std::string check_json(const CheckReport& report) { return document(check_object(report)); }
 
 std::string progress_json(const ProgressCounts& counts) {
   return Json{{"progress",

@@ -21,6 +21,8 @@ namespace bale::tools {
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices);
 std::string preview_json(const PackPreview& preview);
 std::string summary_json(const DatasetSummary& summary);
+/// Of a directory that holds several datasets.
+std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);
 std::string check_json(const CheckReport& report);
 
 struct ProgressCounts;

@@ -5,19 +5,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/core/temporary_file.hpp"
 
 namespace bale::tools {
 namespace {
 
 constexpr int k_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr const char* k_temporary = ".bale-extract.tmp";
+constexpr std::size_t k_compared_bytes = std::size_t{1} << 18;
 
 [[noreturn]] void refuse(std::string_view name, std::string_view why) {
   throw Error(ErrorCode::unsupported, fmt::format("refusing to write \"{}\": {}", printable(name), why),
@@ -42,6 +46,42 @@ int enter(int parent, const std::string& name) {
   return ::openat(parent, name.c_str(), k_directory_flags);
 }
 
+enum class Found { nothing, same, other };
+
+bool holds(int fd, Bytes bytes) {
+  std::vector<std::byte> buffer(std::min(k_compared_bytes, bytes.size()));
+  while (!bytes.empty()) {
+    const ssize_t got = ::read(fd, buffer.data(), std::min(buffer.size(), bytes.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || std::memcmp(buffer.data(), bytes.data(), static_cast<std::size_t>(got)) != 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+/// What has the name. A link is never followed, and a FIFO not waited for.
+Found look_at(int parent, const std::string& base, Bytes bytes) {
+  const int fd = ::openat(parent, base.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT ? Found::nothing : Found::other;
+  struct stat info {};
+  const bool same = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+                    static_cast<std::uint64_t>(info.st_size) == bytes.size() && holds(fd, bytes);
+  ::close(fd);
+  return same ? Found::same : Found::other;
+}
+
+/// Renames; unless `replace`, not over a file that has come in the meantime, if the file system can tell.
+bool take_name(int parent, const std::string& temporary, const std::string& base, bool replace) {
+  if (!replace) {
+    if (::renameat2(parent, temporary.c_str(), parent, base.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return false;
+  }
+  if (::renameat(parent, temporary.c_str(), parent, base.c_str()) == 0) return true;
+  // Not every file system renames over a file that is there.
+  return replace && errno == EEXIST && ::unlinkat(parent, base.c_str(), 0) == 0 &&
+         ::renameat(parent, temporary.c_str(), parent, base.c_str()) == 0;
+}
+
 }  // namespace
 
 void check_contained(std::string_view name) {
@@ -57,11 +97,17 @@ void check_contained(std::string_view name) {
   }
 }
 
+std::string_view without_dot_prefix(std::string_view name) {
+  while (name.starts_with("./")) name.remove_prefix(2);
+  return name;
+}
+
 SafeDirectory::SafeDirectory(const std::string& path) : path_(path) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw_errno("make the directory", path);
   // The directory itself is the user's word: a link there is followed.
   root_fd_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (root_fd_ < 0) throw_errno("open the directory", path);
+  remove_stale_temporaries(root_fd_);
 }
 
 SafeDirectory::~SafeDirectory() {
@@ -96,38 +142,56 @@ int SafeDirectory::parent_of(std::string_view name) {
   if (parent_fd_ >= 0) ::close(parent_fd_);
   parent_fd_ = fd;
   parent_ = directory;
+  if (cleared_.insert(parent_).second) remove_stale_temporaries(fd);
   return fd;
 }
 
-void SafeDirectory::write(std::string_view name, Bytes bytes, bool replace) {
+Written SafeDirectory::write(std::string_view name, Bytes bytes, bool replace) {
   check_contained(name);
   const int parent = parent_of(name);
   const std::string base = base_name(std::string(name));
-  // O_EXCL refuses a symbolic link too; a replacement is complete before it takes the name.
-  const std::string target = replace ? k_temporary : base;
-  if (replace) ::unlinkat(parent, k_temporary, 0);
-  const int fd = ::openat(parent, target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    if (errno == EEXIST) {
-      throw Error(ErrorCode::exists, "file is there already",
-                  {.path = shown(name), .hint = "use --force to replace files"});
-    }
-    throw_errno("create", shown(name));
+  const Found found = look_at(parent, base, bytes);
+  if (found == Found::same) return Written::kept;
+  if (found == Found::other && !replace) {
+    throw Error(ErrorCode::exists, "file is there already with other content",
+                {.path = shown(name), .hint = "use --force to replace files"});
   }
+  write_new(parent, base, name, bytes, found == Found::other);
+  return found == Found::other ? Written::replaced : Written::created;
+}
+
+/// A file is complete before it takes its name.
+void SafeDirectory::write_new(int parent, const std::string& base, std::string_view name, Bytes bytes, bool replace) {
+  const std::string temporary = temporary_name();
+  // O_EXCL refuses a symbolic link too.
+  const int fd = ::openat(parent, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd < 0) throw_errno("create", shown(name));
   bool written = write_whole(fd, bytes);
   int error = errno;
   if (::close(fd) != 0 && written && errno != EINTR) {
     written = false;
     error = errno;
   }
-  if (written && replace && ::renameat(parent, target.c_str(), parent, base.c_str()) != 0) {
+  if (written && !take_name(parent, temporary, base, replace)) {
     written = false;
     error = errno;
   }
   if (written) return;
-  ::unlinkat(parent, target.c_str(), 0);
+  ::unlinkat(parent, temporary.c_str(), 0);
   errno = error;
   throw_errno("write", shown(name));
+}
+
+bool SafeDirectory::ignores_case() const {
+  const std::string name = temporary_name();
+  std::string capitals = name;
+  for (char& letter : capitals) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  const int fd = ::openat(root_fd_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd < 0) return false;  // the first file to be written tells why
+  ::close(fd);
+  const bool same = ::faccessat(root_fd_, capitals.c_str(), F_OK, 0) == 0;
+  ::unlinkat(root_fd_, name.c_str(), 0);
+  return same;
 }
 
 }  // namespace bale::tools

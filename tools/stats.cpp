@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/dataset_spec.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/histogram.hpp"
 #include "bale/tools/human.hpp"
@@ -96,10 +97,8 @@ std::string spread_text(const std::string& title, std::vector<std::uint64_t>& va
 
 std::string pixels_text(std::uint64_t pixels) { return fmt::format("{}", pixels); }
 
-}  // namespace
-
-int run_stats(const StatsCommand& command, Terminal& terminal) {
-  const Dataset dataset = Dataset::open(command.spec);
+std::string stats_text(const std::string& spec) {
+  const Dataset dataset = Dataset::open(spec);
   Gathered gathered = gather(dataset);
   std::string text = classes_text(dataset, gathered);
   const std::uint64_t num_measured = gathered.widths.size();
@@ -110,7 +109,17 @@ int run_stats(const StatsCommand& command, Terminal& terminal) {
     text += fmt::format("\nwidth and height of {} are not known; `bale index` finds them\n",
                         plural(dataset.size() - num_measured, "sample"));
   }
-  terminal.print(text);
+  return text;
+}
+
+}  // namespace
+
+int run_stats(const StatsCommand& command, Terminal& terminal) {
+  const std::vector<std::string> parts = datasets_below(command.spec);
+  if (parts.empty()) terminal.print(stats_text(command.spec));
+  for (const std::string& part : parts) {
+    terminal.print(fmt::format("{}{}:\n{}", &part == &parts.front() ? "" : "\n", printable(part), stats_text(part)));
+  }
   return 0;
 }
 

@@ -37,6 +37,22 @@ std::string summary_line(const CheckReport& report) {
   return fmt::format("ok: {}, every checksum matches\n", what);
 }
 
+/// "PART: ok: ..." or "PART: 2 problems found", a line for each dataset.
+std::string parts_lines(const CheckReport& report) {
+  std::string text;
+  for (const CheckReport& part : report.parts) {
+    text += printable(part.spec) + ": ";
+    text += part.findings.empty() ? summary_line(part) : plural(part.findings.size(), "problem") + " found\n";
+  }
+  return text;
+}
+
+void tell_leftovers(const CheckReport& report, Terminal& terminal) {
+  if (report.leftovers.empty()) return;
+  terminal.note(fmt::format("{} of killed runs, which nothing reads (such as {}); `bale index` removes them",
+                            plural(report.leftovers.size(), "temporary file"), printable(report.leftovers.front())));
+}
+
 }  // namespace
 
 int run_verify(const VerifyCommand& command, Terminal& terminal) {
@@ -59,9 +75,12 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   if (!command.quiet) show_notices(report.notices, "entry", terminal);
   if (command.json) {
     terminal.print(check_json(report));
+  } else if (!command.quiet && !report.parts.empty()) {
+    terminal.print(parts_lines(report));
   } else if (!command.quiet && report.findings.empty()) {
     terminal.print(summary_line(report));
   }
+  if (!command.quiet) tell_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;
   terminal.flush();
   terminal.error(fmt::format("{}: {} found", printable(command.spec), plural(report.findings.size(), "problem")));

@@ -5,38 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <utility>
+#include <vector>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/core/temporary_file.hpp"
 #include "bale/writer/sidecars.hpp"
 
 namespace bale {
 namespace {
-
-/// Files that are whole but not yet under their names; removed unless published.
-class StagedFiles {
- public:
-  StagedFiles() = default;
-  ~StagedFiles() {
-    for (const auto& [temporary, path] : files_) ::unlink(temporary.c_str());
-  }
-  StagedFiles(const StagedFiles&) = delete;
-  StagedFiles& operator=(const StagedFiles&) = delete;
-
-  void add(const std::string& path, const std::string& text) {
-    files_.emplace_back(path + ".tmp", path);
-    write_durably(files_.back().first, as_bytes(text));
-  }
-  /// Returns how many there are.
-  std::uint64_t publish() {
-    for (const auto& [temporary, path] : files_) publish_rename(temporary, path);
-    return files_.size();
-  }
-
- private:
-  std::vector<std::pair<std::string, std::string>> files_;
-};
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -77,10 +54,10 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
   check_sidecars(made, names);
   const std::string directory = parent_directory(dataset.shard_path(0));
   std::optional<Manifest> manifest = dataset.manifest();
-  StagedFiles files;
+  std::vector<StagedFile> files;
   const auto add = [&](const std::string& path, const std::string& text) {
     if (!replace) check_free(path, text);
-    files.add(path, text);
+    files.emplace_back(path, as_bytes(text));
   };
   std::vector<ListedShard> listed;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
@@ -104,7 +81,8 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
   }
   // The manifest comes first: what it names too early is a finding, what it does not name would be nobody's.
   if (manifest) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(*manifest)));
-  return files.publish();
+  for (StagedFile& file : files) file.publish();
+  return files.size();
 }
 
 }  // namespace bale

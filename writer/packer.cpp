@@ -177,8 +177,8 @@ class Packer {
         report.num_bytes += slot.finished->shard.bytes;
       }
       write_lists(directory, manifest);
-      if (!ledger.empty()) publish_file(join_path(directory, k_ledger_name), as_bytes(ledger));
-      publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(manifest)));
+      if (!ledger.empty()) publish(join_path(directory, k_ledger_name), ledger);
+      publish(join_path(directory, k_manifest_name), manifest_text(manifest));
       report.num_samples += manifest.num_samples;
       report.outputs.push_back({directory, std::move(manifest)});
     }
@@ -190,8 +190,15 @@ class Packer {
     for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
     for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
       manifest.lists.emplace_back(list.file);
-      publish_file(join_path(directory, manifest.lists.back()), as_bytes(list.text(manifest.name, shards)));
+      publish(join_path(directory, manifest.lists.back()), list.text(manifest.name, shards));
     }
+  }
+
+  /// Until it is complete it is among the journal's files, which are removed with it whatever ended the run.
+  void publish(const std::string& path, const std::string& text) const {
+    const std::string staged = journal_->staged_path(base_name(path));
+    write_durably(staged, as_bytes(text));
+    publish_rename(staged, path);
   }
 
   /// Those of this run, over those that the source's images have been through already.

@@ -1,5 +1,7 @@
 #include "bale/writer/plan.hpp"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,7 +59,10 @@ void check_options(const PackOptions& options) {
     if (!(split.fraction > 0)) fail_usage(fmt::format("split {} has no positive fraction", split.name));
     sum += split.fraction;
     for (const Split& other : options.splits) {
-      if (&other != &split && other.name == split.name) fail_usage(fmt::format("split {} is given twice", split.name));
+      if (&other == &split || ::strcasecmp(other.name.c_str(), split.name.c_str()) != 0) continue;
+      if (other.name == split.name) fail_usage(fmt::format("split {} is given twice", split.name));
+      fail_usage(fmt::format("splits {} and {} differ only by case", other.name, split.name),
+                 "not every file system tells such directories apart");
     }
   }
   if (!options.splits.empty() && std::abs(sum - 1) > 1e-6) {

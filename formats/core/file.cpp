@@ -17,15 +17,22 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/read_limit.hpp"
+#include "bale/formats/core/temporary_file.hpp"
 
 namespace bale {
 namespace {
 
-int open_retrying(const std::string& path, int flags) {
+int open_retrying(const std::string& path, int flags, mode_t mode = 0644) {
   for (;;) {
-    const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
     if (fd >= 0 || errno != EINTR) return fd;
   }
+}
+
+/// Whether an fsync of a directory failed only because its file system has no such thing: CIFS, vfat and many of
+/// FUSE's. Names are then as safe as that file system makes them; an error of the disk (EIO, ENOSPC) is another matter.
+bool cannot_sync_directories(int error) {
+  return error == EINVAL || error == ENOTSUP || error == ENOSYS || error == EROFS || error == EBADF;
 }
 
 int open_regular(const std::string& path, int flags) {
@@ -67,22 +74,24 @@ File File::open_read(const std::string& path) { return {open_regular(path, O_RDO
 File File::open_update(const std::string& path) { return {open_regular(path, O_RDWR), path}; }
 
 File File::create(const std::string& path) {
-  const int fd = open_retrying(path, O_RDWR | O_CREAT | O_TRUNC);
+  constexpr int k_flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+  int fd = open_retrying(path, k_flags);
+  if (fd < 0 && errno == EEXIST && ::unlink(path.c_str()) == 0) fd = open_retrying(path, k_flags);
   if (fd < 0) throw_errno("create", path);
   return {fd, path};
 }
 
 File File::create_unnamed(const std::string& directory) {
   const std::string shown = join_path(directory, "(temporary file)");
-  int fd = open_retrying(directory, O_RDWR | O_TMPFILE);
-  if (fd < 0) {
-    // Not every file system has O_TMPFILE.
-    std::string name = join_path(directory, ".bale-XXXXXX");
-    fd = ::mkostemp(name.data(), O_CLOEXEC);
-    if (fd < 0) throw_errno("create", shown);
-    ::unlink(name.c_str());
-  }
-  return {fd, shown};
+  constexpr mode_t k_mode = 0600;
+  const int fd = open_retrying(directory, O_RDWR | O_TMPFILE, k_mode);
+  if (fd >= 0) return {fd, shown};
+  // Not every file system has O_TMPFILE. NFS keeps the file under another name until it is closed.
+  const std::string name = join_path(directory, temporary_name());
+  File file(open_retrying(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, k_mode), shown);
+  if (!file.is_open()) throw_errno("create", shown);
+  if (::unlink(name.c_str()) != 0) throw_errno("remove", name);
+  return file;
 }
 
 std::uint64_t File::size() const {
@@ -220,14 +229,13 @@ void write_durably(const std::string& path, Bytes bytes) {
   file.close();
 }
 
-void publish_file(const std::string& path, Bytes bytes) {
-  const std::string temporary = path + ".tmp";
-  write_durably(temporary, bytes);
-  publish_rename(temporary, path);
-}
+void publish_file(const std::string& path, Bytes bytes) { StagedFile(path, bytes).publish(); }
 
 void publish_rename(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename to its final name", to);
+  const auto renamed = [&] { return std::rename(from.c_str(), to.c_str()) == 0; };
+  if (!renamed() && !(errno == EEXIST && ::unlink(to.c_str()) == 0 && renamed())) {
+    throw_errno("rename to its final name", to);
+  }
   sync_directory(parent_directory(to));
 }
 
@@ -238,7 +246,7 @@ void sync_directory(const std::string& path) {
   const int error = errno;
   ::close(fd);
   errno = error;
-  if (result != 0) throw_errno("fsync", path);
+  if (result != 0 && !cannot_sync_directories(error)) throw_errno("fsync", path);
 }
 
 std::string parent_directory(const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/error_reason.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard.hpp"
 
@@ -11,6 +12,12 @@ namespace bale {
 namespace {
 
 using Report = std::function<void(const Damage&)>;
+
+/// Whether an error is about what is being verified, so that the rest can still be. A file that the system cannot read
+/// is as lost as one with damaged bytes.
+bool is_finding(const Error& error) {
+  return error.code() == ErrorCode::damaged || (error.code() == ErrorCode::io && !is_lack_of_resources(error));
+}
 
 /// Where the fresh scan and the index disagree, at most a few times: one slipped sample makes all differ.
 void compare_with_scan(const std::string& path, const ShardIndex& scanned, const ShardIndex& index, bool keys_in_file,
@@ -75,20 +82,27 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
         }
         load_field(i, f, extent, scratch.bytes(extent.length), scratch.spare());
       } catch (const Error& error) {
-        if (error.code() != ErrorCode::damaged) throw;
+        if (!is_finding(error)) throw;
         ++findings;
         report({.path = path_,
                 .key = std::string(index_->key(i)),
                 .field = index_->fields()[f].name,
-                .offset = error.context().offset,
-                .what = error.message()});
+                .offset = error.context().offset ? error.context().offset : std::optional(extent.offset),
+                .what = error_reason(error)});
       }
     }
     if (on_progress) on_progress(bytes);
   }
 
   const std::optional<Digest> expected = index_->digest();
-  const std::optional<Digest> found = size_matches && expected ? std::optional(digest_file(path_)) : std::nullopt;
+  std::optional<Digest> found;
+  try {
+    if (size_matches && expected) found = digest_file(path_);
+  } catch (const Error& error) {
+    if (!is_finding(error)) throw;
+    if (findings == 0) report({.path = path_, .offset = error.context().offset, .what = error_reason(error)});
+    return;  // the samples that can be read were compared; nothing else can be
+  }
   const bool digest_matches = size_matches && found == expected;
   if (digest_matches || format_->scan_survives_damage) {
     const auto keeps_keys = [](const Layout& layout) { return layout.keeps_keys_in_file; };

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/file.hpp"
+
 namespace bale::h5 {
 namespace {
 
@@ -121,6 +123,7 @@ void OutputFile::abandon() {
 }
 
 OutputFile OutputFile::create(const std::string& path) {
+  File::create(path).close();  // what has the name is removed: the library would write through a link
   const H5Handle access = writing_access(path);
   const H5Handle creation = untimed(H5P_FILE_CREATE, path);
   return {

@@ -112,7 +112,7 @@ def test_killed_while_making_entry_points(bale, noisy, tmp_path):
         out = shutil.copytree(packed, tmp_path / f"kill-{n}")
         assert index(out, BALE_SHIM_KILL_AT=str(n)).code == -signal.SIGKILL
         for name, content in tree_bytes(out).items():
-            assert name.endswith(".tmp") or content in (before.get(name), after[name]), (n, name)
+            assert name.startswith(".bale-tmp-") or content in (before.get(name), after[name]), (n, name)
         bale.ok("index", out, "--entry-points")
         assert tree_bytes(out) == after, n
 

@@ -15,15 +15,19 @@
 //
 //   BALE_SHIM_SHRINK=SUFFIX      the file whose name ends so is cut to half its size when it is first read
 //   BALE_SHIM_UNREADABLE=SUFFIX  reading from that file fails with EIO
+//   BALE_SHIM_UNREADABLE_FROM=N  ... but only from this offset on
 //
 //   BALE_SHIM_RECORD=FILE        what was done is appended: lines "CALL\tPATH\tPATH\tOFFSET\tLENGTH", and the bytes
 //                                that were written after a "write"; for runs of one thread
+//
+// What the disk is like: BALE_SHIM_MOUNT and BALE_SHIM_IGNORE_CASE, see shim_mount.h.
 //
 // Writes to standard output and standard error are left alone and not counted.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -32,17 +36,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "shim_mount.h"
 
 #define NEXT(name, type) ((type)dlsym(RTLD_NEXT, #name))
 
 static _Atomic uint64_t own_counter;
 static _Atomic uint64_t* counter = &own_counter;
 static _Atomic unsigned interruptions;
-static uint64_t kill_at, fail_at, delay_ms;
+static uint64_t kill_at, fail_at, delay_ms, unreadable_from;
 static int record_fd = -1;
 static int fail_errno = EIO, fail_on, short_writes, eintr;
 static const char *only = "", *shrink, *unreadable;
@@ -56,6 +63,7 @@ __attribute__((constructor)) static void start(void) {
   kill_at = number("BALE_SHIM_KILL_AT");
   fail_at = number("BALE_SHIM_FAIL_AT");
   delay_ms = number("BALE_SHIM_DELAY_MS");
+  unreadable_from = number("BALE_SHIM_UNREADABLE_FROM");
   fail_on = (int)number("BALE_SHIM_FAIL_ON");
   short_writes = (int)number("BALE_SHIM_SHORT");
   eintr = (int)number("BALE_SHIM_EINTR");
@@ -63,6 +71,7 @@ __attribute__((constructor)) static void start(void) {
   if (getenv("BALE_SHIM_ONLY")) only = getenv("BALE_SHIM_ONLY");
   shrink = getenv("BALE_SHIM_SHRINK");
   unreadable = getenv("BALE_SHIM_UNREADABLE");
+  mount_start();
   typedef int (*open_t)(const char*, int, ...);
   const char* record = getenv("BALE_SHIM_RECORD");
   if (record) record_fd = NEXT(open, open_t)(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -78,6 +87,13 @@ __attribute__((constructor)) static void start(void) {
 // --- recording
 static void record_line(const char* call, const char* path, const char* other, int64_t offset, size_t length) {
   if (record_fd >= 0) dprintf(record_fd, "%s\t%s\t%s\t%lld\t%zu\n", call, path, other, (long long)offset, length);
+}
+
+static void record_names(const char* call, int directory, const char* path, int other_directory, const char* other) {
+  char whole[PATH_MAX] = "", other_whole[PATH_MAX] = "";
+  if (record_fd < 0 || !mount_absolute(directory, path, whole)) return;
+  if (other && !mount_absolute(other_directory, other, other_whole)) return;
+  record_line(call, whole, other_whole, 0, 0);
 }
 
 static void record_fd_call(const char* call, int fd, int64_t offset, size_t length) {
@@ -171,7 +187,7 @@ static int ends_with(const char* text, const char* suffix) {
   return length >= tail && strcmp(text + length - tail, suffix) == 0;
 }
 
-static int before_read(int fd) {
+static int before_read(int fd, off64_t offset, size_t* size) {
   if (interrupted()) return -1;
   if (!shrink && !unreadable) return 0;
   char link[64], path[4096];
@@ -180,8 +196,11 @@ static int before_read(int fd) {
   if (length < 0) return 0;
   path[length] = 0;
   if (unreadable && ends_with(path, unreadable)) {
-    errno = EIO;
-    return -1;
+    if ((uint64_t)offset >= unreadable_from) {
+      errno = EIO;
+      return -1;
+    }
+    if (*size > unreadable_from - (uint64_t)offset) *size = unreadable_from - (uint64_t)offset;
   }
   struct stat info;
   if (shrink && ends_with(path, shrink) && stat(path, &info) == 0) {
@@ -191,20 +210,22 @@ static int before_read(int fd) {
 }
 
 ssize_t read(int fd, void* data, size_t size) {
-  if (before_read(fd)) return -1;
+  if (before_read(fd, unreadable ? lseek(fd, 0, SEEK_CUR) : 0, &size)) return -1;
   return NEXT(read, ssize_t(*)(int, void*, size_t))(fd, data, size);
 }
 ssize_t pread64(int fd, void* data, size_t size, off64_t offset) {
-  if (before_read(fd)) return -1;
+  if (before_read(fd, offset, &size)) return -1;
   return NEXT(pread64, ssize_t(*)(int, void*, size_t, off64_t))(fd, data, size, offset);
 }
 ssize_t pread(int fd, void* data, size_t size, off_t offset) { return pread64(fd, data, size, offset); }
 ssize_t readv(int fd, const struct iovec* parts, int n) {
-  if (before_read(fd)) return -1;
+  size_t size = SIZE_MAX / 2;
+  if (before_read(fd, 0, &size)) return -1;
   return NEXT(readv, ssize_t(*)(int, const struct iovec*, int))(fd, parts, n);
 }
 ssize_t preadv(int fd, const struct iovec* parts, int n, off_t offset) {
-  if (before_read(fd)) return -1;
+  size_t size = SIZE_MAX / 2;
+  if (before_read(fd, offset, &size)) return -1;
   return NEXT(preadv64, ssize_t(*)(int, const struct iovec*, int, off64_t))(fd, parts, n, offset);
 }
 
@@ -220,6 +241,12 @@ int openat(int directory, const char* path, int flags, ...) {
   va_end(rest);
   const int changes = flags & (O_CREAT | O_TRUNC);
   if (changes) BEFORE("openat");
+  if (mount_ways.no_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  char buffer[PATH_MAX];
+  path = mount_path(directory, path, buffer);
   const int fd = NEXT(openat, int (*)(int, const char*, int, ...))(directory, path, flags, mode);
   if (fd >= 0 && changes) record_fd_call(flags & O_TRUNC ? "create" : "open", fd, 0, 0);
   return fd;
@@ -246,6 +273,8 @@ int open64(const char* path, int flags, ...) {
   return openat(AT_FDCWD, path, flags, mode);
 }
 FILE* fopen64(const char* path, const char* mode) {
+  char buffer[PATH_MAX];
+  path = mount_path(AT_FDCWD, path, buffer);
   if (mode[0] != 'r' && count("fopen", 0) == fail) return NULL;
   if (mode[0] != 'r') record_line("create", path, "", 0, 0);
   return NEXT(fopen64, FILE * (*)(const char*, const char*))(path, mode);
@@ -261,24 +290,11 @@ FILE* fopen(const char* path, const char* mode) { return fopen64(path, mode); }
     return done;                                                       \
   }
 #define PASS(result, name, parameters, arguments) PASS_AND(result, name, parameters, arguments, (void)0)
-PASS_AND(int, fsync, (int fd), (fd), record_fd_call("fsync", fd, 0, 0))
-PASS_AND(int, fdatasync, (int fd), (fd), record_fd_call("fsync", fd, 0, 0))
 PASS(int, msync, (void* data, size_t size, int flags), (data, size, flags))
-PASS_AND(int, rename, (const char* from, const char* to), (from, to), record_line("rename", from, to, 0, 0))
-PASS(int, renameat, (int a, const char* from, int b, const char* to), (a, from, b, to))
-PASS(int, renameat2, (int a, const char* from, int b, const char* to, unsigned flags), (a, from, b, to, flags))
 PASS_AND(int, ftruncate, (int fd, off_t size), (fd, size), record_fd_call("truncate", fd, size, 0))
 PASS_AND(int, ftruncate64, (int fd, off64_t size), (fd, size), record_fd_call("truncate", fd, size, 0))
 PASS(int, fallocate, (int fd, int mode, off_t offset, off_t size), (fd, mode, offset, size))
 PASS(int, fallocate64, (int fd, int mode, off64_t offset, off64_t size), (fd, mode, offset, size))
-PASS_AND(int, unlink, (const char* path), (path), record_line("unlink", path, "", 0, 0))
-PASS(int, unlinkat, (int directory, const char* path, int flags), (directory, path, flags))
-PASS(int, remove, (const char* path), (path))
-PASS_AND(int, rmdir, (const char* path), (path), record_line("rmdir", path, "", 0, 0))
-PASS_AND(int, mkdir, (const char* path, mode_t mode), (path, mode), record_line("mkdir", path, "", 0, 0))
-PASS(int, mkdirat, (int directory, const char* path, mode_t mode), (directory, path, mode))
-PASS(int, link, (const char* from, const char* to), (from, to))
-PASS(int, linkat, (int a, const char* from, int b, const char* to, int flags), (a, from, b, to, flags))
 PASS_AND(ssize_t, copy_file_range, (int in, off64_t* at_in, int out, off64_t* at_out, size_t size, unsigned flags),
          (in, at_in, out, at_out, size, flags),
          record_write(out, (at_out ? *at_out : lseek(out, 0, SEEK_CUR)) - done, (size_t)done))
@@ -292,3 +308,117 @@ int posix_fallocate64(int fd, off64_t offset, off64_t size) {
   return NEXT(posix_fallocate64, int (*)(int, off64_t, off64_t))(fd, offset, size);
 }
 int posix_fallocate(int fd, off_t offset, off_t size) { return posix_fallocate64(fd, offset, size); }
+
+// --- names: what the mount makes of them
+static int refused(int error) {
+  errno = error;
+  return -1;
+}
+
+static int any_fsync(const char* function, int fd) {
+  BEFORE(function);
+  const int error = mount_refuses_fsync(fd);
+  if (error) return refused(error);
+  const int done = NEXT(fsync, int (*)(int))(fd);
+  if (done >= 0) record_fd_call("fsync", fd, 0, 0);
+  return done;
+}
+int fsync(int fd) { return any_fsync("fsync", fd); }
+int fdatasync(int fd) { return any_fsync("fdatasync", fd); }
+
+static int any_rename(const char* function, int a, const char* from, int b, const char* to, unsigned flags) {
+  char from_buffer[PATH_MAX], to_buffer[PATH_MAX];
+  BEFORE(function);
+  if (flags && mount_ways.no_renameat2) return refused(EINVAL);
+  from = mount_path(a, from, from_buffer);
+  to = mount_path(b, to, to_buffer);
+  const int error = mount_refuses_rename(a, from, b, to);
+  if (error) return refused(error);
+  if (!flags) mount_keep_open_file(b, to);
+  const int done = NEXT(renameat2, int (*)(int, const char*, int, const char*, unsigned))(a, from, b, to, flags);
+  if (done >= 0) record_names("rename", a, from, b, to);
+  return done;
+}
+int rename(const char* from, const char* to) { return any_rename("rename", AT_FDCWD, from, AT_FDCWD, to, 0); }
+int renameat(int a, const char* from, int b, const char* to) { return any_rename("renameat", a, from, b, to, 0); }
+int renameat2(int a, const char* from, int b, const char* to, unsigned flags) {
+  return any_rename("renameat2", a, from, b, to, flags);
+}
+
+static int any_unlink(const char* function, int directory, const char* path, int flags) {
+  char buffer[PATH_MAX];
+  BEFORE(function);
+  path = mount_path(directory, path, buffer);
+  if (!(flags & AT_REMOVEDIR) && mount_keep_open_file(directory, path)) return 0;
+  const int done = NEXT(unlinkat, int (*)(int, const char*, int))(directory, path, flags);
+  if (done >= 0) record_names(flags & AT_REMOVEDIR ? "rmdir" : "unlink", directory, path, 0, NULL);
+  return done;
+}
+int unlink(const char* path) { return any_unlink("unlink", AT_FDCWD, path, 0); }
+int unlinkat(int directory, const char* path, int flags) { return any_unlink("unlinkat", directory, path, flags); }
+int rmdir(const char* path) { return any_unlink("rmdir", AT_FDCWD, path, AT_REMOVEDIR); }
+int remove(const char* path) {
+  const int done = any_unlink("remove", AT_FDCWD, path, 0);
+  return done != 0 && (errno == EISDIR || errno == EPERM) ? any_unlink("rmdir", AT_FDCWD, path, AT_REMOVEDIR) : done;
+}
+
+static int any_mkdir(const char* function, int directory, const char* path, mode_t mode) {
+  char buffer[PATH_MAX];
+  BEFORE(function);
+  path = mount_path(directory, path, buffer);
+  const int done = NEXT(mkdirat, int (*)(int, const char*, mode_t))(directory, path, mode);
+  if (done >= 0) record_names("mkdir", directory, path, 0, NULL);
+  return done;
+}
+int mkdir(const char* path, mode_t mode) { return any_mkdir("mkdir", AT_FDCWD, path, mode); }
+int mkdirat(int directory, const char* path, mode_t mode) { return any_mkdir("mkdirat", directory, path, mode); }
+
+int linkat(int a, const char* from, int b, const char* to, int flags) {
+  BEFORE("linkat");
+  if (mount_ways.no_hard_links) return refused(EPERM);
+  return NEXT(linkat, int (*)(int, const char*, int, const char*, int))(a, from, b, to, flags);
+}
+int link(const char* from, const char* to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
+
+int flock(int fd, int operation) {
+  if (mount_ways.no_flock) return refused(ENOSYS);
+  return NEXT(flock, int (*)(int, int))(fd, operation);
+}
+int close(int fd) {
+  const int done = NEXT(close, int (*)(int))(fd);
+  mount_sweep();
+  return done;
+}
+int munmap(void* data, size_t size) {
+  const int done = NEXT(munmap, int (*)(void*, size_t))(data, size);
+  mount_sweep();
+  return done;
+}
+
+int faccessat(int directory, const char* path, int mode, int flags) {
+  char buffer[PATH_MAX];
+  path = mount_path(directory, path, buffer);
+  return NEXT(faccessat, int (*)(int, const char*, int, int))(directory, path, mode, flags);
+}
+int access(const char* path, int mode) { return faccessat(AT_FDCWD, path, mode, 0); }
+
+int fstatat(int directory, const char* path, struct stat* info, int flags) {
+  char buffer[PATH_MAX];
+  path = mount_path(directory, path, buffer);
+  const int done = NEXT(fstatat, int (*)(int, const char*, struct stat*, int))(directory, path, info, flags);
+  if (done == 0) mount_coarsen(info);
+  return done;
+}
+int stat(const char* path, struct stat* info) { return fstatat(AT_FDCWD, path, info, 0); }
+int lstat(const char* path, struct stat* info) { return fstatat(AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW); }
+int fstat(int fd, struct stat* info) {
+  const int done = NEXT(fstat, int (*)(int, struct stat*))(fd, info);
+  if (done == 0) mount_coarsen(info);
+  return done;
+}
+int fstatat64(int directory, const char* path, struct stat64* info, int flags) {
+  return fstatat(directory, path, (struct stat*)info, flags);
+}
+int stat64(const char* path, struct stat64* info) { return stat(path, (struct stat*)info); }
+int lstat64(const char* path, struct stat64* info) { return lstat(path, (struct stat*)info); }
+int fstat64(int fd, struct stat64* info) { return fstat(fd, (struct stat*)info); }

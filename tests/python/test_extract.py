@@ -1,0 +1,140 @@
+"""Extracting: complete files only, runs that go on where one was stopped, and the names that others' tools write."""
+import io
+import os
+import signal
+import subprocess
+import tarfile
+
+import pytest
+from conftest import PROGRAM, SHIM, by_tier, tree_bytes
+
+KILLED = -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def packed(bale, tiny, tmp_path_factory):
+    out = tmp_path_factory.mktemp("extract") / "packed"
+    bale.pack(tiny, out, "--name", "x", "--shard-samples", "3")
+    return out
+
+
+@pytest.fixture(scope="module")
+def files(bale, packed, tmp_path_factory):
+    out = tmp_path_factory.mktemp("extract") / "files"
+    bale.ok("extract", packed, out)
+    return tree_bytes(out)
+
+
+def make_tar(path, members):
+    """`members`: [(name, bytes)]."""
+    with tarfile.open(path, "w") as tar:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+
+
+def test_killed_at_every_call(bale, packed, files, tmp_path):
+    """What has a final name is whole, and the next run ends with all files and no others."""
+    counter = tmp_path / "counter"
+    counter.write_bytes(bytes(8))
+    env = {"LD_PRELOAD": str(SHIM)}
+    bale.ok("extract", packed, tmp_path / "whole", env={**env, "BALE_SHIM_COUNT": str(counter)})
+    calls = int.from_bytes(counter.read_bytes(), "little")
+    assert calls > len(files)
+    for n in range(1, calls + 1, by_tier(2, 1)):
+        out = tmp_path / f"kill-{n}"
+        assert bale("extract", packed, out, env={**env, "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
+        found = {k: v for k, v in tree_bytes(out).items() if ".bale-tmp-" not in k} if out.exists() else {}
+        assert found.items() <= files.items(), n
+        bale.ok("extract", packed, out)
+        assert tree_bytes(out) == files, n
+
+
+def test_a_failed_call_leaves_whole_files_only(bale, packed, files, tmp_path):
+    for n in range(1, 60, by_tier(3, 1)):
+        out = tmp_path / f"fail-{n}"
+        failed = bale("extract", packed, out,
+                      env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": "28"})
+        assert failed.code in (0, 1), failed
+        assert not out.exists() or tree_bytes(out).items() <= files.items(), n
+        bale.ok("extract", packed, out)
+        assert tree_bytes(out) == files
+
+
+def test_interrupted(bale, packed, files, tmp_path):
+    out = tmp_path / "out"
+    run = subprocess.Popen([PROGRAM, "extract", packed, out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                           env={**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_DELAY_MS": "30"})
+    while run.poll() is None and not list(out.glob("*/*")):
+        pass
+    run.send_signal(signal.SIGINT)
+    _, stderr = run.communicate(timeout=60)
+    assert run.returncode == 130, stderr
+    found = tree_bytes(out)
+    assert 0 < len(found) < len(files) and found.items() <= files.items()
+    result = bale.ok("extract", packed, out)
+    assert f"; {len(found)} were there already" in result.out
+    assert tree_bytes(out) == files
+
+
+
+
+def test_what_is_there_is_kept_or_refused(bale, packed, files, tmp_path):
+    out = tmp_path / "out"
+    first = bale.ok("extract", packed, out)
+    assert "already" not in first.out
+    inodes = {p: p.stat().st_ino for p in out.rglob("*")}
+    again = bale.ok("extract", packed, out)
+    assert f"{len(files)} files of" in again.out and f"; {len(files)} were there already" in again.out
+    assert {p: p.stat().st_ino for p in out.rglob("*")} == inodes
+    mine = out / sorted(files)[0]
+    for content in (b"mine", mine.read_bytes()[:-1], mine.read_bytes()[:-1] + b"?"):
+        mine.write_bytes(content)
+        refused = bale("extract", packed, out)
+        assert refused.code == 1 and "already with other content" in refused.error_line() and str(mine) in refused.err
+        assert mine.read_bytes() == content
+    bale.ok("extract", packed, out, "--force")
+    assert tree_bytes(out) == files
+
+
+def test_tar_of_a_directory_that_is_called_dot(bale, tiny, packed, files, tmp_path):
+    """`tar -C DIR -cf x.tar .` writes "./" before every name."""
+    (tmp_path / "files").mkdir()
+    for name, content in files.items():
+        (tmp_path / "files" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "files" / name).write_bytes(content)
+    subprocess.run(["tar", "--sort=name", "-C", tmp_path / "files", "-cf", tmp_path / "x.tar", "."], check=True)
+    bale.ok("extract", tmp_path / "x.tar", tmp_path / "out")
+    assert tree_bytes(tmp_path / "out") == files
+    keys = bale.ok("ls", tmp_path / "x.tar").out.split()
+    assert all(key.startswith("./") for key in keys)  # as webdataset has them
+    name = sorted(name for name in files if not name.endswith(".cls"))[0]
+    key = name[:name.rindex(".")]
+    assert bale.ok("cat", tmp_path / "x.tar", key).stdout == bale.ok("cat", tmp_path / "x.tar", "./" + key).stdout
+    assert bale.ok("cat", tmp_path / "x.tar", key).stdout == files[name]
+
+
+@pytest.mark.parametrize("name", ["./../x.jpg", "././../x.jpg", ".//x.jpg", "./a/../../x.jpg", "./a/./x.jpg", ".//etc/x.jpg"])
+def test_dots_lead_nowhere(bale, name, tmp_path):
+    inside = tmp_path / "deep" / "out"
+    inside.parent.mkdir()
+    make_tar(tmp_path / "x.tar", [(name, b"evil")])
+    bale("extract", tmp_path / "x.tar", inside)
+    assert [p for p in tmp_path.rglob("*") if p.is_file() and inside not in p.parents] == [tmp_path / "x.tar"]
+
+
+@pytest.mark.parametrize("names", [("n/A.jpg", "n/a.jpg"), ("N/a.jpg", "n/b.jpg"), ("./n/a.jpg", "N/b.jpg")])
+def test_names_that_differ_by_case(bale, names, tmp_path):
+    """Where the file system cannot tell them apart, nothing is merged or lost: nothing is written."""
+    make_tar(tmp_path / "x.tar", [(name, name.encode()) for name in names])
+    out = tmp_path / "ignoring" / "out"
+    out.mkdir(parents=True)
+    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_IGNORE_CASE": str(out.parent)}
+    refused = bale("extract", tmp_path / "x.tar", out, env=env)
+    assert refused.code == 1 and "ignores case" in refused.error_line()
+    assert list(out.iterdir()) == []
+    key = names[1][:-len(".jpg")]
+    bale.ok("extract", tmp_path / "x.tar", out, "--include", key, env=env)
+    bale.ok("extract", tmp_path / "x.tar", tmp_path / "exact")
+    assert len(tree_bytes(tmp_path / "exact")) == 2
