@@ -101,7 +101,7 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
   } catch (const Error& error) {
     if (!is_finding(error)) throw;
     if (findings == 0) report({.path = path_, .offset = error.context().offset, .what = error_reason(error)});
-    return;  // the samples that can be read were compared; nothing else can be
+    return notices;  // the samples that can be read were compared; nothing else can be
   }
   const bool digest_matches = size_matches && found == expected;
   if (digest_matches || format_->scan_survives_damage) {
