@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/order/rank_plan.hpp"
@@ -43,7 +44,7 @@ struct LoaderOptions {
   std::string field{};  // field that holds the image; empty: the first one with an image's name
   OnBadSample on_bad_sample = OnBadSample::fail;
   bool verify_checksums = true;
-  std::uint64_t max_pixels = std::uint64_t{1} << 27;  // of a stored image, checked before it is decoded
+  std::uint64_t max_pixels = k_default_max_pixels;  // of a stored image, checked before it is decoded
 
   double stall_timeout_s = 120;  // a worker that is at one sample for longer is killed and replaced; 0: never
   std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // asked of the kernel before workers come to it; 0: none

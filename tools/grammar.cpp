@@ -207,6 +207,8 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
       "pixels and metadata");
 
+  add_max_pixels(app, options.max_pixels);
+
   app.option_defaults()->group("Run");
   add_jobs(app, options.jobs, "Shards written at a time (default: two a core); the result never depends on it");
   auto* resume = app.add_flag_callback(

@@ -32,6 +32,7 @@ void declare_pipeline(PipelineCommand& command, CLI::App& app) {
       "Order of an epoch: the dataset's own, a full shuffle (default), or a block shuffle for slow storage; "
       "block:SAMPLES,BLOCKS is one of other blocks and windows");
   add_whole(app, "--seed", "SEED", options.seed, "Another seed, another order and other crops (default: 0)");
+  add_max_pixels(app, options.max_pixels);
   app.add_flag_callback(
       "--threads", [&] { options.worker_mode = WorkerMode::threads; }, "Workers are threads, not processes");
 }

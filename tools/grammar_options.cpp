@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "bale/writer/sidecars.hpp"
 
 namespace bale::tools {
@@ -24,6 +26,13 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::st
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text) {
   add_parsed(
       app, "-j,--jobs", "N|auto", [&jobs](const std::string& value) { jobs = parse_jobs("--jobs", value); }, text);
+}
+
+void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels) {
+  add_parsed(
+      app, "--max-pixels", "N",
+      [&max_pixels](const std::string& text) { max_pixels = parse_positive("--max-pixels", text); },
+      fmt::format("Refuse to decode images of more than N pixels (default: {})", max_pixels));
 }
 
 void add_sidecars(CLI::App& app, std::vector<std::string>& names) {

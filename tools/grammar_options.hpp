@@ -38,6 +38,8 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string
 
 void add_sidecars(CLI::App& app, std::vector<std::string>& names);
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text);
+/// The limit of every command that decodes images.
+void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels);
 void add_spec(CLI::App& app, std::string& spec);
 void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text");
 void add_quiet(CLI::App& app, bool& quiet,

@@ -87,7 +87,7 @@ SampleView ImageEditor::apply(const SampleView& sample) {
 bool ImageEditor::edit(const FieldView& field) {
   const bool changed = (edits_.resizes() || edits_.orient || edits_.strip_metadata) && edit_content(field);
   if (!edits_.jpeg_lossless) return changed;
-  std::vector<std::byte> recoded = make_jpeg_lossless(changed ? Bytes(bytes_) : field.bytes);
+  std::vector<std::byte> recoded = make_jpeg_lossless(changed ? Bytes(bytes_) : field.bytes, max_pixels_);
   if (recoded.empty()) return changed;
   bytes_ = std::move(recoded);
   if (changed) return true;
@@ -116,7 +116,7 @@ bool ImageEditor::edit_content(const FieldView& field) {
     return edits_.strip_metadata && strip(field, header);
   }
   // The right way up first: then rows and columns are those that Pillow resizes.
-  const Image upright = apply_orientation(decode_image(field.bytes), orientation);
+  const Image upright = apply_orientation(decode_image(field.bytes, max_pixels_), orientation);
   const Size size = wanted_size(edits_, {upright.width, upright.height});
   encode(field, header, fits ? upright : resized(upright, size.width, size.height), orientation != 1);
   return true;
@@ -124,7 +124,7 @@ bool ImageEditor::edit_content(const FieldView& field) {
 
 /// False if there is nothing to strip.
 bool ImageEditor::strip(const FieldView& field, const ImageHeader& header) {
-  bytes_ = strip_metadata(field.bytes);
+  bytes_ = strip_metadata(field.bytes, max_pixels_);
   if (bytes_.empty()) return false;
   name_ = field.name;
   width_ = header.width;
@@ -163,8 +163,8 @@ void ImageEditor::encode(const FieldView& original, const ImageHeader& header, c
            : encode_png(image);
   bytes_ = edits_.strip_metadata ? encoded : with_metadata_of(original.bytes, oriented, encoded);
   // A JPEG loses what its quality says and nothing else; a PNG loses nothing.
-  const Image result = decode_image(bytes_);
-  const bool good = jpeg ? same_pixels(result, decode_image(encoded)) : same_pixels(result, image);
+  const Image result = decode_image(bytes_, max_pixels_);
+  const bool good = jpeg ? same_pixels(result, decode_image(encoded, max_pixels_)) : same_pixels(result, image);
   if (!good || result.width != width_ || result.height != height_) {
     throw Error(ErrorCode::unsupported, "the image that was made of it does not decode to the same pixels");
   }

@@ -27,7 +27,9 @@ void check_edits(const ImageEdits& edits);
 class ImageEditor {
  public:
   /// With `as_pixels`, an image that is changed is handed on decoded (k_array_field), for layouts that decode anyway.
-  ImageEditor(const ImageEdits& edits, bool as_pixels) : edits_(edits), as_pixels_(as_pixels) {}
+  /// Images of more than `max_pixels` are not decoded.
+  ImageEditor(const ImageEdits& edits, bool as_pixels, std::uint64_t max_pixels)
+      : edits_(edits), as_pixels_(as_pixels), max_pixels_(max_pixels) {}
 
   /// The sample with its image edited; borrows from `sample`, what that borrows from, and the editor, until the next
   /// call. Throws `damaged` or `unsupported` for an image that cannot be.
@@ -42,6 +44,7 @@ class ImageEditor {
 
   const ImageEdits& edits_;
   bool as_pixels_;
+  std::uint64_t max_pixels_;
   Resizer resizer_;
   std::vector<FieldView> fields_;
   // Of the image edited last.

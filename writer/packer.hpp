@@ -18,6 +18,7 @@
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/progress.hpp"
+#include "bale/formats/image/image.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -70,7 +71,8 @@ struct PackOptions {
   std::uint64_t max_samples = 0;                // 0: all
   std::optional<int> compress_level{};          // zstd on every field that is not an image
   ImageEdits edits{};
-  bool entry_points = false;            // of JPEGs, beside each shard (formats/image/entry_points.hpp)
+  std::uint64_t max_pixels = k_default_max_pixels;  // larger images are not decoded, so those that have to be are bad
+  bool entry_points = false;                        // of JPEGs, beside each shard (formats/image/entry_points.hpp)
   std::vector<std::string> sidecars{};  // names of files for other readers (Sidecar, ShardList) to be written besides
   OnError on_error = OnError::fail;
   DestinationMode mode = DestinationMode::fresh;

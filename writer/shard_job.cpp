@@ -144,7 +144,10 @@ class Staged {
 class ShardRun {
  public:
   ShardRun(const ShardJob& job, Progress& progress)
-      : job_(job), progress_(progress), editor_(job.options.edits, !keeps_bytes_), stored_(job.options) {
+      : job_(job),
+        progress_(progress),
+        editor_(job.options.edits, !keeps_bytes_, job.options.max_pixels),
+        stored_(job.options) {
     for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of(job.options, name));
   }
 
@@ -155,7 +158,8 @@ class ShardRun {
                               .layout = layout->name,
                               .plan = shard_plan(job_),
                               .format_options = job_.options.format_options,
-                              .class_names = job_.source.classes()});
+                              .class_names = job_.source.classes(),
+                              .max_pixels = job_.options.max_pixels});
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
       progress_.throw_if_stopped();
       const std::uint64_t ahead = at + ReadAhead::k_distance;

@@ -17,7 +17,8 @@ void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t
   if (width == 0 || height == 0) throw Error(ErrorCode::damaged, fmt::format("image of {}x{} pixels", width, height));
   if (width > max_pixels / height) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("image of {}x{} pixels is above the limit of {} pixels", width, height, max_pixels));
+                fmt::format("image of {}x{} pixels is above the limit of {} pixels (max_pixels, --max-pixels)", width,
+                            height, max_pixels));
   }
 }
 

@@ -27,8 +27,8 @@ struct ImageHeader {
   std::uint32_t channels = 0;  // components in the file, 3 for a palette; 0 where unknown
 };
 
-/// Reads the header only, never past `bytes`; kind `unknown` if it is no image that we know. Kind and size come from the
-/// content; names are not asked. A JPEG without a size is one whose header libjpeg refuses too.
+/// Reads the header only, never past `bytes`; kind `unknown` if it is no image that we know. Kind and size come from
+/// the content; names are not asked. A JPEG without a size is one whose header libjpeg refuses too.
 ImageHeader probe_image(Bytes bytes);
 
 /// Decoded pixels; a value that owns its memory.
@@ -38,7 +38,8 @@ struct Image {
   std::vector<std::uint8_t> rgb{};  // height * width * 3
 };
 
-/// Pillow's own bound against decompression bombs.
+/// The limit of every program and function that decodes images, unless it is given another one: Pillow's own bound
+/// against decompression bombs.
 inline constexpr std::uint64_t k_default_max_pixels = 178'956'970;
 
 /// Decodes JPEG (grey, YCbCr, RGB, CMYK, YCCK; ISLOW, fancy upsampling) or PNG (any depth, palette, grey,

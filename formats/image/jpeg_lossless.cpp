@@ -35,26 +35,26 @@ bool is_one_baseline_scan(const jpeg_decompress_struct& info) {
   return !info.progressive_mode && info.comps_in_scan == info.num_components && info.restart_interval == 0;
 }
 
-std::vector<std::byte> rewritten(Bytes image) {
+std::vector<std::byte> rewritten(Bytes image, std::uint64_t max_pixels) {
   JpegDecoder decoder;
   decoder.open(image, JpegDecoder::Markers::keep);
   const jpeg_decompress_struct& info = decoder.info();
   if (info.data_precision != 8 || info.arith_code || info.num_components == 4) return {};
-  image_detail::check_pixel_budget(decoder.width(), decoder.height(), k_default_max_pixels);
+  image_detail::check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
   const bool has_form = is_one_baseline_scan(info);  // the header is that of the first scan
   std::vector<std::byte> result = write_coefficients(decoder);
   if (has_form && result.size() >= image.size()) return {};
   if (result.size() > image.size() + image.size() / k_growth_divisor) return {};
-  if (decode_image(result).rgb != decode_image(image).rgb) return {};
+  if (decode_image(result, max_pixels).rgb != decode_image(image, max_pixels).rgb) return {};
   return result;
 }
 
 }  // namespace
 
-std::vector<std::byte> make_jpeg_lossless(Bytes image) {
+std::vector<std::byte> make_jpeg_lossless(Bytes image, std::uint64_t max_pixels) {
   if (probe_image(image).kind != ImageKind::jpeg) return {};
   try {
-    return rewritten(image);
+    return rewritten(image, max_pixels);
   } catch (const Error&) {
     return {};
   }

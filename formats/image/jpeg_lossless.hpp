@@ -13,7 +13,7 @@ namespace bale {
 ///
 /// Empty where the image is to stay as it is: it is no JPEG of 8 bits with Huffman codes; it is flawed, or something
 /// follows its end; it is in that form already and would not shrink; it would grow by more than a fourth; or pixels
-/// would change. Safe in any thread; never throws but `std::bad_alloc`.
-std::vector<std::byte> make_jpeg_lossless(Bytes image);
+/// would change; or it has more than `max_pixels`. Safe in any thread; never throws but `std::bad_alloc`.
+std::vector<std::byte> make_jpeg_lossless(Bytes image, std::uint64_t max_pixels = k_default_max_pixels);
 
 }  // namespace bale

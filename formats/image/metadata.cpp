@@ -37,9 +37,9 @@ std::vector<std::byte> picture_of(Bytes image) {
 }
 
 /// The pixels that stripping must not change.
-Image decode_to_compare(Bytes image) {
+Image decode_to_compare(Bytes image, std::uint64_t max_pixels) {
   try {
-    return decode_image(image);
+    return decode_image(image, max_pixels);
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("metadata are stripped only from images that can be decoded, to compare their "
@@ -81,11 +81,11 @@ Image apply_orientation(Image image, int orientation) {
   return out;
 }
 
-std::vector<std::byte> strip_metadata(Bytes image) {
+std::vector<std::byte> strip_metadata(Bytes image, std::uint64_t max_pixels) {
   std::vector<std::byte> out = picture_of(image);
   if (out.empty()) return {};
-  const Image expected = decode_to_compare(image);
-  const Image result = decode_image(out);
+  const Image expected = decode_to_compare(image, max_pixels);
+  const Image result = decode_image(out, max_pixels);
   if (result.width != expected.width || result.height != expected.height || result.rgb != expected.rgb ||
       !picture_of(out).empty()) {
     throw Error(ErrorCode::unsupported, "its metadata cannot be stripped without changing its pixels");

@@ -25,7 +25,7 @@ Image apply_orientation(Image image, int orientation);
 /// follows its end; nothing if it has none of these, and for other kinds. The result has been decoded and its pixels
 /// compared. Throws `damaged` or `unsupported` if the image cannot be decoded or its segments or chunks cannot be
 /// followed.
-std::vector<std::byte> strip_metadata(Bytes image);
+std::vector<std::byte> strip_metadata(Bytes image, std::uint64_t max_pixels = k_default_max_pixels);
 
 /// `image`, fresh from our encoder, with the metadata of `original` if both are of one kind: without the color profile
 /// of an original that is not RGB or grayscale as `image` is, and without any orientation if it was applied. Throws

@@ -84,7 +84,7 @@ class Loader:
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
                  subset: Numbers | None = None, weights: Numbers | None = None,
                  num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
-                 verify_checksums: bool = True, max_pixels: int = 1 << 27, stall_timeout_s: float = 120.0,
+                 verify_checksums: bool = True, max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  learn_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
                  mix: transforms.Mix | None = None) -> None:
