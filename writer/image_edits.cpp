@@ -85,6 +85,10 @@ SampleView ImageEditor::apply(const SampleView& sample) {
 
 /// False where the image is to stay as it is.
 bool ImageEditor::edit(const FieldView& field) {
+  if (as_pixels_) {  // the layout decodes it
+    const ImageHeader header = probe_image(field.bytes);
+    if (header.width != 0 && header.height != 0) check_pixel_budget(header.width, header.height, max_pixels_);
+  }
   const bool changed = (edits_.resizes() || edits_.orient || edits_.strip_metadata) && edit_content(field);
   if (!edits_.jpeg_lossless) return changed;
   std::vector<std::byte> recoded = make_jpeg_lossless(changed ? Bytes(bytes_) : field.bytes, max_pixels_);

@@ -158,8 +158,7 @@ class ShardRun {
                               .layout = layout->name,
                               .plan = shard_plan(job_),
                               .format_options = job_.options.format_options,
-                              .class_names = job_.source.classes(),
-                              .max_pixels = job_.options.max_pixels});
+                              .class_names = job_.source.classes()});
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
       progress_.throw_if_stopped();
       const std::uint64_t ahead = at + ReadAhead::k_distance;
@@ -278,7 +277,7 @@ class ShardRun {
   ReadAhead read_ahead_;
   const std::vector<Sidecar> sidecars_ = sidecars_of(*job_.options.format.layout, job_.options.sidecars);
   const bool keeps_bytes_ = job_.options.format.layout->keeps_bytes;
-  const bool edits_images_ = !describe_edits(job_.options.edits, !keeps_bytes_).empty();
+  const bool edits_images_ = !keeps_bytes_ || !describe_edits(job_.options.edits, !keeps_bytes_).empty();
   ImageEditor editor_;
   StoredFields stored_;
   std::vector<SkippedSample> skipped_;

@@ -121,7 +121,6 @@ struct WriterOptions {
   ShardPlan plan{};
   std::map<std::string, std::string> format_options{};  // the format's own, e.g. {"size", "128"}
   std::vector<std::string> class_names{};               // may be empty
-  std::optional<std::uint64_t> max_pixels{};            // of images that the layout decodes; none: the usual limit
 };
 
 /// Writes one shard. For one thread; destroying it without finish() leaves an unfinished file to delete.

@@ -21,8 +21,6 @@ struct RegionLayout {
 /// The kind of the bytes, one of those we decode; throws `unsupported` for others and for a PNG above the limit (libpng
 /// is asked after that), `damaged` where there is nothing.
 ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels);
-/// Throws `unsupported` where an image is larger than the caller allows.
-void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels);
 /// Throws `invalid_argument` where the pixels are not width * height * 3 bytes, or a side is 0.
 void check_pixels(const Image& image);
 

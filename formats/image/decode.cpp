@@ -11,7 +11,6 @@
 #include "bale/formats/image/png_decoder.hpp"
 
 namespace bale {
-namespace image_detail {
 
 void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels) {
   if (width == 0 || height == 0) throw Error(ErrorCode::damaged, fmt::format("image of {}x{} pixels", width, height));
@@ -21,6 +20,8 @@ void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t
                             height, max_pixels));
   }
 }
+
+namespace image_detail {
 
 void check_pixels(const Image& image) {
   const std::uint64_t expected = std::uint64_t{image.width} * image.height;

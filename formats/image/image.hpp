@@ -31,6 +31,9 @@ struct ImageHeader {
 /// the content; names are not asked. A JPEG without a size is one whose header libjpeg refuses too.
 ImageHeader probe_image(Bytes bytes);
 
+/// Throws `unsupported` for an image of more than `max_pixels`, `damaged` for one without pixels.
+void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels);
+
 /// Decoded pixels; a value that owns its memory.
 struct Image {
   std::uint32_t width = 0;

@@ -83,7 +83,7 @@ struct ImageDecoder::State {
   template <typename Decoder>
   void open(Decoder& decoder, ImageKind kind, Bytes bytes, std::uint64_t max_pixels) {
     decoder.open(bytes);
-    image_detail::check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
+    check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
     header = {.kind = kind, .width = decoder.width(), .height = decoder.height(), .channels = decoder.channels()};
   }
 

@@ -40,7 +40,7 @@ std::vector<std::byte> rewritten(Bytes image, std::uint64_t max_pixels) {
   decoder.open(image, JpegDecoder::Markers::keep);
   const jpeg_decompress_struct& info = decoder.info();
   if (info.data_precision != 8 || info.arith_code || info.num_components == 4) return {};
-  image_detail::check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
+  check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
   const bool has_form = is_one_baseline_scan(info);  // the header is that of the first scan
   std::vector<std::byte> result = write_coefficients(decoder);
   if (has_form && result.size() >= image.size()) return {};

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/image/image.hpp"
 
 namespace bale {
 

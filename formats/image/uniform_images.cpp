@@ -15,9 +15,7 @@ constexpr int k_max_side = 16'384;
 }  // namespace
 
 UniformImages::UniformImages(const WriterOptions& options)
-    : path_(options.path),
-      size_(static_cast<std::uint32_t>(parse_number_option(options, "size", 0, 1, k_max_side))),
-      max_pixels_(options.max_pixels.value_or(k_default_max_pixels)) {}
+    : path_(options.path), size_(static_cast<std::uint32_t>(parse_number_option(options, "size", 0, 1, k_max_side))) {}
 
 Image UniformImages::decode(const SampleView& sample) const {
   const auto refuse = [&](std::string_view what, std::string_view hint = {}) {
@@ -28,7 +26,7 @@ Image UniformImages::decode(const SampleView& sample) const {
   if (field == nullptr) refuse("sample has no image to decode", "use another layout");
   Image image;
   try {
-    image = decode_image(field->bytes, max_pixels_);
+    image = decode_image(field->bytes, k_max_image_bytes / 3);  // whoever packs has a limit of its own
     if (size_ != 0) image = resize_and_center_crop(image, size_);
   } catch (const Error& error) {
     refuse(fmt::format("field \"{}\" cannot be decoded: {}", printable(field->name), error.message()));

@@ -27,7 +27,6 @@ class UniformImages {
  private:
   std::string path_;
   std::uint32_t size_ = 0;
-  std::uint64_t max_pixels_;
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
 };
