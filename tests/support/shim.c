@@ -9,6 +9,7 @@
 //   BALE_SHIM_FAIL_AT=N          the N-th counted call fails with BALE_SHIM_ERRNO
 //   BALE_SHIM_FAIL_ON=1          and all after it do
 //
+//   BALE_SHIM_STOP_AT=N          SIGSTOP before the N-th counted call, which is done when the process is continued
 //   BALE_SHIM_DELAY_MS=T         each counted call takes so much longer, so that a run is surely not over yet
 //   BALE_SHIM_SHORT=1            every write moves at most half of what it was given
 //   BALE_SHIM_EINTR=1            every other read and write is interrupted before it does anything
@@ -50,6 +51,7 @@ static _Atomic uint64_t own_counter;
 static _Atomic uint64_t* counter = &own_counter;
 static _Atomic unsigned interruptions;
 static uint64_t kill_at, fail_at, delay_ms, unreadable_from;
+static uint64_t stop_at;
 static int record_fd = -1;
 static int fail_errno = EIO, fail_on, short_writes, eintr;
 static const char *only = "", *shrink, *unreadable;
@@ -62,6 +64,7 @@ static uint64_t number(const char* name) {
 __attribute__((constructor)) static void start(void) {
   kill_at = number("BALE_SHIM_KILL_AT");
   fail_at = number("BALE_SHIM_FAIL_AT");
+  stop_at = number("BALE_SHIM_STOP_AT");
   delay_ms = number("BALE_SHIM_DELAY_MS");
   unreadable_from = number("BALE_SHIM_UNREADABLE_FROM");
   fail_on = (int)number("BALE_SHIM_FAIL_ON");
@@ -122,6 +125,7 @@ static enum outcome count(const char* function, int is_write) {
   if (strncmp(function, only, strlen(only)) != 0) return go_on;
   const uint64_t n = atomic_fetch_add(counter, 1) + 1;
   if (delay_ms) usleep(delay_ms * 1000);
+  if (n == stop_at) raise(SIGSTOP);
   if (n == kill_at) {
     if (is_write) return torn;
     kill(getpid(), SIGKILL);
