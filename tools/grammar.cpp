@@ -215,7 +215,8 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       "--resume", [&] { options.mode = DestinationMode::resume; }, "Go on with an interrupted run of the same command");
   app.add_flag_callback(
          "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
-         "Remove the dataset in DST first; files that bale did not write stay")
+         "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both; files that "
+         "bale did not write stay")
       ->excludes(resume);
   app.add_flag("-n,--dry-run", command.dry_run, "Print the shards that would be written, and write nothing");
   add_json(app, command.json, "Print the result as JSON");

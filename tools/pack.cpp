@@ -99,6 +99,9 @@ std::string summary_text(const PackReport& report, double seconds) {
                         manifest.format, manifest.layout);
   }
   text += human_seconds(seconds);
+  if (report.num_repaired_shards > 0) {
+    text += fmt::format(", {} found missing or damaged and written again", plural(report.num_repaired_shards, "shard"));
+  }
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
   } else if (seconds > 0) {
@@ -128,6 +131,14 @@ void print_preview(const PackCommand& command, const PackPreview& preview, Termi
                              plural(preview.shards.size(), "shard"), human_bytes(bytes)));
 }
 
+/// A line for each dataset that is gone now.
+void tell_replaced(const PackReport& report, Terminal& terminal) {
+  for (const PackReport::Replaced& replaced : report.replaced) {
+    terminal.note(fmt::format("replaced the dataset \"{}\" of {} in {}", printable(replaced.name),
+                              plural(replaced.num_samples, "sample"), printable(replaced.directory)));
+  }
+}
+
 /// Packs while progress is shown and a signal may stop it.
 PackReport pack_attended(const PackCommand& command, const Source& source, Terminal& terminal) {
   Progress progress;
@@ -154,7 +165,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   if (command.format.empty()) command.format = formats()[0]->name;
   const auto find = command.decode ? find_decoded_format : find_format;
   command.options.format = find(command.format, command.layout);
-  if (command.options.name.empty()) command.options.name = default_name(command);
+  command.options.default_name = default_name(command);
 
   const auto start = std::chrono::steady_clock::now();
   if (!command.quiet)
@@ -169,6 +180,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
 
   const PackReport report = pack_attended(command, *source, terminal);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!command.quiet) tell_replaced(report, terminal);
   if (command.json) {
     terminal.print(pack_json(report, seconds, source->notices()));
   } else if (!command.quiet) {

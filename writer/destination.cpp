@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
@@ -22,69 +22,60 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
-std::vector<std::string> entries_of(const std::string& directory) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    names.push_back(entry.path().filename().string());
-  }
-  if (error) throw Error(ErrorCode::io, "cannot list the directory: " + error.message(), {.path = directory});
-  std::sort(names.begin(), names.end());
-  return names;
+/// A path below the destination.
+std::string below(const std::string& subdirectory, const std::string& file) {
+  return subdirectory.empty() ? file : join_path(subdirectory, file);
 }
 
-/// mkdir -p whose new entries are durable.
-void make_directories(const std::string& path) {
-  if (::mkdir(path.c_str(), 0755) == 0) {
-    sync_directory(parent_directory(path));
-    return;
-  }
-  if (errno == ENOENT) {
-    make_directories(parent_directory(path));
-    if (::mkdir(path.c_str(), 0755) == 0) {
-      sync_directory(parent_directory(path));
-      return;
+/// An older dataset in a place that the run writes to.
+struct OldDataset {
+  std::string subdirectory;
+  Manifest manifest;
+
+  /// Everything it consists of besides its manifest.
+  std::vector<std::string> files() const {
+    std::vector<std::string> files;
+    const auto add = [&](const std::string& file) { files.push_back(below(subdirectory, file)); };
+    for (const ManifestShard& shard : manifest.shards) {
+      add(shard.file);
+      add(index_path(shard.file));
+      for (const std::string& sidecar : shard.sidecars) add(sidecar);
     }
+    for (const std::string& list : manifest.lists) add(list);
+    if (manifest.num_skipped != 0) add(k_ledger_name);
+    return files;
   }
-  struct stat info {};
-  if (errno == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
-  throw_errno("create the directory", path);
+};
+
+/// Throws `exists` if a dataset of another name is in the place: it is not the one that is meant.
+void check_name(const PackOptions& options, const PlannedDataset& planned, const Manifest& manifest) {
+  const bool name_was_given = !planned.subdirectory.empty() || !options.name.empty();
+  if (!name_was_given || manifest.name == planned.name) return;
+  throw Error(ErrorCode::exists,
+              fmt::format("holds the dataset \"{}\", not \"{}\"", printable(manifest.name), printable(planned.name)),
+              {.path = dataset_directory(options, planned),
+               .hint = "choose another directory, or the same name to replace that dataset"});
 }
 
-void remove_file(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw_errno("remove", path);
-}
-
-/// What a finished dataset of ours consists of, besides its manifest.
-std::vector<std::string> files_of_dataset(const std::string& directory) {
-  const Manifest manifest = load_manifest(join_path(directory, k_manifest_name));
-  std::vector<std::string> files;
-  for (const ManifestShard& shard : manifest.shards) {
-    files.push_back(join_path(directory, shard.file));
-    files.push_back(index_path(files.back()));
-    for (const std::string& sidecar : shard.sidecars) files.push_back(join_path(directory, sidecar));
+/// Those in the very places of the planned ones; a directory that is a link is refused, not followed.
+std::vector<OldDataset> old_datasets(const PackOptions& options, const Plan& plan, DirectoryTree& tree) {
+  std::vector<OldDataset> found;
+  for (const PlannedDataset& planned : plan.datasets) {
+    if (!tree.holds(below(planned.subdirectory, k_manifest_name))) continue;
+    found.push_back(
+        {planned.subdirectory, load_manifest(join_path(dataset_directory(options, planned), k_manifest_name))});
+    check_name(options, planned, found.back().manifest);
   }
-  for (const std::string& list : manifest.lists) files.push_back(join_path(directory, list));
-  if (manifest.num_skipped != 0) files.push_back(join_path(directory, k_ledger_name));
-  return files;
+  return found;
 }
 
-/// Directories at the destination that hold a finished dataset: itself, or one a split.
-std::vector<std::string> finished_datasets(const std::string& destination) {
-  std::vector<std::string> directories{destination};
-  for (const std::string& name : entries_of(destination)) directories.push_back(join_path(destination, name));
-  std::erase_if(directories,
-                [](const std::string& directory) { return !exists(join_path(directory, k_manifest_name)); });
-  return directories;
-}
-
-/// Everything that packing a shard to `path` publishes, and entry points in any case: others would be taken for its
+/// Everything that packing a shard to `file` publishes, and entry points in any case: others would be taken for its
 /// own.
-std::vector<std::string> files_of_shard(const std::string& path, const PackOptions& options) {
+std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options) {
   const Layout& layout = *options.format.layout;
-  std::vector<std::string> files{path, index_path(path), entry_path(path)};
+  std::vector<std::string> files{file, index_path(file), entry_path(file)};
   for (const Sidecar& sidecar : sidecars_of(layout, options.sidecars)) {
-    files.push_back(sidecar_path(path, layout, sidecar));
+    files.push_back(sidecar_path(file, layout, sidecar));
   }
   return files;
 }
@@ -94,58 +85,94 @@ std::vector<std::string> list_files(const PackOptions& options, const Plan& plan
   std::vector<std::string> files;
   for (const PlannedDataset& dataset : plan.datasets) {
     for (const ShardList& list : lists_of(*options.format.layout, options.sidecars)) {
-      const std::string file(list.file);
-      files.push_back(dataset.subdirectory.empty() ? file : join_path(dataset.subdirectory, file));
+      files.push_back(below(dataset.subdirectory, std::string(list.file)));
     }
   }
   return files;
 }
 
 /// Refuses strangers' files where this run's are to be.
-void require_way_is_free(const PackOptions& options, const Plan& plan, const std::vector<std::string>& ours) {
+void require_way_is_free(const PackOptions& options, const Plan& plan, const std::vector<std::string>& ours,
+                         DirectoryTree& tree) {
   const std::unordered_set<std::string> known(ours.begin(), ours.end());
   const auto check = [&](const std::string& file) {
-    if (!exists(file) || known.contains(file)) return;
+    if (!tree.holds(file) || known.contains(file)) return;
     throw Error(ErrorCode::exists, "is in the way and was not written by bale",
-                {.path = file, .hint = "move it, or choose another --name"});
+                {.path = join_path(options.destination, file), .hint = "move it, or choose another --name"});
   };
   for (const PlannedDataset& dataset : plan.datasets) {
-    const std::string directory = dataset_directory(options, dataset);
     for (const PlannedShard& shard : dataset.shards) {
-      for (const std::string& file : files_of_shard(join_path(directory, shard.file), options)) check(file);
+      for (const std::string& file : files_of_shard(below(dataset.subdirectory, shard.file), options)) check(file);
     }
   }
-  for (const std::string& file : list_files(options, plan)) check(join_path(options.destination, file));
+  for (const std::string& file : list_files(options, plan)) check(file);
 }
 
-void remove_previous_run(const PackOptions& options, const Plan& plan) {
-  const std::string& destination = options.destination;
-  const File lock = Journal::lock_unfinished(destination);
-  const std::vector<std::string> datasets = finished_datasets(destination);
+std::vector<std::string> files_of_all(const std::vector<OldDataset>& datasets) {
   std::vector<std::string> files;
-  for (const std::string& directory : datasets) {
-    const std::vector<std::string> more = files_of_dataset(directory);
+  for (const OldDataset& dataset : datasets) {
+    const std::vector<std::string> more = dataset.files();
     files.insert(files.end(), more.begin(), more.end());
   }
-  if (Journal::present(destination)) {
-    for (const std::string& file : Journal::published_files(destination)) files.push_back(join_path(destination, file));
-  }
-  require_way_is_free(options, plan, files);
-
-  // Manifests first, so that at no time one names missing shards.
-  for (const std::string& directory : datasets) {
-    remove_file(join_path(directory, k_manifest_name));
-    sync_directory(directory);
-  }
-  for (const std::string& file : files) remove_file(file);
-  if (Journal::present(destination)) Journal::remove(destination);
+  return files;
 }
 
-bool is_finished(const PackOptions& options, const Plan& plan) {
-  return std::all_of(plan.datasets.begin(), plan.datasets.end(), [&](const PlannedDataset& dataset) {
-    const std::string path = join_path(dataset_directory(options, dataset), k_manifest_name);
-    return exists(path) && load_manifest(path).plan == plan.fingerprint;
+/// Throws as writing a shard will, if the format does not take its options: before anything is removed.
+void try_format_options(const PackOptions& options, const Journal& journal) {
+  const std::string path = journal.staged_path("options");
+  const auto writer = options.format.format->create(
+      {.path = path, .layout = options.format.layout->name, .plan = {}, .format_options = options.format_options});
+  ::unlink(path.c_str());
+}
+
+/// Makes room for a run that begins: an older dataset stays, what an unfinished run published goes.
+void overwrite(const PackOptions& options, const Plan& plan, Journal& journal) {
+  DirectoryTree tree(Directory::open(options.destination));
+  const std::vector<OldDataset> old = old_datasets(options, plan, tree);
+  std::vector<std::string> known = files_of_all(old);
+  const std::unordered_set<std::string> whole(known.begin(), known.end());
+  std::vector<std::string> unfinished = journal.content().published_files();
+  known.insert(known.end(), unfinished.begin(), unfinished.end());
+  require_way_is_free(options, plan, known, tree);
+  std::erase_if(unfinished, [&](const std::string& file) { return whole.contains(file); });
+  if (!unfinished.empty()) try_format_options(options, journal);
+  for (const std::string& file : unfinished) tree.remove(file);
+  tree.sync();
+  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty());
+}
+
+/// Goes on with the unfinished run, or takes up the finished one, whose manifests it returns.
+std::vector<Manifest> resume(const PackOptions& options, const Plan& plan, Journal& journal) {
+  std::vector<Manifest> finished = finished_manifests(options, plan);
+  if (!journal.is_unfinished()) {
+    if (finished.empty()) require_empty(options, plan);
+    journal.begin(plan.fingerprint, list_files(options, plan), false);
+    return finished;
+  }
+  if (journal.content().plan != plan.fingerprint) {
+    throw Error(ErrorCode::exists, "holds an unfinished pack of other files or options",
+                {.path = options.destination,
+                 .hint = "resume with the same source and options, or start afresh with --overwrite"});
+  }
+  journal.go_on();
+  // The manifests beside a staged run are those of the dataset that it replaces.
+  if (journal.content().staged) finished.clear();
+  return finished;
+}
+
+void make_subdirectories(const Plan& plan, const Journal& journal) {
+  for (const PlannedDataset& dataset : plan.datasets) {
+    if (!dataset.subdirectory.empty()) journal.destination().make(dataset.subdirectory);
+  }
+}
+
+/// Names of directories in the destination that hold datasets of other runs.
+std::vector<std::string> other_datasets(const std::string& destination, const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(found), [&](const std::string& name) {
+    return exists(join_path(join_path(destination, name), k_manifest_name));
   });
+  return found;
 }
 
 }  // namespace
@@ -154,31 +181,101 @@ std::string dataset_directory(const PackOptions& options, const PlannedDataset& 
   return dataset.subdirectory.empty() ? options.destination : join_path(options.destination, dataset.subdirectory);
 }
 
-std::optional<Journal> prepare_destination(const PackOptions& options, const Plan& plan) {
-  const std::string& destination = options.destination;
-  make_directories(destination);
-  const bool unfinished = Journal::present(destination);
-  if (options.mode == DestinationMode::overwrite) {
-    remove_previous_run(options, plan);
-  } else if (options.mode == DestinationMode::resume && unfinished) {
-    return Journal::resume(destination, plan.fingerprint, list_files(options, plan));
-  } else if (!entries_of(destination).empty()) {
-    if (options.mode == DestinationMode::resume && is_finished(options, plan)) return std::nullopt;
-    throw Error(ErrorCode::exists, unfinished ? "holds an unfinished pack" : "is not empty",
-                {.path = destination,
-                 .hint = unfinished ? "go on with --resume, or start afresh with --overwrite"
-                                    : "choose another directory, or replace an earlier pack with --overwrite"});
+std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan& plan) {
+  std::vector<Manifest> manifests;
+  for (const PlannedDataset& dataset : plan.datasets) {
+    const std::string path = join_path(dataset_directory(options, dataset), k_manifest_name);
+    if (!exists(path)) return {};
+    manifests.push_back(load_manifest(path));
+    if (manifests.back().plan != plan.fingerprint) return {};
   }
-  for (const PlannedDataset& dataset : plan.datasets) make_directories(dataset_directory(options, dataset));
-  return Journal::start(destination, plan.fingerprint, list_files(options, plan));
+  return manifests;
 }
 
-void abandon_destination(const PackOptions& options, const Plan& plan) {
-  Journal::remove(options.destination);
+void require_empty(const PackOptions& options, const Plan& plan) {
+  if (options.mode == DestinationMode::overwrite || !exists(options.destination)) return;
+  std::vector<std::string> names = Directory::open(options.destination).names();
+  std::erase_if(names, [](const std::string& name) { return name == k_partial_name || name == k_removed_name; });
+  if (names.empty()) return;
   for (const PlannedDataset& dataset : plan.datasets) {
-    if (!dataset.subdirectory.empty()) ::rmdir(dataset_directory(options, dataset).c_str());
+    if (!exists(join_path(dataset_directory(options, dataset), k_manifest_name))) continue;
+    throw Error(ErrorCode::exists, "is not empty: it holds a packed dataset",
+                {.path = dataset_directory(options, dataset),
+                 .hint = "choose another directory, or replace that dataset with --overwrite"});
   }
-  ::rmdir(options.destination.c_str());  // fails, as it should, where anything is left
+  const std::vector<std::string> others = other_datasets(options.destination, names);
+  if (!others.empty()) {
+    throw Error(ErrorCode::exists, "is not empty: it holds other packed datasets",
+                {.path = options.destination,
+                 .hint = fmt::format("choose a directory of its own, such as {}",
+                                     printable(join_path(options.destination, plan.datasets.front().name)))});
+  }
+  throw Error(
+      ErrorCode::exists, "is not empty",
+      {.path = options.destination, .hint = "choose another directory; --overwrite would pack beside what is there"});
+}
+
+Destination prepare_destination(const PackOptions& options, const Plan& plan) {
+  Journal journal = Journal::open(options.destination);
+  bool was_unfinished = journal.is_unfinished();
+  try {
+    if (journal.is_unfinished() && options.mode == DestinationMode::fresh) {
+      throw Error(ErrorCode::exists, "holds an unfinished pack",
+                  {.path = options.destination, .hint = "go on with --resume, or start afresh with --overwrite"});
+    }
+    if (journal.content().replacement) {
+      journal.finish_replacement();
+      was_unfinished = false;
+    }
+    std::vector<Manifest> finished;
+    if (options.mode == DestinationMode::overwrite) {
+      overwrite(options, plan, journal);
+    } else if (options.mode == DestinationMode::resume) {
+      finished = resume(options, plan, journal);
+    } else {
+      require_empty(options, plan);
+      journal.begin(plan.fingerprint, list_files(options, plan), false);
+    }
+    make_subdirectories(plan, journal);
+    return {std::move(journal), std::move(finished)};
+  } catch (...) {
+    if (!was_unfinished) {
+      journal.remove();
+      ::rmdir(options.destination.c_str());
+    }
+    throw;
+  }
+}
+
+PlannedReplacement plan_replacement(const PackOptions& options, const Plan& plan,
+                                    const std::vector<Replacement::Move>& files,
+                                    const std::vector<Replacement::Move>& manifests) {
+  DirectoryTree tree(Directory::open(options.destination));
+  const std::vector<OldDataset> old = old_datasets(options, plan, tree);
+  require_way_is_free(options, plan, files_of_all(old), tree);
+  PlannedReplacement planned{.replacement = {.files = files, .manifests = manifests}};
+  std::unordered_set<std::string> taken;
+  for (const auto& [staged, path] : files) taken.insert(path);
+  for (const OldDataset& dataset : old) {
+    planned.replacement.old_manifests.push_back(below(dataset.subdirectory, k_manifest_name));
+    for (std::string& file : dataset.files()) {
+      if (!taken.contains(file)) planned.replacement.old_files.push_back(std::move(file));
+    }
+    planned.replaced.push_back({.directory = dataset.subdirectory.empty()
+                                                 ? options.destination
+                                                 : join_path(options.destination, dataset.subdirectory),
+                                .name = dataset.manifest.name,
+                                .num_samples = dataset.manifest.num_samples});
+  }
+  return planned;
+}
+
+void abandon_destination(Journal& journal, const PackOptions& options, const Plan& plan) {
+  for (const PlannedDataset& dataset : plan.datasets) {
+    if (!dataset.subdirectory.empty()) journal.destination().remove_directory(dataset.subdirectory);
+  }
+  journal.remove();
+  ::rmdir(options.destination.c_str());  // fails, as it should, if anything is left
 }
 
 }  // namespace bale

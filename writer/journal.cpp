@@ -1,11 +1,12 @@
 #include "bale/writer/journal.hpp"
 
-#include <sys/file.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,7 +24,17 @@ using Json = nlohmann::json;
 constexpr const char* k_journal_name = "journal.jsonl";
 constexpr const char* k_staged_mark = ".staged";
 
-std::string partial_directory(const std::string& destination) { return join_path(destination, k_partial_name); }
+// Versions of the head line: staged runs came with the second.
+constexpr std::uint64_t k_direct_version = 1;
+constexpr std::uint64_t k_staged_version = 2;
+
+Json to_json(const Replacement& replacement) {
+  return Json{{"replacement",
+               {{"old_manifests", replacement.old_manifests},
+                {"old_files", replacement.old_files},
+                {"files", replacement.files},
+                {"manifests", replacement.manifests}}}};
+}
 
 Json to_json(const FinishedShard& finished) {
   Json fields = Json::array();
@@ -85,140 +96,262 @@ FinishedShard finished_from_json(const Json& line) {
   return finished;
 }
 
-struct JournalContent {
-  std::string plan;
-  std::vector<std::string> last_files;
-  std::vector<FinishedShard> finished;
-  std::uint64_t good_bytes = 0;  // up to the end of the last whole line
-};
+Replacement replacement_from_json(const Json& line) {
+  Replacement replacement{.old_manifests = line.at("old_manifests"),
+                          .old_files = line.at("old_files"),
+                          .files = line.at("files"),
+                          .manifests = line.at("manifests")};
+  check_paths(replacement.old_manifests);
+  check_paths(replacement.old_files);
+  for (const auto* const moves : {&replacement.files, &replacement.manifests}) {
+    for (const auto& [staged, path] : *moves) {
+      check_plain(staged);
+      check_paths({path});
+    }
+  }
+  return replacement;
+}
 
-/// Reads whole lines; the first one that is torn or not ours ends the journal.
-JournalContent read_journal(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  std::string_view rest = as_text(bytes);
+void read_head(const Json& line, const std::string& path, JournalContent& content) {
+  if (count_from_json(line.value("bale_journal", Json(k_direct_version))) > k_staged_version) {
+    throw Error(ErrorCode::unsupported, "a newer bale wrote this journal",
+                {.path = path, .hint = "finish the run with that bale"});
+  }
+  content.last_files = line.value("last_files", std::vector<std::string>{});
+  check_paths(content.last_files);
+  content.staged = line.value("staged", false);
+  content.plan = line.at("plan");
+}
+
+/// Whether a name in the partial directory is one of ours.
+bool is_own_name(const std::string& name) {
+  return name == k_journal_name || name.starts_with(DirectoryLock::k_owner_name) ||
+         name.find(k_staged_mark) != std::string::npos;
+}
+
+/// What a file system keeps of a file that was removed while it was still open somewhere.
+bool is_ghost(const std::string& name) { return name.starts_with(".fuse_hidden") || name.starts_with(".nfs"); }
+
+void remove_own_files(const Directory& directory) {
+  for (const std::string& file : directory.names()) {
+    if (is_own_name(file)) directory.remove(file);
+  }
+}
+
+/// Removes a directory unless somebody's files are in it. Ours may be ghosts for some milliseconds after they were
+/// closed.
+void remove_when_empty(const Directory& destination, const std::string& name, const Directory& directory) {
+  constexpr int k_patience = 100;
+  for (int i = 0; i < k_patience && !destination.remove_directory(name) && errno == ENOTEMPTY; ++i) {
+    const std::vector<std::string> left = directory.names();
+    if (!std::all_of(left.begin(), left.end(), is_ghost)) return;
+    ::usleep(10'000);
+  }
+}
+
+/// Removes what was a partial directory, as far as that goes: nothing needs it.
+void clear_away(const Directory& destination) {
+  try {
+    const std::optional<Directory> directory = destination.find(k_removed_name);
+    if (!directory) return;
+    remove_own_files(*directory);
+    remove_when_empty(destination, k_removed_name, *directory);
+  } catch (const Error&) {
+    // The dataset is whole without that; the next run tries again.
+  }
+}
+
+/// mkdir -p whose new entries are durable.
+void make_directories(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0) {
+    sync_directory(parent_directory(path));
+    return;
+  }
+  if (errno == ENOENT) {
+    make_directories(parent_directory(path));
+    if (::mkdir(path.c_str(), 0755) == 0) {
+      sync_directory(parent_directory(path));
+      return;
+    }
+  }
+  struct stat info {};
+  if (errno == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
+  throw_errno("create the directory", path);
+}
+
+}  // namespace
+
+std::vector<std::string> JournalContent::published_files() const {
+  std::vector<std::string> files;
+  if (staged) return files;
+  if (!finished.empty()) files = last_files;
+  for (const FinishedShard& shard : finished) {
+    if (shard.shard.num_samples == 0 && shard.shard.digest.empty()) continue;
+    const auto add = [&](const std::string& file) {
+      files.push_back(shard.subdirectory.empty() ? file : join_path(shard.subdirectory, file));
+    };
+    add(shard.shard.file);
+    add(index_path(shard.shard.file));
+    for (const std::string& sidecar : shard.shard.sidecars) add(sidecar);
+  }
+  return files;
+}
+
+JournalContent parse_journal(std::string_view text, const std::string& path) {
   JournalContent content;
-  for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     try {
-      const Json line = Json::parse(rest.substr(0, end));
+      const Json line = Json::parse(text.substr(0, end));
       if (content.good_bytes == 0) {
-        content.plan = line.at("plan");
-        content.last_files = line.value("last_files", std::vector<std::string>{});
-        check_paths(content.last_files);
+        read_head(line, path, content);
+      } else if (line.contains("replacement")) {
+        content.replacement = replacement_from_json(line.at("replacement"));
       } else {
         content.finished.push_back(finished_from_json(line));
       }
     } catch (const Json::exception&) {
       break;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unsupported) throw;
       break;
     }
     content.good_bytes += end + 1;
-    rest.remove_prefix(end + 1);
+    text.remove_prefix(end + 1);
   }
   return content;
 }
 
-void lock(const File& journal) {
-  if (::flock(journal.fd(), LOCK_EX | LOCK_NB) == 0) return;
-  if (errno != EWOULDBLOCK) throw_errno("lock", journal.path());
-  throw Error(ErrorCode::retryable, "another bale is packing into this directory",
-              {.path = parent_directory(parent_directory(journal.path())), .hint = "wait for it to end"});
-}
-
-}  // namespace
-
-Journal::Journal(std::string directory) : directory_(std::move(directory)) {}
-
 bool Journal::present(const std::string& destination) {
-  return ::access(partial_directory(destination).c_str(), F_OK) == 0;
+  struct stat info {};
+  return ::lstat(join_path(destination, k_partial_name).c_str(), &info) == 0;
 }
 
-File Journal::lock_unfinished(const std::string& destination) {
-  const std::string path = join_path(partial_directory(destination), k_journal_name);
-  if (::access(path.c_str(), F_OK) != 0) return {};
-  File file = File::open_update(path);
-  lock(file);
-  return file;
-}
+void Journal::clear_removed(const std::string& destination) { clear_away(Directory::open(destination)); }
 
-Journal Journal::start(const std::string& destination, const std::string& plan_fingerprint,
-                       const std::vector<std::string>& last_files) {
-  Journal journal(partial_directory(destination));
-  if (::mkdir(journal.directory_.c_str(), 0755) != 0 && errno != EEXIST) throw_errno("create", journal.directory_);
-  sync_directory(destination);
-  journal.file_ = File::create(join_path(journal.directory_, k_journal_name));
-  lock(journal.file_);
-  const std::string head =
-      Json{{"bale_journal", 1}, {"plan", plan_fingerprint}, {"last_files", last_files}}.dump() + "\n";
-  journal.file_.write_at(0, as_bytes(head));
-  journal.file_.sync();
-  sync_directory(journal.directory_);
-  journal.end_ = head.size();
-  return journal;
-}
+Journal::Journal(Directory destination, Directory partial, JournalFile file, DirectoryLock lock)
+    : destination_(std::move(destination)),
+      partial_(std::move(partial)),
+      file_(std::move(file)),
+      lock_(std::move(lock)) {}
 
-Journal Journal::resume(const std::string& destination, const std::string& plan_fingerprint,
-                        const std::vector<std::string>& last_files) {
-  Journal journal(partial_directory(destination));
-  const std::string path = join_path(journal.directory_, k_journal_name);
-  if (::access(path.c_str(), F_OK) != 0) return start(destination, plan_fingerprint, last_files);
-  journal.file_ = File::open_update(path);
-  lock(journal.file_);
-  JournalContent content = read_journal(path);
-  if (content.good_bytes == 0) {
-    // Killed before the first line was durable: nothing had been published.
-    journal.file_.close();
-    return start(destination, plan_fingerprint, last_files);
+/// nullopt if a run that ended meanwhile took away what was opened.
+std::optional<Journal> Journal::try_open(const std::string& destination) {
+  make_directories(destination);
+  try {
+    Directory directory = Directory::open(destination);
+    Directory partial = directory.make(k_partial_name);
+    JournalFile file = JournalFile::open(partial, k_journal_name);
+    if (!file.is_open()) return std::nullopt;
+    DirectoryLock lock = DirectoryLock::take(partial, file.fd());
+    // The lock is worth something only if the journal still has its name.
+    if (!file.has_its_name(join_path(join_path(destination, k_partial_name), k_journal_name))) return std::nullopt;
+    return Journal(std::move(directory), std::move(partial), std::move(file), std::move(lock));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    return std::nullopt;
   }
-  if (content.plan != plan_fingerprint) {
-    throw Error(
-        ErrorCode::exists, "holds an unfinished pack of other files or options",
-        {.path = destination, .hint = "resume with the same source and options, or start afresh with --overwrite"});
+}
+
+Journal Journal::open(const std::string& destination) {
+  constexpr int k_attempts = 100;
+  for (int i = 0; i < k_attempts; ++i) {
+    std::optional<Journal> opened = try_open(destination);
+    if (!opened) {
+      ::usleep(10'000);
+      continue;
+    }
+    Journal& journal = *opened;
+    journal.content_ = parse_journal(journal.file_.text(), journal.file_.path());
+    journal.end_ = journal.content_.good_bytes;
+    return std::move(journal);
   }
-  journal.finished_ = std::move(content.finished);
-  journal.end_ = content.good_bytes;
-  journal.file_.truncate(journal.end_);
-  return journal;
+  throw Error(ErrorCode::retryable, "another bale begins or ends here all the time",
+              {.path = destination, .hint = "try again"});
+}
+
+void Journal::empty() {
+  // Durable before anything else is written: lines of another run must not follow a new head.
+  if (!file_.text().empty()) file_.truncate(0);
+  content_ = {};
+  end_ = 0;
+}
+
+void Journal::begin(const std::string& plan, const std::vector<std::string>& last_files, bool staged) {
+  empty();
+  for (const std::string& name : partial_.names()) {
+    if (name.find(k_staged_mark) != std::string::npos) partial_.remove(name);
+  }
+  Json head{{"bale_journal", k_direct_version}, {"plan", plan}, {"last_files", last_files}};
+  if (staged) {
+    head["bale_journal"] = k_staged_version;
+    head["staged"] = true;
+  }
+  append(head.dump());
+  partial_.sync();
+  content_ = {.plan = plan, .staged = staged, .last_files = last_files, .good_bytes = end_};
+}
+
+void Journal::go_on() {
+  std::set<std::string> kept;
+  for (const FinishedShard& finished : content_.finished) {
+    if (content_.staged) kept.insert(staged_name(finished.subdirectory + finished.shard.file));
+    has_recorded_ = has_recorded_ || finished.shard.num_samples != 0;
+  }
+  const std::size_t mark_length = std::string_view(k_staged_mark).size();
+  for (const std::string& name : partial_.names()) {
+    const std::size_t mark = name.find(k_staged_mark);
+    if (mark != std::string::npos && !kept.contains(name.substr(0, mark + mark_length))) partial_.remove(name);
+  }
+  if (file_.text().size() != end_) file_.truncate(end_);
+}
+
+void Journal::append(const std::string& line) {
+  const std::string text = line + '\n';
+  file_.write(end_, text);
+  end_ += text.size();
 }
 
 void Journal::record(const FinishedShard& shard) {
-  const std::string line = to_json(shard).dump() + "\n";
+  const std::string line = to_json(shard).dump();
   const std::lock_guard guard(*mutex_);
-  file_.write_at(end_, as_bytes(line));
-  file_.sync();
-  end_ += line.size();
+  has_recorded_ = has_recorded_ || shard.shard.num_samples != 0;
+  append(line);
 }
 
-std::string Journal::staged_path(const std::string& file) const { return join_path(directory_, file + k_staged_mark); }
-
-std::vector<std::string> Journal::published_files(const std::string& destination) {
-  const std::string path = join_path(partial_directory(destination), k_journal_name);
-  std::vector<std::string> files;
-  if (::access(path.c_str(), F_OK) != 0) return files;
-  const JournalContent content = read_journal(path);
-  if (!content.finished.empty()) files = content.last_files;
-  for (const FinishedShard& finished : content.finished) {
-    const std::string file =
-        finished.subdirectory.empty() ? finished.shard.file : join_path(finished.subdirectory, finished.shard.file);
-    files.push_back(file);
-    files.push_back(index_path(file));
-    for (const std::string& sidecar : finished.shard.sidecars) {
-      files.push_back(finished.subdirectory.empty() ? sidecar : join_path(finished.subdirectory, sidecar));
-    }
-  }
-  return files;
+void Journal::record(const Replacement& replacement) {
+  partial_.sync();  // the names of what is to be moved
+  append(to_json(replacement).dump());
+  content_.replacement = replacement;
 }
 
-void Journal::remove(const std::string& destination) {
-  const std::string directory = partial_directory(destination);
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name != k_journal_name && name.find(k_staged_mark) != std::string::npos) ::unlink(entry.path().c_str());
+void Journal::finish_replacement() {
+  try {
+    DirectoryTree tree(Directory::open(destination_.path()));
+    carry_out(*content_.replacement, tree, partial_);
+  } catch (const Error& error) {
+    ErrorContext context = error.context();
+    context.hint = "the new dataset is complete: run again with --resume to put it in its place";
+    throw Error(error.code(), error.message(), context);
   }
-  ::unlink(join_path(directory, k_journal_name).c_str());
-  if (::rmdir(directory.c_str()) != 0 && errno != ENOENT) throw_errno("remove", directory);
-  sync_directory(destination);
+  empty();
+}
+
+std::string Journal::staged_name(const std::string& file) { return file + k_staged_mark; }
+
+void Journal::remove() {
+  clear_away(destination_);
+  // The directory gives up its name while the journal is still locked, so that no other run ever meets half of it, and
+  // the journal is closed before it is removed: a network file system keeps the name of an open file.
+  const bool renamed = ::renameat(destination_.fd(), k_partial_name, destination_.fd(), k_removed_name) == 0;
+  if (!renamed) remove_own_files(partial_);  // overlayfs cannot rename every directory
+  file_.close();
+  lock_ = DirectoryLock();
+  if (renamed) {
+    clear_away(destination_);
+  } else {
+    remove_when_empty(destination_, k_partial_name, partial_);
+  }
+  destination_.sync();
 }
 
 }  // namespace bale

@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/parallel.hpp"
-#include "bale/formats/core/shard.hpp"
-#include "bale/formats/core/shard_name.hpp"
+#include "bale/writer/apart.hpp"
 #include "bale/writer/destination.hpp"
+#include "bale/writer/finished_check.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/journal.hpp"
 #include "bale/writer/ledger.hpp"
 #include "bale/writer/plan.hpp"
+#include "bale/writer/publisher.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/sidecars.hpp"
 #include "bale_version.hpp"
@@ -30,18 +30,8 @@ struct Slot {
   const PlannedDataset* dataset;
   const PlannedShard* shard;
   std::optional<FinishedShard> finished{};
+  std::string expected_digest{};  // of a dataset that is finished already
 };
-
-bool is_intact(const std::string& path, const ManifestShard& expected, bool entry_points) {
-  try {
-    if (entry_points && !EntryFile::load(entry_path(path)).records_are_whole()) return false;
-    const ShardIndex index = ShardIndex::load(index_path(path));
-    return index.digest() && digest_text(*index.digest()) == expected.digest &&
-           File::open_read(path).size() == expected.bytes && digest_text(digest_file(path)) == expected.digest;
-  } catch (const Error&) {
-    return false;
-  }
-}
 
 /// Two jobs a core: while one waits for its shard to be durable, another has work for the core.
 unsigned default_jobs() { return 2 * usable_cores(); }
@@ -59,19 +49,27 @@ class Packer {
   }
 
   PackReport run() {
-    std::optional<Journal> journal = prepare_destination(options_, plan_);
-    if (!journal) return report_of_finished_run();
-    journal_ = &*journal;
+    require_apart(source_.places(), options_.destination);
+    if (!Journal::present(options_.destination)) {
+      if (options_.mode == DestinationMode::resume && finds_all_finished()) return report_of_finished_run();
+      if (finished_.empty()) require_empty(options_, plan_);
+    }
+    Destination destination = prepare_destination(options_, plan_);
+    journal_ = &destination.journal;
+    finished_ = std::move(destination.finished);
+    publisher_.emplace(*journal_, options_, plan_);
     take_up_finished_shards();
+    count_finished_shards();
     try {
       write_remaining_shards();
+      if (finished_.empty()) require_samples();
     } catch (...) {
-      // A recorded shard may have its final name already, even where the run failed before it knew so.
-      if (Journal::published_files(options_.destination).empty()) abandon_destination(options_, plan_);
+      // A recorded shard may have its final name already, even if the run failed before it knew so.
+      if (!journal_->has_recorded()) abandon_destination(*journal_, options_, plan_);
       throw;
     }
-    PackReport report = write_manifests();
-    Journal::remove(options_.destination);
+    PackReport report = finished_.empty() ? write_manifests() : report_of_repaired_run();
+    journal_->remove();
     return report;
   }
 
@@ -80,25 +78,67 @@ class Packer {
     return join_path(dataset_directory(options_, *slot.dataset), slot.shard->file);
   }
 
-  /// Shards that an earlier run recorded are checked against their digest before they are believed.
+  /// Whether the destination holds this very dataset with every file of it. Touches nothing.
+  bool finds_all_finished() {
+    finished_ = finished_manifests(options_, plan_);
+    if (finished_.empty()) return false;
+    Journal::clear_removed(options_.destination);
+    take_up_finished_shards();
+    const bool all = std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.finished; });
+    if (!all || !lists_are_there()) return false;
+    count_finished_shards();
+    return true;
+  }
+
+  /// What earlier runs finished, by their journal or, if they came to their end, by their manifests.
   void take_up_finished_shards() {
-    std::map<std::pair<std::string, std::string>, const FinishedShard*> recorded;
-    for (const FinishedShard& finished : journal_->finished()) {
-      require_same_policy(finished);
-      recorded[{finished.subdirectory, finished.shard.file}] = &finished;
-    }
-    for (Slot& slot : slots_) {
-      const auto found = recorded.find({slot.dataset->subdirectory, slot.shard->file});
-      if (found == recorded.end() || !is_intact(final_path(slot), found->second->shard, options_.entry_points)) {
-        continue;
+    std::map<std::pair<std::string, std::string>, FinishedShard> recorded;
+    if (finished_.empty()) {
+      for (const FinishedShard& finished : journal_->content().finished) {
+        require_same_policy(finished);
+        recorded[{finished.subdirectory, finished.shard.file}] = finished;
       }
-      if (!has_its_quarantined_files(*found->second)) continue;
-      slot.finished = *found->second;
+    }
+    for (std::size_t number = 0; number < finished_.size(); ++number) {
+      const std::string& subdirectory = plan_.datasets[number].subdirectory;
+      for (const PlannedShard& shard : plan_.datasets[number].shards) {
+        recorded[{subdirectory, shard.file}] = {.subdirectory = subdirectory, .shard = {.file = shard.file}};
+      }
+      for (const ManifestShard& shard : finished_[number].shards) {
+        recorded[{subdirectory, shard.file}] = {.subdirectory = subdirectory, .shard = shard};
+      }
+    }
+    run_parallel(slots_.size(), options_.jobs != 0 ? options_.jobs : usable_cores(), [&](std::size_t number) {
+      progress_.throw_if_stopped();
+      Slot& slot = slots_[number];
+      slot.finished.reset();
+      const auto found = recorded.find({slot.dataset->subdirectory, slot.shard->file});
+      if (found == recorded.end()) return;
+      if (!finished_.empty()) slot.expected_digest = found->second.shard.digest;
+      if (is_usable(slot, found->second)) slot.finished = found->second;
+    });
+  }
+
+  /// Shards that an earlier run recorded are checked against their digest before they are believed.
+  bool is_usable(const Slot& slot, const FinishedShard& finished) const {
+    if (!has_its_quarantined_files(finished)) return false;
+    if (finished.shard.num_samples == 0) return finished.shard.digest.empty();  // it has no file
+    const bool staged = journal_ != nullptr && journal_->content().staged;
+    return is_intact(moves_of_shard(options_, *slot.dataset, *slot.shard), options_, finished,
+                     staged ? journal_->path_of({}) : std::string{});
+  }
+
+  void count_finished_shards() {
+    for (const Slot& slot : slots_) {
+      if (!slot.finished) continue;
       ++num_resumed_;
       progress_.samples += slot.shard->end - slot.shard->begin;
       progress_.bytes += slot.shard->bytes;
       progress_.skipped += slot.finished->skipped.size();
       progress_.shards += 1;
+      if (journal_ != nullptr && journal_->content().staged && slot.finished->shard.num_samples != 0) {
+        publisher_->shard(*slot.dataset, *slot.shard);
+      }
     }
   }
 
@@ -144,31 +184,44 @@ class Packer {
     const std::string staged = journal_->staged_path(slot.dataset->subdirectory + slot.shard->file);
     const ShardJob job{source_, options_, *slot.dataset, *slot.shard, quarantine_, staged};
     FinishedShard finished = write_shard(job, progress_);
-    journal_->record(finished);
-    const std::string path = final_path(slot);
-    const Layout& layout = *options_.format.layout;
-    // The shard itself comes last: where it has its final name, all that belongs to it has.
-    for (const Sidecar& sidecar : sidecars_of(layout, options_.sidecars)) {
-      publish_rename(staged_sidecar(staged, sidecar), sidecar_path(path, layout, sidecar));
+    if (!finished_.empty() && finished.shard.digest != slot.expected_digest) {
+      throw Error(ErrorCode::changed, "is missing or damaged, and its samples are not what they were",
+                  {.path = final_path(slot), .hint = "pack everything again with --overwrite"});
     }
-    publish_rename(index_path(staged), index_path(path));
-    if (options_.entry_points) publish_rename(entry_path(staged), entry_path(path));
-    publish_rename(staged, path);
+    journal_->record(finished);
+    if (finished.shard.num_samples != 0) publisher_->shard(*slot.dataset, *slot.shard);
     slot.finished = std::move(finished);
     progress_.shards += 1;
+  }
+
+  /// A dataset without a single sample is no success.
+  void require_samples() const {
+    for (const PlannedDataset& dataset : plan_.datasets) {
+      const SkippedSample* first = nullptr;
+      std::uint64_t num_samples = 0;
+      for (const Slot& slot : slots_) {
+        if (slot.dataset != &dataset) continue;
+        num_samples += slot.finished->shard.num_samples;
+        if (first == nullptr && !slot.finished->skipped.empty()) first = &slot.finished->skipped.front();
+      }
+      if (num_samples != 0 || first == nullptr) continue;
+      throw Error(ErrorCode::damaged,
+                  fmt::format("all {} samples were skipped, the first because: {}", dataset.order.size(), first->why),
+                  {.path = dataset_directory(options_, dataset), .hint = "look at the source"});
+    }
   }
 
   PackReport write_manifests() {
     PackReport report{.num_resumed_shards = num_resumed_};
     for (const PlannedDataset& dataset : plan_.datasets) {
-      const std::string directory = dataset_directory(options_, dataset);
       Manifest manifest = empty_manifest(dataset);
       std::string ledger;
       for (const Slot& slot : slots_) {
         if (slot.dataset != &dataset) continue;
         manifest.num_samples += slot.finished->shard.num_samples;
         manifest.num_skipped += slot.finished->skipped.size();
-        manifest.shards.push_back(slot.finished->shard);
+        // A shard without a sample has no file: not every reader takes an empty one.
+        if (slot.finished->shard.num_samples != 0) manifest.shards.push_back(slot.finished->shard);
         add_fields(manifest, slot.finished->fields);
         for (const SkippedSample& sample : slot.finished->skipped) {
           ledger += skipped_to_json(sample).dump() + "\n";
@@ -176,29 +229,23 @@ class Packer {
         }
         report.num_bytes += slot.finished->shard.bytes;
       }
-      write_lists(directory, manifest);
-      if (!ledger.empty()) publish(join_path(directory, k_ledger_name), ledger);
-      publish(join_path(directory, k_manifest_name), manifest_text(manifest));
+      for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
+        manifest.lists.emplace_back(list.file);
+        write_list(dataset, manifest, list);
+      }
+      if (!ledger.empty()) publisher_->file(dataset, k_ledger_name, ledger);
+      publisher_->manifest(dataset, manifest_text(manifest));
       report.num_samples += manifest.num_samples;
-      report.outputs.push_back({directory, std::move(manifest)});
+      report.outputs.push_back({dataset_directory(options_, dataset), std::move(manifest)});
     }
+    report.replaced = publisher_->finish();
     return report;
   }
 
-  void write_lists(const std::string& directory, Manifest& manifest) const {
+  void write_list(const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list) {
     std::vector<ListedShard> shards;
     for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
-    for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
-      manifest.lists.emplace_back(list.file);
-      publish(join_path(directory, manifest.lists.back()), list.text(manifest.name, shards));
-    }
-  }
-
-  /// Until it is complete it is among the journal's files, which are removed with it whatever ended the run.
-  void publish(const std::string& path, const std::string& text) const {
-    const std::string staged = journal_->staged_path(base_name(path));
-    write_durably(staged, as_bytes(text));
-    publish_rename(staged, path);
+    publisher_->file(dataset, std::string(list.file), list.text(manifest.name, shards));
   }
 
   /// Those of this run, over those that the source's images have been through already.
@@ -231,14 +278,42 @@ class Packer {
     }
   }
 
-  PackReport report_of_finished_run() {
-    PackReport report{.num_resumed_shards = slots_.size()};
-    for (const PlannedDataset& dataset : plan_.datasets) {
+  /// Whether everything beside the shards of a finished dataset is there.
+  bool lists_are_there() const {
+    for (std::size_t number = 0; number < finished_.size(); ++number) {
+      const std::string directory = dataset_directory(options_, plan_.datasets[number]);
+      for (const std::string& list : finished_[number].lists) {
+        if (!is_file(join_path(directory, list))) return false;
+      }
+      if (finished_[number].num_skipped != 0 && !is_file(join_path(directory, k_ledger_name))) return false;
+    }
+    return true;
+  }
+
+  /// Writes what is missing beside the shards of a finished dataset, all of which are there.
+  PackReport report_of_repaired_run() {
+    for (std::size_t number = 0; number < finished_.size(); ++number) {
+      const PlannedDataset& dataset = plan_.datasets[number];
       const std::string directory = dataset_directory(options_, dataset);
-      Manifest manifest = load_manifest(join_path(directory, k_manifest_name));
+      for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
+        if (!is_file(join_path(directory, list.file))) write_list(dataset, finished_[number], list);
+      }
+      const std::string ledger = join_path(directory, k_ledger_name);
+      if (finished_[number].num_skipped != 0 && !is_file(ledger)) {
+        throw Error(ErrorCode::damaged, "the list of skipped samples is missing",
+                    {.path = ledger, .hint = "pack everything again with --overwrite"});
+      }
+    }
+    return report_of_finished_run();
+  }
+
+  PackReport report_of_finished_run() {
+    PackReport report{.num_resumed_shards = num_resumed_, .num_repaired_shards = slots_.size() - num_resumed_};
+    for (std::size_t number = 0; number < finished_.size(); ++number) {
+      Manifest& manifest = finished_[number];
       report.num_samples += manifest.num_samples;
       for (const ManifestShard& shard : manifest.shards) report.num_bytes += shard.bytes;
-      report.outputs.push_back({directory, std::move(manifest)});
+      report.outputs.push_back({dataset_directory(options_, plan_.datasets[number]), std::move(manifest)});
     }
     return report;
   }
@@ -248,8 +323,10 @@ class Packer {
   Progress& progress_;
   const Plan plan_;
   std::vector<Slot> slots_;
+  std::vector<Manifest> finished_;  // of this very plan, found at the destination
   Journal* journal_ = nullptr;
   Quarantine quarantine_;
+  std::optional<Publisher> publisher_;
   std::uint64_t num_resumed_ = 0;
 };
 
@@ -268,6 +345,7 @@ std::string_view on_error_name(OnError policy) {
 }
 
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
+  require_apart(source.places(), options.destination);
   PackPreview preview;
   for (const PlannedDataset& dataset : make_plan(source, options).datasets) {
     for (const PlannedShard& shard : dataset.shards) {

@@ -37,7 +37,7 @@ std::string_view on_error_name(OnError policy);
 enum class DestinationMode {
   fresh,      // refuse a directory that holds anything
   resume,     // go on with an interrupted run of the same plan
-  overwrite,  // remove what bale wrote there (never anything else), then start afresh
+  overwrite,  // replace the dataset that is there: it stays until the new one is complete; never remove anything else
 };
 
 struct Split {
@@ -62,7 +62,8 @@ struct PackOptions {
   std::string destination;
   FormatAndLayout format{};
   std::map<std::string, std::string> format_options{};
-  std::string name{};  // of the dataset, and the shards' prefix; empty: the destination's last component
+  std::string name{};          // of the dataset, and the shards' prefix; empty: default_name
+  std::string default_name{};  // empty: the destination's last component
   ShardSizing sizing{};
   unsigned jobs = 0;                            // 0: two a core
   std::optional<std::uint64_t> shuffle_seed{};  // none: source order
@@ -90,10 +91,18 @@ struct PackReport {
     std::string directory;
     Manifest manifest;
   };
+  /// An older dataset whose place a new one took.
+  struct Replaced {
+    std::string directory;
+    std::string name;
+    std::uint64_t num_samples = 0;
+  };
   std::vector<Output> outputs;  // one, or one a split
+  std::vector<Replaced> replaced{};
   std::uint64_t num_samples = 0;
-  std::uint64_t num_bytes = 0;           // of shard files
-  std::uint64_t num_resumed_shards = 0;  // found finished by an earlier run
+  std::uint64_t num_bytes = 0;            // of shard files
+  std::uint64_t num_resumed_shards = 0;   // found finished by an earlier run
+  std::uint64_t num_repaired_shards = 0;  // of a finished dataset, missing or damaged, and written again
   std::vector<SkippedSample> skipped;
 };
 
@@ -109,7 +118,8 @@ struct PackPreview {
 
 PackPreview preview_pack(const Source& source, const PackOptions& options);
 
-/// Throws `exists` (destination not empty), `invalid_argument`, `io`, `interrupted`, and with
+/// Throws `exists` (destination not empty), `invalid_argument` (also if source and destination overlap), `io`,
+/// `retryable` (another run has the destination), `interrupted`, and with
 /// OnError::fail the error of the first bad sample.
 PackReport pack(const Source& source, const PackOptions& options, Progress& progress);
 

@@ -232,7 +232,8 @@ Plan make_plan(const Source& source, const PackOptions& options) {
   Plan plan;
   plan.num_samples = order.size();
   if (options.splits.empty()) {
-    const std::string name = options.name.empty() ? base_name(options.destination) : options.name;
+    std::string name = options.name.empty() ? options.default_name : options.name;
+    if (name.empty()) name = base_name(options.destination);
     check_name("dataset", name);
     plan.datasets.push_back({.name = name, .subdirectory = {}, .order = std::move(order), .shards = {}});
   } else {

@@ -165,6 +165,14 @@ class ShardRun {
       if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.order[ahead]);
       pack_sample(job_.dataset.order[at]);
     }
+    // Not every container can be empty, and not every reader takes one that is.
+    if (index_.size() == 0) {
+      writer_.reset();
+      return {.subdirectory = job_.dataset.subdirectory,
+              .shard = {.file = job_.shard.file},
+              .skipped = std::move(skipped_),
+              .on_error = std::string(on_error_name(job_.options.on_error))};
+    }
     writer_->finish(index_);
     writer_.reset();
     sync_path(job_.staged_path);

@@ -24,8 +24,8 @@ struct ShardJob {
 std::string staged_sidecar(const std::string& staged_path, const Sidecar& sidecar);
 
 /// Writes the shard, its index, its entry points and its sidecars under their temporary names, all durable when it
-/// returns. On any error
-/// the temporary files are removed. Throws `interrupted` soon after `progress.stop` is set.
+/// returns; none of them if every sample was skipped. On any error the temporary files are removed. Throws
+/// `interrupted` soon after `progress.stop` is set.
 FinishedShard write_shard(const ShardJob& job, Progress& progress);
 
 }  // namespace bale

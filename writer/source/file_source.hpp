@@ -20,6 +20,7 @@ struct FileListing {
   std::vector<std::string> companion_fields;  // of the files beside the first, in order
   std::vector<std::string> classes;
   NoticeLog notices;
+  std::vector<std::string> places;  // Source::places()
 
   /// Position of the extension's field in `image_fields`, added when new.
   std::uint16_t image_field(std::string_view extension);
@@ -34,6 +35,7 @@ class FileSource : public Source {
   std::uint64_t size() const override { return listing_.rows.samples().size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return listing_.classes; }
+  std::vector<std::string> places() const override { return listing_.places; }
   std::int64_t label(std::uint64_t i) const override { return row(i).label; }
   void describe(std::uint64_t i, SourceSample& out) const override;
   SampleView read(std::uint64_t i, Scratch& scratch) const override;

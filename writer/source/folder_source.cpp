@@ -32,6 +32,7 @@ class FolderLister {
   }
 
   FileListing list() {
+    listing_.places = {root_};
     const TopLevel top = list_top_level(root_);
     if (options_.flat) {
       add_tree(root_, k_no_label);

@@ -1,4 +1,6 @@
 // A packed dataset as a source: converting is packing from it.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -9,6 +11,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/name_filter.hpp"
 #include "bale/writer/source/source.hpp"
 
@@ -19,6 +22,28 @@ namespace {
 bool is_fit(std::string_view key) {
   const std::string_view base = key.substr(key.rfind('/') + 1);
   return base.find('.') == std::string_view::npos && !is_reserved_member(key);
+}
+
+/// What changes when a file's content does: its times are set by every write, its status time even if the other one is
+/// set back. Its ends are compared for file systems with coarse times.
+std::string identity_of_file(const std::string& path) {
+  constexpr std::uint64_t k_end_bytes = 65536;
+  try {
+    const File file = File::open_read(path);
+    struct stat info {};
+    if (::fstat(file.fd(), &info) != 0) throw_errno("examine", path);
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    DigestStream ends;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size, k_end_bytes)));
+    for (const std::uint64_t at : {std::uint64_t{0}, size - bytes.size()}) {
+      file.read_exact(at, bytes);
+      ends.update(bytes);
+    }
+    return fmt::format("\t{}\t{}\t{}.{:09}\t{}", size, mtime_ns(info), info.st_ctim.tv_sec, info.st_ctim.tv_nsec,
+                       digest_text(ends.digest()));
+  } catch (const Error&) {
+    return "\tunreadable";  // reading its samples will say why
+  }
 }
 
 class PackedSource : public Source {
@@ -39,6 +64,10 @@ class PackedSource : public Source {
       }
     }
     label_field_ = field_id(k_label_field);
+    for (std::size_t number = 0; number < dataset_.num_shards(); ++number) {
+      const bool has_checksums = dataset_.shard(number).index().has_checksums();
+      identities_.push_back(has_checksums ? std::string{} : identity_of_file(dataset_.shard_path(number)));
+    }
   }
 
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
@@ -46,6 +75,15 @@ class PackedSource : public Source {
   const std::vector<std::string>& classes() const override { return dataset_.classes(); }
   std::map<std::string, std::string> edits() const override {
     return dataset_.manifest() ? dataset_.manifest()->edits : std::map<std::string, std::string>{};
+  }
+  std::vector<std::string> places() const override {
+    std::vector<std::string> places;
+    for (std::size_t number = 0; number < dataset_.num_shards(); ++number) {
+      places.push_back(dataset_.shard_path(number));
+      // Shards with a manifest are alone in their directory, others may lie among anything.
+      if (number == 0 && dataset_.manifest()) places.push_back(parent_directory(places.front()));
+    }
+    return places;
   }
   std::int64_t label(std::uint64_t i) const override { return dataset_.label(at(i)); }
 
@@ -109,6 +147,8 @@ class PackedSource : public Source {
       fmt::format_to(std::back_inserter(out), "\t{}\t{}", index.fields()[f].stored_name(), extent.length);
       if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
     }
+    // Without checksums, keys and lengths are all that the index knows of the content.
+    if (!index.has_checksums()) out += identities_[number];
     out += '\n';
   }
 
@@ -151,6 +191,7 @@ class PackedSource : public Source {
   bool prefixed_ = false;              // keys are below their shards' names
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
+  std::vector<std::string> identities_;  // of the shard files that have no checksums
 };
 
 }  // namespace

@@ -53,6 +53,8 @@ class Source {
   virtual const std::vector<std::string>& classes() const = 0;
   /// What was done to the images before, by name (Manifest::edits).
   virtual std::map<std::string, std::string> edits() const { return {}; }
+  /// Directories and files that it reads from, as far as a destination must stay away from them.
+  virtual std::vector<std::string> places() const { return {}; }
   virtual std::int64_t label(std::uint64_t i) const = 0;
   /// `out` is overwritten (reuse it).
   virtual void describe(std::uint64_t i, SourceSample& out) const = 0;

@@ -1,0 +1,45 @@
+#include "bale/writer/finished_check.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "bale/formats/core/entry_file.hpp"
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/shard_index.hpp"
+
+namespace bale {
+
+bool is_file(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& options, const FinishedShard& recorded,
+               const std::string& partial_directory) {
+  const auto place = [&](const Replacement::Move& move) {
+    return partial_directory.empty() ? join_path(options.destination, move.second)
+                                     : join_path(partial_directory, move.first);
+  };
+  if (!std::all_of(moves.begin(), moves.end(), [&](const auto& move) { return is_file(place(move)); })) return false;
+  const std::string path = place(moves.back());
+  if (partial_directory.empty()) {
+    // `bale index` may have added some.
+    const std::string directory = parent_directory(path);
+    const std::vector<std::string>& sidecars = recorded.shard.sidecars;
+    const auto is_there = [&](const std::string& name) { return is_file(join_path(directory, name)); };
+    if (!std::all_of(sidecars.begin(), sidecars.end(), is_there)) return false;
+  }
+  try {
+    if (options.entry_points && !EntryFile::load(entry_path(path)).records_are_whole()) return false;
+    const ShardIndex index = ShardIndex::load(index_path(path));
+    return index.digest() && digest_text(*index.digest()) == recorded.shard.digest &&
+           File::open_read(path).size() == recorded.shard.bytes &&
+           digest_text(digest_file(path)) == recorded.shard.digest;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace bale

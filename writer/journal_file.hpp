@@ -1,0 +1,40 @@
+// A small file that is appended to, opened in a directory by its descriptor and never through a symbolic link.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bale/writer/directory.hpp"
+
+namespace bale {
+
+class JournalFile {
+ public:
+  JournalFile() = default;  // not open
+  /// Opens the file, an empty one if there is none; not open if the directory is gone. Throws `exists` if the name is
+  /// that of something else than a file.
+  static JournalFile open(const Directory& directory, const std::string& name);
+
+  bool is_open() const { return fd_.valid(); }
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+  /// Whether the name at `path` still leads to this file.
+  bool has_its_name(const std::string& path) const;
+
+  std::string text() const;
+  /// Writes at `offset`; durable when it returns.
+  void write(std::uint64_t offset, std::string_view text);
+  /// Cuts the file; durable when it returns.
+  void truncate(std::uint64_t size);
+  void close() { fd_ = Descriptor(); }
+
+ private:
+  JournalFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  void sync();
+
+  Descriptor fd_;
+  std::string path_;
+};
+
+}  // namespace bale
