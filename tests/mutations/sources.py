@@ -18,5 +18,5 @@ MUTATIONS = [
     Mutation("a resumed run may change its policy", "writer/packer.cpp",
              "      require_same_policy(finished);\n", "", (*QUARANTINE, "keeps_its_policy")),
     Mutation("a quarantined file that is gone is not missed", "writer/packer.cpp",
-             "      if (!has_its_quarantined_files(*found->second)) continue;\n", "", (*QUARANTINE, "copy_that_is_gone")),
+             "    if (!has_its_quarantined_files(finished)) return false;\n", "", (*QUARANTINE, "copy_that_is_gone")),
 ]

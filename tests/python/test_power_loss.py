@@ -41,6 +41,16 @@ class Disk:
         self.root = str(root)
         self.names, self.safe_names, self.pending = {}, {}, []  # pending: (directories whose sync makes it safe, change)
 
+    def hold(self, directory):
+        """What is below the root before the first call is safe."""
+        for path in [directory, *directory.rglob("*")]:
+            inode = None
+            if path.is_file():
+                inode = Inode()
+                inode.change(0, path.read_bytes())
+                inode.sync()
+            self.names[str(path)] = self.safe_names[str(path)] = inode
+
     def do(self, call, path, other, offset, data):
         if not (path + "/").startswith(self.root + "/") and path != os.path.dirname(self.root):
             return
@@ -58,7 +68,8 @@ class Disk:
         elif call in ("unlink", "rmdir"):
             self.rename_names({}, [path], path)
         elif call == "rename":
-            self.rename_names({other: self.names[path]}, [path], other)
+            moved = [name for name in self.names if name == path or name.startswith(path + "/")]
+            self.rename_names({other + name[len(path):]: self.names[name] for name in moved}, moved, other)
         elif call == "fsync":
             if self.names.get(path) is not None:
                 self.names[path].sync()
@@ -165,6 +176,38 @@ def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
     lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
     assert tree_bytes(found) == expected
     assert len(seen) > 30
+
+
+@pytest.mark.parametrize("layout", ["tar.plain --sidecars wids --entry-points", "lmdb.plain"])
+def test_old_or_new_when_a_dataset_is_replaced(bale, tiny, layout, tmp_path):
+    """In every state: the manifest that is there is that of a whole dataset, and the run can be finished."""
+    out, record = tmp_path / "out", tmp_path / "record"
+    bale.pack(tiny, out, *options(layout, 2))
+    old, disk = tree_bytes(out), Disk(out)
+    disk.hold(out)
+    command = ["pack", tiny, out, *options(layout, 3), "--overwrite"]
+    bale.ok(*command, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
+    new, rng, seen = tree_bytes(out), random.Random(layout), {}
+    found = command[2] = tmp_path / "found"
+    for number, (call, path, other, offset, data) in enumerate(recorded_calls(record)):
+        disk.do(call, path, other, offset, data)
+        for state in disk.states(rng):
+            digest = hashlib.blake2b(repr(sorted(state.items())).encode()).digest()
+            if digest in seen:
+                continue
+            lay_out(state, out, found)
+            files = tree_bytes(found)
+            which = "old" if files.get("manifest.json") == old["manifest.json"] else \
+                "new" if files.get("manifest.json") == new["manifest.json"] else "neither"
+            expected = {"old": old, "new": new, "neither": {}}[which]
+            assert files.items() >= expected.items(), (number, call, path, which)
+            seen[digest] = which
+            if which == "neither" or len(seen) % by_tier(8, 1) == 0:
+                bale.ok(*command)
+                assert tree_bytes(found) == new, (number, call, path, which)
+    assert set(seen.values()) == {"old", "neither", "new"}
+    lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
+    assert tree_bytes(found) == new
 
 
 def test_what_index_wrote_is_safe(bale, tiny, tmp_path):

@@ -151,7 +151,8 @@ def interrupted(bale, own, tmp_path):
         assert bale("pack", *arguments, tmp_path / "count", env={**shim, "BALE_SHIM_COUNT": str(counter)}).code == SKIPS
         renames = int.from_bytes(counter.read_bytes(), "little")
         out = tmp_path / "out"
-        killed = bale("pack", *arguments, out, env={**shim, "BALE_SHIM_KILL_AT": str(renames)})
+        # The last one takes away the journal, the one before gives the manifest its name.
+        killed = bale("pack", *arguments, out, env={**shim, "BALE_SHIM_KILL_AT": str(renames - 1)})
         assert killed.code == -signal.SIGKILL, killed
         return out
     return make

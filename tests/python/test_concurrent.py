@@ -1,0 +1,125 @@
+"""Two runs on one destination: one works, the other one ends with exit code 5 and touches nothing."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import PROGRAM, SHIM, by_tier, tree_bytes
+from test_crash import KILLED, options
+
+BUSY = "another bale is packing into this directory"
+
+
+def start(source, out, *more, **env):
+    return subprocess.Popen([PROGRAM, "pack", source, out, *options("tar", 3), *more], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": str(SHIM), **env})
+
+
+def stopped_at(source, out, n, *more, **env):
+    """A run that has stopped right before its n-th call that changes a file."""
+    run = start(source, out, *more, BALE_SHIM_STOP_AT=str(n), **env)
+    os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    return run
+
+
+def go_on(run):
+    run.send_signal(signal.SIGCONT)
+    _, stderr = run.communicate(timeout=60)
+    return run.returncode, stderr.decode()
+
+
+@pytest.mark.parametrize("mount", [None, "lustre"], ids=["flock", "no_flock"])
+@pytest.mark.parametrize("mode", [[], ["--resume"], ["--overwrite"]], ids=["fresh", "resume", "overwrite"])
+def test_the_second_of_two_runs_gets_5(bale, tiny, mode, mount, tmp_path):
+    """At every call of the first one: whoever comes first works, and nobody ends with 1 because of the other."""
+    env = {"BALE_SHIM_MOUNT": mount} if mount else {}
+    bale.pack(tiny, tmp_path / "whole", *options("tar", 3))
+    expected = tree_bytes(tmp_path / "whole")
+    counter = tmp_path / "counter"
+    counter.write_bytes(bytes(8))
+    bale.pack(tiny, tmp_path / "count", *options("tar", 3),
+              env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter), **env})
+    calls = int.from_bytes(counter.read_bytes(), "little")
+    seen = set()
+    for n in range(1, calls + 1, by_tier(2, 1)):
+        out = tmp_path / f"out-{n}"
+        first = stopped_at(tiny, out, n, **env)
+        second = bale("pack", tiny, out, *options("tar", 3), *mode, env={"LD_PRELOAD": str(SHIM), **env})
+        finished = (out / "manifest.json").exists()
+        code, stderr = go_on(first)
+        if second.code == 5:
+            assert BUSY in second.error_line()
+            assert code == 0, (n, stderr)
+        elif second.code == 0 and mode != ["--overwrite"]:
+            assert code in (0, 1, 5), (n, stderr)
+            assert code != 1 or "holds a packed dataset" in stderr, (n, stderr)
+        elif second.code == 1:  # not because of the other run, which is over but for its clearing away
+            assert finished and "holds a packed dataset" in second.error_line(), (n, second)
+        seen.add(second.code)
+        assert tree_bytes(out) == expected, n
+    assert 5 in seen and 0 in seen
+
+
+def test_two_at_once(bale, tiny, tmp_path):
+    """Started together, time and again: 0 and 5 are all that comes of it, until one is done."""
+    bale.pack(tiny, tmp_path / "whole", *options("tar", 3))
+    expected = tree_bytes(tmp_path / "whole")
+    for n in range(by_tier(15, 100)):
+        out = tmp_path / f"out-{n}"
+        runs = [start(tiny, out, "--resume", BALE_SHIM_DELAY_MS="2") for _ in range(3)]
+        codes = [go_on(run) for run in runs]
+        assert {code for code, _ in codes} <= {0, 5}, codes
+        assert 0 in {code for code, _ in codes}
+        assert tree_bytes(out) == expected
+
+
+@pytest.mark.parametrize("mount", [None, "lustre", "overlay", "nfs"])
+def test_a_killed_run_is_not_waited_for(bale, tiny, mount, tmp_path):
+    """Killed at every call: whatever kind of lock it had, the next run goes on at once."""
+    env = {"LD_PRELOAD": str(SHIM), **({"BALE_SHIM_MOUNT": mount} if mount else {})}
+    bale.pack(tiny, tmp_path / "whole", *options("tar", 3))
+    expected = tree_bytes(tmp_path / "whole")
+    counter = tmp_path / "counter"
+    counter.write_bytes(bytes(8))
+    bale.pack(tiny, tmp_path / "count", *options("tar", 3), env={**env, "BALE_SHIM_COUNT": str(counter)})
+    assert tree_bytes(tmp_path / "count") == expected
+    calls = int.from_bytes(counter.read_bytes(), "little")
+    for n in range(1, calls + 1, by_tier(3, 1)):
+        out = tmp_path / f"kill-{n}"
+        assert bale("pack", tiny, out, *options("tar", 3), env={**env, "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
+        bale.ok("pack", tiny, out, *options("tar", 3), "--resume", env=env)
+        assert tree_bytes(out) == expected, n
+
+
+def test_a_run_on_another_machine_is_waited_for(bale, tiny, tmp_path):
+    """Without locks of the file system nobody can tell whether a process elsewhere is alive: its file says whose it is."""
+    out = tmp_path / "out"
+    owner = out / ".bale-partial" / "owner.json"
+    owner.parent.mkdir(parents=True)
+    owner.write_text(json.dumps({"host": "node7", "process": 4711, "started": "1", "world": "elsewhere"}) + "\n")
+    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_MOUNT": "lustre"}
+    result = bale("pack", tiny, out, env=env)
+    assert result.code == 5
+    assert "process 4711 on node7" in result.error_line() and str(owner) in result.error_line()
+    owner.unlink()
+    bale.ok("pack", tiny, out, env=env)
+    assert not owner.parent.exists()
+
+
+def test_a_waiting_run_leaves_the_journal_alone(bale, tiny, tmp_path):
+    """What comes second does not cut the journal of the first one before it knows that it is alone."""
+    out = tmp_path / "out"
+    first = start(tiny, out, BALE_SHIM_DELAY_MS="30")
+    journal = out / ".bale-partial" / "journal.jsonl"
+    deadline = time.monotonic() + 60
+    while not (journal.exists() and journal.read_text().count("\n") >= 2) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    first.send_signal(signal.SIGSTOP)
+    before = journal.read_bytes()
+    for mode in ([], ["--resume"], ["--overwrite"]):
+        assert bale("pack", tiny, out, *options("tar", 2), *mode).code == 5
+        assert journal.read_bytes() == before
+    assert go_on(first)[0] == 0
+    bale.ok("verify", out)
