@@ -16,7 +16,7 @@ from test_crash import check_only_whole_files, options
 KILLED = -signal.SIGKILL
 LAYOUTS = ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "tfrecord.example", "recordio.image",
            "npy.rgb --size 16", "tar.plain --sidecars wds2idx,wids,timm,energon", "tar.plain --entry-points"]
-KINDS = ["cifs", "overlay", "no case"]
+KINDS = ["bindfs", "nfs", "lustre", "cifs", "overlay", "no case"]
 
 
 class Place:
