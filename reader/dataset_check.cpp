@@ -20,6 +20,7 @@
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/temporary_file.hpp"
 #include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/image/image_check.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
@@ -45,12 +46,12 @@ struct Task {
 
 class Checker {
  public:
-  Checker(Progress& progress, const std::function<void(const Damage&)>& on_finding)
-      : progress_(progress), on_finding_(on_finding) {}
+  Checker(const CheckOptions& options, Progress& progress, const std::function<void(const Damage&)>& on_finding)
+      : options_(options), progress_(progress), on_finding_(on_finding) {}
 
   /// Finds what there is to check; the progress then has its totals.
   void prepare(const std::string& spec);
-  CheckReport run(unsigned jobs);
+  CheckReport run();
 
  private:
   void list_tasks(const std::string& spec);
@@ -59,12 +60,14 @@ class Checker {
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
+  void check_images(Task& task, const Shard& shard);
   void check_entry_points(Task& task, const ShardIndex& index);
   void find_strays();
   void find_leftovers();
   void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
 
+  const CheckOptions& options_;
   Progress& progress_;
   const std::function<void(const Damage&)>& on_finding_;
   std::string manifest_path_;
@@ -199,10 +202,40 @@ void Checker::check_open(Task& task, const Shard& shard) {
                                 progress_.samples += 1;
                                 progress_.throw_if_stopped();
                               });
+  if (options_.decode) check_images(task, shard);
   check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
   if (exists(entry_path(task.path))) check_entry_points(task, shard.index());
+}
+
+/// Images that nothing can decode although their bytes are those that were packed. Other damage is reported already.
+void Checker::check_images(Task& task, const Shard& shard) {
+  const ShardIndex& index = shard.index();
+  Scratch scratch;
+  std::uint64_t not_decoded = 0;
+  for (std::uint64_t i = 0; i < index.size(); ++i) {
+    progress_.throw_if_stopped();
+    const auto field = index.image_field(i);
+    if (!field) continue;
+    ImageFacts facts;
+    try {
+      facts = check_image(shard.read_image(i, scratch), ImageCheck::decode, options_.max_pixels);
+    } catch (const Error& error) {
+      if (is_lack_of_resources(error)) throw;
+      continue;
+    }
+    if (facts.condition == ImageCondition::unknown) ++not_decoded;
+    if (facts.why.empty()) continue;
+    const bool incomplete = facts.condition == ImageCondition::incomplete;
+    report(task.findings,
+           {.path = task.path,
+            .key = std::string(index.key(i)),
+            .field = index.fields()[*field].name,
+            .what = fmt::format("the image {}: {}", incomplete ? "is incomplete" : "cannot be decoded", facts.why)});
+  }
+  const std::lock_guard lock(mutex_);
+  report_.num_images_not_decoded += not_decoded;
 }
 
 /// Readers pass over entry points that are not those of their images, so here is where one learns of them.
@@ -290,7 +323,7 @@ void Checker::prepare(const std::string& spec) {
   progress_.total_shards += tasks_.size();
 }
 
-CheckReport Checker::run(unsigned jobs) {
+CheckReport Checker::run() {
   if (manifest_) {
     try {
       find_strays();
@@ -302,7 +335,7 @@ CheckReport Checker::run(unsigned jobs) {
     }
   }
   find_leftovers();
-  run_parallel(tasks_.size(), jobs, [&](std::size_t number) { check(tasks_[number]); });
+  run_parallel(tasks_.size(), options_.jobs, [&](std::size_t number) { check(tasks_[number]); });
   for (Task& task : tasks_) {
     std::move(task.findings.begin(), task.findings.end(), std::back_inserter(report_.findings));
     report_.notices.merge(task.notices, task.path);
@@ -314,6 +347,7 @@ void add_to(CheckReport& whole, CheckReport part) {
   whole.num_samples += part.num_samples;
   whole.num_shards += part.num_shards;
   whole.num_bytes += part.num_bytes;
+  whole.num_images_not_decoded += part.num_images_not_decoded;
   whole.num_unchecked_shards += part.num_unchecked_shards;
   whole.findings.insert(whole.findings.end(), part.findings.begin(), part.findings.end());
   whole.leftovers.insert(whole.leftovers.end(), part.leftovers.begin(), part.leftovers.end());
@@ -338,23 +372,23 @@ bool prepare_part(Checker& checker, const std::string& spec, CheckReport& unread
 
 }  // namespace
 
-CheckReport check_dataset(const std::string& spec, unsigned jobs, Progress& progress,
+CheckReport check_dataset(const std::string& spec, const CheckOptions& options, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding) {
   const std::vector<std::string> parts = datasets_below(spec);
   if (parts.empty()) {
-    Checker checker(progress, on_finding);
+    Checker checker(options, progress, on_finding);
     checker.prepare(spec);
-    return checker.run(jobs);
+    return checker.run();
   }
   CheckReport whole{.spec = spec};
   std::vector<std::unique_ptr<Checker>> checkers;
   std::vector<CheckReport> unreadable(parts.size());
   for (std::size_t number = 0; number < parts.size(); ++number) {
-    checkers.push_back(std::make_unique<Checker>(progress, on_finding));
+    checkers.push_back(std::make_unique<Checker>(options, progress, on_finding));
     if (!prepare_part(*checkers.back(), parts[number], unreadable[number], on_finding)) checkers.back().reset();
   }
   for (std::size_t number = 0; number < parts.size(); ++number) {
-    add_to(whole, checkers[number] ? checkers[number]->run(jobs) : std::move(unreadable[number]));
+    add_to(whole, checkers[number] ? checkers[number]->run() : std::move(unreadable[number]));
   }
   return whole;
 }

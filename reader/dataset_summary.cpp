@@ -27,8 +27,11 @@ void add_fields(const ShardIndex& index, std::vector<DatasetSummary::Field>& fie
 
 DatasetSummary summarize_dataset(const std::string& spec) {
   const Dataset dataset = Dataset::open(spec);
-  DatasetSummary summary{
-      .spec = spec, .num_samples = dataset.size(), .classes = dataset.classes(), .notices = dataset.notices()};
+  DatasetSummary summary{.spec = spec,
+                         .num_samples = dataset.size(),
+                         .images = image_conditions(dataset, 0),
+                         .classes = dataset.classes(),
+                         .notices = dataset.notices()};
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
     const Shard& shard = dataset.shard(number);
     const ShardIndex& index = shard.index();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bale/formats/core/notice_log.hpp"
+#include "bale/reader/image_conditions.hpp"
 
 namespace bale {
 
@@ -38,6 +39,7 @@ struct DatasetSummary {
   std::string layout;  // empty: unknown
   std::uint64_t num_samples = 0;
   std::uint64_t num_bytes = 0;  // of shard files
+  ImageConditions images;       // counts only
   std::vector<Field> fields;
   std::vector<std::string> classes;
   std::vector<ShardRow> shards;

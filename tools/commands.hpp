@@ -41,6 +41,8 @@ int run_pack(const PackCommand& command, Terminal& terminal);
 struct IndexCommand {
   std::string spec;
   std::vector<std::string> sidecars;
+  bool check_images = false;
+  std::uint64_t max_pixels = k_default_max_pixels;
   bool force = false;
   bool entry_points = false;
   unsigned jobs = 0;
@@ -82,6 +84,8 @@ int run_extract(const ExtractCommand& command, Terminal& terminal);
 
 struct VerifyCommand {
   std::string spec;
+  bool decode = false;
+  std::uint64_t max_pixels = k_default_max_pixels;
   unsigned jobs = 0;
   bool json = false;
   bool json_progress = false;

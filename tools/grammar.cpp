@@ -207,6 +207,8 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
       "pixels and metadata");
 
+  app.add_flag("--check-images", options.check_images,
+               "Decode every image, and name those that cannot be; they are packed, and the index says so");
   add_max_pixels(app, options.max_pixels);
 
   app.option_defaults()->group("Run");
@@ -248,6 +250,9 @@ void Grammar::State::declare_writing_commands() {
                   [this](Terminal& terminal) { return run_index(index_, terminal); });
   add_spec(*index, index_.spec);
   index->add_flag("--force", index_.force, "Make anew what is there already");
+  index->add_flag("--check-images", index_.check_images,
+                  "Decode every image, and name those that cannot be; the index says so");
+  add_max_pixels(*index, index_.max_pixels);
   index->add_flag("--entry-points", index_.entry_points, k_entry_points_text);
   add_sidecars(*index, index_.sidecars);
   add_jobs(*index, index_.jobs, "Threads (default: one a core); the result never depends on it");
@@ -292,6 +297,8 @@ void Grammar::State::declare_reading_commands() {
   auto* verify = add_command("verify", "Read everything, compare every checksum and count, and name what is damaged.",
                              [this](Terminal& terminal) { return run_verify(verify_, terminal); });
   add_spec(*verify, verify_.spec);
+  verify->add_flag("--decode", verify_.decode, "Decode every image too, and name those that cannot be");
+  add_max_pixels(*verify, verify_.max_pixels);
   add_jobs(*verify, verify_.jobs, "Shards read at a time (default: one a core)");
   add_json(*verify, verify_.json);
   add_quiet(*verify, verify_.quiet);

@@ -8,8 +8,8 @@
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/core/temporary_file.hpp"
-#include "bale/formats/image/image.hpp"
-#include "bale/reader/dataset.hpp"
+#include "bale/formats/image/image_check.hpp"
+#include "bale/reader/image_conditions.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/notices.hpp"
@@ -21,9 +21,12 @@
 namespace bale::tools {
 namespace {
 
-std::pair<std::uint32_t, std::uint32_t> dimensions_of(Bytes image) {
-  const ImageHeader header = probe_image(image);
-  return {header.width, header.height};
+LookAtImage look_at_images(const IndexCommand& command) {
+  return [&command](Bytes image) {
+    const ImageCheck check = command.check_images ? ImageCheck::decode : ImageCheck::quick;
+    const ImageFacts facts = check_image(image, check, command.max_pixels);
+    return ImageEntry{.width = facts.width, .height = facts.height, .condition = facts.condition};
+  };
 }
 
 /// Temporary files of killed runs, in the directories of the shards.
@@ -70,6 +73,7 @@ void make_indexes(const IndexCommand& command, Terminal& terminal) {
         .samples = samples, .bytes = bytes, .total_bytes = total_bytes, .shards = shards, .total_shards = paths.size()};
   };
   std::vector<NoticeLog> notices(paths.size());
+  const LookAtImage look = look_at_images(command);
   const StopOnSignal stop_on_signal(stop);
   ProgressDisplay display(terminal, "indexed", poll, progress_style(command.quiet));
   run_parallel(paths.size(), command.jobs, [&](std::size_t number) {
@@ -79,8 +83,7 @@ void make_indexes(const IndexCommand& command, Terminal& terminal) {
       bytes += read;
       ++samples;
     };
-    const std::vector<std::byte> index =
-        index_shard(path, probe_format(path), dimensions_of, on_progress, notices[number]);
+    const std::vector<std::byte> index = index_shard(path, probe_format(path), look, on_progress, notices[number]);
     publish_file(index_path(path), index);
     ++shards;
   });
@@ -119,6 +122,7 @@ AddedEntryPoints make_entry_points(const IndexCommand& command, Terminal& termin
 
 int run_index(const IndexCommand& command, Terminal& terminal) {
   make_indexes(command, terminal);
+  if (!command.quiet) show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images), terminal);
   if (!command.sidecars.empty()) {
     const std::uint64_t num_files = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);
     if (!command.quiet) terminal.print(fmt::format("{} for other readers written\n", plural(num_files, "file")));

@@ -30,6 +30,11 @@ std::string head_text(const DatasetSummary& summary) {
   table.add({"shards", fmt::format("{} ({} indexed{})", human_count(summary.shards.size()), indexed,
                                    entered > 0 ? fmt::format(", {} with entry points", entered) : "")});
   table.add({"size", human_bytes(summary.num_bytes)});
+  if (summary.images.num_flawed() > 0) {
+    table.add({"bad images",
+               fmt::format("{} incomplete, {} that cannot be decoded", human_count(summary.images.num_incomplete),
+                           human_count(summary.images.num_undecodable))});
+  }
   for (const auto& [name, value] : summary.edits) table.add({"images", printable(name) + ": " + printable(value)});
   if (summary.has_manifest) {
     table.add({"made by", printable(summary.created_by)});

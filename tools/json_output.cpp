@@ -66,6 +66,13 @@ Json setting_figures(const TuneRow& row) {
   return out;
 }
 
+Json conditions_json(const ImageConditions& conditions) {
+  return {{"complete", conditions.num_complete},
+          {"incomplete", conditions.num_incomplete},
+          {"undecodable", conditions.num_undecodable},
+          {"unknown", conditions.num_unknown}};
+}
+
 Json summary_object(const DatasetSummary& summary) {
   Json fields = Json::array();
   for (const DatasetSummary::Field& field : summary.fields) {
@@ -99,6 +106,7 @@ Json summary_object(const DatasetSummary& summary) {
   }
   out["samples"] = summary.num_samples;
   out["bytes"] = summary.num_bytes;
+  out["images"] = conditions_json(summary.images);
   out["fields"] = fields;
   out["classes"] = classes;
   out["shards"] = shards;
@@ -123,6 +131,7 @@ Json check_object(const CheckReport& report) {
            {"shards", report.num_shards},
            {"bytes", report.num_bytes},
            {"shards_without_checksums", report.num_unchecked_shards},
+           {"images_not_decoded", report.num_images_not_decoded},
            {"leftovers", leftovers},
            {"notices", notices_json(report.notices)},
            {"findings", findings}};
@@ -132,7 +141,8 @@ Json check_object(const CheckReport& report) {
 
 }  // namespace
 
-std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices) {
+std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
+                      const ImageConditions& conditions) {
   Json outputs = Json::array();
   std::uint64_t num_shards = 0;
   for (const PackReport::Output& output : report.outputs) {
@@ -163,6 +173,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                    {"resumed_shards", report.num_resumed_shards},
                    {"passed_over", notices.count()},
                    {"notices", notices_json(notices)},
+                   {"images", conditions_json(conditions)},
                    {"seconds", seconds},
                    {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                    {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},

@@ -18,7 +18,8 @@
 
 namespace bale::tools {
 
-std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices);
+std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
+                      const ImageConditions& conditions);
 std::string preview_json(const PackPreview& preview);
 std::string summary_json(const DatasetSummary& summary);
 /// Of a directory that holds several datasets.

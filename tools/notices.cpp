@@ -24,4 +24,15 @@ void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& t
   }
 }
 
+void show_flawed_images(const ImageConditions& conditions, Terminal& terminal) {
+  for (const ImageConditions::Flawed& image : conditions.flawed) {
+    const bool incomplete = image.condition == ImageCondition::incomplete;
+    terminal.note(fmt::format("{}: the image {}, so loaders treat it as a bad sample (key \"{}\")",
+                              printable(image.path), incomplete ? "is incomplete" : "cannot be decoded",
+                              printable(image.key)));
+  }
+  const std::uint64_t rest = conditions.num_flawed() - conditions.flawed.size();
+  if (rest > 0) terminal.note(fmt::format("and {} more that cannot be decoded", plural(rest, "image")));
+}
+
 }  // namespace bale::tools

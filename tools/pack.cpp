@@ -77,6 +77,21 @@ void tell_skips(const PackReport& report, Terminal& terminal) {
   terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
 }
 
+/// Of all that was written, what an earlier run wrote included.
+ImageConditions conditions_of(const PackReport& report) {
+  ImageConditions all;
+  for (const PackReport::Output& output : report.outputs) {
+    const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name));
+    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size());
+    all.num_complete += one.num_complete;
+    all.num_incomplete += one.num_incomplete;
+    all.num_undecodable += one.num_undecodable;
+    all.num_unknown += one.num_unknown;
+    all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
+  }
+  return all;
+}
+
 ProgressCounts counts_of(const Progress& progress) {
   return {.samples = progress.samples,
           .total_samples = progress.total_samples,
@@ -179,13 +194,15 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   }
 
   const PackReport report = pack_attended(command, *source, terminal);
+  const ImageConditions conditions = conditions_of(report);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!command.quiet) tell_replaced(report, terminal);
   if (command.json) {
-    terminal.print(pack_json(report, seconds, source->notices()));
+    terminal.print(pack_json(report, seconds, source->notices(), conditions));
   } else if (!command.quiet) {
     terminal.print(summary_text(report, seconds));
   }
+  if (!command.quiet) show_flawed_images(conditions, terminal);
   if (num_skipped(report) == 0) return k_exit_ok;
   terminal.flush();
   tell_skips(report, terminal);

@@ -37,6 +37,12 @@ std::string summary_line(const CheckReport& report) {
   return fmt::format("ok: {}, every checksum matches\n", what);
 }
 
+std::string decoded_line(const CheckReport& report) {
+  if (report.num_images_not_decoded == 0) return "every image decodes\n";
+  return fmt::format("every image decodes, except {} of kinds or sizes that bale does not decode\n",
+                     plural(report.num_images_not_decoded, "image"));
+}
+
 /// "PART: ok: ..." or "PART: 2 problems found", a line for each dataset.
 std::string parts_lines(const CheckReport& report) {
   std::string text;
@@ -68,7 +74,8 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
                           .total_shards = progress.total_shards};
   };
   ProgressDisplay display(terminal, "verified", poll, progress_style(command.quiet, command.json_progress));
-  const CheckReport report = check_dataset(command.spec, command.jobs, progress, [&](const Damage& damage) {
+  const CheckOptions options{.jobs = command.jobs, .decode = command.decode, .max_pixels = command.max_pixels};
+  const CheckReport report = check_dataset(command.spec, options, progress, [&](const Damage& damage) {
     if (!command.json) terminal.print(finding_line(damage));
   });
   display.finish();
@@ -79,6 +86,9 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
     terminal.print(parts_lines(report));
   } else if (!command.quiet && report.findings.empty()) {
     terminal.print(summary_line(report));
+  }
+  if (command.decode && !command.json && !command.quiet && report.findings.empty()) {
+    terminal.print(decoded_line(report));
   }
   if (!command.quiet) tell_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;

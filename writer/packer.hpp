@@ -73,6 +73,7 @@ struct PackOptions {
   std::optional<int> compress_level{};          // zstd on every field that is not an image
   ImageEdits edits{};
   std::uint64_t max_pixels = k_default_max_pixels;  // larger images are not decoded, so those that have to be are bad
+  bool check_images = false;                        // decode every image, for what the index says of it
   bool entry_points = false;                        // of JPEGs, beside each shard (formats/image/entry_points.hpp)
   std::vector<std::string> sidecars{};  // names of files for other readers (Sidecar, ShardList) to be written besides
   OnError on_error = OnError::fail;

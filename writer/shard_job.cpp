@@ -17,7 +17,7 @@
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 #include "bale/formats/image/entry_points.hpp"
-#include "bale/formats/image/image.hpp"
+#include "bale/formats/image/image_check.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/sidecars.hpp"
@@ -81,13 +81,19 @@ class StoredFields {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
-/// A source that read the sample from a foreign pack may not know its size.
-std::pair<std::uint32_t, std::uint32_t> dimensions_of(const SampleView& sample) {
-  if (sample.width != 0) return {sample.width, sample.height};
+/// What the index says of the sample's image. A source that read the sample from a foreign pack may not know its size.
+ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
+  ImageEntry entry{.width = sample.width, .height = sample.height};
   const FieldView* const image = sample.find_image();
-  if (image == nullptr) return {0, 0};
-  const ImageHeader header = probe_image(image->bytes);
-  return {header.width, header.height};
+  if (image == nullptr) return entry;
+  const ImageFacts facts =
+      check_image(image->bytes, options.check_images ? ImageCheck::decode : ImageCheck::quick, options.max_pixels);
+  entry.condition = facts.condition;
+  if (entry.width == 0) {
+    entry.width = facts.width;
+    entry.height = facts.height;
+  }
+  return entry;
 }
 
 ShardPlan shard_plan(const ShardJob& job) {
@@ -216,9 +222,13 @@ class ShardRun {
   void add(const SampleView& sample) {
     SampleView stored = sample;
     stored.fields = stored_.store(sample);
-    std::tie(stored.width, stored.height) = dimensions_of(sample);
+    const ImageEntry entry = look_at_image(sample, job_.options);
+    stored.width = entry.width;
+    stored.height = entry.height;
     writer_->add(stored);
     const std::uint64_t i = index_.add_sample(sample.key, sample.label, stored.width, stored.height);
+    // A layout of pixels has decoded it.
+    index_.set_condition(i, !keeps_bytes_ && entry.width != 0 ? ImageCondition::complete : entry.condition);
     std::uint64_t bytes = 0;
     for (const FieldView& field : sample.fields) {
       if (keeps_bytes_) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));

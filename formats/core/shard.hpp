@@ -93,15 +93,22 @@ class Shard {
 /// Scans `path` into an index without checksums. Throws `damaged` or `unsupported`.
 ShardIndex scan_shard(const std::string& path, const Format& format);
 
-/// Reads every field of every sample through the payload and sets its CRC32C, and with `dimensions` the
-/// image sizes, on `builder`, whose samples and extents are known. `on_progress`: bytes since the last call.
-using DimensionsOf = std::function<std::pair<std::uint32_t, std::uint32_t>(Bytes image)>;
-void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format,
-                      const DimensionsOf& dimensions, const std::function<void(std::uint64_t)>& on_progress);
+/// What an index says of an image besides where it is.
+struct ImageEntry {
+  std::uint32_t width = 0;  // 0: unknown
+  std::uint32_t height = 0;
+  ImageCondition condition = ImageCondition::unknown;
+};
+using LookAtImage = std::function<ImageEntry(Bytes image)>;
+
+/// Reads every field of every sample through the payload and sets its CRC32C, and with `look` what it says of the
+/// images, on `builder`, whose samples and extents are known. `on_progress`: bytes since the last call.
+void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format, const LookAtImage& look,
+                      const std::function<void(std::uint64_t)>& on_progress);
 
 /// Builds the full index of a foreign shard: scan, then every payload read once for its CRC32C, the
-/// file's digest and (through `dimensions`, may be null) image sizes. What the scan left out is added to `notices`.
-std::vector<std::byte> index_shard(const std::string& path, const Format& format, const DimensionsOf& dimensions,
+/// file's digest and what `look` (may be null) says of the images. What the scan left out is added to `notices`.
+std::vector<std::byte> index_shard(const std::string& path, const Format& format, const LookAtImage& look,
                                    const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices);
 
 }  // namespace bale

@@ -140,8 +140,8 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
   return notices;
 }
 
-void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format,
-                      const DimensionsOf& dimensions, const std::function<void(std::uint64_t)>& on_progress) {
+void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format, const LookAtImage& look,
+                      const std::function<void(std::uint64_t)>& on_progress) {
   const std::uint64_t file_bytes = File::open_read(path).size();
   const Shard shard =
       Shard::open(path, format, ShardIndex::from_bytes(builder.build(file_bytes, std::nullopt, false, path), path), {});
@@ -153,21 +153,22 @@ void checksum_payload(IndexBuilder& builder, const std::string& path, const Form
       builder.set_crc32c(i, *builder.field_id(field.name), crc32c(field.bytes));
       bytes += field.bytes.size();
     }
-    const FieldView* const image = dimensions ? sample.find_image() : nullptr;
+    const FieldView* const image = look ? sample.find_image() : nullptr;
     if (image != nullptr) {
-      const auto [width, height] = dimensions(image->bytes);
-      if (width != 0) builder.set_dimensions(i, width, height);
+      const ImageEntry entry = look(image->bytes);
+      if (entry.width != 0) builder.set_dimensions(i, entry.width, entry.height);
+      builder.set_condition(i, entry.condition);
     }
     if (on_progress) on_progress(bytes);
   }
 }
 
-std::vector<std::byte> index_shard(const std::string& path, const Format& format, const DimensionsOf& dimensions,
+std::vector<std::byte> index_shard(const std::string& path, const Format& format, const LookAtImage& look,
                                    const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices) {
   IndexBuilder builder;
   format.scan(path, builder);
   notices.merge(builder.notices(), path);
-  checksum_payload(builder, path, format, dimensions, on_progress);
+  checksum_payload(builder, path, format, look, on_progress);
   return builder.build(File::open_read(path).size(), digest_file(path), true, path, digest_file_ends(path));
 }
 

@@ -89,7 +89,7 @@ struct ImageDecoder::State {
 
   /// Of the image that is open. Where many scans make up the pixels, all of them are read for any part.
   bool has_end(Bytes bytes) const {
-    if (header.kind == ImageKind::png) return image_detail::png_has_end(bytes);
+    if (header.kind == ImageKind::png) return image_detail::pieces_have_end(bytes);
     return header.kind != ImageKind::jpeg || jpeg.reads_all_scans() || image_detail::jpeg_scan_has_end(jpeg.scan());
   }
 

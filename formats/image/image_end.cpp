@@ -27,7 +27,7 @@ bool jpeg_scan_has_end(Bytes scan) {
   return false;
 }
 
-bool png_has_end(Bytes image) {
+bool pieces_have_end(Bytes image) {
   try {
     return image_pieces(image).has_end;
   } catch (const Error&) {

@@ -9,7 +9,7 @@ namespace bale::image_detail {
 /// image may be cut off, and only decoding all of it can tell. What follows the end does not matter.
 bool jpeg_scan_has_end(Bytes scan);
 
-/// Whether a PNG's chunks follow each other up to IEND.
-bool png_has_end(Bytes image);
+/// Whether the file's pieces (image_pieces.hpp) follow each other up to the end marker or IEND.
+bool pieces_have_end(Bytes image);
 
 }  // namespace bale::image_detail

@@ -122,14 +122,14 @@ AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableByt
   return finish(out);
 }
 
-void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept) {
+void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept, WholeCheck check) {
   State& state = *state_;
   const Transform& transform = state.transform;
   state.image = image;
   state.applied = {};
   state.needed = {};
   if (transform.kind == Transform::Kind::raw) return;
-  const ImageHeader header = state.decoder.open(image, state.max_pixels);
+  const ImageHeader header = state.decoder.open(image, state.max_pixels, check);
   state.decoder.use_entry_points(kept);
   state.applied.source_width = header.width;
   state.applied.source_height = header.height;

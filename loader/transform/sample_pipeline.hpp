@@ -7,6 +7,7 @@
 
 #include "bale/formats/core/bytes.hpp"
 #include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/image/image_decoder.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 
 namespace bale {
@@ -32,9 +33,9 @@ class SamplePipeline {
   /// state. Entry points that are kept of the image make it faster and nothing else.
   AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptEntryPoints& kept = {});
 
-  /// run() in two parts: reads the image's header and draws; then makes the pixels. `image` and what is kept of it must
-  /// stay until the second is over.
-  void begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept = {});
+  /// run() in two parts: reads the image's header, checks as `check` says that the image is whole, and draws; then
+  /// makes the pixels. `image` and what is kept of it must stay until the second is over.
+  void begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept = {}, WholeCheck check = WholeCheck::end);
   AppliedTransform finish(MutableBytes out);
   /// Between the two, of two pipelines that have begun: decodes both images side by side, which takes less time than
   /// one after the other. Results and errors of finish() are the same.

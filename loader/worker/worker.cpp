@@ -45,7 +45,8 @@ void Worker::begin(Lane& lane) const {
       .seed = config_.seed, .epoch = ring_.slot(lane.claim.slot).epoch, .sample = row.sample, .copy = row.copy};
   const KeptEntryPoints kept = kept_entry_points(shard, row, lane.image);
   lane.has_entry_points = !kept.record.empty();
-  in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept); });
+  const WholeCheck check = whole_check(shard, row);
+  in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check); });
 }
 
 void Worker::finish(Lane& lane) {
@@ -98,6 +99,24 @@ void Worker::fill_both() {
     }
   }
   for (Lane& lane : lanes_) attempt_finish(lane);
+}
+
+/// What the index says of the image spares a look at its bytes, if these are known to be those that it was said of. An
+/// image that could not be decoded is decoded as a whole, so that it fails whatever part of it is needed.
+WholeCheck Worker::whole_check(const Shard& shard, const Row& row) const {
+  const ShardIndex& index = shard.index();
+  const auto image = index.image_field(row.sample_in_shard);
+  if (!config_.field.empty() && index.field_id(config_.field) != image) return WholeCheck::end;
+  switch (index.condition(row.sample_in_shard)) {
+    case ImageCondition::complete:
+      return config_.verify_checksums && index.has_checksums() ? WholeCheck::none : WholeCheck::end;
+    case ImageCondition::incomplete:
+    case ImageCondition::undecodable:
+      return WholeCheck::decode;
+    case ImageCondition::unknown:
+      break;
+  }
+  return WholeCheck::end;
 }
 
 /// What is kept of an image that has just been read. Where its checksum was not compared then, it is made now: entry

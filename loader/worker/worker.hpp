@@ -51,6 +51,7 @@ class Worker {
   void begin(Lane& lane) const;
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
+  WholeCheck whole_check(const Shard& shard, const Row& row) const;
   KeptEntryPoints kept_entry_points(const Shard& shard, const Row& row, Bytes image) const;
   void learn(const Row& row, Bytes image);
 

@@ -2,6 +2,8 @@
 from mutations.mutation import Mutation
 
 METADATA = ("python", "tests/python/test_image_metadata.py")
+INCOMPLETE = ("python", "tests/python/test_incomplete_images.py")
+LIMIT = ("python", "tests/python/test_max_pixels.py")
 
 MUTATIONS = [
     Mutation("bytes between segments stay where they are", "formats/image/image_pieces.cpp",
@@ -22,4 +24,24 @@ MUTATIONS = [
              "    } else {\n      drop_xmp_orientation(content);\n    }", "    }", (*METADATA, "-k", "trace")),
     Mutation("an orientation of type LONG is not read", "formats/image/exif_directory.cpp",
              "    case k_long:\n", "", (*METADATA, "-k", "trace")),
+    Mutation("whether a cut image is refused depends on the crop", "formats/image/image_decoder.cpp",
+             "  require_whole(bytes, has_end, max_pixels, check);\n", "", ("image_region", "Whether an image that is cut*")),
+    Mutation("an odd header has no size", "formats/image/probe.cpp",
+             "  if (header.width != 0 && header.height != 0) return header;\n  try", "  if (in.size() > 0) return header;\n  try",
+             (*INCOMPLETE, "-k", "without_a_size")),
+    Mutation("one image without a size stops its dataset", "loader/row_layout.cpp",
+             "    if (header.width == 0 || header.height == 0) continue;\n", "", (*INCOMPLETE, "-k", "without_a_size")),
+    Mutation("pack finds nothing out about images", "writer/shard_job.cpp",
+             "  entry.condition = facts.condition;\n", "", (*INCOMPLETE, "-k", "pack_marks")),
+    Mutation("index finds nothing out about images", "tools/index.cpp",
+             ", .condition = facts.condition}", "}", (*INCOMPLETE, "-k", "index_marks")),
+    Mutation("verify --decode decodes nothing", "reader/dataset_check.cpp",
+             "  if (options_.decode) check_images(task, shard);\n", "", (*INCOMPLETE, "-k", "verify")),
+    Mutation("loaders do not heed what the index says of an image", "loader/worker/worker.cpp",
+             "      return WholeCheck::decode;\n", "      return WholeCheck::end;\n", (*INCOMPLETE, "-k", "every_epoch")),
+    Mutation("layouts of pixels have no limit", "writer/image_edits.cpp",
+             "check_pixel_budget(header.width, header.height, max_pixels_);", "return false;", (*LIMIT, "-k", "packing")),
+    Mutation("loaders have a limit of their own", "loader/loader_options.hpp",
+             "std::uint64_t max_pixels = k_default_max_pixels;", "std::uint64_t max_pixels = std::uint64_t{1} << 27;",
+             (*LIMIT, "-k", "loading")),
 ]

@@ -108,3 +108,88 @@ def test_an_index_without_sizes_is_still_told(bale, tmp_path):
     assert result.code == 1 and "bale index --force" in result.error_line()
     bale.ok("index", "--force", tmp_path / "x.tar")
     bale.ok(*bench)
+
+
+# What pack and index find out.
+
+INCOMPLETE = {"cut", "cut_png", "cut_scans"}
+
+
+def write_images(folder):
+    """INCOMPLETE, one whose header has no size, one that is damaged further down, and five that are good."""
+    flipped = bytearray(WHOLE["png"])
+    flipped[len(flipped) * 9 // 10] ^= 16
+    folder.mkdir(parents=True)
+    for name, content in {
+            "good.jpg": WHOLE["baseline"], "good_png.png": WHOLE["png"], "progressive.jpg": WHOLE["progressive"],
+            "tail.jpg": WHOLE["baseline"] + b"mp4" * 9, "no_end.jpg": WHOLE["baseline"][:-2] + bytes(40),
+            "cut.jpg": WHOLE["baseline"][:-400], "cut_png.png": WHOLE["png"][:-400],
+            "cut_scans.jpg": WHOLE["progressive"][:-400], "no_size.jpg": odd_headers()[0],
+            "flipped.png": bytes(flipped)}.items():
+        (folder / name).write_bytes(content)
+
+
+def named(text):
+    return {line.rpartition('key "')[2].partition('"')[0].rpartition("/")[2] for line in text.splitlines() if 'key "' in line}
+
+
+def pack_images(bale, tmp_path, name, *options):
+    """(what the JSON says of the images, standard error)."""
+    if not (tmp_path / "in").exists():
+        write_images(tmp_path / "in" / "c")
+    result = bale.ok("pack", tmp_path / "in", tmp_path / name, "--json", *options)
+    return json.loads(result.out)["images"], result.err
+
+
+def test_pack_marks_and_names_what_no_loader_can_decode(bale, tmp_path):
+    images, err = pack_images(bale, tmp_path, "quick")
+    assert images == {"complete": 6, "incomplete": 3, "undecodable": 1, "unknown": 0}
+    assert named(err) == INCOMPLETE | {"no_size"}
+    images, err = pack_images(bale, tmp_path, "checked", "--check-images")
+    assert images == {"complete": 5, "incomplete": 3, "undecodable": 2, "unknown": 0}
+    assert named(err) == INCOMPLETE | {"no_size", "flipped"}
+    assert json.loads(bale.ok("inspect", "--json", tmp_path / "checked").out)["images"] == images
+    assert "3 incomplete, 2 that cannot be decoded" in bale.ok("inspect", tmp_path / "checked").out
+    # A conversion looks at the bytes again.
+    result = bale.ok("convert", tmp_path / "checked", tmp_path / "converted", "--format", "lmdb", "--json")
+    assert json.loads(result.out)["images"]["incomplete"] == 3
+
+
+def test_verify_decodes_if_it_is_asked_to(bale, tmp_path):
+    pack_images(bale, tmp_path, "out")
+    bale.ok("verify", tmp_path / "out")
+    result = bale("verify", "--decode", tmp_path / "out")
+    assert result.code == 3 and named(result.out) == INCOMPLETE | {"no_size", "flipped"}
+    assert "image is incomplete" in result.out and "image cannot be decoded" in result.out
+    for name in [*(name + ".jpg" for name in ("cut", "cut_scans", "no_size")), "cut_png.png", "flipped.png"]:
+        (tmp_path / "in" / "c" / name).unlink()
+    bale.ok("pack", tmp_path / "in", tmp_path / "good")
+    assert "every image decodes" in bale.ok("verify", "--decode", tmp_path / "good").out
+    result = bale.ok("verify", "--decode", "--max-pixels", "9", tmp_path / "good")
+    assert "except 5 images" in result.out
+
+
+def test_index_marks_what_others_have_packed(bale, tmp_path):
+    pack_images(bale, tmp_path, "out")
+    for index in (tmp_path / "out").glob("*.bidx"):
+        index.unlink()
+    (tmp_path / "out" / "manifest.json").unlink()
+    shards = str(tmp_path / "out" / "*.tar")
+    result = bale.ok("index", shards)
+    assert named(result.err) == INCOMPLETE | {"no_size"}
+    result = bale.ok("index", "--force", "--check-images", shards)
+    assert named(result.err) == INCOMPLETE | {"no_size", "flipped"}
+    images = json.loads(bale.ok("inspect", "--json", shards).out)["images"]
+    assert images == {"complete": 5, "incomplete": 3, "undecodable": 2, "unknown": 0}
+
+
+@pytest.mark.parametrize("options", [(), ("--check-images",)], ids=["quick", "checked"])
+def test_a_bad_image_is_bad_in_every_epoch(bale, tmp_path, options):
+    """A checked one also where no crop reaches the place that is damaged."""
+    pack_images(bale, tmp_path, "out", *options)
+    bad = set()
+    for seed in range(by_tier(6, 60)):
+        result = json.loads(bale.ok("bench", tmp_path / "out", "--json", "--batch", "5", "--size", "16", "--epochs", "1",
+                                    "--threads", "--stages", "train", "--seed", str(seed)).out)
+        bad.add(result["stages"]["train"]["bad_samples"])
+    assert bad == {5} if options else bad <= {4, 5}

@@ -1,0 +1,47 @@
+#include "bale/formats/image/image_check.hpp"
+
+#include "bale/formats/core/error.hpp"
+#include "bale/formats/image/array_image.hpp"
+#include "bale/formats/image/image_end.hpp"
+#include "bale/formats/image/jpeg_decoder.hpp"
+
+namespace bale {
+namespace {
+
+/// Throws if the header cannot be decoded.
+bool has_end(Bytes image, ImageKind kind) {
+  if (kind == ImageKind::array) {
+    image_detail::array_pixels_offset(image);
+    return true;
+  }
+  if (kind == ImageKind::png) return image_detail::pieces_have_end(image);
+  image_detail::JpegDecoder decoder;
+  decoder.open(image);
+  // Of many scans some may be missing although there is an end marker; that is no reason to refuse an image.
+  return decoder.reads_all_scans() ? image_detail::pieces_have_end(image)
+                                   : image_detail::jpeg_scan_has_end(decoder.scan());
+}
+
+}  // namespace
+
+ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels) {
+  const ImageHeader header = probe_image(image);
+  ImageFacts facts{.width = header.width, .height = header.height};
+  const bool is_pixels = header.kind == ImageKind::array && header.width != 0;
+  if (header.kind != ImageKind::jpeg && header.kind != ImageKind::png && !is_pixels) return facts;
+  bool complete = true;
+  try {
+    complete = has_end(image, header.kind);
+    if (!complete || check == ImageCheck::decode) {
+      if (header.width != 0 && header.height > max_pixels / header.width) return facts;
+      decode_image(image, max_pixels);
+    }
+    facts.condition = ImageCondition::complete;
+  } catch (const Error& error) {
+    facts.condition = complete ? ImageCondition::undecodable : ImageCondition::incomplete;
+    facts.why = error.message();
+  }
+  return facts;
+}
+
+}  // namespace bale

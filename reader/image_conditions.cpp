@@ -1,0 +1,32 @@
+#include "bale/reader/image_conditions.hpp"
+
+namespace bale {
+
+ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named) {
+  ImageConditions out;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    const Shard& shard = dataset.shard(number);
+    const ShardIndex& index = shard.index();
+    for (std::uint64_t i = 0; i < index.size(); ++i) {
+      const ImageCondition condition = index.condition(i);
+      switch (condition) {
+        case ImageCondition::unknown:
+          ++out.num_unknown;
+          continue;
+        case ImageCondition::complete:
+          ++out.num_complete;
+          continue;
+        case ImageCondition::incomplete:
+          ++out.num_incomplete;
+          break;
+        case ImageCondition::undecodable:
+          ++out.num_undecodable;
+          break;
+      }
+      if (out.flawed.size() < max_named) out.flawed.push_back({shard.path(), std::string(index.key(i)), condition});
+    }
+  }
+  return out;
+}
+
+}  // namespace bale
