@@ -6,46 +6,41 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/hdf5/chunks.hpp"
+#include "bale/formats/core/key.hpp"
+#include "bale/formats/hdf5/columns.hpp"
+#include "bale/formats/hdf5/rows.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 
 namespace bale::h5 {
 namespace {
 
+/// Fields whose offsets are rows of a dataset. The library is asked for one when its first row is.
 class ArrayPayload final : public FilePayload {
  public:
-  ArrayPayload(const std::string& path, const ShardIndex& index) : FilePayload(path), index_(index) {}
+  ArrayPayload(const std::string& path, const ShardIndex& index)
+      : FilePayload(path), index_(index), columns_(std::make_unique<RowColumn[]>(index.fields().size())) {}
 
   ~ArrayPayload() override {
     const H5Lock lock;
-    array_.reset();
+    columns_.reset();
     container_.reset();
-  }
-
-  /// Apart from the constructor: what it opens is closed by the destructor, which takes the lock.
-  void open(const std::string& path) {
-    const H5Lock lock;
-    container_.emplace(path);
-    array_ = find_array(*container_);
-    if (!array_) container_->damaged("the index promises decoded images, the file has none");
-    num_rows_ = array_->dataset.dims[0];
-    if (array_->dataset.layout == H5D_CONTIGUOUS) {
-      const haddr_t offset = dataset_offset(array_->dataset.id.id());
-      if (offset != HADDR_UNDEF) contiguous_ = offset;
-    } else {
-      chunks_ = ChunkMap::make(*container_, array_->dataset);
-    }
   }
 
   void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override {
     if (index_.fields()[field].located) return FilePayload::read(sample, field, extent, out);
-    if (extent.offset >= num_rows_ || out.size() != array_->delivered_bytes()) {
-      throw Error(ErrorCode::damaged, "index and file disagree about the images' number or size",
-                  {.path = file_.path()});
+    const RowColumn& column = this->column(field);
+    const std::uint64_t row_bytes = column.rows->row_bytes();
+    const Bytes header = as_bytes(column.header);
+    // A text is as long as its index says: what its row is padded with is left out.
+    const bool is_text = column.is_text && out.size() <= row_bytes;
+    if (extent.offset >= column.rows->num_rows() || (!is_text && out.size() != header.size() + row_bytes)) {
+      throw Error(ErrorCode::damaged, "index and file disagree about the rows' number or size", {.path = file_.path()});
     }
-    const Bytes header = as_bytes(array_->header);
     std::copy(header.begin(), header.end(), out.begin());
-    read_row(extent.offset, out.subspan(header.size()));
+    if (!is_text) return read_row(column, extent.offset, out.subspan(header.size()));
+    std::vector<std::byte> row(row_bytes);
+    read_row(column, extent.offset, row);
+    std::copy_n(row.begin(), out.size(), out.begin());
   }
 
   bool is_plain() const override { return false; }
@@ -55,71 +50,59 @@ class ArrayPayload final : public FilePayload {
   }
 
  private:
-  struct PlainChunk {
-    std::uint64_t number;
-    std::vector<std::byte> bytes;
+  struct RowColumn {
+    std::once_flag once{};
+    std::optional<RowReader> rows{};
+    std::string header{};
+    bool is_text = false;
   };
 
-  void read_row(std::uint64_t row, MutableBytes out) const {
-    if (contiguous_) {
-      file_.read_exact(*contiguous_ + row * out.size(), out);
-    } else if (chunks_) {
-      const std::shared_ptr<const PlainChunk> chunk = plain_chunk(row / chunks_->rows_per_chunk());
-      const Bytes pixels = Bytes(chunk->bytes).subspan(row % chunks_->rows_per_chunk() * out.size(), out.size());
-      std::copy(pixels.begin(), pixels.end(), out.begin());
-    } else {
-      read_through_library(row, out);
-    }
+  const RowColumn& column(std::uint32_t field) const {
+    RowColumn& column = columns_[field];
+    std::call_once(column.once, [&] {
+      const H5Lock lock;
+      if (!container_) container_.emplace(file_.path());
+      open_column(index_.fields()[field].name, column);
+    });
+    return column;
   }
 
-  /// Chunks of many images are kept until another is asked for, so that reading in order inflates each once.
-  std::shared_ptr<const PlainChunk> plain_chunk(std::uint64_t number) const {
-    {
-      const std::lock_guard guard(last_mutex_);
-      if (last_ && last_->number == number) return last_;
+  /// Needs an H5Lock.
+  void open_column(const std::string& name, RowColumn& column) const {
+    if (name == k_array_field) {
+      auto array = find_array(*container_);
+      if (!array) container_->damaged("the index promises decoded images, the file has none");
+      column.header = std::move(array->header);
+      column.rows.emplace(*container_, std::move(array->dataset));
+      return;
     }
-    auto chunk = std::make_shared<const PlainChunk>(PlainChunk{number, chunks_->read(file_, number)});
-    if (chunks_->rows_per_chunk() > 1) {
-      const std::lock_guard guard(last_mutex_);
-      last_ = chunk;
+    auto dataset = find_row_dataset(*container_, name);
+    if (!dataset) container_->damaged(fmt::format("the index promises a field {}, the file has none", printable(name)));
+    column.is_text = dataset->kind == ElementKind::fixed_string;
+    if (!column.is_text) {
+      auto array = array_of(*container_, std::move(*dataset));
+      if (!array) container_->damaged(fmt::format("field {} holds no numbers", printable(name)));
+      column.header = std::move(array->header);
+      dataset = std::move(array->dataset);
     }
-    return chunk;
+    column.rows.emplace(*container_, std::move(*dataset));
   }
 
-  void read_through_library(std::uint64_t row, MutableBytes out) const {
+  void read_row(const RowColumn& column, std::uint64_t row, MutableBytes out) const {
+    if (!column.rows->needs_library()) return column.rows->read(row, 1, out);
     const H5Lock lock;
-    const std::string& path = file_.path();
-    std::vector<hsize_t> at(array_->dataset.dims.size());
-    std::vector<hsize_t> count = array_->dataset.dims;
-    at[0] = row;
-    count[0] = 1;
-    const H5Handle rows =
-        take(H5Dget_space(array_->dataset.id.id()), H5Sclose, ErrorCode::damaged, "read a dataspace", path);
-    const H5Handle cell = take(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose,
-                               ErrorCode::damaged, "make a dataspace", path);
-    if (H5Sselect_hyperslab(rows.id(), H5S_SELECT_SET, at.data(), nullptr, count.data(), nullptr) < 0 ||
-        H5Dread(array_->dataset.id.id(), array_->dataset.type.id(), cell.id(), rows.id(), H5P_DEFAULT, out.data()) <
-            0) {
-      throw_h5(ErrorCode::damaged, "read an image", path);
-    }
+    column.rows->read(row, 1, out);
   }
 
   const ShardIndex& index_;
-  std::optional<InputFile> container_;
-  std::optional<ArrayShape> array_;
-  std::uint64_t num_rows_ = 0;
-  std::optional<std::uint64_t> contiguous_;  // where the first row lies
-  std::optional<ChunkMap> chunks_;
-  mutable std::mutex last_mutex_;
-  mutable std::shared_ptr<const PlainChunk> last_;
+  mutable std::optional<InputFile> container_;  // opened under the lock
+  std::unique_ptr<RowColumn[]> columns_;        // by field
 };
 
 }  // namespace
 
 std::unique_ptr<Payload> open_array_payload(const std::string& path, const ShardIndex& index) {
-  auto payload = std::make_unique<ArrayPayload>(path, index);
-  payload->open(path);
-  return payload;
+  return std::make_unique<ArrayPayload>(path, index);
 }
 
 }  // namespace bale::h5

@@ -1,4 +1,4 @@
-// Payload of containers with decoded images: a NumPy header and a row of pixels, made as they are asked for.
+// Payload of containers with decoded images and other arrays: a NumPy header and a row, made as they are asked for.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace bale::h5 {
 
-/// For files that hold an `npy` column without located extents. Takes the library's lock itself.
+/// For files with fields that are not located: decoded images (`npy`) and rows of other datasets. Takes the library's
+/// lock itself, when such a field is first read.
 std::unique_ptr<Payload> open_array_payload(const std::string& path, const ShardIndex& index);
 
 }  // namespace bale::h5

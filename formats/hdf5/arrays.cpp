@@ -7,6 +7,7 @@
 
 #include "bale/formats/core/array_header.hpp"
 #include "bale/formats/hdf5/scan.hpp"
+#include "bale/formats/hdf5/types.hpp"
 
 namespace bale::h5 {
 namespace {
@@ -14,25 +15,7 @@ namespace {
 // Ours and h5py's habit; BigGAN's ILSVRC; Caffe's; PatchCamelyon's.
 constexpr std::array<const char*, 5> k_array_names{"images", "imgs", "data", "image", "x"};
 constexpr std::uint64_t k_max_row_bytes = std::uint64_t{1} << 30;
-
-/// NumPy's spelling of an element type; empty for types that NumPy does not have.
-std::string numpy_type(hid_t type) {
-  struct Known {
-    hid_t id;
-    const char* descr;
-  };
-  const std::array<Known, 20> known{{
-      {H5T_STD_U8LE, "|u1"},   {H5T_STD_U8BE, "|u1"},   {H5T_STD_I8LE, "|i1"},   {H5T_STD_I8BE, "|i1"},
-      {H5T_STD_U16LE, "<u2"},  {H5T_STD_U16BE, ">u2"},  {H5T_STD_I16LE, "<i2"},  {H5T_STD_I16BE, ">i2"},
-      {H5T_STD_U32LE, "<u4"},  {H5T_STD_U32BE, ">u4"},  {H5T_STD_I32LE, "<i4"},  {H5T_STD_I32BE, ">i4"},
-      {H5T_STD_U64LE, "<u8"},  {H5T_STD_U64BE, ">u8"},  {H5T_STD_I64LE, "<i8"},  {H5T_STD_I64BE, ">i8"},
-      {H5T_IEEE_F32LE, "<f4"}, {H5T_IEEE_F32BE, ">f4"}, {H5T_IEEE_F64LE, "<f8"}, {H5T_IEEE_F64BE, ">f8"},
-  }};
-  for (const Known& candidate : known) {
-    if (H5Tequal(type, candidate.id) > 0) return candidate.descr;
-  }
-  return {};
-}
+constexpr std::size_t k_max_rank = 8;
 
 /// Width and height where the axes can only be those of an image: (H, W), (H, W, C) or (C, H, W).
 void guess_dimensions(const std::vector<std::uint64_t>& shape, ArrayShape& array) {
@@ -57,19 +40,29 @@ void guess_dimensions(const std::vector<std::uint64_t>& shape, ArrayShape& array
 
 }  // namespace
 
+std::optional<ArrayShape> array_of(const InputFile& file, InputDataset dataset) {
+  if (dataset.dims.empty() || dataset.dims.size() > k_max_rank) return std::nullopt;
+  const std::string descr = numpy_type(dataset.type.id());
+  if (descr.empty()) return std::nullopt;
+  const std::vector<std::uint64_t> shape(dataset.dims.begin() + 1, dataset.dims.end());
+  ArrayShape array;
+  array.row_bytes = dataset.count == 0 ? 0 : dataset.count / dataset.dims[0] * dataset.element_bytes;
+  if (array.row_bytes > k_max_row_bytes) {
+    file.unsupported(fmt::format("a row of /{} has more than 1 GiB", printable(dataset.name)));
+  }
+  array.header = array_header_text(descr, shape);
+  guess_dimensions(shape, array);
+  array.dataset = std::move(dataset);
+  return array;
+}
+
 std::optional<ArrayShape> find_array(const InputFile& file) {
   for (const char* name : k_array_names) {
     auto dataset = file.find(name);
-    if (!dataset || dataset->dims.size() < 2 || dataset->dims.size() > 8) continue;
-    const std::string descr = numpy_type(dataset->type.id());
-    if (descr.empty()) continue;
-    const std::vector<std::uint64_t> shape(dataset->dims.begin() + 1, dataset->dims.end());
-    ArrayShape array;
-    array.row_bytes = dataset->count == 0 ? 0 : dataset->count / dataset->dims[0] * dataset->element_bytes;
-    if (array.row_bytes > k_max_row_bytes) file.unsupported(fmt::format("a row of /{} has more than 1 GiB", name));
-    array.header = array_header_text(descr, shape);
-    guess_dimensions(shape, array);
-    array.dataset = std::move(*dataset);
+    if (!dataset || dataset->dims.size() < 2) continue;
+    auto array = array_of(file, std::move(*dataset));
+    if (!array) continue;
+    file.require_filters(array->dataset);
     return array;
   }
   return std::nullopt;

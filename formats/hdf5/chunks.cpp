@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/hdf5/lzf.hpp"
+
 namespace bale::h5 {
 namespace {
 
@@ -34,6 +36,9 @@ std::optional<std::vector<ChunkFilter>> read_pipeline(hid_t creation) {
       case H5Z_FILTER_FLETCHER32:
         filters.push_back({ChunkFilter::Kind::fletcher32});
         break;
+      case k_lzf_filter:
+        filters.push_back({ChunkFilter::Kind::lzf});
+        break;
       default:
         return std::nullopt;
     }
@@ -41,7 +46,32 @@ std::optional<std::vector<ChunkFilter>> read_pipeline(hid_t creation) {
   return filters;
 }
 
+/// Whether the chunks that reach beyond the dataset's end are stored without filters (H5Pset_chunk_opts).
+bool leaves_edges_unfiltered(hid_t creation) {
+  unsigned options = 0;
+  return H5Pget_chunk_opts(creation, &options) >= 0 && (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+}
+
 }  // namespace
+
+std::vector<std::byte> fill_element(const InputFile& file, const InputDataset& dataset) {
+  std::vector<std::byte> fill(dataset.element_bytes);
+  const H5Handle creation =
+      take(H5Dget_create_plist(dataset.id.id()), H5Pclose, ErrorCode::damaged, "read a dataset", file.path());
+  H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+  if (H5Pfill_value_defined(creation.id(), &defined) < 0) {
+    throw_h5(ErrorCode::damaged, "read a fill value", file.path());
+  }
+  if (defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
+  if (is_vlen(dataset)) {
+    file.unsupported(fmt::format("/{} has a fill value of variable length", printable(dataset.name)),
+                     "rewrite it with all its rows");
+  }
+  if (H5Pget_fill_value(creation.id(), dataset.type.id(), fill.data()) < 0) {
+    throw_h5(ErrorCode::damaged, "read a fill value", file.path());
+  }
+  return fill;
+}
 
 std::optional<ChunkMap> ChunkMap::make(const InputFile& file, const InputDataset& dataset) {
   const std::size_t rank = dataset.dims.size();
@@ -76,6 +106,8 @@ std::optional<ChunkMap> ChunkMap::make(const InputFile& file, const InputDataset
     throw_h5(ErrorCode::damaged, "count the chunks", file.path());
   if (stored > k_max_chunks || needed > std::uint64_t{1} << 28) return std::nullopt;
   map.chunks_.resize(needed);
+  const bool cut_edge = leaves_edges_unfiltered(creation.id()) && rows % chunk[0] != 0;
+  std::uint64_t num_written = 0;
   for (hsize_t i = 0; i < stored; ++i) {
     std::vector<hsize_t> at(rank);
     unsigned skipped = 0;
@@ -88,14 +120,24 @@ std::optional<ChunkMap> ChunkMap::make(const InputFile& file, const InputDataset
     if (address > file.size() || size > file.size() - address || size == 0)
       file.damaged("a chunk lies past the end of the file");
     if (map.chunk_bytes_ > size * k_max_ratio + k_small_bytes) file.damaged("a chunk is too small for its content");
-    map.chunks_[at[0] / chunk[0]] = {address, size, skipped};
+    const std::uint64_t number = at[0] / chunk[0];
+    if (cut_edge && number == needed - 1) skipped = ~0U;
+    map.chunks_[number] = {address, size, skipped};
+    ++num_written;
   }
+  if (num_written < needed) map.fill_ = fill_element(file, dataset);
   return map;
 }
 
 std::vector<std::byte> ChunkMap::read(const File& file, std::uint64_t chunk) const {
   const Place& place = chunks_[chunk];
-  if (place.address == 0) return std::vector<std::byte>(chunk_bytes_);
+  if (place.address == 0) {
+    std::vector<std::byte> plain(chunk_bytes_);
+    for (std::size_t at = 0; at + fill_.size() <= plain.size() && !fill_.empty(); at += fill_.size()) {
+      std::copy(fill_.begin(), fill_.end(), plain.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return plain;
+  }
   std::vector<std::byte> stored(place.bytes);
   file.read_exact(place.address, stored);
   return undo_filters(filters_, place.skipped, std::move(stored), chunk_bytes_, file.path());
@@ -109,6 +151,7 @@ std::vector<std::byte> read_raw_rows(const InputFile& file, const InputDataset& 
   std::vector<std::byte> rows(total);
   if (dataset.layout == H5D_CONTIGUOUS) {
     const haddr_t offset = dataset_offset(dataset.id.id());
+    if (offset == HADDR_UNDEF) static_cast<void>(fill_element(file, dataset));  // refuses one that is not empty
     if (total > 0 && offset != HADDR_UNDEF) file.bytes().read_exact(offset, rows);
     return rows;
   }

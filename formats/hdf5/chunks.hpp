@@ -13,7 +13,7 @@ namespace bale::h5 {
 
 /// One step of a chunk's filter pipeline, in the order of writing.
 struct ChunkFilter {
-  enum class Kind { deflate, shuffle, fletcher32 } kind;
+  enum class Kind { deflate, shuffle, fletcher32, lzf } kind;
   std::uint32_t element_bytes = 1;  // shuffle
 };
 
@@ -21,6 +21,9 @@ struct ChunkFilter {
 /// `plain_bytes`; throws `damaged`.
 std::vector<std::byte> undo_filters(const std::vector<ChunkFilter>& filters, std::uint32_t skipped,
                                     std::vector<std::byte> stored, std::uint64_t plain_bytes, const std::string& path);
+
+/// The value of one element that was never written, as it is in the file: zeros where the dataset has none.
+std::vector<std::byte> fill_element(const InputFile& file, const InputDataset& dataset);
 
 /// Where the chunks of a dataset lie whose chunks hold whole rows (elements of the first dimension).
 class ChunkMap {
@@ -36,12 +39,13 @@ class ChunkMap {
 
  private:
   struct Place {
-    std::uint64_t address = 0;  // 0: never written, reads as zeros
+    std::uint64_t address = 0;  // 0: never written, reads as the fill value
     std::uint64_t bytes = 0;
     std::uint32_t skipped = 0;
   };
   std::uint64_t rows_per_chunk_ = 0;
   std::uint64_t chunk_bytes_ = 0;
+  std::vector<std::byte> fill_;  // one element
   std::vector<ChunkFilter> filters_;
   std::vector<Place> chunks_;
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bale/formats/hdf5/chunks.hpp"
+#include "bale/formats/hdf5/lzf.hpp"
 
 namespace bale::h5 {
 namespace {
@@ -22,6 +23,12 @@ std::vector<std::byte> inflate_all(const std::vector<std::byte>& stored, std::ui
     fail(path, "a compressed chunk does not decompress");
   }
   plain.resize(plain_bytes);
+  return plain;
+}
+
+std::vector<std::byte> unpack_lzf(const std::vector<std::byte>& stored, std::uint64_t limit, const std::string& path) {
+  std::vector<std::byte> plain;
+  if (!lzf_decompress(stored, limit, plain)) fail(path, "a compressed chunk does not decompress");
   return plain;
 }
 
@@ -68,6 +75,9 @@ std::vector<std::byte> undo_filters(const std::vector<ChunkFilter>& filters, std
     switch (filters[i].kind) {
       case ChunkFilter::Kind::deflate:
         stored = inflate_all(stored, plain_bytes + k_checksum_bytes * filters.size(), path);
+        break;
+      case ChunkFilter::Kind::lzf:
+        stored = unpack_lzf(stored, plain_bytes + k_checksum_bytes * filters.size(), path);
         break;
       case ChunkFilter::Kind::shuffle:
         stored = unshuffle(stored, filters[i].element_bytes);

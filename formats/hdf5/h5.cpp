@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/hdf5/lzf.hpp"
 
 namespace bale::h5 {
 namespace {
@@ -65,6 +66,7 @@ H5Lock::H5Lock() : guard_(library_mutex()) {
     H5open();
     // A file could name a filter that is a shared library somewhere on a search path.
     H5PLset_loading_state(0);
+    register_lzf();
     return true;
   }();
   static_cast<void>(initialised);

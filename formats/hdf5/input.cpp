@@ -12,6 +12,8 @@ namespace {
 // No filter that we read packs tighter than deflate: 1032 bytes to one (zlib's technical notes).
 constexpr std::uint64_t k_max_ratio = 1032;
 constexpr std::uint64_t k_small_bytes = 64 << 10;
+// What rows that were never written, and so take no bytes in the file, may add up to.
+constexpr std::uint64_t k_max_unwritten_bytes = 256 << 20;
 // A vlen element on disk: length 4, collection address 8, object index 4 (FORMAT.md, "Vlen").
 constexpr std::uint64_t k_reference_bytes = 16;
 
@@ -28,9 +30,32 @@ ElementKind element_kind(hid_t type) {
       const bool bytes = base && H5Tget_class(base.id()) == H5T_INTEGER && H5Tget_size(base.id()) == 1;
       return bytes ? ElementKind::vlen_bytes : ElementKind::other;
     }
+    case H5T_ENUM: {
+      const H5Handle base(H5Tget_super(type), H5Tclose);
+      return base && H5Tget_class(base.id()) == H5T_INTEGER ? ElementKind::integer : ElementKind::other;
+    }
     default:
       return ElementKind::other;
   }
+}
+
+/// The first filter of a pipeline that the library cannot undo, "blosc (32001)"; empty where it has all.
+std::string missing_filter(hid_t creation) {
+  const int count = H5Pget_nfilters(creation);
+  for (int i = 0; i < count; ++i) {
+    unsigned flags = 0;
+    unsigned config = 0;
+    std::size_t num_values = 0;
+    char name[64] = {};
+    const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &num_values, nullptr,
+                                               sizeof name - 1, name, &config);
+    const bool known = filter >= 0 && H5Zfilter_avail(filter) > 0 && H5Zget_filter_info(filter, &config) >= 0 &&
+                       (config & H5Z_FILTER_CONFIG_DECODE_ENABLED) != 0;
+    if (known) continue;
+    H5Eclear2(H5E_DEFAULT);
+    return fmt::format("{} ({})", name[0] == '\0' ? "without a name" : printable(name), filter);
+  }
+  return {};
 }
 
 herr_t collect_link(hid_t, const char* name, const H5L_info_t*, void* out) {
@@ -113,8 +138,8 @@ InputDataset InputFile::describe(H5Handle id, const std::string& name) const {
   }
   dataset.type = take(H5Dget_type(id.id()), H5Tclose, ErrorCode::damaged, "read a type", path());
   dataset.kind = element_kind(dataset.type.id());
-  const bool vlen = dataset.kind == ElementKind::vlen_string || dataset.kind == ElementKind::vlen_bytes;
-  dataset.element_bytes = vlen ? k_reference_bytes : H5Tget_size(dataset.type.id());
+  if (dataset.layout == H5D_CHUNKED) dataset.missing_filter = missing_filter(creation.id());
+  dataset.element_bytes = is_vlen(dataset) ? k_reference_bytes : H5Tget_size(dataset.type.id());
 
   const H5Handle space = take(H5Dget_space(id.id()), H5Sclose, ErrorCode::damaged, "read a dataspace", path());
   const int rank = H5Sget_simple_extent_ndims(space.id());
@@ -124,7 +149,8 @@ InputDataset InputFile::describe(H5Handle id, const std::string& name) const {
     throw_h5(ErrorCode::damaged, "read a dataspace", path());
   }
   const std::uint64_t stored = std::min<std::uint64_t>(H5Dget_storage_size(id.id()), size_);
-  const std::uint64_t limit = dataset.layout == H5D_CHUNKED ? stored * k_max_ratio + k_small_bytes : size_;
+  const bool is_sparse = dataset.layout == H5D_CHUNKED || (dataset.layout == H5D_CONTIGUOUS && stored == 0);
+  const std::uint64_t limit = is_sparse ? stored * k_max_ratio + k_max_unwritten_bytes : size_;
   std::uint64_t total = std::max<std::uint64_t>(dataset.element_bytes, 1);
   dataset.count = 1;
   for (const hsize_t dim : dataset.dims) {
@@ -154,6 +180,37 @@ std::vector<std::string> InputFile::links(const std::string& group, std::size_t 
   return names;
 }
 
+std::vector<std::string> InputFile::all_links(std::size_t limit) const {
+  constexpr std::size_t k_max_depth = 16;  // groups may be linked in a circle
+  std::vector<std::string> found;
+  std::vector<std::pair<std::string, std::size_t>> groups{{"/", 0}};
+  for (std::size_t next = 0; next < groups.size() && found.size() < limit; ++next) {
+    const auto [group, depth] = groups[next];
+    for (const std::string& name : links(group, limit - found.size())) {
+      const std::string path = group == "/" ? name : group + "/" + name;
+      if (is_group(path) && depth < k_max_depth && groups.size() < limit) {
+        groups.emplace_back(path, depth + 1);
+      } else {
+        found.push_back(path);
+      }
+    }
+  }
+  return found;
+}
+
+bool InputFile::is_group(const std::string& name) const {
+  H5L_info_t info{};
+  if (H5Lget_info(file_.id(), name.c_str(), &info, H5P_DEFAULT) < 0 || info.type != H5L_TYPE_HARD) return false;
+  const H5Handle id(H5Oopen(file_.id(), name.c_str(), H5P_DEFAULT), H5Oclose);
+  return id && H5Iget_type(id.id()) == H5I_GROUP;
+}
+
+void InputFile::require_filters(const InputDataset& dataset) const {
+  if (dataset.missing_filter.empty()) return;
+  unsupported(fmt::format("/{}: HDF5 filter {} is not supported", printable(dataset.name), dataset.missing_filter),
+              "rewrite it with `h5repack -f GZIP=4`");
+}
+
 std::optional<std::string> InputFile::text_attribute(const std::string& object, const char* name) const {
   const H5Handle owner =
       take(H5Oopen(file_.id(), object.c_str(), H5P_DEFAULT), H5Oclose, ErrorCode::damaged, "open an object", path());
@@ -175,6 +232,7 @@ std::optional<std::string> InputFile::text_attribute(const std::string& object, 
 }
 
 void InputFile::check_table(const InputDataset& dataset) const {
+  require_filters(dataset);
   if (dataset.count * dataset.element_bytes > size_ + k_small_bytes) {
     damaged(fmt::format("/{} is larger than the file", printable(dataset.name)));
   }

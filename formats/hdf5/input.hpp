@@ -29,7 +29,12 @@ struct InputDataset {
   std::vector<hsize_t> dims;
   std::uint64_t count = 0;          // product of dims; count * element_bytes fits in 64 bits
   std::uint64_t element_bytes = 0;  // in the file
+  std::string missing_filter{};     // name and number of a filter that nobody here can undo; empty: none
 };
+
+inline bool is_vlen(const InputDataset& dataset) {
+  return dataset.kind == ElementKind::vlen_string || dataset.kind == ElementKind::vlen_bytes;
+}
 
 class InputFile {
  public:
@@ -57,6 +62,13 @@ class InputFile {
   /// All elements of a string dataset of any kind, as raw bytes.
   std::vector<std::string> read_strings(const InputDataset& dataset) const;
 
+  /// Paths of all links in the file but those to groups, whose own are listed instead: datasets, types, and links that
+  /// are not followed. At most `limit`.
+  std::vector<std::string> all_links(std::size_t limit) const;
+
+  /// Throws `unsupported` for a dataset with a filter that cannot be undone, naming it.
+  void require_filters(const InputDataset& dataset) const;
+
   /// Throws `damaged` for a dataset to be read whole that is larger than the file: compression does not
   /// bring tables beside images to that, only a bomb does.
   void check_table(const InputDataset& dataset) const;
@@ -66,6 +78,7 @@ class InputFile {
 
  private:
   bool has_hard_link(const std::string& name) const;
+  bool is_group(const std::string& name) const;
   InputDataset describe(H5Handle id, const std::string& name) const;
   std::vector<std::string> read_fixed_strings(const InputDataset& dataset) const;
 

@@ -32,6 +32,9 @@ struct ArrayShape {
   std::uint64_t delivered_bytes() const { return header.size() + row_bytes; }
 };
 
+/// The dataset's rows as arrays, or nullopt where its elements are none that NumPy has. Needs an H5Lock.
+std::optional<ArrayShape> array_of(const InputFile& file, InputDataset dataset);
+
 /// The container's decoded images, or nullopt where it has none. Needs an H5Lock.
 std::optional<ArrayShape> find_array(const InputFile& file);
 

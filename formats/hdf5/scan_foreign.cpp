@@ -1,18 +1,22 @@
 // Containers that others made, known by the names their makers gave (FORMAT.md, "Foreign").
+#include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/sample.hpp"
+#include "bale/formats/hdf5/columns.hpp"
+#include "bale/formats/hdf5/labels.hpp"
 #include "bale/formats/hdf5/scan.hpp"
+#include "bale/formats/hdf5/types.hpp"
 #include "bale/formats/image/image.hpp"
 
 namespace bale::h5 {
 namespace {
 
 constexpr std::array<const char*, 6> k_bytes_names{"images", "encoded_images", "image", "imgs", "data", "jpg"};
-constexpr std::array<const char*, 5> k_label_names{"labels", "targets", "label", "target", "y"};
 constexpr std::array<const char*, 5> k_key_names{"keys", "filenames", "names", "paths", "ids"};
 constexpr std::size_t k_listed_names = 20;
 
@@ -24,76 +28,159 @@ std::optional<InputDataset> find_bytes(const InputFile& file) {
   return std::nullopt;
 }
 
-/// One label a row; rows beyond the table (Fuel's unlabelled test set) have none.
-std::vector<std::int64_t> find_labels(const InputFile& file, std::uint64_t num_samples) {
-  for (const char* name : k_label_names) {
-    const auto dataset = file.find(name);
-    if (!dataset || dataset->dims.empty() || dataset->count != dataset->dims[0] || dataset->count > num_samples)
-      continue;
-    if (dataset->kind != ElementKind::integer && dataset->kind != ElementKind::real) continue;
-    std::vector<std::int64_t> labels = file.read_integers(*dataset);
-    labels.resize(num_samples, k_no_label);
-    return labels;
-  }
-  return std::vector<std::int64_t>(num_samples, k_no_label);
-}
-
-std::vector<std::string> find_names(const InputFile& file, std::uint64_t num_samples) {
-  for (const char* name : k_key_names) {
-    const auto dataset = file.find(name);
-    if (!dataset || dataset->count != num_samples) continue;
-    if (dataset->kind == ElementKind::integer || dataset->kind == ElementKind::real ||
-        dataset->kind == ElementKind::other) {
-      continue;
-    }
-    return file.read_strings(*dataset);
-  }
-  return {};
-}
-
-void add_samples(const InputFile& file, std::uint64_t num_samples, IndexBuilder& index) {
-  if (num_samples > file.size()) file.damaged("more samples than bytes");
-  const std::vector<std::int64_t> labels = find_labels(file, num_samples);
-  const std::vector<std::string> names = find_names(file, num_samples);
-  ForeignKeys keys;
-  for (std::uint64_t i = 0; i < num_samples; ++i) {
-    index.add_sample(keys.take(names.empty() ? std::string() : key_of_file(names[i]), i), labels[i]);
-  }
-}
-
-/// Name of the field that the first element's opening bytes show; readers look at the content anyway.
-std::string sniff_field(const InputFile& file, const std::vector<FileRange>& ranges) {
+/// Name of the field that the first element's opening bytes show; `otherwise` if there is none.
+std::string sniff_field(const InputFile& file, const std::vector<FileRange>& ranges, std::string_view otherwise) {
   for (const FileRange& range : ranges) {
     if (range.length == 0) continue;
     std::vector<std::byte> head(std::min<std::uint64_t>(range.length, 4096));
     file.bytes().read_exact(range.offset, head);
     return std::string(image_field_name(probe_image(head).kind));
   }
-  return "jpg";
+  return std::string(otherwise);
 }
+
+/// The ranges of a string dataset, without the NUL that some writers end a string with.
+std::vector<FileRange> locate_strings(const InputFile& file, const InputDataset& dataset) {
+  std::vector<FileRange> ranges = locate_vlen(file, dataset);
+  const std::vector<std::string> strings = file.read_strings(dataset);
+  for (std::size_t i = 0; i < ranges.size(); ++i) ranges[i].length = strings[i].size();
+  return ranges;
+}
+
+class ForeignScan {
+ public:
+  ForeignScan(const InputFile& file, IndexBuilder& index) : file_(file), index_(index) {}
+
+  void run() {
+    if (const auto bytes = find_bytes(file_)) {
+      const std::vector<FileRange> ranges = locate_vlen(file_, *bytes);
+      add_samples(ranges.size());
+      set_ranges(ranges, sniff_field(file_, ranges, "jpg"));
+      used_.insert(bytes->name);
+    } else if (const auto array = find_array(file_)) {
+      add_samples(array->dataset.dims[0]);
+      set_array_extents(file_, *array, index_);
+      used_.insert(array->dataset.name);
+    } else {
+      refuse();
+    }
+    add_columns();
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    std::string names;
+    for (const std::string& name : file_.links("/", k_listed_names)) {
+      names += fmt::format("{}{}{}", names.empty() ? "" : ", ", printable(name), type_in_brackets(name));
+    }
+    file_.unsupported(fmt::format("no dataset of images found among {}", names.empty() ? "nothing" : names),
+                      "images are looked for under names such as images, encoded_images, imgs, data");
+  }
+
+  std::string type_in_brackets(const std::string& name) const {
+    try {
+      const auto dataset = file_.find(name);
+      return dataset ? fmt::format(" ({})", type_text(dataset->type.id())) : std::string();
+    } catch (const Error&) {  // a link elsewhere, say: its name will do
+      return {};
+    }
+  }
+
+  void add_samples(std::uint64_t num_samples) {
+    if (num_samples > file_.size()) file_.damaged("more samples than bytes");
+    const ForeignLabels labels = find_labels(file_, num_samples, index_.notices());
+    used_.insert(labels.dataset);
+    const std::vector<std::string> names = find_names(num_samples);
+    ForeignKeys keys;
+    for (std::uint64_t i = 0; i < num_samples; ++i) {
+      index_.add_sample(keys.take(names.empty() ? std::string() : key_of_file(names[i]), i), labels.numbers[i]);
+    }
+  }
+
+  std::vector<std::string> find_names(std::uint64_t num_samples) {
+    for (const char* name : k_key_names) {
+      const auto dataset = file_.find(name);
+      if (!dataset || dataset->count != num_samples) continue;
+      if (dataset->kind != ElementKind::fixed_string && !is_vlen(*dataset)) continue;
+      used_.insert(name);
+      return file_.read_strings(*dataset);
+    }
+    return {};
+  }
+
+  void set_ranges(const std::vector<FileRange>& ranges, std::string_view field_name) {
+    const std::uint32_t field = index_.add_field(field_name);
+    for (std::uint64_t i = 0; i < ranges.size(); ++i) {
+      index_.set_extent(i, field, ranges[i].offset, static_cast<std::uint32_t>(ranges[i].length));
+    }
+  }
+
+  /// Every other dataset becomes a field where it can, and is named where it cannot.
+  void add_columns() {
+    const std::vector<std::string> links = file_.all_links(k_max_links);
+    for (const std::string& name : links) {
+      if (used_.contains(name)) continue;
+      try {
+        auto dataset = file_.find(name);
+        if (dataset) add_column(std::move(*dataset));
+      } catch (const Error& error) {
+        const bool is_of_this_dataset = error.code() == ErrorCode::unsupported || error.code() == ErrorCode::damaged ||
+                                        error.code() == ErrorCode::invalid_argument;
+        if (!is_of_this_dataset) throw;
+        index_.notices().add("/" + name, error.message());
+      }
+    }
+    if (links.size() == k_max_links) {
+      index_.notices().warn(fmt::format("more than {} datasets: others were not looked at", k_max_links));
+    }
+  }
+
+  void add_column(InputDataset dataset) {
+    const std::string name = fmt::format("/{} ({})", dataset.name, type_text(dataset.type.id()));
+    const auto leave = [&](std::string_view why) { index_.notices().add(name, why); };
+    if (dataset.name.find('/') != std::string::npos) return leave("dataset in a group");
+    if (dataset.dims.empty() || dataset.dims[0] != index_.size()) return leave("dataset without one row per image");
+    std::string field = field_of_dataset(dataset);
+    if (field.empty()) return leave("dataset of a type that cannot be a field");
+    if (!dataset.missing_filter.empty()) return leave("dataset with a filter that is not supported");
+    if (!fields_.insert(field).second) return leave("dataset called like another but for its case");
+    if (dataset.kind == ElementKind::vlen_bytes) {
+      const std::vector<FileRange> ranges = locate_vlen(file_, dataset);
+      set_ranges(ranges, field + "." + sniff_field(file_, ranges, "bin"));
+    } else if (dataset.kind == ElementKind::vlen_string) {
+      set_ranges(locate_strings(file_, dataset), field);
+    } else if (dataset.kind == ElementKind::fixed_string) {
+      set_texts(dataset, field);
+    } else {
+      set_numbers(std::move(dataset), field);
+    }
+  }
+
+  void set_texts(const InputDataset& dataset, std::string_view field_name) {
+    const std::vector<std::string> texts = file_.read_strings(dataset);
+    const std::uint32_t field = index_.add_field(field_name, Codec::none, false);
+    for (std::uint64_t i = 0; i < texts.size(); ++i) {
+      index_.set_extent(i, field, i, static_cast<std::uint32_t>(texts[i].size()));
+    }
+  }
+
+  void set_numbers(InputDataset dataset, std::string_view field_name) {
+    const auto array = array_of(file_, std::move(dataset));
+    if (!array) return;  // field_of_dataset has seen to it that there is one
+    const std::uint32_t field = index_.add_field(field_name, Codec::none, false);
+    for (std::uint64_t i = 0; i < index_.size(); ++i) {
+      index_.set_extent(i, field, i, static_cast<std::uint32_t>(array->delivered_bytes()));
+    }
+  }
+
+  const InputFile& file_;
+  IndexBuilder& index_;
+  std::set<std::string> used_;    // datasets that have their place
+  std::set<std::string> fields_;  // that columns have become
+};
 
 }  // namespace
 
-void scan_foreign(const InputFile& file, IndexBuilder& index) {
-  if (const auto bytes = find_bytes(file)) {
-    const std::vector<FileRange> ranges = locate_vlen(file, *bytes);
-    add_samples(file, ranges.size(), index);
-    const std::uint32_t field = index.add_field(sniff_field(file, ranges));
-    for (std::uint64_t i = 0; i < ranges.size(); ++i) {
-      index.set_extent(i, field, ranges[i].offset, static_cast<std::uint32_t>(ranges[i].length));
-    }
-    return;
-  }
-  if (const auto array = find_array(file)) {
-    add_samples(file, array->dataset.dims[0], index);
-    set_array_extents(file, *array, index);
-    return;
-  }
-  std::string names;
-  for (const std::string& name : file.links("/", k_listed_names))
-    names += fmt::format("{}/{}", names.empty() ? "" : ", ", printable(name));
-  file.unsupported(fmt::format("no dataset of images found among {}", names.empty() ? "nothing" : names),
-                   "images are looked for under names such as images, encoded_images, imgs, data");
-}
+void scan_foreign(const InputFile& file, IndexBuilder& index) { ForeignScan(file, index).run(); }
 
 }  // namespace bale::h5

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "bale/formats/hdf5/lzf.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/unit/hdf5_support.hpp"
@@ -23,6 +24,7 @@ class Maker {
     H5Pset_userblock(creation, user_block);
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST);
     file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access);
     H5Pclose(access);
     H5Pclose(creation);
@@ -38,6 +40,7 @@ class Maker {
              const std::vector<H5Z_filter_t>& filters = {}) {
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     if (!chunk.empty()) H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+    if (unfiltered_edges) H5Pset_chunk_opts(creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
     for (const H5Z_filter_t filter : filters) {
       if (filter == H5Z_FILTER_DEFLATE) H5Pset_deflate(creation, 6);
       if (filter == H5Z_FILTER_SHUFFLE) H5Pset_shuffle(creation);
@@ -48,6 +51,8 @@ class Maker {
     REQUIRE(dataset >= 0);
     if (data != nullptr) REQUIRE(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
   }
+
+  bool unfiltered_edges = false;  // chunks that reach beyond the end are stored as they are
 
   void write_vlen(const char* name, const std::vector<std::string>& rows, const Dims& chunk = {},
                   const std::vector<H5Z_filter_t>& filters = {}) {
@@ -157,6 +162,13 @@ TEST_CASE("arrays in every storage: chunks of rows, contiguous, chunks that cut 
     maker.write("images", H5T_STD_U8LE, {10, 3, 8, 6}, bytes.data(), {2, 3, 4, 6}, {H5Z_FILTER_DEFLATE});
     maker.write("y", H5T_STD_I64LE, {10, 1, 1}, labels.data());
   }
+  SECTION("the last chunk is not whole, and not compressed") {
+    Maker maker(path);
+    maker.unfiltered_edges = true;
+    maker.write("imgs", H5T_STD_U8LE, {10, 3, 8, 6}, bytes.data(), {4, 3, 8, 6},
+                {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE});
+    maker.write("labels", H5T_STD_I64LE, {10}, labels.data(), {3}, {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE});
+  }
   SECTION("plain chunks with checksums") {
     Maker maker(path);
     maker.write("x", H5T_STD_U8LE, {10, 3, 8, 6}, bytes.data(), {1, 3, 8, 6}, {H5Z_FILTER_FLETCHER32});
@@ -256,4 +268,23 @@ TEST_CASE("counts that the file cannot hold, and files without images, are refus
     maker.write("labels", H5T_NATIVE_INT64, {1}, &label);
   }
   CHECK_THROWS_AS(scan(path), Error);
+}
+
+TEST_CASE("LZF streams give what they say, within the limit, or are refused") {
+  const auto unpack = [](std::string_view stored, std::uint64_t limit) -> std::optional<std::string> {
+    std::vector<std::byte> plain;
+    if (!h5::lzf_decompress(as_bytes(stored), limit, plain)) return std::nullopt;
+    return std::string(as_text(plain));
+  };
+  using namespace std::string_view_literals;
+  CHECK(unpack("", 0) == "");
+  CHECK(unpack("\2abc"sv, 3) == "abc");
+  CHECK(unpack("\2abc\x20\2"sv, 6) == "abcabc");               // three bytes from three before
+  CHECK(unpack("\0a\xE0\0\0"sv, 10) == std::string(10, 'a'));  // a copy that overlaps what it makes
+  CHECK(unpack("\0a\xE0\xFF\0"sv, 265) == std::string(265, 'a'));
+  CHECK_FALSE(unpack("\2abc"sv, 2));
+  CHECK_FALSE(unpack("\2abc\x20\2"sv, 5));
+  CHECK_FALSE(unpack("\2abc\x20\3"sv, 6));  // from before the beginning
+  CHECK_FALSE(unpack("\x20\0"sv, 6));
+  for (const std::string_view cut : {"\2ab"sv, "\0a\x20"sv, "\0a\xE0"sv, "\0a\xE0\0"sv}) CHECK_FALSE(unpack(cut, 100));
 }
