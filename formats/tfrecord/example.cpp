@@ -19,8 +19,12 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-constexpr std::size_t k_max_features = 1000;  // an index has far fewer columns
-constexpr int k_max_name_bytes = 4096;
+constexpr std::size_t k_max_features = 65536;
+constexpr std::size_t k_max_left_out = 100;
+constexpr int k_features = 1;       // of an Example; of a SequenceExample, its context
+constexpr int k_feature_lists = 2;  // of a SequenceExample
+constexpr int k_max_name_bytes = 4000;
+constexpr int k_shown_name_bytes = 64;  // of a longer one
 
 constexpr std::uint32_t tag_of(int field, WireFormatLite::WireType type) {
   return static_cast<std::uint32_t>(field) << WireFormatLite::kTagTypeBits | static_cast<std::uint32_t>(type);
@@ -125,8 +129,8 @@ bool read_list(Wire& wire, ValueKind kind, Values& values) {
     return true;
   };
   const auto number = [&] { return kind == ValueKind::integers ? integer() : real(); };
-  const std::uint32_t single = tag_of(
-      1, kind == ValueKind::integers ? WireFormatLite::WIRETYPE_VARINT : WireFormatLite::WIRETYPE_FIXED32);
+  const std::uint32_t single =
+      tag_of(1, kind == ValueKind::integers ? WireFormatLite::WIRETYPE_VARINT : WireFormatLite::WIRETYPE_FIXED32);
   return wire.message([&](std::uint32_t tag) {
     if (kind == ValueKind::bytes && tag == delimited(1)) {
       return wire.measured([&](int length) { return values.bytes(wire, static_cast<std::uint32_t>(length)); });
@@ -211,15 +215,21 @@ struct Text {
   }
 };
 
-bool read_entry(Wire& wire, Feature& feature) {
+/// Reads a name up to `k_max_name_bytes`, of a longer one the beginning.
+bool read_name(Wire& wire, std::string& name, bool& is_whole) {
+  return wire.measured([&](int length) {
+    is_whole = length <= k_max_name_bytes;
+    const int read = is_whole ? length : k_shown_name_bytes;
+    return wire.coded().ReadString(&name, read) && wire.coded().Skip(length - read);
+  });
+}
+
+bool read_entry(Wire& wire, Feature& feature, bool& has_whole_name) {
   feature = {.name = std::move(feature.name)};
   feature.name.clear();
+  has_whole_name = true;
   return wire.message([&](std::uint32_t tag) {
-    if (tag == delimited(1)) {
-      return wire.measured([&](int length) {
-        return length <= k_max_name_bytes && wire.coded().ReadString(&feature.name, length);
-      });
-    }
+    if (tag == delimited(1)) return read_name(wire, feature.name, has_whole_name);
     if (tag == delimited(2)) {
       feature.message = wire.position();
       Summary summary{feature};
@@ -229,20 +239,42 @@ bool read_entry(Wire& wire, Feature& feature) {
   });
 }
 
+/// One entry of the map of feature lists: its name alone.
+bool read_list_name(Wire& wire, std::string& name) {
+  bool is_whole = true;
+  return wire.message(
+      [&](std::uint32_t tag) { return tag == delimited(1) ? read_name(wire, name, is_whole) : wire.skip(tag); });
+}
+
 }  // namespace
 
-bool read_features(FileWindow& window, const Record& record, std::vector<Feature>& features) {
+bool read_content(FileWindow& window, const Record& record, RecordContent& content) {
   if (record.length > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) return false;
   Wire wire(window, {record.data(), record.length});
+  std::vector<Feature>& features = content.features;
   std::size_t count = 0;
-  const bool good = wire.fields([&](std::uint32_t tag) {
+  content.lists.clear();
+  content.left_out.clear();
+  const auto feature = [&](std::uint32_t tag) {
     if (tag != delimited(1)) return wire.skip(tag);
-    return wire.message([&](std::uint32_t inner) {
-      if (inner != delimited(1)) return wire.skip(inner);
-      if (count == k_max_features) return false;
-      if (count == features.size()) features.emplace_back();
-      return read_entry(wire, features[count++]);
-    });
+    if (count == k_max_features) return false;
+    if (count == features.size()) features.emplace_back();
+    bool has_whole_name = true;
+    if (!read_entry(wire, features[count++], has_whole_name)) return false;
+    if (has_whole_name) return true;
+    if (content.left_out.size() < k_max_left_out) content.left_out.push_back(features[count - 1].name);
+    --count;
+    return true;
+  };
+  const auto list = [&](std::uint32_t tag) {
+    if (tag != delimited(1)) return wire.skip(tag);
+    if (content.lists.size() == k_max_features) return false;
+    return read_list_name(wire, content.lists.emplace_back());
+  };
+  const bool good = wire.fields([&](std::uint32_t tag) {
+    if (tag == delimited(k_features)) return wire.message(feature);
+    if (tag == delimited(k_feature_lists)) return wire.message(list);
+    return wire.skip(tag);
   });
   features.resize(count);
   wire.rethrow();

@@ -34,8 +34,15 @@ struct Feature {
   bool is_whole() const { return text.size() == value.length; }
 };
 
-/// Reads the features of a record; false where its data is no Example. `features` is reused.
-bool read_features(FileWindow& window, const Record& record, std::vector<Feature>& features);
+/// What a record holds: an Example, or a SequenceExample, whose context is read as an Example's features are.
+struct RecordContent {
+  std::vector<Feature> features{};      // in the record's order; a name may be there twice
+  std::vector<std::string> lists{};     // names of a SequenceExample's feature lists, whose values are not read
+  std::vector<std::string> left_out{};  // beginnings of names that are too long
+};
+
+/// Reads a record; false where its data is no Example. `content` is reused.
+bool read_content(FileWindow& window, const Record& record, RecordContent& content);
 
 /// The values of a feature as a JSON array: numbers as they are, byte strings as core's json_bytes.hpp has them.
 /// `message` is a Feature::message; throws `damaged` where there is none.

@@ -32,8 +32,9 @@ class Scan {
   void run() {
     RecordWalk walk(window_);
     while (walk.next(record_)) {
-      if (!read_features(window_, record_, features_)) refuse_record();
-      check_names();
+      if (!read_content(window_, record_, content_)) refuse_record();
+      tell_what_is_left_out();
+      settle_names();
       has_fields_ = false;
       const Feature* key = find(k_key, ValueKind::bytes);
       if (key != nullptr) {
@@ -54,20 +55,38 @@ class Scan {
                 {.path = window_.file().path(), .offset = record_.offset, .hint = "bale reads examples with images"});
   }
 
-  /// Names must be told apart: as features, and (below) as fields.
-  void check_names() {
-    std::sort(features_.begin(), features_.end(), [](const Feature& a, const Feature& b) { return a.name < b.name; });
-    const auto twin = std::adjacent_find(features_.begin(), features_.end(),
-                                         [](const Feature& a, const Feature& b) { return a.name == b.name; });
-    if (twin != features_.end()) fail_record(path(), record_, fmt::format("repeated feature \"{}\"", printable(twin->name)));
+  void leave_out(std::string_view name, std::string_view why) {
+    index_.notices().add(fmt::format("record {}: {}", record_.number, name), why);
+  }
+
+  void tell_what_is_left_out() {
+    for (const std::string& name : content_.lists) leave_out(name, "feature list of a SequenceExample");
+    for (const std::string& name : content_.left_out) leave_out(name, "feature with a name that is too long");
+  }
+
+  /// Sorts by name. Of features of one name the last counts, as for every reader of protobuf's maps.
+  void settle_names() {
+    std::stable_sort(features_.begin(), features_.end(),
+                     [](const Feature& a, const Feature& b) { return a.name < b.name; });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < features_.size(); ++i) {
+      const bool again = i + 1 < features_.size() && features_[i].name == features_[i + 1].name;
+      if (again) {
+        leave_out(features_[i].name, "earlier value of a repeated feature");
+      } else if (kept++ != i) {
+        features_[kept - 1] = std::move(features_[i]);
+      }
+    }
+    features_.resize(kept);
   }
 
   const std::string& path() const { return window_.file().path(); }
 
   /// The feature of that name with a single value of that kind.
   const Feature* find(std::string_view name, ValueKind kind) const {
-    const auto found = std::lower_bound(features_.begin(), features_.end(), name,
-                                        [](const Feature& feature, std::string_view wanted) { return feature.name < wanted; });
+    const auto found =
+        std::lower_bound(features_.begin(), features_.end(), name,
+                         [](const Feature& feature, std::string_view wanted) { return feature.name < wanted; });
     const bool there = found != features_.end() && found->name == name && found->is_single(kind);
     return there ? &*found : nullptr;
   }
@@ -85,6 +104,11 @@ class Scan {
     has_fields_ = true;
   }
 
+  bool has_field(const FieldInfo& field) const {
+    const auto id = index_.stored_field_id(field.stored_name());
+    return id && index_.extent(sample_, *id).present();
+  }
+
   void set_field(const FieldInfo& field, const Feature& feature) {
     set_field(field, feature.value.offset, feature.value.length);
     // In our files the number for others may count from 1; this text is as it was packed.
@@ -96,8 +120,8 @@ class Scan {
   void set_dimensions() {
     const auto number = [&](std::string_view name) {
       const Feature* feature = find(name, ValueKind::integers);
-      const bool fits = feature != nullptr && feature->integer > 0 &&
-                        feature->integer <= std::numeric_limits<std::uint32_t>::max();
+      const bool fits =
+          feature != nullptr && feature->integer > 0 && feature->integer <= std::numeric_limits<std::uint32_t>::max();
       return fits ? static_cast<std::uint32_t>(feature->integer) : 0;
     };
     index_.set_dimensions(sample_, number(k_width), number(k_height));
@@ -146,15 +170,18 @@ class Scan {
     set_dimensions();
     if (image != nullptr) set_field({.name = image_field(*image)}, *image);
     for (const Feature& feature : features_) {
-      const bool said = &feature == filename || &feature == label || &feature == image || feature.name == k_format ||
-                        ((feature.name == k_height || feature.name == k_width) && feature.is_single(ValueKind::integers));
+      const bool said =
+          &feature == filename || &feature == label || &feature == image || feature.name == k_format ||
+          ((feature.name == k_height || feature.name == k_width) && feature.is_single(ValueKind::integers));
       if (said || feature.num_values == 0) continue;
-      const std::string name = field_of_feature(feature.name);
-      if (feature.is_single(ValueKind::bytes)) {
-        set_field({.name = name}, feature);
+      const bool is_json = !feature.is_single(ValueKind::bytes);
+      const FieldInfo field{.name = field_of_feature(feature.name) + (is_json ? ".json" : ""), .located = !is_json};
+      if (has_field(field)) {
+        leave_out(feature.name, "feature whose field another feature has taken");
+      } else if (is_json) {
+        set_field(field, feature.message, feature_text(window_, feature.message).size());
       } else {
-        const std::uint64_t length = feature_text(window_, feature.message).size();
-        set_field({.name = name + ".json", .located = false}, feature.message, length);
+        set_field(field, feature);
       }
     }
   }
@@ -163,7 +190,8 @@ class Scan {
   IndexBuilder& index_;
   ForeignKeys keys_;
   Record record_;
-  std::vector<Feature> features_;
+  RecordContent content_;
+  std::vector<Feature>& features_ = content_.features;
   std::uint64_t sample_ = 0;
   bool has_fields_ = false;  // the sample in hand has some
   std::vector<std::byte> buffer_;

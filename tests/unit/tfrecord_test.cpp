@@ -210,19 +210,13 @@ TEST_CASE("what is no example is refused") {
   for (const std::string& data :
        {std::string("plain text"), field(1, "x"), example(field(1, field(1, "n") + field(2, "\x0A\x7F"))),
         example(entry("n", field(3, field(1, "\xFF")))), example(entry("n", field(2, field(1, "123")))),
-        example(entry(std::string(5000, 'n'), bytes_list({"1"}))), std::string("\x0A\xFF\xFF\xFF\xFF\x7F"),
+        std::string("\x0A\xFF\xFF\xFF\xFF\x7F"),
         std::string(1, '\0'), varint(3 << 3 | 3)}) {
     CHECK_THAT(failure(dir, good + frame(data), ErrorCode::unsupported), Contains(record));
   }
   std::string many;
-  for (int i = 0; i < 1001; ++i) many += entry(fmt::format("n{}", i), bytes_list({"1"}));
+  for (int i = 0; i < 65537; ++i) many += entry(fmt::format("n{}", i), bytes_list({"1"}));
   CHECK_THAT(failure(dir, good + frame(example(many)), ErrorCode::unsupported), Contains(record));
-  CHECK_THAT(failure(dir, frame(example(entry("a", bytes_list({"1"})) + entry("a", bytes_list({"1"}))))),
-             Contains("record 0: repeated feature \"a\""));
-  CHECK_THAT(failure(dir, frame(example(entry("a/b", bytes_list({"1"})) + entry("a_b", bytes_list({"1"}))))),
-             Contains("repeated field \"a_b\""));
-  CHECK_THAT(failure(dir, frame(example(entry(std::string(48, 'n'), bytes_list({"1"})))), ErrorCode::unsupported),
-             Contains("name"));
   CHECK_THAT(failure(dir, from_hex("1f8b0800 00000000 0003 010203040506"), ErrorCode::unsupported), Contains("compressed"));
 }
 

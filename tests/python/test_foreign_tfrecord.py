@@ -1,0 +1,88 @@
+"""TFRecords of other tools: what is not delivered is named, and one odd feature does not make a file unreadable."""
+import json
+import struct
+
+import pytest
+import tfrecord
+from conftest import fields_by_key
+from test_interop_tfrecord import masked_crc
+
+NAME_BYTES = 4000
+
+
+def frame(data):
+    length = struct.pack("<Q", len(data))
+    return length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
+
+
+def field(number, data):
+    """A length-delimited field of a message."""
+    length, size = b"", len(data)
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + data
+
+
+def entry(name, *values):
+    return field(1, field(1, name) + field(2, field(1, b"".join(field(1, value) for value in values))))
+
+
+def example(*entries):
+    return frame(field(1, b"".join(entries)))
+
+
+def told(bale, path):
+    result = bale.ok("inspect", "--json", path)
+    return json.dumps(json.loads(result.out)) + result.err
+
+
+def test_feature_lists_are_named(bale, tmp_path):
+    path = tmp_path / "s.tfrecord"
+    writer = tfrecord.TFRecordWriter(str(path))
+    for i in range(3):
+        writer.write({"name": (b"x%d" % i, "byte")}, {"steps": ([[1, 2], [3]], "int"), "words": ([[b"a"]], "byte")})
+    writer.close()
+    for command in (["inspect", path], ["verify", path], ["index", path], ["convert", path, tmp_path / "p"]):
+        (tmp_path / "s.tfrecord.bidx").unlink(missing_ok=True)
+        result = bale.ok(*command)
+        assert "feature list of a SequenceExample" in result.out + result.err, (command, result)
+    (tmp_path / "s.tfrecord.bidx").unlink(missing_ok=True)
+    assert "steps" in told(bale, path)
+    assert fields_by_key(bale, path, tmp_path / "out") == {f"0000000{i}": {"name": b"x%d" % i} for i in range(3)}
+
+
+def test_of_a_repeated_feature_the_last_counts(bale, tmp_path):
+    (tmp_path / "x.tfrecord").write_bytes(example(entry(b"a", b"first"), entry(b"b", b"1"), entry(b"a", b"last")) +
+                                          example(entry(b"a", b"only")))
+    # The Python library, as every reader of protobuf's maps.
+    reader = tfrecord.tfrecord_loader(str(tmp_path / "x.tfrecord"), None, {"a": "byte"})
+    assert [bytes(sample["a"]) for sample in reader] == [b"last", b"only"]
+    assert "earlier value of a repeated feature" in told(bale, tmp_path / "x.tfrecord")
+    assert fields_by_key(bale, tmp_path / "x.tfrecord", tmp_path / "out") == {
+        "00000000": {"a": b"last", "b": b"1"}, "00000001": {"a": b"only"}}
+
+
+def test_one_odd_name_leaves_the_rest_readable(bale, tmp_path):
+    (tmp_path / "x.tfrecord").write_bytes(example(
+        entry(b"a/b", b"1"), entry(b"a_b", b"2"), entry(b"c", b"3", b"4"), entry(b"c.json", b"5"),
+        entry(b"n" * (NAME_BYTES + 1), b"6")))
+    out = told(bale, tmp_path / "x.tfrecord")
+    assert "feature whose field another feature has taken" in out and "feature with a name that is too long" in out
+    assert fields_by_key(bale, tmp_path / "x.tfrecord", tmp_path / "out") == {
+        "00000000": {"a_b": b"1", "c.json": b'["3", "4"]'}}
+
+
+def test_long_names_and_many_features(bale, tmp_path):
+    """Waymo's names have over 47 bytes; a table has over 255 columns."""
+    names = [b"scene/" + b"a_name_of_a_feature/" * 5 + b"%d" % i for i in range(3)] + [b"column/%d" % i for i in range(300)]
+    path = tmp_path / "x.tfrecord"
+    path.write_bytes(b"".join(example(*(entry(name, b"%d" % i + name) for name in names)) for i in range(2)))
+    expected = {f"0000000{i}": {name.decode().replace("/", "_"): b"%d" % i + name for name in names} for i in range(2)}
+    assert fields_by_key(bale, path, tmp_path / "plain") == expected
+    bale.ok("index", path)
+    assert fields_by_key(bale, path, tmp_path / "indexed") == expected
+    for layout in ("tar", "lmdb", "hdf5.blob", "tfrecord"):
+        bale.ok("convert", path, tmp_path / layout, "--format", layout)
+        bale.ok("verify", tmp_path / layout)
+        assert fields_by_key(bale, tmp_path / layout, tmp_path / f"{layout} files") == expected
