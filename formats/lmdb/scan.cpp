@@ -123,11 +123,8 @@ std::string primary_in(std::string_view header, const std::string& path) {
 }  // namespace
 
 std::uint32_t field_of(IndexBuilder& index, std::string_view name, Codec codec) {
-  const std::vector<FieldInfo>& fields = index.fields();
-  for (std::uint32_t f = 0; f < fields.size(); ++f) {
-    if (fields[f].name == name && fields[f].codec == codec) return f;
-  }
-  return index.add_field(name, codec);
+  const auto known = index.stored_field_id(FieldInfo{.name = std::string(name), .codec = codec}.stored_name());
+  return known ? *known : index.add_field(name, codec);
 }
 
 void scan_ours(const BTree& tree, std::string_view header, IndexBuilder& index) {

@@ -116,8 +116,9 @@ class ForeignScan {
     const auto sample = static_cast<std::uint64_t>(place - shape_.numbers.begin());
     if (key.extension || key.prefix == k_text_prefix) {
       const std::string name = key.extension ? field_name(*key.extension) : "txt";
-      set_field(sample, name, entry.offset, entry.length, entry);
-      if (name == k_label_field && entry.head.size() == entry.length) index_.set_label(sample, parse_label(entry.head));
+      const bool is_set = set_field(sample, name, entry.offset, entry.length, entry);
+      const bool is_label = name == k_label_field && entry.head.size() == entry.length;
+      if (is_set && is_label) index_.set_label(sample, parse_label(entry.head));
     } else {
       add_value(sample, entry);
     }
@@ -154,14 +155,16 @@ class ForeignScan {
     }
   }
 
-  void set_field(std::uint64_t sample, std::string_view name, std::uint64_t offset, std::uint32_t length,
+  /// False if the sample has the field already.
+  bool set_field(std::uint64_t sample, std::string_view name, std::uint64_t offset, std::uint32_t length,
                  const TreeEntry& entry) {
     const std::uint32_t field = field_of(index_, name);
     if (index_.extent(sample, field).present()) {
-      throw Error(ErrorCode::damaged, "two values for one field",
-                  {.path = tree_.file().path(), .key = std::string(entry.key)});
+      index_.notices().add(entry.key, "entry whose field another entry has taken");
+      return false;
     }
     index_.set_extent(sample, field, offset, length);
+    return true;
   }
 
   /// A pickle opens with PROTO (0x80) and its protocol, and ends with STOP ('.'); loading one can run

@@ -24,7 +24,9 @@ constexpr std::uint64_t k_batch_entries = 16 * 1024;
 constexpr std::uint64_t k_reserve_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t k_map_step = std::uint64_t{1} << 20;
 constexpr std::uint64_t k_spare_pages = 64;  // right edge of the tree and the free list, copied by each commit
-constexpr std::size_t k_max_name_bytes = 47;
+constexpr std::size_t k_max_name_bytes = 511 - k_digits - 1;  // liblmdb's longest key, less "00000000."
+// liblmdb writes a value by one call, and Linux writes no more than this by one: what is left out fails the commit.
+constexpr std::uint64_t k_max_write_bytes = 0x7FFFF000;
 
 /// Upper bound of what a set of entries takes in the file.
 class Demand {
@@ -158,7 +160,11 @@ void Writer::check_sample(const SampleView& sample) const {
   if (sample.key.size() > k_max_key_bytes) refuse("key is longer than 64 KiB");
   for (const FieldView& field : sample.fields) {
     if (field.name.size() > k_max_name_bytes || field.name == k_sample_key_suffix || field.name == k_primary_suffix) {
-      refuse(fmt::format("field name {} cannot be stored", printable(field.name)));
+      refuse(fmt::format("field name {} cannot be stored", printable(field.name.substr(0, 80))));
+    }
+    if (round_up(k_page_header_bytes + field.bytes.size(), page_bytes_) > k_max_write_bytes) {
+      refuse(fmt::format("field \"{}\" has {} bytes, more than LMDB writes in one value (2 GiB)", printable(field.name),
+                         field.bytes.size()));
     }
   }
 }

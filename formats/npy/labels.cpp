@@ -64,7 +64,12 @@ std::vector<std::int64_t> read_labels(const std::string& shard_path, std::uint64
   const ArrayHeader header = read_array_header(file);
   for (const IntegerType& type : k_types) {
     if (type.name != header.type) continue;
-    if (header.shape != std::vector<std::uint64_t>{count}) {
+    if (header.shape.size() != 1) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("labels of shape ({}), not one number per image", fmt::join(header.shape, ", ")),
+                  {.path = path, .hint = "save the class numbers: labels.argmax(1) of one-hot rows"});
+    }
+    if (header.shape[0] != count) {
       throw Error(ErrorCode::damaged,
                   fmt::format("labels of shape ({}) beside {} images", fmt::join(header.shape, ", "), count),
                   {.path = path});

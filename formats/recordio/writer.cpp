@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,12 @@ class Writer final : public ShardWriter {
     places_.clear();
     for (const StoredField& field : stored_) place(sample, field.name, place_of(field), field.length);
     if (class_in_header_) {
-      place(sample, k_label_field, {.offset = record_.offset, .is_text = true}, sample.find(k_label_field)->bytes.size());
+      place(sample, k_label_field, {.offset = record_.offset, .is_text = true},
+            sample.find(k_label_field)->bytes.size());
     }
     if (labels_in_header_) {
-      place(sample, k_labels_field, {.offset = record_.offset, .is_text = true}, sample.find(k_labels_field)->bytes.size());
+      place(sample, k_labels_field, {.offset = record_.offset, .is_text = true},
+            sample.find(k_labels_field)->bytes.size());
     }
     write_parts();
     for (const auto& [name, packed, length] : places_) extents_.add(name, packed, length);
@@ -76,8 +79,11 @@ class Writer final : public ShardWriter {
     payload_.add(header_);
     store(*image);
     for (const FieldView& field : sample.fields) {
-      const bool in_header = (class_in_header_ && field.name == k_label_field) ||
-                             (labels_in_header_ && field.name == k_labels_field);
+      if (field.name.size() > std::numeric_limits<std::uint8_t>::max()) {
+        refuse(sample, fmt::format("field name {} has more than 255 bytes", printable(field.name)));
+      }
+      const bool in_header =
+          (class_in_header_ && field.name == k_label_field) || (labels_in_header_ && field.name == k_labels_field);
       if (&field != &*image && !in_header) store(field);
     }
     // Alone, an image whose first bytes name its field needs no table.
@@ -125,7 +131,8 @@ class Writer final : public ShardWriter {
       const bool last = part == splits.size();
       const std::uint64_t begin = first ? 0 : splits[part - 1] + k_word_bytes;
       const std::uint64_t end = last ? record_.length : splits[part];
-      const PartKind kind = first ? (last ? PartKind::whole : PartKind::first) : (last ? PartKind::last : PartKind::middle);
+      const PartKind kind =
+          first ? (last ? PartKind::whole : PartKind::first) : (last ? PartKind::last : PartKind::middle);
       heads_.push_back({k_magic, length_word(kind, end - begin)});
       spans_.push_back(as_bytes({reinterpret_cast<const char*>(heads_.back().data()), k_part_header_bytes}));
       append_stretch(begin, end);
@@ -141,7 +148,8 @@ class Writer final : public ShardWriter {
     for (const Bytes part : payload_.parts()) {
       const std::uint64_t from = std::clamp(begin, at, at + part.size());
       const std::uint64_t to = std::clamp(end, at, at + part.size());
-      if (from < to) spans_.push_back(part.subspan(static_cast<std::size_t>(from - at), static_cast<std::size_t>(to - from)));
+      if (from < to)
+        spans_.push_back(part.subspan(static_cast<std::size_t>(from - at), static_cast<std::size_t>(to - from)));
       at += part.size();
     }
   }

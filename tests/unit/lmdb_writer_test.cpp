@@ -1,4 +1,5 @@
 // What the lmdb writer leaves on disk: judged by liblmdb, byte for byte.
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,7 +116,7 @@ TEST_CASE("samples that cannot be stored are refused and the shard goes on") {
   CHECK_THROWS_AS(add("none", {}), Error);
   CHECK_THROWS_AS(add("twice", {{"cls", {}}, {"cls", {}}}), Error);
   CHECK_THROWS_AS(add("reserved", {{"__key__", {}}}), Error);
-  CHECK_THROWS_AS(add("long", {{std::string(48, 'x'), {}}}), Error);
+  CHECK_THROWS_AS(add("long", {{std::string(503, 'x'), {}}}), Error);
   add("good", {{"jpg", as_bytes("image")}});
   IndexBuilder index;
   index.add_field("jpg");
@@ -147,4 +148,37 @@ TEST_CASE("a file size limit is an error that names the path") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a value that LMDB cannot write is refused with its sample") {
+  const TempDir dir;
+  const std::string path = dir / "a.lmdb";
+  // Nothing touches these pages unless it is written.
+  constexpr std::size_t k_bytes = std::size_t{1} << 31;
+  void* const memory = ::mmap(nullptr, k_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  const Bytes large(static_cast<const std::byte*>(memory), k_bytes);
+  const auto writer = lmdb_format().create({.path = path, .layout = "plain"});
+  IndexBuilder index;
+  index.add_field("jpg");
+  const auto add = [&](std::string_view key, Bytes bytes) {
+    const FieldView field{"jpg", bytes};
+    writer->add({.key = key, .fields = {&field, 1}});
+    index.add_sample(key);
+  };
+  add("before", as_bytes("1"));
+  for (const std::size_t bytes : {k_bytes, k_bytes - 4096 - 15}) {
+    try {
+      add("large", large.first(bytes));
+      FAIL("was taken");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::invalid_argument);
+      CHECK(error.context().key == "large");
+      CHECK_THAT(error.what(), Catch::Matchers::Contains("more than LMDB writes in one value"));
+    }
+  }
+  add("after", as_bytes("2"));
+  writer->finish(index);
+  ::munmap(memory, k_bytes);
+  CHECK(read_lmdb(path).at("00000001.__key__") == "after");
 }

@@ -192,6 +192,9 @@ TEST_CASE("samples that an image record cannot hold are refused, and the shard g
   const std::string start(4096, 'x');
   const std::vector<FieldView> large{{"jpg", Bytes(as_bytes(start).data(), std::size_t{1} << 29)}};
   CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), Catch::Matchers::Contains("512 MiB"));
+  const std::string long_name(256, 'n');  // its length is written in a byte
+  const std::vector<FieldView> named{{"jpg", as_bytes(k_jpeg)}, {long_name, as_bytes("x")}};
+  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = named}), Catch::Matchers::Contains("more than 255 bytes"));
   const std::vector<FieldView> image{{"jpg", as_bytes(k_jpeg)}};
   writer->add({.key = "b", .label = 2, .fields = image});
   IndexBuilder index;
