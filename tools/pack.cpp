@@ -181,6 +181,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   const auto find = command.decode ? find_decoded_format : find_format;
   command.options.format = find(command.format, command.layout);
   command.options.default_name = default_name(command);
+  command.source_options.keys_name_files = command.options.format.layout->keys_name_files;
 
   const auto start = std::chrono::steady_clock::now();
   if (!command.quiet)

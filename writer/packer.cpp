@@ -261,6 +261,7 @@ class Packer {
             .layout = std::string(options_.format.layout->name),
             .classes = source_.classes(),
             .edits = edits(),
+            .encoded_keys = source_.encodes_keys(),
             .plan = plan_.fingerprint,
             .created_by = fmt::format("bale {}", k_version_text)};
   }

@@ -55,6 +55,7 @@ struct Layout {
   bool counted = false;            // shards are called NAME-00003-of-00012SUFFIX rather than NAME-000003SUFFIX
   bool keeps_bytes = true;         // false: fields come back decoded, not as the bytes that were packed
   bool keeps_keys_in_file = true;  // false: keys live in our index only
+  bool keys_name_files = false;    // keys become names that readers cut at the first dot: others are encoded (key.hpp)
   bool keeps_all_fields = true;    // false: an image and a label, nothing else
   bool compresses_fields = false;  // has room for zstd-compressed fields ("json.zst")
   std::string_view summary{};      // one line for --help

@@ -28,9 +28,34 @@ std::string field_name(std::string_view extension) {
   return name == "jpeg" ? "jpg" : name;
 }
 
+namespace {
+
+constexpr std::string_view k_escaped_underscore = "%5F";
+
+std::size_t base_of(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string_view::npos ? 0 : slash + 1;
+}
+
+/// Whether the key opens with "%5F" or with "%25...5F", and is a reserved name with a '_' in its place: what escaping a
+/// reserved name can give. `mark` is then the length of that opening.
+bool opens_as_escaped(std::string_view key, std::size_t& mark) {
+  if (!key.starts_with('%')) return false;
+  mark = 1;
+  while (key.substr(mark).starts_with("25")) mark += 2;
+  if (!key.substr(mark).starts_with("5F")) return false;
+  mark += 2;
+  return is_reserved_member("_" + std::string(key.substr(mark)));
+}
+
+}  // namespace
+
+bool names_a_file(std::string_view key) {
+  return key.find('.', base_of(key)) == std::string_view::npos && !is_reserved_member(key);
+}
+
 std::string encode_key(std::string_view stem) {
-  const std::size_t slash = stem.rfind('/');
-  const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const std::size_t base = base_of(stem);
   std::string key(stem.substr(0, base));
   for (const char c : stem.substr(base)) {
     if (c == '.') {
@@ -41,8 +66,35 @@ std::string encode_key(std::string_view stem) {
       key += c;
     }
   }
-  if (is_reserved_member(key)) key.replace(0, 1, "%5F");
+  std::size_t mark = 0;
+  if (is_reserved_member(key)) {
+    key.replace(0, 1, k_escaped_underscore);
+  } else if (base > 0 && opens_as_escaped(key, mark)) {
+    key.insert(1, "25");  // a directory that is really called so
+  }
   return key;
+}
+
+std::string decode_key(std::string_view key) {
+  std::string whole(key);
+  std::size_t mark = 0;
+  if (opens_as_escaped(key, mark)) {
+    if (mark == k_escaped_underscore.size()) {
+      whole.replace(0, mark, "_");
+    } else if (base_of(key) > 0) {
+      whole.erase(1, 2);
+    }
+  }
+  const std::size_t base = base_of(whole);
+  std::string stem = whole.substr(0, base);
+  for (std::size_t at = base; at < whole.size(); ++at) {
+    const std::string_view rest = std::string_view(whole).substr(at);
+    const bool dot = rest.starts_with("%2E");
+    const bool percent = rest.starts_with("%25");
+    stem += dot ? '.' : percent ? '%' : rest.front();
+    if (dot || percent) at += 2;
+  }
+  return encode_key(stem) == key ? stem : std::string(key);
 }
 
 std::string key_of_file(std::string_view path) {

@@ -31,6 +31,13 @@ std::string field_name(std::string_view extension);
 /// opens with "__" and ends with "__" at the top level has its first '_' written "%5F".
 std::string encode_key(std::string_view stem);
 
+/// The stem that encode_key() made `key` of; `key` itself if it made none so.
+std::string decode_key(std::string_view key);
+
+/// Whether a file can be named by the key without encoding it: no dot in its base name, and no name that WebDataset
+/// skips.
+bool names_a_file(std::string_view key);
+
 /// The key of a file that another tool named: its path without the last extension, encoded; empty where its base
 /// name is.
 std::string key_of_file(std::string_view path);

@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t k_schema_version = 1;
+constexpr const char* k_encoded_keys = "encoded";
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
 /// What stands between the other members and the checksum of all before it.
@@ -72,6 +73,7 @@ std::string manifest_text(const Manifest& manifest) {
                {"shards", shards}};
   if (!manifest.lists.empty()) root["lists"] = manifest.lists;
   if (!manifest.edits.empty()) root["edits"] = manifest.edits;
+  if (manifest.encoded_keys) root["keys"] = k_encoded_keys;
   root["plan"] = manifest.plan;
   root["created_by"] = manifest.created_by;
   const std::string text = root.dump(1);
@@ -92,7 +94,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
                   fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
                   {.path = path, .hint = "use a newer bale"});
     }
-    const std::size_t num_optional = root.count("lists") + root.count("edits");
+    const std::size_t num_optional = root.count("lists") + root.count("edits") + root.count("keys");
     if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
       throw damaged("its checksum is missing");
     }
@@ -123,6 +125,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     manifest.lists = root.value("lists", std::vector<std::string>{});
     for (const std::string& file : manifest.lists) check_file_name(file, path);
     if (root.contains("edits")) manifest.edits = root.at("edits").get<std::map<std::string, std::string>>();
+    manifest.encoded_keys = root.value("keys", std::string()) == k_encoded_keys;
     manifest.plan = root.at("plan");
     manifest.created_by = root.at("created_by");
     return manifest;

@@ -39,6 +39,7 @@ struct Manifest {
   std::vector<ManifestShard> shards{};
   std::vector<std::string> lists{};  // files beside the manifest that list the shards for readers other than ours
   std::map<std::string, std::string> edits{};  // what was done to the images, by name; empty: nothing
+  bool encoded_keys = false;  // keys are encode_key() of the source's, which are other than names of files
   std::string plan{};                          // hash of input list and options that shape the output
   std::string created_by{};                    // "bale 0.1.0"
 };

@@ -47,6 +47,7 @@ constexpr Sidecar k_sidecars[] = {{.suffix = ".idx", .text = record_index}, {.su
 constexpr Layout k_layouts[] = {{.name = "image",
                                  .suffix = ".rec",
                                  .keeps_keys_in_file = false,
+                                 .keys_name_files = true,
                                  .compresses_fields = true,
                                  .summary = "MXNet's image records, with .idx and .lst as im2rec makes them",
                                  .sidecars = k_sidecars}};

@@ -18,6 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   if (name.empty() || name.ends_with('/')) return 0;  // no file is called so
   const std::string member = bale::encode_key(name) + ".jpg";
+  if (bale::decode_key(bale::encode_key(name)) != name) std::abort();
+  if (!bale::names_a_file(bale::encode_key(name))) std::abort();
   const auto parts = bale::split_member_name(member);
   if (!parts || parts->extension != "jpg" || bale::is_reserved_member(member)) std::abort();
   return 0;

@@ -57,15 +57,21 @@ TEST_CASE("member names split as WebDataset splits them") {
 }
 
 TEST_CASE("an encoded key splits back whole and never collides") {
-  for (const char* stem : {"a", "a.b", "d.1/a.b.c", ".hidden", "a%2Eb", "__meta__", "d/__meta__"}) {
+  for (const char* stem : {"a", "a.b", "d.1/a.b.c", ".hidden", "a%2Eb", "__meta__", "d/__meta__", "__meta__/x", "%5F_meta__",
+                           "%5F_meta__/x", "%255F_meta__/x", "__a.b__", "%", "50%", "%2", "%%25", "d%2E/x", "%5Fx/y"}) {
     const std::string member = encode_key(stem) + ".jpg";
     const auto parts = split_member_name(member);
     REQUIRE(parts);
     CHECK(parts->extension == "jpg");
     CHECK_FALSE(is_reserved_member(parts->key));
+    CHECK(decode_key(encode_key(stem)) == stem);
+    CHECK(decode_key(encode_key(encode_key(stem))) == encode_key(stem));
   }
   CHECK(encode_key("a.b") != encode_key("a%2Eb"));
   CHECK(encode_key("d.1/x") == "d.1/x");
+  // What encode_key() does not make stays as it is.
+  for (const char* key : {"a.b", "50%", "a%2eb", "%41", "d/a.b%2E", "__meta__", "x%"}) CHECK(decode_key(key) == key);
+  CHECK(decode_key("d.1/a%2Eb%252E") == "d.1/a.b%2E");
 }
 
 TEST_CASE("labels are ASCII integers and nothing else") {

@@ -18,12 +18,6 @@
 namespace bale {
 namespace {
 
-/// Whether every format can keep the key. Foreign packs have others, such as file names with their dots.
-bool is_fit(std::string_view key) {
-  const std::string_view base = key.substr(key.rfind('/') + 1);
-  return base.find('.') == std::string_view::npos && !is_reserved_member(key);
-}
-
 /// What changes when a file's content does: its times are set by every write, its status time even if the other one is
 /// set back. Its ends are compared for file systems with coarse times.
 std::string identity_of_file(const std::string& path) {
@@ -51,6 +45,8 @@ class PackedSource : public Source {
   PackedSource(const std::string& spec, const SourceOptions& options) : dataset_(Dataset::open(spec)) {
     filter(NameFilter(options.include, options.exclude));
     prefixed_ = has_clashing_keys();
+    decoded_ = dataset_.manifest() && dataset_.manifest()->encoded_keys;
+    encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "--include and --exclude leave no sample",
                   {.path = spec, .hint = "loosen the patterns"});
@@ -85,13 +81,14 @@ class PackedSource : public Source {
     }
     return places;
   }
+  bool encodes_keys() const override { return encoded_; }
   std::int64_t label(std::uint64_t i) const override { return dataset_.label(at(i)); }
 
   void describe(std::uint64_t i, SourceSample& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
     const ShardIndex& index = dataset_.shard(number).index();
     out.key = index.key(sample);
-    if (prefixed_ || !is_fit(out.key)) out.key = fit_key(number, out.key);
+    if (changes_keys()) out.key = changed_key(number, out.key);
     out.label = index.label(sample);
     out.fields.clear();
     bool has_label_field = false;
@@ -111,8 +108,8 @@ class PackedSource : public Source {
   SampleView read(std::uint64_t i, Scratch& scratch) const override {
     SampleView sample = dataset_.read(at(i), scratch);
     const bool lacks_label = sample.label != k_no_label && sample.find(k_label_field) == nullptr;
-    if (!lacks_label && !prefixed_ && is_fit(sample.key)) return sample;
-    const std::string key = fit_key(dataset_.position(at(i)).first, sample.key);
+    if (!lacks_label && !changes_keys()) return sample;
+    const std::string key = changed_key(dataset_.position(at(i)).first, sample.key);
     scratch.text() = lacks_label ? key + fmt::format_int(sample.label).str() : key;
     const std::string_view text = scratch.text();
     sample.key = text.substr(0, key.size());
@@ -166,10 +163,27 @@ class PackedSource : public Source {
     return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
   }
 
-  /// The key that the sample is to have: below its shard's name where keys alone do not tell samples apart.
-  std::string fit_key(std::size_t shard, std::string_view key) const {
-    std::string fit = prefixed_ ? join_path(base_name(dataset_.shard_path(shard)), key) : std::string(key);
-    return is_fit(fit) ? fit : encode_key(fit);
+  /// The sample's own key, as it was before a container of file names; below its shard's name if keys alone do not tell
+  /// samples apart.
+  std::string own_key(std::size_t shard, std::string_view key) const {
+    std::string own = decoded_ ? decode_key(key) : std::string(key);
+    return prefixed_ ? join_path(base_name(dataset_.shard_path(shard)), own) : own;
+  }
+
+  /// If one key is to be encoded all are, so that no two become the same and all can be decoded again.
+  bool has_keys_that_name_no_file() const {
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      const auto [number, sample] = dataset_.position(at(i));
+      const std::string_view key = dataset_.shard(number).index().key(sample);
+      if (!names_a_file(own_key(number, key))) return true;
+    }
+    return false;
+  }
+
+  bool changes_keys() const { return prefixed_ || decoded_ || encoded_; }
+  std::string changed_key(std::size_t shard, std::string_view key) const {
+    const std::string own = own_key(shard, key);
+    return encoded_ ? encode_key(own) : own;
   }
 
   std::optional<std::uint32_t> field_id(std::string_view name) const {
@@ -189,6 +203,8 @@ class PackedSource : public Source {
   bool all_ = true;
   std::vector<std::uint64_t> chosen_;  // where not all are
   bool prefixed_ = false;              // keys are below their shards' names
+  bool decoded_ = false;               // keys in the dataset are encoded
+  bool encoded_ = false;               // keys are encoded for the destination
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
   std::vector<std::string> identities_;  // of the shard files that have no checksums

@@ -55,6 +55,8 @@ class Source {
   virtual std::map<std::string, std::string> edits() const { return {}; }
   /// Directories and files that it reads from, as far as a destination must stay away from them.
   virtual std::vector<std::string> places() const { return {}; }
+  /// Whether keys were encoded because the destination cannot hold them (Manifest::encoded_keys).
+  virtual bool encodes_keys() const { return false; }
   virtual std::int64_t label(std::uint64_t i) const = 0;
   /// `out` is overwritten (reuse it).
   virtual void describe(std::uint64_t i, SourceSample& out) const = 0;
@@ -87,6 +89,7 @@ struct SourceOptions {
   std::string label_column{};        // empty: label, class, target, y
   std::string root{};                // directory that relative paths of lists and tables start from
   bool nul_separated = false;        // --files-from with -0
+  bool keys_name_files = true;       // of the layout to be packed into (Layout::keys_name_files)
   bool flat = false;                 // a folder without class folders: no labels
 };
 
