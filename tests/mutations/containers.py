@@ -1,0 +1,35 @@
+"""Mutations of how other tools' containers are read, and of what containers cannot hold."""
+from mutations.mutation import Mutation
+
+HDF5 = ("python", "tests/python/test_foreign_hdf5.py")
+KEYS = ("python", "tests/python/test_foreign_keys.py")
+TFRECORD = ("python", "tests/python/test_foreign_tfrecord.py")
+
+MUTATIONS = [
+    Mutation("rows that were never written are zeros", "formats/hdf5/chunks.cpp",
+             "  if (num_written < needed) map.fill_ = fill_element(file, dataset);\n", "", (*HDF5, "-k", "fill_value")),
+    Mutation("labels are truncated", "formats/hdf5/labels.cpp", " && value == std::floor(value);", ";",
+             (*HDF5, "-k", "are_none")),
+    Mutation("the first of several ones is the label", "formats/hdf5/labels.cpp", " || found) return std::nullopt;",
+             ") return std::nullopt;", (*HDF5, "-k", "are_none")),
+    Mutation("other datasets are dropped", "formats/hdf5/scan_foreign.cpp", "    add_columns();\n  }\n", "  }\n",
+             (*HDF5, "-k", "every_dataset or named")),
+    Mutation("edges without filters are inflated", "formats/hdf5/chunks.cpp",
+             "    if (cut_edge && number == needed - 1) skipped = ~0U;\n", "", ("hdf5", "arrays in every storage*")),
+    Mutation("an LZF copy may go beyond the limit", "formats/hdf5/lzf.cpp",
+             "distance > plain.size() || count > limit - plain.size()", "distance > plain.size()",
+             ("hdf5", "LZF streams*")),
+    Mutation("filters are met while converting", "formats/hdf5/input.cpp",
+             "  if (dataset.missing_filter.empty()) return;\n", "  return;\n", (*HDF5, "-k", "filter")),
+    Mutation("feature lists are dropped silently", "formats/tfrecord/example.cpp",
+             "    if (tag == delimited(k_feature_lists)) return wire.message(list);\n", "", TFRECORD),
+    Mutation("repeated features are dropped silently", "formats/tfrecord/scan.cpp",
+             '        leave_out(features_[i].name, "earlier value of a repeated feature");\n', "", TFRECORD),
+    Mutation("only keys with dots are encoded", "writer/source/packed_source.cpp",
+             "return encoded_ ? encode_key(own) : own;", "return encoded_ && !names_a_file(own) ? encode_key(own) : own;", KEYS),
+    Mutation("keys stay encoded", "writer/source/packed_source.cpp",
+             "decoded_ = dataset_.manifest() && dataset_.manifest()->encoded_keys;", "decoded_ = false;", KEYS),
+    Mutation("a value of 2 GiB ends an LMDB pack", "formats/lmdb/writer.cpp",
+             "constexpr std::uint64_t k_max_write_bytes = 0x7FFFF000;", "constexpr std::uint64_t k_max_write_bytes = 0x17FFFF000;",
+             ("lmdb", "a value that LMDB cannot write*")),
+]
