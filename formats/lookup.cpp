@@ -6,6 +6,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/stale_index.hpp"
 
 namespace bale {
 
@@ -78,7 +79,9 @@ const Format& probe_format(const std::string& path) {
 Shard Shard::open(const std::string& path, const ShardOpenOptions& options) {
   const Format& format = probe_format(path);
   const std::string beside = index_path(path);
-  ShardIndex index = ::access(beside.c_str(), F_OK) == 0 ? ShardIndex::load(beside) : scan_shard(path, format);
+  if (::access(beside.c_str(), F_OK) != 0) return open(path, format, scan_shard(path, format), options);
+  ShardIndex index = ShardIndex::load(beside);
+  if (options.check_stale) index.set_notices(check_index_is_current(path, format, index));
   return open(path, format, std::move(index), options);
 }
 

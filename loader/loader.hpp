@@ -28,7 +28,7 @@ namespace bale {
 struct LoaderState {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;     // deliveries of the epoch that are consumed, over all ranks
-  std::uint64_t fingerprint = 0;  // of dataset size, selection, shuffle and seed
+  std::uint64_t fingerprint = 0;  // of dataset, selection, shuffle and seed; below 2^63
 
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
@@ -101,8 +101,8 @@ class Loader {
   LoaderCounters counters() const;
   /// Process ids of the workers that are alive; empty for threads.
   std::vector<int> worker_pids() const;
-  /// Where the pixels of all batches lie, for page-locking them once; lives as long as this Loader and its batches. Whole
-  /// pages.
+  /// Where the pixels of all batches lie, for page-locking them once; lives as long as this Loader and its batches.
+  /// Whole pages.
   MutableBytes pixel_memory() const;
 
  private:

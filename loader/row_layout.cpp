@@ -35,8 +35,8 @@ RowLayout::RowLayout(const Dataset& dataset, const Transform& transform, std::st
 /// An index that states the size of one image was made by somebody who looked at all of them. If it states none, the
 /// images decide: those that have a size show that nobody looked.
 void RowLayout::require_sizes(std::size_t shard) const {
-  const Shard& images = dataset_.shard(shard);
-  const ShardIndex& index = images.index();
+  const ShardInUse images = dataset_.use_shard(shard);
+  const ShardIndex& index = dataset_.index(shard);
   std::uint64_t known = 0;
   while (known < index.size() && (index.width(known) == 0 || index.height(known) == 0)) ++known;
   if (known < index.size()) return;
@@ -44,7 +44,7 @@ void RowLayout::require_sizes(std::size_t shard) const {
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     ImageHeader header;
     try {
-      header = probe_image(field_.empty() ? images.read_image(i, scratch) : images.read_field(i, field_, scratch));
+      header = probe_image(field_.empty() ? images->read_image(i, scratch) : images->read_field(i, field_, scratch));
     } catch (const Error&) {
       continue;  // a bad sample: the worker will say so
     }
@@ -58,7 +58,7 @@ void RowLayout::require_sizes(std::size_t shard) const {
 
 std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) const {
   if (transform_.has_fixed_shape()) return transform_.image_bytes();
-  const ShardIndex& index = dataset_.shard(shard).index();
+  const ShardIndex& index = dataset_.index(shard);
   const auto field = field_.empty() ? index.image_field(sample) : index.field_id(field_);
   if (!field || !index.extent(sample, *field).present()) return 0;  // the worker will say so
   if (transform_.kind == Transform::Kind::raw) {

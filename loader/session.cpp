@@ -50,9 +50,9 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums, .direct_io = options_.direct_io})),
       layout_(dataset_, options_.transform, options_.field, options_.batch_size),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
-      fingerprint_(stream_.order().fingerprint(dataset_.size())),
+      fingerprint_(stream_.order().fingerprint(dataset_.size(), dataset_.identity())),
       config_(config_of(dataset_, options_)),
-      shard_of_([this](std::uint32_t shard) -> const Shard& { return dataset_.shard(shard); }),
+      shard_of_([this](std::uint32_t shard) { return dataset_.use_shard(shard); }),
       ring_(make_ring()) {
   for (std::uint32_t slot = options_.prefetch; slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
@@ -187,7 +187,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   std::string error = quarantined_.contains(pick.sample) ? "in quarantine: it ended its worker before" : "";
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
-    ring_.labels(slot)[row] = dataset_.shard(shard).index().label(sample_in_shard);
+    ring_.labels(slot)[row] = dataset_.label_in_shard(shard, sample_in_shard);
   } catch (const Error& caught) {  // a shard that cannot be opened is the end of its samples, not of the stream
     if (is_lack_of_resources(caught)) throw;
     error = caught.what();
@@ -321,8 +321,16 @@ LoaderState Session::state() const {
   return {.epoch = epoch_, .position = stream_.position_after(epoch_, delivered_), .fingerprint = fingerprint_};
 }
 
+/// Up to version 0.1.0 a state knew its dataset by the number of samples alone; and shards that had no index when the
+/// state was taken were known by their samples.
+bool Session::is_older_fingerprint(std::uint64_t fingerprint) const {
+  const EpochOrder& order = stream_.order();
+  return fingerprint == order.fingerprint(dataset_.size()) ||
+         fingerprint == order.fingerprint(dataset_.size(), dataset_.identity_of_samples());
+}
+
 void Session::load_state(const LoaderState& state) {
-  if (state.fingerprint != fingerprint_) {
+  if (state.fingerprint != fingerprint_ && !is_older_fingerprint(state.fingerprint)) {
     throw Error(ErrorCode::invalid_argument,
                 "the state is of another dataset, selection, shuffle or seed than this loader's",
                 {.hint = "open the same packed dataset with the options that the state was saved under"});

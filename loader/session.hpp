@@ -61,6 +61,7 @@ class Session : public std::enable_shared_from_this<Session> {
     BatchPlace place{};
   };
   Ring make_ring();
+  bool is_older_fingerprint(std::uint64_t fingerprint) const;
   bool has_workers() const { return own_worker_ || threads_ || processes_; }
   void start_read_ahead();
   void tell_read_ahead();

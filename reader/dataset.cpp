@@ -1,86 +1,185 @@
 #include "bale/reader/dataset.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/checksum.hpp"
+#include "bale/reader/class_merge.hpp"
+#include "bale/reader/dataset_identity.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {
 namespace {
 
-/// One shard, opened on first use.
 struct Entry {
   std::string path;
+  std::size_t part = 0;
   std::uint64_t first_sample = 0;
   const ManifestShard* expected = nullptr;  // its line of the manifest, where there is one
-  std::once_flag once{};
-  std::unique_ptr<const Shard> shard{};
 };
+
+/// One of the datasets that are read as one.
+struct Part {
+  std::string path;
+  std::optional<Manifest> manifest{};
+  std::vector<std::string> classes{};
+  LabelMap labels{};
+};
+
+/// Shards that were named one by one may lie beside a manifest that names them, and their classes.
+std::vector<std::string> classes_beside(const DatasetPart& part) {
+  const std::string path = join_path(part.path, k_manifest_name);
+  if (::access(path.c_str(), F_OK) != 0) return {};
+  std::optional<Manifest> read;
+  try {
+    read = load_manifest(path);
+  } catch (const Error&) {  // whoever names shards one by one can read them without it
+    return {};
+  }
+  const Manifest& manifest = *read;
+  std::set<std::string> files;
+  for (const ManifestShard& shard : manifest.shards) files.insert(shard.file);
+  const bool names_all = std::all_of(part.shards.begin(), part.shards.end(),
+                                     [&](const std::string& shard) { return files.contains(base_name(shard)); });
+  return names_all ? manifest.classes : std::vector<std::string>{};
+}
+
+void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
+  const auto digest = shard.index().digest();
+  if (shard.size() == expected.num_samples && (!digest || digest_text(*digest) == expected.digest)) return;
+  throw Error(ErrorCode::damaged, "shard and manifest are of different runs",
+              {.path = shard.path(), .hint = "copy the whole dataset again"});
+}
+
+/// `bale index` never replaces what a manifest vouches for.
+[[noreturn]] void rethrow_stale(const Error& error) {
+  throw Error(error.code(), "the file was changed after it was packed",
+              {.path = error.context().path,
+               .hint = "copy it again; if the change was wanted, remove manifest.json and run `bale index`"});
+}
 
 }  // namespace
 
 struct Dataset::State {
   DatasetOptions options;
-  std::optional<Manifest> manifest;
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<Part> parts;
+  std::vector<Entry> entries;
+  std::unique_ptr<OpenShards> shards;
   std::vector<std::string> fields;
-  std::vector<std::string> no_classes;
+  std::set<std::string> known_fields;
+  std::vector<std::string> classes;
+  std::vector<std::string> label_texts;  // of merged classes, as `cls` fields have them
+  bool translates_labels = false;
+  std::optional<Manifest> no_manifest;
   std::uint64_t num_samples = 0;
   NoticeLog notices;
 
-  const Shard& open(std::size_t number) const {
-    Entry& entry = *entries[number];
-    std::call_once(entry.once, [&] {
-      auto shard = std::make_unique<Shard>(Shard::open(
-          entry.path, ShardOpenOptions{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io}));
-      if (entry.expected != nullptr) check_against_manifest(*shard, *entry.expected);
-      entry.shard = std::move(shard);
-    });
-    return *entry.shard;
-  }
-
-  static void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
-    const auto digest = shard.index().digest();
-    if (shard.size() == expected.num_samples && (!digest || digest_text(*digest) == expected.digest)) return;
-    throw Error(ErrorCode::damaged, "shard and manifest are of different runs",
-                {.path = shard.path(), .hint = "copy the whole dataset again"});
-  }
-
-  void add_shards(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-      auto entry = std::make_unique<Entry>();
-      entry->path = path;
-      entries.push_back(std::move(entry));
+  Shard open(std::size_t number, const Format* format, const std::shared_ptr<const ShardIndex>& index) const {
+    const Entry& entry = entries[number];
+    const ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
+    if (index) return Shard::open(entry.path, *format, index, opening);
+    if (entry.expected == nullptr) return Shard::open(entry.path, opening);
+    try {
+      Shard shard = Shard::open(entry.path, opening);
+      check_against_manifest(shard, *entry.expected);
+      return shard;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::changed) rethrow_stale(error);
+      throw;
     }
   }
 
-  void use_manifest(const std::string& path) {
-    manifest = load_manifest(path);
-    for (const ManifestShard& shard : manifest->shards) {
-      auto entry = std::make_unique<Entry>();
-      entry->path = join_path(parent_directory(path), shard.file);
-      entry->first_sample = num_samples;
-      entry->expected = &shard;
-      num_samples += shard.num_samples;
-      entries.push_back(std::move(entry));
-    }
-    for (const ManifestField& field : manifest->fields) fields.push_back(field.name);
+  void add_field(const std::string& name) {
+    if (known_fields.insert(name).second) fields.push_back(name);
   }
 
-  /// Without a manifest every shard must be opened to know how many samples there are.
+  void add_part(const DatasetPart& named) {
+    Part& part = parts.emplace_back(Part{.path = named.path});
+    for (const std::string& path : named.shards) entries.push_back({.path = path, .part = parts.size() - 1});
+    if (named.manifest_path.empty()) {
+      part.classes = classes_beside(named);
+      return;
+    }
+    part.manifest = load_manifest(named.manifest_path);
+    part.classes = part.manifest->classes;
+    for (const ManifestField& field : part.manifest->fields) add_field(field.name);
+    for (const ManifestShard& shard : part.manifest->shards) {
+      entries.push_back({.path = join_path(parent_directory(named.manifest_path), shard.file),
+                         .part = parts.size() - 1,
+                         .expected = &shard});
+    }
+  }
+
+  /// Shards without a manifest must be opened to know how many samples there are.
   void count_samples() {
+    shards = std::make_unique<OpenShards>(
+        entries.size(), [this](std::size_t number, const Format* format,
+                               const std::shared_ptr<const ShardIndex>& index) { return open(number, format, index); });
     for (std::size_t number = 0; number < entries.size(); ++number) {
-      entries[number]->first_sample = num_samples;
-      const Shard& shard = open(number);
-      num_samples += shard.size();
-      notices.merge(shard.index().notices(), entries[number]->path);
-      for (const FieldInfo& field : shard.index().fields()) {
-        if (std::find(fields.begin(), fields.end(), field.name) == fields.end()) fields.push_back(field.name);
+      Entry& entry = entries[number];
+      entry.first_sample = num_samples;
+      if (entry.expected != nullptr) {
+        num_samples += entry.expected->num_samples;
+        continue;
+      }
+      const ShardIndex& index = shards->index(number);
+      num_samples += index.size();
+      notices.merge(index.notices(), entry.path);
+      for (const FieldInfo& field : index.fields()) add_field(field.name);
+    }
+  }
+
+  bool has_labels(std::size_t part) const {
+    for (std::size_t number = 0; number < entries.size(); ++number) {
+      if (entries[number].part != part) continue;
+      const ShardIndex& index = shards->index(number);
+      for (std::uint64_t i = 0; i < index.size(); ++i) {
+        if (index.label(i) >= 0) return true;
       }
     }
+    return false;
+  }
+
+  void name_classes() {
+    const auto named = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return !part.classes.empty(); });
+    if (named == parts.end()) return;
+    std::vector<NamedClasses> datasets;
+    for (std::size_t number = 0; number < parts.size(); ++number) {
+      const Part& part = parts[number];
+      if (part.classes.empty() && has_labels(number)) {
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("its labels have no class names, those of {} have: which numbers mean the same is not known",
+                        printable(named->path)),
+            {.path = part.path,
+             .hint = "read the two apart, or pack this one again from folders that are named by class"});
+      }
+      if (!part.classes.empty()) datasets.push_back({part.path, part.classes});
+    }
+    MergedClasses merged = merge_classes(datasets);
+    classes = std::move(merged.classes);
+    auto map = merged.maps.begin();
+    for (Part& part : parts) {
+      if (!part.classes.empty()) part.labels = std::move(*map++);
+      translates_labels = translates_labels || part.labels.changes_labels();
+    }
+    for (std::size_t label = 0; translates_labels && label < classes.size(); ++label) {
+      label_texts.push_back(fmt::format_int(label).str());
+    }
+  }
+
+  const LabelMap& labels_of(std::size_t shard) const { return parts[entries[shard].part].labels; }
+
+  /// A `cls` field that says the shard's own label, as the dataset's number.
+  Bytes translated(std::size_t shard, Bytes cls) const {
+    const std::int64_t label = parse_label(cls);
+    if (!labels_of(shard).changes_labels() || label < 0) return cls;
+    return as_bytes(label_texts[static_cast<std::size_t>(labels_of(shard)(label))]);
   }
 };
 
@@ -93,80 +192,113 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   auto state = std::make_unique<State>();
   state->options = options;
   const DatasetSpec resolved = resolve_dataset(spec);
-  if (!resolved.manifest_path.empty()) {
-    state->use_manifest(resolved.manifest_path);
-  } else {
-    state->add_shards(resolved.shards);
-    state->count_samples();
-  }
+  state->parts.reserve(resolved.parts.size());  // entries point into them
+  for (const DatasetPart& part : resolved.parts) state->add_part(part);
+  state->count_samples();
+  state->name_classes();
   return Dataset(std::move(state));
 }
 
 std::uint64_t Dataset::size() const { return state_->num_samples; }
 const std::vector<std::string>& Dataset::fields() const { return state_->fields; }
-const std::vector<std::string>& Dataset::classes() const {
-  return state_->manifest ? state_->manifest->classes : state_->no_classes;
-}
+const std::vector<std::string>& Dataset::classes() const { return state_->classes; }
 const DatasetOptions& Dataset::options() const { return state_->options; }
 const NoticeLog& Dataset::notices() const { return state_->notices; }
-const std::optional<Manifest>& Dataset::manifest() const { return state_->manifest; }
+const std::optional<Manifest>& Dataset::manifest() const {
+  return state_->parts.size() == 1 ? state_->parts.front().manifest : state_->no_manifest;
+}
+bool Dataset::translates_labels() const { return state_->translates_labels; }
 
 std::size_t Dataset::num_shards() const { return state_->entries.size(); }
-const std::string& Dataset::shard_path(std::size_t shard) const { return state_->entries[shard]->path; }
+const std::string& Dataset::shard_path(std::size_t shard) const { return state_->entries[shard].path; }
 std::uint64_t Dataset::shard_size(std::size_t shard) const {
   const bool last = shard + 1 == state_->entries.size();
-  const std::uint64_t end = last ? state_->num_samples : state_->entries[shard + 1]->first_sample;
-  return end - state_->entries[shard]->first_sample;
+  const std::uint64_t end = last ? state_->num_samples : state_->entries[shard + 1].first_sample;
+  return end - state_->entries[shard].first_sample;
 }
-const Shard& Dataset::shard(std::size_t shard) const { return state_->open(shard); }
+std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->shards->share(shard); }
+ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->shards->use(shard); }
+const ShardIndex& Dataset::index(std::size_t shard) const { return state_->shards->index(shard); }
+
+std::uint64_t Dataset::identity() const {
+  DatasetIdentity identity;
+  for (std::size_t number = 0; number < num_shards(); ++number) {
+    const ManifestShard* const expected = state_->entries[number].expected;
+    if (expected != nullptr) {
+      identity.add(expected->digest);
+    } else if (const auto digest = index(number).digest()) {
+      identity.add(digest_text(*digest));
+    } else {
+      identity.add(index(number));
+    }
+  }
+  return identity.value();
+}
+
+std::uint64_t Dataset::identity_of_samples() const {
+  DatasetIdentity identity;
+  for (std::size_t number = 0; number < num_shards(); ++number) identity.add(index(number));
+  return identity.value();
+}
 
 std::pair<std::size_t, std::uint64_t> Dataset::position(std::uint64_t i) const {
   if (i >= size()) {
     throw Error(ErrorCode::invalid_argument, fmt::format("sample {} of a dataset of {}", i, size()));
   }
   const auto after = std::upper_bound(state_->entries.begin(), state_->entries.end(), i,
-                                      [](std::uint64_t at, const auto& entry) { return at < entry->first_sample; });
+                                      [](std::uint64_t at, const Entry& entry) { return at < entry.first_sample; });
   const auto number = static_cast<std::size_t>(after - state_->entries.begin()) - 1;
-  return {number, i - state_->entries[number]->first_sample};
+  return {number, i - state_->entries[number].first_sample};
 }
 
 SampleView Dataset::read(std::uint64_t i, Scratch& scratch) const {
   const auto [number, sample] = position(i);
-  return shard(number).read(sample, scratch);
+  SampleView view = use_shard(number)->read(sample, scratch);
+  if (!state_->labels_of(number).changes_labels()) return view;
+  view.label = label_in_shard(number, sample);
+  for (FieldView& field : scratch.fields()) {
+    if (field.name == k_label_field) field.bytes = state_->translated(number, field.bytes);
+  }
+  return view;
 }
 
 Bytes Dataset::read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const {
   const auto [number, sample] = position(i);
-  return shard(number).read_field(sample, field, scratch);
+  const Bytes bytes = use_shard(number)->read_field(sample, field, scratch);
+  return field == k_label_field ? state_->translated(number, bytes) : bytes;
 }
 
 std::string_view Dataset::key(std::uint64_t i) const {
   const auto [number, sample] = position(i);
-  return shard(number).index().key(sample);
+  return index(number).key(sample);
 }
 
 std::int64_t Dataset::label(std::uint64_t i) const {
   const auto [number, sample] = position(i);
-  return shard(number).index().label(sample);
+  return label_in_shard(number, sample);
+}
+
+std::int64_t Dataset::label_in_shard(std::size_t shard, std::uint64_t sample) const {
+  return state_->labels_of(shard)(index(shard).label(sample));
 }
 
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
   for (std::size_t number = 0; number < num_shards(); ++number) {
-    if (const auto found = shard(number).index().find(key)) return state_->entries[number]->first_sample + *found;
+    if (const auto found = index(number).find(key)) return state_->entries[number].first_sample + *found;
   }
   return std::nullopt;
 }
 
 SampleLocation Dataset::locate(std::uint64_t i) const {
   const auto [number, sample] = position(i);
-  return {shard_path(number), shard(number).locate(sample)};
+  return {shard_path(number), use_shard(number)->locate(sample)};
 }
 
 void Dataset::prefetch(std::span<const std::uint64_t> indices) const {
   std::vector<ReadRequest> requests;
   for (const std::uint64_t i : indices) locate_reads(*this, i, requests);
   merge_reads(requests);
-  for (const ReadRequest& request : requests) shard(request.shard).payload().will_need(request.range);
+  for (const ReadRequest& request : requests) use_shard(request.shard)->payload().will_need(request.range);
 }
 
 }  // namespace bale

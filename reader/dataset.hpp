@@ -1,7 +1,7 @@
 // Dataset: random access to a packed dataset of any format, many shards as one sequence.
 //
 // Threads: const methods may be called by many threads at once, each with its own Scratch; shards are
-// opened lazily under a lock, once. Processes: open a Dataset in each process that reads; never use one
+// opened lazily, each under a lock of its own. Processes: open a Dataset in each process that reads; never use one
 // across fork.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "bale/formats/core/manifest.hpp"
 #include "bale/formats/core/sample.hpp"
 #include "bale/formats/core/shard.hpp"
+#include "bale/reader/open_shards.hpp"
 
 namespace bale {
 
@@ -37,7 +38,9 @@ class Dataset {
   /// Opens a dataset named by
   ///   a directory with a manifest.json, or that file;
   ///   shard files: a path, a glob ("dir/*.tar"), braces ("x-{000000..000009}.tar"), several of them
-  ///   joined by "::" (WebDataset's notation). Order: as written; glob matches sorted by bytes.
+  ///   joined by "::" (WebDataset's notation). Order: as written; glob matches sorted by bytes;
+  ///   several of all these, joined by "::". If their classes differ, they are merged by name, and labels are numbers
+  ///   of the merged list. If only some of those that have labels name their classes, they are refused.
   /// Shards without our index are scanned by headers only. Throws `not_found`, `damaged`, `unsupported`.
   static Dataset open(const std::string& spec, const DatasetOptions& options = {});
 
@@ -55,12 +58,22 @@ class Dataset {
   const NoticeLog& notices() const;
   /// The manifest where there is one.
   const std::optional<Manifest>& manifest() const;
+  /// A hash of the shards' content in their order: the same for every copy of a dataset, whatever its path. Of shards
+  /// whose digest is not known, keys, labels and sizes are hashed.
+  std::uint64_t identity() const;
+  /// The same of keys, labels and sizes alone, which an index that is made later does not change. Opens every shard.
+  std::uint64_t identity_of_samples() const;
 
   std::size_t num_shards() const;
   const std::string& shard_path(std::size_t shard) const;
   std::uint64_t shard_size(std::size_t shard) const;
-  /// Opens the shard on first use; the reference lives as long as the Dataset.
-  const Shard& shard(std::size_t shard) const;
+  /// Opens the shard unless it is open. It stays open while the handle is held; of those that nobody holds, the least
+  /// lately used are closed when many are open (open_shards.hpp). Not to be held longer than the Dataset.
+  std::shared_ptr<const Shard> shard(std::size_t shard) const;
+  /// The same for one use.
+  ShardInUse use_shard(std::size_t shard) const;
+  /// The shard's index, which lives as long as the Dataset. Its labels are the shard's own: see label().
+  const ShardIndex& index(std::size_t shard) const;
   /// Which shard, and which sample of it, position `i` is. Precondition: i < size().
   std::pair<std::size_t, std::uint64_t> position(std::uint64_t i) const;
 
@@ -70,6 +83,10 @@ class Dataset {
   /// Key and label need no payload read; the key borrows from the Dataset.
   std::string_view key(std::uint64_t i) const;
   std::int64_t label(std::uint64_t i) const;
+  /// The label of a sample of a shard, as a number of classes().
+  std::int64_t label_in_shard(std::size_t shard, std::uint64_t sample) const;
+  /// Whether labels are others than those in the shards.
+  bool translates_labels() const;
   std::optional<std::uint64_t> find(std::string_view key) const;
 
   SampleLocation locate(std::uint64_t i) const;

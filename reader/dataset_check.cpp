@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -98,13 +99,14 @@ void Checker::list_tasks(const std::string& spec) {
 void Checker::find_strays() {
   const FormatAndLayout made = find_format(manifest_->format, manifest_->layout);
   const std::string directory = parent_directory(manifest_path_);
+  std::unordered_set<std::string> known;
+  for (const ManifestShard& shard : manifest_->shards) known.insert(shard.file);
   std::vector<std::string> strays;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string file = entry.path().filename().string();
     if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) continue;
-    const auto same_file = [&](const ManifestShard& shard) { return shard.file == file; };
-    if (std::none_of(manifest_->shards.begin(), manifest_->shards.end(), same_file)) strays.push_back(file);
+    if (!known.contains(file)) strays.push_back(file);
   }
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
@@ -293,7 +295,7 @@ void Checker::check(Task& task) {
   }
   check_file(task);
   try {
-    check_open(task, Shard::open(task.path, ShardOpenOptions{.check_size = false}));
+    check_open(task, Shard::open(task.path, ShardOpenOptions{.check_size = false, .check_stale = false}));
   } catch (const Error& error) {
     if (!is_finding(error, task)) throw;
     const ErrorContext& where = error.context();

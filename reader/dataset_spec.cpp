@@ -49,11 +49,26 @@ std::vector<std::string> datasets_below(const std::string& spec) {
 }
 
 DatasetSpec resolve_dataset(const std::string& spec) {
-  DatasetSpec resolved{.manifest_path = manifest_path_of(spec)};
-  if (!resolved.manifest_path.empty()) return resolved;
+  DatasetSpec resolved;
+  if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
+    resolved.manifest_path = manifest;
+    resolved.parts.push_back({.path = spec, .manifest_path = manifest});
+    return resolved;
+  }
   for (const std::string& path : expand_shard_spec(spec)) {
     const std::vector<std::string> shards = is_directory(path) ? list_shards(path) : std::vector{path};
     resolved.shards.insert(resolved.shards.end(), shards.begin(), shards.end());
+    if (const std::string manifest = manifest_path_of(path); !manifest.empty()) {
+      resolved.parts.push_back({.path = path, .manifest_path = manifest});
+    } else if (is_directory(path)) {
+      resolved.parts.push_back({.path = path, .shards = shards});
+    } else if (const std::string directory = parent_directory(path); !resolved.parts.empty() &&
+                                                                     resolved.parts.back().path == directory &&
+                                                                     resolved.parts.back().manifest_path.empty()) {
+      resolved.parts.back().shards.push_back(path);
+    } else {
+      resolved.parts.push_back({.path = directory, .shards = {path}});
+    }
   }
   return resolved;
 }

@@ -33,16 +33,16 @@ DatasetSummary summarize_dataset(const std::string& spec) {
                          .classes = dataset.classes(),
                          .notices = dataset.notices()};
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const Shard& shard = dataset.shard(number);
-    const ShardIndex& index = shard.index();
-    if (number == 0) summary.format = shard.format().name;
+    const ShardIndex& index = dataset.index(number);
+    const std::string& path = dataset.shard_path(number);
+    if (number == 0) summary.format = dataset.shard(number)->format().name;
     const auto digest = index.digest();
-    summary.shards.push_back({.path = shard.path(),
+    summary.shards.push_back({.path = path,
                               .num_samples = index.size(),
                               .bytes = index.shard_bytes(),
-                              .indexed = ::access(index_path(shard.path()).c_str(), F_OK) == 0,
+                              .indexed = ::access(index_path(path).c_str(), F_OK) == 0,
                               .has_checksums = index.has_checksums(),
-                              .has_entry_points = ::access(entry_path(shard.path()).c_str(), F_OK) == 0,
+                              .has_entry_points = ::access(entry_path(path).c_str(), F_OK) == 0,
                               .digest = digest ? digest_text(*digest) : std::string{}});
     summary.num_bytes += index.shard_bytes();
     add_fields(index, summary.fields);

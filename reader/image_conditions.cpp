@@ -5,8 +5,7 @@ namespace bale {
 ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named) {
   ImageConditions out;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const Shard& shard = dataset.shard(number);
-    const ShardIndex& index = shard.index();
+    const ShardIndex& index = dataset.index(number);
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       const ImageCondition condition = index.condition(i);
       switch (condition) {
@@ -23,7 +22,8 @@ ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named) 
           ++out.num_undecodable;
           break;
       }
-      if (out.flawed.size() < max_named) out.flawed.push_back({shard.path(), std::string(index.key(i)), condition});
+      if (out.flawed.size() < max_named)
+        out.flawed.push_back({dataset.shard_path(number), std::string(index.key(i)), condition});
     }
   }
   return out;

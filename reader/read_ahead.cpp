@@ -145,7 +145,7 @@ class ReadAhead::Worker {
   void issue() {
     const ReadRequest& request = requests_[next_request_++];
     if (!large_transfers_ || request.range.length < k_large_bytes || !read_large(request)) {
-      dataset_.shard(request.shard).payload().will_need(request.range);
+      dataset_.use_shard(request.shard)->payload().will_need(request.range);
     }
     if (next_request_ == requests_.size()) return group_is_out();
     const std::int64_t bytes = std::min(group_bytes_, static_cast<std::int64_t>(request.range.length));

@@ -7,7 +7,7 @@ namespace bale {
 std::uint64_t locate_reads(const Dataset& dataset, std::uint64_t sample, std::vector<ReadRequest>& requests) {
   const auto [shard, i] = dataset.position(sample);
   std::uint64_t bytes = 0;
-  for (const FileRange& range : dataset.shard(shard).locate(i)) {
+  for (const FileRange& range : dataset.use_shard(shard)->locate(i)) {
     requests.push_back({shard, range});
     bytes += range.length;
   }

@@ -7,8 +7,11 @@
 
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
+#include "bale/formats/core/stale_index.hpp"
 #include "bale/formats/core/temporary_file.hpp"
 #include "bale/formats/image/image_check.hpp"
+#include "bale/reader/dataset.hpp"
+#include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/image_conditions.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
@@ -30,11 +33,7 @@ LookAtImage look_at_images(const IndexCommand& command) {
 }
 
 /// Temporary files of killed runs, in the directories of the shards.
-void remove_leftovers(const Dataset& dataset, bool quiet, Terminal& terminal) {
-  std::set<std::string> directories;
-  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    directories.insert(parent_directory(dataset.shard_path(number)));
-  }
+void remove_leftovers(const std::set<std::string>& directories, bool quiet, Terminal& terminal) {
   for (const std::string& directory : directories) {
     const std::uint64_t removed = remove_stale_temporaries(directory);
     if (removed == 0 || quiet) continue;
@@ -43,25 +42,45 @@ void remove_leftovers(const Dataset& dataset, bool quiet, Terminal& terminal) {
   }
 }
 
-void make_indexes(const IndexCommand& command, Terminal& terminal) {
-  std::vector<std::string> paths;
-  std::uint64_t num_indexed = 0;
-  {
-    const Dataset dataset = Dataset::open(command.spec);
-    check_sidecars(dataset, command.sidecars);
-    remove_leftovers(dataset, command.quiet, terminal);
-    for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-      const std::string& path = dataset.shard_path(number);
-      // Shards of a manifest have checksums that were made as they were written: never to be replaced by
-      // ones made of what is there now.
-      const bool indexed = ::access(index_path(path).c_str(), F_OK) == 0;
-      if (indexed && (!command.force || dataset.manifest())) {
-        ++num_indexed;
-      } else {
-        paths.push_back(path);
-      }
+struct IndexPlan {
+  std::set<std::string> directories{};  // of all shards
+  std::vector<std::string> paths{};     // to be indexed
+  std::uint64_t num_indexed = 0;        // already, and rightly
+};
+
+/// Shards of a manifest have checksums that were made as they were written: never to be replaced by ones made of what
+/// is there now.
+void plan_part(const DatasetPart& part, bool replace, IndexPlan& plan) {
+  std::vector<std::string> paths = part.shards;
+  const bool has_manifest = !part.manifest_path.empty();
+  if (has_manifest) {
+    for (const ManifestShard& shard : load_manifest(part.manifest_path).shards) {
+      paths.push_back(join_path(parent_directory(part.manifest_path), shard.file));
     }
   }
+  for (const std::string& path : paths) {
+    plan.directories.insert(parent_directory(path));
+    const bool indexed = ::access(index_path(path).c_str(), F_OK) == 0;
+    if (!indexed || (replace && !has_manifest)) {
+      plan.paths.push_back(path);
+    } else if (has_current_index(path)) {
+      ++plan.num_indexed;
+    } else if (!has_manifest) {
+      plan.paths.push_back(path);
+    } else {
+      throw Error(
+          ErrorCode::changed, "the file was changed after it was packed",
+          {.path = path, .hint = "copy it again; if the change was wanted, remove manifest.json and run `bale index`"});
+    }
+  }
+}
+
+void make_indexes(const IndexCommand& command, Terminal& terminal) {
+  if (!command.sidecars.empty()) check_sidecars(Dataset::open(command.spec), command.sidecars);
+  IndexPlan plan;
+  for (const DatasetPart& part : resolve_dataset(command.spec).parts) plan_part(part, command.force, plan);
+  remove_leftovers(plan.directories, command.quiet, terminal);
+  const std::vector<std::string>& paths = plan.paths;
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> samples{0};
   std::atomic<std::uint64_t> bytes{0};
@@ -93,7 +112,8 @@ void make_indexes(const IndexCommand& command, Terminal& terminal) {
   for (const NoticeLog& of_shard : notices) all_notices.merge(of_shard, "");
   show_notices(all_notices, "entry", terminal);
   if (!command.quiet) {
-    terminal.print(fmt::format("{} indexed, {} with an index already\n", plural(paths.size(), "shard"), num_indexed));
+    terminal.print(
+        fmt::format("{} indexed, {} with an index already\n", plural(paths.size(), "shard"), plan.num_indexed));
   }
 }
 

@@ -8,14 +8,14 @@
 namespace bale::tools {
 namespace {
 
-SampleRow row_of(const Dataset& dataset, const Shard& shard, std::uint64_t position, std::uint64_t sample) {
-  const ShardIndex& index = shard.index();
+SampleRow row_of(const Dataset& dataset, std::size_t shard, std::uint64_t position, std::uint64_t sample) {
+  const ShardIndex& index = dataset.index(shard);
   SampleRow row{.index = position,
                 .key = std::string(index.key(sample)),
-                .label = index.label(sample),
+                .label = dataset.label_in_shard(shard, sample),
                 .width = index.width(sample),
                 .height = index.height(sample),
-                .shard = shard.path()};
+                .shard = dataset.shard_path(shard)};
   const auto& classes = dataset.classes();
   if (row.label >= 0 && static_cast<std::uint64_t>(row.label) < classes.size()) {
     row.class_name = classes[static_cast<std::size_t>(row.label)];
@@ -42,14 +42,14 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
   show_notices(dataset.notices(), "entry", terminal);
   std::uint64_t position = 0;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const Shard& shard = dataset.shard(number);
-    for (std::uint64_t sample = 0; sample < shard.size(); ++sample, ++position) {
-      const std::string_view key = shard.index().key(sample);
+    const ShardIndex& index = dataset.index(number);
+    for (std::uint64_t sample = 0; sample < index.size(); ++sample, ++position) {
+      const std::string_view key = index.key(sample);
       if (command.json) {
-        terminal.print(sample_json(row_of(dataset, shard, position, sample)));
+        terminal.print(sample_json(row_of(dataset, number, position, sample)));
         continue;
       }
-      std::string line = command.long_lines ? long_line(row_of(dataset, shard, position, sample)) : std::string{};
+      std::string line = command.long_lines ? long_line(row_of(dataset, number, position, sample)) : std::string{};
       if (command.null_ended) {
         line.append(key).push_back('\0');
       } else {

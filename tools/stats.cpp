@@ -25,12 +25,13 @@ struct Gathered {
 Gathered gather(const Dataset& dataset) {
   Gathered gathered;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const ShardIndex& index = dataset.shard(number).index();
+    const ShardIndex& index = dataset.index(number);
     for (std::uint64_t i = 0; i < index.size(); ++i) {
-      if (index.label(i) == k_no_label) {
+      const std::int64_t label = dataset.label_in_shard(number, i);
+      if (label == k_no_label) {
         ++gathered.num_unlabelled;
       } else {
-        ++gathered.label_counts[index.label(i)];
+        ++gathered.label_counts[label];
       }
       if (index.width(i) != 0) {
         gathered.widths.push_back(index.width(i));

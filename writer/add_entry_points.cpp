@@ -82,18 +82,17 @@ void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedEn
 
 AddedEntryPoints add_entry_points(const Dataset& dataset, unsigned jobs, bool replace, Progress& progress) {
   AddedEntryPoints added;
-  std::vector<const Shard*> shards;
+  std::vector<std::size_t> shards;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const Shard& shard = dataset.shard(number);
-    if (!replace && has_entry_points(shard)) continue;
-    shards.push_back(&shard);
-    added.num_samples += shard.size();
+    if (!replace && has_entry_points(*dataset.use_shard(number))) continue;
+    shards.push_back(number);
+    added.num_samples += dataset.index(number).size();
   }
   added.num_shards = shards.size();
   progress.total_samples = added.num_samples;
   progress.total_shards = added.num_shards;
   name_in_manifest(dataset);
-  for (const Shard* shard : shards) add_to_shard(*shard, jobs, progress, added);
+  for (const std::size_t number : shards) add_to_shard(*dataset.shard(number), jobs, progress, added);
   return added;
 }
 

@@ -22,7 +22,7 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 /// The layout of a dataset's shards: its manifest's, else the one whose name for shards the first of them has.
 FormatAndLayout layout_of(const Dataset& dataset) {
   if (const auto& manifest = dataset.manifest()) return find_format(manifest->format, manifest->layout);
-  const Format& format = dataset.shard(0).format();
+  const Format& format = dataset.shard(0)->format();
   const std::string file = base_name(dataset.shard_path(0));
   const auto called_so = [&](const Layout& layout) { return has_shard_name(layout, file); };
   const auto layout = std::find_if(format.layouts.begin(), format.layouts.end(), called_so);
@@ -65,12 +65,12 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
     if (parent_directory(path) != directory) {
       throw Error(ErrorCode::invalid_argument, "shards of one list must lie in one directory", {.path = path});
     }
-    const Shard& shard = dataset.shard(number);
-    listed.push_back({base_name(path), shard.size(), shard.index().shard_bytes()});
+    const ShardIndex& index = dataset.index(number);
+    listed.push_back({base_name(path), index.size(), index.shard_bytes()});
     for (const Sidecar& sidecar : sidecars_of(*made.layout, names)) {
       if (sidecar.name.empty()) continue;
       const std::string beside = sidecar_path(path, *made.layout, sidecar);
-      add(beside, sidecar.text(path, shard.index()));
+      add(beside, sidecar.text(path, index));
       if (manifest) add_once(manifest->shards[number].sidecars, base_name(beside));
     }
   }

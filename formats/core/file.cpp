@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/mapping_count.hpp"
 #include "bale/formats/core/read_limit.hpp"
 #include "bale/formats/core/temporary_file.hpp"
 
@@ -186,6 +188,10 @@ void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
   }
 }
 
+namespace {
+std::atomic<int> mapped_files{0};
+}  // namespace
+
 FileMapping::FileMapping(const std::string& path) {
   const File file = File::open_read(path);
   const std::uint64_t size = file.size();
@@ -193,11 +199,16 @@ FileMapping::FileMapping(const std::string& path) {
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
   if (address == MAP_FAILED) throw_errno("map", path);
   bytes_ = {static_cast<const std::byte*>(address), static_cast<std::size_t>(size)};
+  ++mapped_files;
 }
 
 FileMapping::~FileMapping() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  --mapped_files;
 }
+
+int num_mapped_files() { return mapped_files.load(); }
 
 FileMapping::FileMapping(FileMapping&& other) noexcept : bytes_(std::exchange(other.bytes_, Bytes{})) {}
 

@@ -30,18 +30,23 @@ struct Shard::EntryPoints {
 };
 
 Shard Shard::open(const std::string& path, const Format& format, ShardIndex index, const ShardOpenOptions& options) {
+  return open(path, format, std::make_shared<const ShardIndex>(std::move(index)), options);
+}
+
+Shard Shard::open(const std::string& path, const Format& format, std::shared_ptr<const ShardIndex> index,
+                  const ShardOpenOptions& options) {
   Shard shard;
   shard.entry_points_ = std::make_shared<EntryPoints>();
   shard.path_ = path;
   shard.format_ = &format;
-  shard.index_ = std::make_unique<const ShardIndex>(std::move(index));
+  shard.index_ = std::move(index);
   shard.options_ = options;
   struct stat info {};
   if (options.check_size && ::stat(path.c_str(), &info) == 0 &&
       static_cast<std::uint64_t>(info.st_size) != shard.index_->shard_bytes()) {
     throw Error(ErrorCode::damaged,
                 fmt::format("file has {} bytes, its index says {}", info.st_size, shard.index_->shard_bytes()),
-                {.path = path, .hint = "copy it again, or rebuild a stale index with `bale index --force`"});
+                {.path = path, .hint = "copy it again, or rebuild a stale index with `bale index`"});
   }
   shard.payload_ = format.open(path, *shard.index_);
   if (options.direct_io && shard.payload_->is_plain()) shard.direct_ = DirectFile::open(path);

@@ -25,6 +25,9 @@ struct ShardOpenOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
   bool direct_io = false;        // around the page cache, where format and file system can
   bool check_size = true;        // refuse a file whose size is not the one its index was made for
+  /// Refuse a file that was changed after its index was made, as far as that can be told cheaply (stale_index.hpp).
+  /// For the first process of many that read the same shards.
+  bool check_stale = true;
 };
 
 /// One finding of verify.
@@ -44,10 +47,13 @@ class Shard {
   /// The same with format and index given.
   static Shard open(const std::string& path, const Format& format, ShardIndex index,
                     const ShardOpenOptions& options = {});
+  static Shard open(const std::string& path, const Format& format, std::shared_ptr<const ShardIndex> index,
+                    const ShardOpenOptions& options = {});
 
   const std::string& path() const { return path_; }
   const Format& format() const { return *format_; }
   const ShardIndex& index() const { return *index_; }
+  const std::shared_ptr<const ShardIndex>& shared_index() const { return index_; }
   std::uint64_t size() const { return index_->size(); }
 
   /// All fields of sample `i`. The view borrows from `scratch` (bytes) and from this shard (names, key).
@@ -82,7 +88,7 @@ class Shard {
 
   std::string path_;
   const Format* format_ = nullptr;
-  std::unique_ptr<const ShardIndex> index_;  // stable address: the payload refers to it
+  std::shared_ptr<const ShardIndex> index_;  // stable address: the payload refers to it
   std::unique_ptr<const Payload> payload_;
   std::optional<DirectFile> direct_;
   struct EntryPoints;

@@ -12,12 +12,18 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/index_layout.hpp"
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/core/mapping_count.hpp"
 
 namespace bale {
 namespace {
 
 /// Up to here a walk over the columns is as fast as a search.
 constexpr std::size_t k_few_fields = 16;
+
+constexpr std::uint64_t k_max_index_bytes = std::uint64_t{1} << 40;
+
+/// A process may have 65,530 mappings (vm.max_map_count), and the rest of it needs some.
+constexpr int k_max_mapped_files = 16'384;
 
 [[noreturn]] void fail_damaged(const std::string& path, std::string_view why) {
   throw Error(ErrorCode::damaged, fmt::format("damaged index: {}", why),
@@ -65,8 +71,13 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
 
 ShardIndex ShardIndex::load(const std::string& path) {
   ShardIndex index;
-  index.mapping_ = FileMapping(path);
-  index.bytes_ = index.mapping_.bytes();
+  if (num_mapped_files() < k_max_mapped_files) {
+    index.mapping_ = FileMapping(path);
+    index.bytes_ = index.mapping_.bytes();
+  } else {
+    index.owned_ = read_file(path, k_max_index_bytes);
+    index.bytes_ = index.owned_;
+  }
   index.parse(path);
   return index;
 }

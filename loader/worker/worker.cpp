@@ -38,7 +38,8 @@ Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t numbe
 
 void Worker::begin(Lane& lane) const {
   const Row& row = row_of(lane);
-  const Shard& shard = shard_of_(row.shard);
+  lane.shard = shard_of_(row.shard);
+  const Shard& shard = *lane.shard;
   lane.image = config_.field.empty() ? shard.read_image(row.sample_in_shard, lane.scratch)
                                      : shard.read_field(row.sample_in_shard, config_.field, lane.scratch);
   const DrawKey key{
@@ -52,8 +53,7 @@ void Worker::begin(Lane& lane) const {
 void Worker::finish(Lane& lane) {
   Row& row = row_of(lane);
   const MutableBytes place = ring_.pixels(lane.claim.slot).subspan(row.offset, row.capacity);
-  const AppliedTransform applied =
-      in_the_name_of(row, shard_of_(row.shard), [&] { return lane.pipeline.finish(place); });
+  const AppliedTransform applied = in_the_name_of(row, *lane.shard, [&] { return lane.pipeline.finish(place); });
   row.source_width = applied.source_width;
   row.source_height = applied.source_height;
   row.bytes = applied.bytes;

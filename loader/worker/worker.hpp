@@ -11,11 +11,12 @@
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/loader/worker/learned_points.hpp"
 #include "bale/loader/worker/worker_config.hpp"
+#include "bale/reader/open_shards.hpp"
 
 namespace bale::loader_detail {
 
-/// The shard of that number, open; the reference outlives the worker. Throws.
-using ShardOf = std::function<const Shard&(std::uint32_t shard)>;
+/// The shard of that number, open as long as the result is held. Throws.
+using ShardOf = std::function<ShardInUse(std::uint32_t shard)>;
 
 class Worker {
  public:
@@ -37,6 +38,7 @@ class Worker {
     SamplePipeline pipeline;
     Scratch scratch{};
     Claim claim{};
+    ShardInUse shard{};
     Bytes image{};
     bool has_entry_points = false;
     std::string error{};  // why the row has failed

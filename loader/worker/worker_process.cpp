@@ -14,6 +14,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/loader/worker/worker.hpp"
+#include "bale/reader/open_shards.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -26,21 +27,27 @@ void end_with(pid_t parent) {
 
 void work(const Ring& ring, std::uint32_t number, pid_t parent,
           const std::function<void(std::uint32_t)>& before_shard) {
+  raise_descriptor_limit();
   const WorkerConfig config = unpack_config(ring.config());
   if (!config.directory.empty() && ::chdir(config.directory.c_str()) != 0) throw_errno("enter", config.directory);
-  std::vector<std::unique_ptr<const Shard>> shards(config.shards.size());
-  const auto shard_of = [&](std::uint32_t shard) -> const Shard& {
+  // Whether the shards are those of their indexes is looked at by the loader's process.
+  const ShardOpenOptions options{
+      .verify_checksums = config.verify_checksums, .direct_io = config.direct_io, .check_stale = false};
+  const OpenShards shards(config.shards.size(), [&](std::size_t shard, const Format* format,
+                                                    const std::shared_ptr<const ShardIndex>& index) {
+    const std::string& path = config.shards[shard];
+    return index ? Shard::open(path, *format, index, options) : Shard::open(path, options);
+  });
+  const auto shard_of = [&](std::uint32_t shard) {
     if (before_shard) before_shard(shard);
-    if (shards.at(shard)) return *shards[shard];
+    if (shard >= shards.size()) throw std::out_of_range("a row of a shard that is not there");
     try {
-      shards[shard] = std::make_unique<Shard>(Shard::open(
-          config.shards[shard], {.verify_checksums = config.verify_checksums, .direct_io = config.direct_io}));
+      return shards.use(shard);
     } catch (const Error& error) {
       // No sample is to blame: this worker gives up, and the one in its place begins with nothing open.
       if (is_lack_of_resources(error)) throw std::runtime_error(error.what());
       throw;
     }
-    return *shards[shard];
   };
   Worker(ring, config, number, shard_of).run([&] { return ::getppid() == parent; });
 }

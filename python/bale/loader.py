@@ -192,6 +192,9 @@ class Loader:
         """Goes to where `state` was taken; ValueError where it is of another dataset, selection, shuffle or seed."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.Loader: {state!r}")
+        if "worker" in state:
+            raise ValueError("this state is of one of several DataLoader workers over bale.torch.IterableDataset, which knows "
+                             "only its own share; load it there, or take states in one process or of a Loader")
         self._loader.load_state(state["epoch"], state["position"], state["fingerprint"])
         self._leave()
         self._resumed = True

@@ -73,16 +73,13 @@ nb::typed<nb::dict, nb::str, nb::bytes> read(ProcessDataset& self, std::uint64_t
 template <typename Find, typename Read>
 nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find, const Read& read) {
   const Dataset& dataset = self.get();
-  const Shard* shard = nullptr;
-  std::uint64_t sample = 0;
   std::size_t size = 0;
   {
     const nb::gil_scoped_release release;
     const auto position = dataset.position(i);
-    shard = &dataset.shard(position.first);
-    sample = position.second;
-    const std::optional<std::uint32_t> field = find(shard->index(), sample);
-    if (field) size = shard->index().extent(sample, *field).length;
+    const ShardIndex& index = dataset.index(position.first);
+    const std::optional<std::uint32_t> field = find(index, position.second);
+    if (field) size = index.extent(position.second, *field).length;
   }
   const auto object = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
   if (!object.is_valid()) throw nb::python_error();
@@ -91,7 +88,7 @@ nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find,
   Bytes bytes;
   {
     const nb::gil_scoped_release release;
-    bytes = read(*shard, sample, scratch);
+    bytes = read(dataset, scratch);
   }
   return bytes.data() == place.data() ? object : to_bytes(bytes);
 }
@@ -100,15 +97,16 @@ nb::bytes read_field(ProcessDataset& self, std::uint64_t i, const nb::str& field
   const std::string name = from_str(field);
   return read_as_bytes(
       self, i, [&](const ShardIndex& index, std::uint64_t) { return index.field_id(name); },
-      [&](const Shard& shard, std::uint64_t sample, Scratch& scratch) {
-        return shard.read_field(sample, name, scratch);
-      });
+      [&](const Dataset& dataset, Scratch& scratch) { return dataset.read_field(i, name, scratch); });
 }
 
 nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
   return read_as_bytes(
       self, i, [](const ShardIndex& index, std::uint64_t sample) { return index.image_field(sample); },
-      [](const Shard& shard, std::uint64_t sample, Scratch& scratch) { return shard.read_image(sample, scratch); });
+      [i](const Dataset& dataset, Scratch& scratch) {
+        const auto [shard, sample] = dataset.position(i);
+        return dataset.use_shard(shard)->read_image(sample, scratch);
+      });
 }
 
 void prefetch(ProcessDataset& self, const std::vector<std::uint64_t>& samples) {
@@ -158,6 +156,8 @@ void bind_dataset(nb::module_& module) {
       .def("prefetch", &prefetch, nb::arg("samples"))
       .def("find", &find, nb::arg("key"))
       .def("labels", &labels)
+      .def("identity", [](ProcessDataset& self) { return self.get().identity(); })
+      .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })
       .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); });
 

@@ -27,8 +27,7 @@ std::optional<std::uint64_t> row(const RankPlan& plan, std::uint64_t batch, std:
 
 Shuffle shuffle_of(nb::handle name, std::uint64_t block_samples, std::uint64_t window_blocks) {
   const auto kind = choice<Shuffle::Kind>(
-      name, "shuffle",
-      {{"none", Shuffle::Kind::none}, {"full", Shuffle::Kind::full}, {"block", Shuffle::Kind::block}});
+      name, "shuffle", {{"none", Shuffle::Kind::none}, {"full", Shuffle::Kind::full}, {"block", Shuffle::Kind::block}});
   return kind == Shuffle::Kind::block ? Shuffle::block(block_samples, window_blocks) : Shuffle{.kind = kind};
 }
 
@@ -73,7 +72,14 @@ void bind_order(nb::module_& module) {
       .def(
           "fingerprint",
           [](const EpochOrder& self, std::uint64_t dataset_size) { return self.fingerprint(dataset_size); },
-          nb::arg("dataset_size"), "What the states of this order carry, the Loader's too.");
+          nb::arg("dataset_size"), "What the states of this order carried up to version 0.1.0.")
+      .def(
+          "fingerprint",
+          [](const EpochOrder& self, std::uint64_t dataset_size, std::uint64_t dataset_identity) {
+            return self.fingerprint(dataset_size, dataset_identity);
+          },
+          nb::arg("dataset_size"), nb::arg("dataset_identity"),
+          "What the states of this order carry, the Loader's too.");
 
   nb::class_<RankPlan>(module, "RankPlan", "Which positions of an epoch go into which batch of one rank.")
       .def(

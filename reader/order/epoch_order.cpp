@@ -122,4 +122,8 @@ std::uint64_t EpochOrder::fingerprint(std::uint64_t dataset_size) const {
   return mix64(fingerprint() ^ mix64(dataset_size));
 }
 
+std::uint64_t EpochOrder::fingerprint(std::uint64_t dataset_size, std::uint64_t dataset_identity) const {
+  return mix64(fingerprint(dataset_size) ^ mix64(dataset_identity)) >> 1;
+}
+
 }  // namespace bale

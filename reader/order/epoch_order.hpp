@@ -44,8 +44,11 @@ class EpochOrder {
   std::optional<std::uint64_t> window(std::uint64_t epoch, std::uint64_t position) const;
   /// Hash of selection, shuffle and seed: two orders that agree in it are the same.
   std::uint64_t fingerprint() const;
-  /// The same over a dataset of `dataset_size` samples: what the states of all who resume carry.
+  /// The same over a dataset of `dataset_size` samples: what states carried up to version 0.1.0.
   std::uint64_t fingerprint(std::uint64_t dataset_size) const;
+  /// The same over a dataset of that size and identity (Dataset::identity()): what the states of all who resume carry.
+  /// Below 2^63, so that tensors of signed integers can hold it.
+  std::uint64_t fingerprint(std::uint64_t dataset_size, std::uint64_t dataset_identity) const;
   const Shuffle& shuffle() const { return shuffle_; }
   std::uint64_t seed() const { return seed_; }
   const Selection& selection() const { return selection_; }

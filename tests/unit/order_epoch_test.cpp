@@ -160,6 +160,17 @@ TEST_CASE("another order has another fingerprint", "[order]") {
   CHECK(seen.size() == 30);
 }
 
+TEST_CASE("another dataset has another fingerprint, which fits in a signed number", "[order]") {
+  const EpochOrder order(Selection::all(100), Shuffle::full(), 1);
+  std::set<std::uint64_t> seen{order.fingerprint(100)};
+  for (std::uint64_t identity = 0; identity < 1000; ++identity) {
+    const std::uint64_t fingerprint = order.fingerprint(100, identity);
+    CHECK(fingerprint >> 63 == 0);
+    seen.insert(fingerprint);
+  }
+  CHECK(seen.size() == 1001);
+}
+
 TEST_CASE("a block shuffle of nothing is refused", "[order]") {
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::block(0, 1), 1), Error);
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::block(1, 0), 1), Error);

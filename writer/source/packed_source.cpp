@@ -61,7 +61,7 @@ class PackedSource : public Source {
     }
     label_field_ = field_id(k_label_field);
     for (std::size_t number = 0; number < dataset_.num_shards(); ++number) {
-      const bool has_checksums = dataset_.shard(number).index().has_checksums();
+      const bool has_checksums = dataset_.index(number).has_checksums();
       identities_.push_back(has_checksums ? std::string{} : identity_of_file(dataset_.shard_path(number)));
     }
   }
@@ -86,18 +86,21 @@ class PackedSource : public Source {
 
   void describe(std::uint64_t i, SourceSample& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
-    const ShardIndex& index = dataset_.shard(number).index();
+    const ShardIndex& index = dataset_.index(number);
     out.key = index.key(sample);
     if (changes_keys()) out.key = changed_key(number, out.key);
-    out.label = index.label(sample);
+    out.label = dataset_.label_in_shard(number, sample);
     out.fields.clear();
     bool has_label_field = false;
     for (const auto& [f, extent] : index.row(sample)) {
       const auto id = field_id(index.fields()[f].name);
       if (!id) continue;
       // For a compressed field this is what it is stored in, which will do for planning.
-      out.fields.push_back({*id, extent.length});
-      has_label_field = has_label_field || id == label_field_;
+      const bool is_label = id == label_field_;
+      // A class that has another number here than in its shard.
+      const bool translated = is_label && out.label != index.label(sample);
+      out.fields.push_back({*id, translated ? fmt::formatted_size("{}", out.label) : extent.length});
+      has_label_field = has_label_field || is_label;
     }
     if (!has_label_field && label_field_ && out.label != k_no_label) {
       out.fields.push_back({*label_field_, fmt::formatted_size("{}", out.label)});
@@ -123,7 +126,7 @@ class PackedSource : public Source {
 
   std::string origin(std::uint64_t i) const override {
     const auto [number, sample] = dataset_.position(at(i));
-    return dataset_.shard_path(number) + ": " + std::string(dataset_.shard(number).index().key(sample));
+    return dataset_.shard_path(number) + ": " + std::string(dataset_.index(number).key(sample));
   }
 
   void will_need(std::uint64_t i) const override {
@@ -137,9 +140,9 @@ class PackedSource : public Source {
 
   void fingerprint(std::uint64_t i, std::string& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
-    const ShardIndex& index = dataset_.shard(number).index();
+    const ShardIndex& index = dataset_.index(number);
     out += index.key(sample);
-    fmt::format_to(std::back_inserter(out), "\t{}", index.label(sample));
+    fmt::format_to(std::back_inserter(out), "\t{}", dataset_.label_in_shard(number, sample));
     for (const auto& [f, extent] : index.row(sample)) {
       fmt::format_to(std::back_inserter(out), "\t{}\t{}", index.fields()[f].stored_name(), extent.length);
       if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
@@ -174,7 +177,7 @@ class PackedSource : public Source {
   bool has_keys_that_name_no_file() const {
     for (std::uint64_t i = 0; i < size(); ++i) {
       const auto [number, sample] = dataset_.position(at(i));
-      const std::string_view key = dataset_.shard(number).index().key(sample);
+      const std::string_view key = dataset_.index(number).key(sample);
       if (!names_a_file(own_key(number, key))) return true;
     }
     return false;

@@ -181,7 +181,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         or seed, or of another worker."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.torch.IterableDataset: {state!r}")
-        if state["fingerprint"] != self._fingerprint:
+        fingerprint = state["fingerprint"]
+        if fingerprint != self._fingerprint and fingerprint not in self._older_fingerprints():
             raise ValueError("this state is of another dataset, selection, shuffle or seed")
         share = dict(state.get("worker", {}))
         taken = share.pop("taken", 0)
@@ -194,7 +195,14 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     @property
     def _fingerprint(self) -> int:
-        return self._order.fingerprint(len(self.samples))
+        return self._order.fingerprint(len(self.samples), self.samples._dataset.identity())
+
+    def _older_fingerprints(self) -> Iterator[int]:
+        """Up to version 0.1.0 a state knew its dataset by the number of samples alone; and shards that had no index when
+        the state was taken were known by their samples."""
+        size = len(self.samples)
+        yield self._order.fingerprint(size)
+        yield self._order.fingerprint(size, self.samples._dataset.identity_of_samples())
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()

@@ -1,0 +1,104 @@
+"""Several datasets read as one (`a::b`): classes are merged by name, or the spec is refused."""
+import io
+import json
+import tarfile
+
+import pytest
+from conftest import class_names, make_images, shards
+
+
+def pack(bale, root, name, classes, *options):
+    """Two images per class, whose keys are the class and a number."""
+    make_images.make_tree(root / "all", classes=1, per_class=2, size=(24, 18))
+    images = sorted((root / "all").rglob("*.*"))
+    for directory in classes:
+        for number, image in enumerate(images):
+            target = root / f"{name}_files" / directory / f"{name}{number}{image.suffix}"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(image.read_bytes())
+    bale.pack(root / f"{name}_files", root / name, *options)
+    return root / name
+
+
+def rows(bale, spec):
+    return [json.loads(line) for line in bale.ok("ls", "--json", spec).out.splitlines()]
+
+
+@pytest.fixture
+def zoo(bale, tmp_path):
+    """Label 0 is ant in one and bee in the other; cat is in both."""
+    return pack(bale, tmp_path, "a", ["ant", "cat"]), pack(bale, tmp_path, "b", ["bee", "cat"])
+
+
+@pytest.mark.parametrize("as_shards", [False, True])
+def test_classes_are_merged_by_name(bale, zoo, as_shards):
+    names = [shards(part)[0] if as_shards else part for part in zoo]
+    spec = "::".join(map(str, names))
+    expected = {"ant": 0, "cat": 1, "bee": 2}
+    found = rows(bale, spec)
+    assert len(found) == 8
+    for row in found:
+        name = row["key"].split("/")[0]
+        assert (row["label"], row["class"]) == (expected[name], name)
+        field = bale.ok("cat", spec, row["key"], "--field", "cls").out
+        assert field == str(expected[name])
+    stats = bale.ok("stats", spec).out
+    assert "bee" in stats and "ant" in stats
+    assert [row["label"] for row in rows(bale, "::".join(map(str, reversed(names))))] == [0, 0, 1, 1, 2, 2, 1, 1]
+
+
+def test_converted_datasets_have_merged_classes(bale, zoo, tmp_path):
+    bale.ok("convert", f"{zoo[0]}::{zoo[1]}", tmp_path / "out")
+    assert class_names(tmp_path / "out") == [b"ant", b"cat", b"bee"]
+    assert {(row["class"], row["key"].split("/")[0]) for row in rows(bale, tmp_path / "out")} == {
+        ("ant", "ant"), ("cat", "cat"), ("bee", "bee")}
+    bale.ok("verify", tmp_path / "out")
+    bale.ok("extract", tmp_path / "out", tmp_path / "files")
+    assert (tmp_path / "files" / "bee" / "b0.cls").read_text() == "2"
+
+
+def test_the_same_classes_stay_as_they_are(bale, tmp_path):
+    one, two = pack(bale, tmp_path, "a", ["ant", "bee"]), pack(bale, tmp_path, "b", ["ant", "bee"])
+    assert [row["label"] for row in rows(bale, f"{one}::{two}")] == [0, 0, 1, 1, 0, 0, 1, 1]
+
+
+def test_manifests_are_used(bale, zoo):
+    """A file that a manifest does not name is no part of the dataset; one that it names and is not there is missed."""
+    [shard] = shards(zoo[1])
+    stray = shard.with_name(shard.name.replace("000000", "000001"))
+    stray.write_bytes(shards(zoo[0])[0].read_bytes())
+    assert len(rows(bale, f"{zoo[0]}::{zoo[1]}")) == 8
+    shard.unlink()
+    result = bale("ls", f"{zoo[0]}::{zoo[1]}")
+    assert result.code == 1 and shard.name in result.error_line()
+
+
+def foreign_tar(path, with_labels):
+    with tarfile.open(path, "w") as tar:
+        for extension, content in (("jpg", b"\xff\xd8"), *([("cls", b"0")] if with_labels else [])):
+            member = tarfile.TarInfo(f"stranger.{extension}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return path
+
+
+def test_labels_without_names_are_refused(bale, zoo, tmp_path):
+    foreign = foreign_tar(tmp_path / "foreign.tar", with_labels=True)
+    for command in (("ls",), ("read",), ("stats",)):
+        result = bale(command[0], f"{zoo[0]}::{foreign}", *command[1:])
+        assert result.code == 2 and "its labels have no class names" in result.error_line(), result
+        assert "folders that are named by class" in result.error_line()
+    assert bale("convert", f"{zoo[0]}::{foreign}", tmp_path / "out").code == 2
+
+
+def test_samples_without_labels_are_welcome(bale, zoo, tmp_path):
+    foreign = foreign_tar(tmp_path / "foreign.tar", with_labels=False)
+    assert [row.get("label") for row in rows(bale, f"{foreign}::{zoo[1]}")] == [None, 0, 0, 1, 1]
+
+
+def test_shards_of_strangers_share_one_numbering(bale, tmp_path):
+    """As webdataset has it: where nobody names classes, numbers are taken to mean the same."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        foreign_tar(tmp_path / name / "x.tar", with_labels=True)
+    assert [row["label"] for row in rows(bale, f"{tmp_path}/one/x.tar::{tmp_path}/two/x.tar")] == [0, 0]
