@@ -205,6 +205,11 @@ void Checker::check_open(Task& task, const Shard& shard) {
                                 progress_.throw_if_stopped();
                               });
   if (options_.decode) check_images(task, shard);
+  // An archive of names that make no samples would otherwise pass for a whole one. A manifest may have empty shards.
+  if (shard.size() == 0 && task.expected == nullptr) {
+    report(task.findings, {.path = task.path,
+                           .what = fmt::format("holds no samples, but {} other entries", task.notices.count())});
+  }
   check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload

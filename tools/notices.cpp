@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/short_text.hpp"
 #include "bale/tools/human.hpp"
 
 namespace bale::tools {
@@ -12,7 +13,8 @@ namespace bale::tools {
 void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& terminal) {
   constexpr std::size_t k_max_warnings = 20;
   for (const auto& [why, reason] : notices.reasons()) {
-    const std::string example = reason.example.empty() ? "" : fmt::format(" (such as {})", printable(reason.example));
+    const std::string example =
+        reason.example.empty() ? "" : fmt::format(" (such as {})", printable(shortened(reason.example)));
     terminal.note(fmt::format("passed over {}: {}{}", plural(reason.count, noun), printable(why), example));
   }
   const auto& warnings = notices.warnings();

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/short_text.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
@@ -14,13 +15,14 @@ namespace {
 
 /// "SHARD: WHAT (key "K", field F, offset N)".
 std::string finding_line(const Damage& damage) {
+  constexpr std::size_t k_max_what_bytes = 2048;
   std::string where;
   const auto add = [&](const std::string& part) { where += (where.empty() ? "" : ", ") + part; };
-  if (!damage.key.empty()) add(fmt::format("key \"{}\"", printable(damage.key)));
+  if (!damage.key.empty()) add(fmt::format("key \"{}\"", printable(shortened(damage.key))));
   const bool named_already = damage.what.find("field " + damage.field) != std::string::npos;
-  if (!damage.field.empty() && !named_already) add("field " + printable(damage.field));
+  if (!damage.field.empty() && !named_already) add("field " + printable(shortened(damage.field)));
   if (damage.offset) add(fmt::format("offset {}", *damage.offset));
-  std::string line = fmt::format("{}: {}", printable(damage.path), printable(damage.what));
+  std::string line = fmt::format("{}: {}", printable(damage.path), printable(shortened(damage.what, k_max_what_bytes)));
   if (!where.empty()) line += fmt::format(" ({})", where);
   return line + '\n';
 }

@@ -5,20 +5,23 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/short_text.hpp"
 #include "bale/formats/core/utf8.hpp"
 
 namespace bale {
 namespace {
 
 std::string format_error(const std::string& message, const ErrorContext& context) {
+  constexpr std::size_t k_max_path_bytes = 4096;  // PATH_MAX
+  constexpr std::size_t k_max_message_bytes = 2048;
   std::string text;
-  if (!context.path.empty()) text += printable(context.path) + ": ";
-  text += message;
+  if (!context.path.empty()) text += printable(shortened(context.path, k_max_path_bytes)) + ": ";
+  text += shortened(message, k_max_message_bytes);
   if (context.system_error != 0) text += fmt::format(": {}", std::strerror(context.system_error));
   if (!context.key.empty() && context.offset) {
-    text += fmt::format(" (key \"{}\", offset {})", printable(context.key), *context.offset);
+    text += fmt::format(" (key \"{}\", offset {})", printable(shortened(context.key)), *context.offset);
   } else if (!context.key.empty()) {
-    text += fmt::format(" (key \"{}\")", printable(context.key));
+    text += fmt::format(" (key \"{}\")", printable(shortened(context.key)));
   } else if (context.offset) {
     text += fmt::format(" (offset {})", *context.offset);
   }
@@ -41,6 +44,14 @@ void throw_errno(std::string_view action, const std::string& path) {
   ErrorContext context{.path = path, .system_error = value};
   if (value == ENOSPC || value == EDQUOT) context.hint = "free some space, then run again with --resume";
   throw Error(ErrorCode::io, fmt::format("cannot {}", action), std::move(context));
+}
+
+std::string shortened(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  std::size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
+  if (max_bytes - end > 3) end = max_bytes;  // no UTF-8
+  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
 }
 
 std::string printable(std::string_view raw) {

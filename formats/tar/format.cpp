@@ -42,25 +42,18 @@ constexpr std::array k_layouts{
            .summary = "seekable zstd frames of about 1 MiB: random access, for fields that compress"},
 };
 
-bool has_suffix(std::string_view path, std::initializer_list<std::string_view> suffixes) {
-  return std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view s) { return path.ends_with(s); });
+/// "x.tar", "x.tar.ANYTHING", "x.tgz" and the like.
+bool is_named_tar(std::string_view path) {
+  constexpr std::string_view k_short_suffixes[] = {".tar", ".tgz", ".tzst", ".tbz2", ".tbz", ".txz", ".tlz", ".taz"};
+  const auto ends_path = [&](std::string_view suffix) { return path.ends_with(suffix); };
+  if (std::any_of(std::begin(k_short_suffixes), std::end(k_short_suffixes), ends_path)) return true;
+  return path.substr(0, path.rfind('.')).ends_with(".tar");
 }
 
 int probe(const ProbeInput& input) {
   if (tar::has_good_checksum(input.head)) return tar::has_ustar_magic(input.head) ? 100 : 80;
-  switch (tar::kind_of(input.head)) {
-    case tar::FileKind::gzip:
-      return has_suffix(input.path, {".tar.gz", ".tgz"}) ? 90 : 0;
-    case tar::FileKind::zstd:
-      return has_suffix(input.path, {".tar.zst", ".tzst"}) ? 90 : 0;
-    case tar::FileKind::bzip2:
-      return has_suffix(input.path, {".tar.bz2", ".tbz2", ".tbz"}) ? 90 : 0;
-    case tar::FileKind::xz:
-      return has_suffix(input.path, {".tar.xz", ".txz"}) ? 90 : 0;
-    case tar::FileKind::plain:
-      break;
-  }
-  if (!has_suffix(input.path, {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"})) return 0;
+  if (!is_named_tar(input.path)) return 0;
+  if (tar::kind_of(input.head) != tar::FileKind::plain) return 90;
   // Without members there is no signature; with damage, say so in this format's terms.
   const bool no_members = input.head.size() >= 2 * tar::k_block_bytes && tar::is_zero_block(input.head);
   return no_members ? 60 : 20;

@@ -1,5 +1,6 @@
 #include "bale/formats/tar/grouper.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -12,49 +13,144 @@ namespace {
 
 /// An integer with white space around it; anything longer is no label.
 constexpr std::uint64_t k_max_label_bytes = 64;
+constexpr std::string_view k_jpg = "jpg";
+constexpr std::string_view k_jpeg = "jpeg";
+
+/// GNU tar writes "./a.jpg" and "a.jpg" for one file, by what it was asked to pack.
+std::string_view without_dot_slash(std::string_view name) {
+  while (name.starts_with("./")) name.remove_prefix(2);
+  return name;
+}
 
 }  // namespace
 
-bool is_sample_member(std::string_view name, std::uint64_t size, const std::string& path) {
-  if (is_reserved_member(name) || !split_member_name(name)) return false;
-  if (size > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error(ErrorCode::unsupported, fmt::format("member of {} bytes; fields of 4 GiB and more are not read", size),
-                {.path = path, .key = std::string(split_member_name(name)->key)});
-  }
-  return true;
+std::string_view reason_to_skip(std::string_view name) {
+  if (is_reserved_member(name)) return "name that WebDataset reserves (__NAME__)";
+  if (split_member_name(name)) return {};
+  const std::string_view base = name.substr(name.rfind('/') + 1);
+  return base.starts_with('.') ? "name that begins with a dot" : "name without an extension";
 }
 
-std::uint32_t Grouper::field_of(std::string_view extension) {
-  for (const auto& [spelled, field] : known_) {
-    if (spelled == extension) return field;
+Survey Survey::of_everything() {
+  Survey survey;
+  survey.complete_ = true;
+  survey.all_names_ = true;
+  return survey;
+}
+
+void Survey::begin_second_look() { complete_ = true; }
+
+void Grouper::enter_sample(std::string_view key) {
+  if (index_.size() != 0 && key == key_) return;
+  key_ = key;
+  if (survey_.complete_) {
+    const auto [found, is_new] = samples_.try_emplace(key_, index_.size());
+    sample_ = found->second;
+    if (is_new) {
+      index_.add_sample(key_);
+    } else {
+      ++num_returns_;
+    }
+  } else {
+    sample_ = index_.add_sample(key_);
+    hashes_.push_back(hash_key(key_));
   }
-  const std::string name = field_name(extension);
+}
+
+std::uint32_t Grouper::declared(const std::string& name) {
   try {
     const auto found = index_.field_id(name);
-    const std::uint32_t field = found ? *found : index_.add_field(name);
-    known_.emplace_back(extension, field);
-    return field;
+    return found ? *found : index_.add_field(name);
   } catch (const Error& error) {
     // What is a wrong argument to the index is, here, an archive it cannot hold.
     throw Error(ErrorCode::unsupported, error.message(), {.path = path_, .key = key_, .hint = error.context().hint});
   }
 }
 
-bool Grouper::add(std::string_view name, std::uint64_t offset, std::uint64_t size) {
-  const auto parts = split_member_name(name);
-  if (index_.size() == 0 || parts->key != key_) {
-    key_ = parts->key;
-    sample_ = index_.add_sample(key_);
+/// The column for the next field of the sample. JPEGs are called jpg however they are spelled, but for a sample that
+/// has both spellings: there each has its own.
+std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset) {
+  const std::string name = field_name(extension);
+  const std::uint32_t field = declared(name);
+  const bool is_jpeg = name == k_jpg && extension.size() == k_jpeg.size();
+  if (is_jpeg) {
+    spelled_jpeg_.resize(std::max<std::size_t>(spelled_jpeg_.size(), static_cast<std::size_t>(sample_) + 1));
   }
-  const std::uint32_t field = field_of(parts->extension);
-  if (index_.extent(sample_, field).present()) {
-    throw Error(ErrorCode::damaged, fmt::format("repeated field \"{}\"", printable(index_.fields()[field].name)),
-                {.path = path_, .key = key_, .offset = offset, .hint = "a sample can have a field once"});
+  const bool has_jpeg = sample_ < spelled_jpeg_.size() && spelled_jpeg_[static_cast<std::size_t>(sample_)];
+  const Extent present = index_.extent(sample_, field);
+  if (!present.present()) {
+    if (is_jpeg) spelled_jpeg_[static_cast<std::size_t>(sample_)] = true;
+    return field;
   }
-  index_.set_extent(sample_, field, offset, static_cast<std::uint32_t>(size));
-  return index_.fields()[field].name == k_label_field && size <= k_max_label_bytes;
+  if (name == k_jpg && is_jpeg != has_jpeg) {
+    const std::uint32_t second = declared(std::string(k_jpeg));
+    if (!index_.extent(sample_, second).present()) {
+      if (is_jpeg) return second;
+      index_.set_extent(sample_, second, present.offset, present.length);
+      spelled_jpeg_[static_cast<std::size_t>(sample_)] = false;
+      return field;
+    }
+  }
+  throw Error(ErrorCode::damaged, fmt::format("repeated field \"{}\"", printable(name)),
+              {.path = path_, .key = key_, .offset = offset, .hint = "a sample can have a field once"});
 }
 
-void Grouper::set_label(Bytes cls) { index_.set_label(sample_, parse_label(cls)); }
+void Grouper::remember(std::string_view name, Place place, bool is_field) {
+  const std::string_view plain = without_dot_slash(name);
+  if (survey_.all_names_) {
+    if (is_field) survey_.places_[std::string(plain)] = place;  // of others an unpacked archive keeps nothing
+  } else if (survey_.complete_ && !survey_.places_.empty()) {
+    const auto wanted = survey_.places_.find(plain);
+    if (wanted != survey_.places_.end()) wanted->second = place;
+  }
+}
+
+std::optional<std::uint64_t> Grouper::add(std::string_view name, Place place) {
+  const std::string_view reason = reason_to_skip(name);
+  remember(name, place, reason.empty());
+  if (!reason.empty()) {
+    index_.notices().add(name, reason);
+    return std::nullopt;
+  }
+  const auto parts = split_member_name(name);
+  if (place.size > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("member of {} bytes; fields of 4 GiB and more are not read", place.size),
+                {.path = path_, .key = std::string(parts->key)});
+  }
+  enter_sample(parts->key);
+  const std::uint32_t field = field_of(parts->extension, place.offset);
+  index_.set_extent(sample_, field, place.offset, static_cast<std::uint32_t>(place.size));
+  const bool is_label = index_.fields()[field].name == k_label_field && place.size <= k_max_label_bytes;
+  return is_label ? std::optional(sample_) : std::nullopt;
+}
+
+std::optional<Grouper::Label> Grouper::add_link(std::string_view name, std::string_view target) {
+  const std::string_view plain = without_dot_slash(target);
+  if (!survey_.complete_) {
+    survey_.places_.try_emplace(std::string(plain));
+    return std::nullopt;
+  }
+  const auto found = survey_.places_.find(plain);
+  if (found == survey_.places_.end() || !found->second) {
+    index_.notices().add(name, "hard link to a file that is not before it in the archive");
+    return std::nullopt;
+  }
+  const Place place = *found->second;
+  const auto sample = add(name, place);
+  return sample ? std::optional(Label{*sample, place}) : std::nullopt;
+}
+
+void Grouper::finish() {
+  if (!survey_.complete_) {
+    std::sort(hashes_.begin(), hashes_.end());
+    survey_.apart_ = std::adjacent_find(hashes_.begin(), hashes_.end()) != hashes_.end();
+  }
+  if (num_returns_ == 0) return;
+  index_.notices().warn(
+      fmt::format("samples are scattered: {} times, files of a sample come after those of others. They are read as one "
+                  "sample; WebDataset cannot read such an archive (`tar --sort=name` makes one that it can)",
+                  num_returns_));
+}
 
 }  // namespace bale::tar

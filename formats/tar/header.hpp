@@ -28,6 +28,7 @@ struct Header {
   char type = '0';
   std::uint64_t size = 0;
   std::string name{};  // prefix and name joined
+  std::string link{};  // what a link leads to
 };
 
 bool is_zero_block(Bytes block);
@@ -41,6 +42,7 @@ std::string_view parse_header(Bytes block, Header& out);
 /// What a pax extended header says that matters here.
 struct PaxFields {
   std::optional<std::string> path{};
+  std::optional<std::string> link{};
   std::optional<std::uint64_t> size{};
   bool sparse = false;  // GNU.sparse.*: the member's data is a map and pieces
 };

@@ -11,6 +11,7 @@ constexpr std::size_t k_name_at = 0, k_name_bytes = 100;
 constexpr std::size_t k_size_at = 124, k_size_bytes = 12;
 constexpr std::size_t k_checksum_at = 148, k_checksum_bytes = 8;
 constexpr std::size_t k_type_at = 156;
+constexpr std::size_t k_link_at = 157, k_link_bytes = 100;
 constexpr std::size_t k_magic_at = 257;
 constexpr std::size_t k_prefix_at = 345, k_prefix_bytes = 155;
 
@@ -109,6 +110,7 @@ std::string_view parse_header(Bytes block, Header& out) {
     if (!prefix.empty()) out.name.append(prefix).append("/");
   }
   out.name += until_nul(field(block, k_name_at, k_name_bytes));
+  out.link = until_nul(field(block, k_link_at, k_link_bytes));
   return {};
 }
 
@@ -130,6 +132,8 @@ std::string_view parse_pax(std::string_view records, PaxFields& out) {
     if (key == "path") {
       if (value.find('\0') != std::string_view::npos) return "NUL in a pax path";
       out.path = value.empty() ? std::nullopt : std::optional<std::string>(value);
+    } else if (key == "linkpath") {
+      out.link = value.empty() ? std::nullopt : std::optional<std::string>(until_nul(value));
     } else if (key == "size") {
       std::uint64_t size = 0;
       if (!value.empty()) {

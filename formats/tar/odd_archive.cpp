@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/spill.hpp"
 
 namespace bale::tar {
@@ -42,14 +43,30 @@ class Utf8Locale {
               {.path = path, .hint = "copy or pack it again"});
 }
 
+/// Refuses the file if libarchive could only run another program for its compression.
+void support_filters(archive* reader, const std::string& path) {
+  struct Filter {
+    FileKind kind;
+    int (*support)(archive*);
+  };
+  constexpr Filter k_filters[] = {
+      {FileKind::gzip, archive_read_support_filter_gzip},   {FileKind::zstd, archive_read_support_filter_zstd},
+      {FileKind::bzip2, archive_read_support_filter_bzip2}, {FileKind::xz, archive_read_support_filter_xz},
+      {FileKind::lzma, archive_read_support_filter_lzma},   {FileKind::lzip, archive_read_support_filter_lzip},
+      {FileKind::lz4, archive_read_support_filter_lz4},     {FileKind::compress, archive_read_support_filter_compress}};
+  const FileKind kind = kind_of_file(path);
+  for (const Filter& filter : k_filters) {
+    if (filter.kind != kind || filter.support(reader) == ARCHIVE_OK) continue;
+    throw Error(ErrorCode::unsupported, fmt::format("compressed with {}, which this libarchive lacks", name_of(kind)),
+                {.path = path, .hint = "decompress it first"});
+  }
+}
+
 Reader open_archive(const std::string& path) {
   Reader reader(archive_read_new());
   if (!reader) throw std::bad_alloc();
   archive_read_support_format_tar(reader.get());
-  archive_read_support_filter_gzip(reader.get());
-  archive_read_support_filter_zstd(reader.get());
-  archive_read_support_filter_bzip2(reader.get());
-  archive_read_support_filter_xz(reader.get());
+  support_filters(reader.get(), path);
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{256} << 10) != ARCHIVE_OK) {
     fail(reader.get(), path);
   }
@@ -73,9 +90,63 @@ void unpack_member(archive* reader, const std::string& path, std::uint64_t begin
   spill.extend(begin + size);
 }
 
+/// Whether a sparse file is so empty that its zeros would take room and time out of proportion to the archive.
+bool is_nearly_all_holes(archive_entry* entry, std::uint64_t size) {
+  constexpr std::uint64_t k_always_read = std::uint64_t{64} << 20;
+  constexpr std::uint64_t k_max_ratio = 16;
+  if (size <= k_always_read || archive_entry_sparse_reset(entry) == 0) return false;
+  std::uint64_t stored = 0;
+  la_int64_t offset = 0;
+  la_int64_t length = 0;
+  while (archive_entry_sparse_next(entry, &offset, &length) == ARCHIVE_OK) {
+    stored += length > 0 ? static_cast<std::uint64_t>(length) : 0;
+  }
+  return stored < size / k_max_ratio;
+}
+
+std::string_view name_of_type(archive_entry* entry) {
+  switch (archive_entry_filetype(entry)) {
+    case AE_IFLNK:
+      return "symbolic link";
+    case AE_IFCHR:
+    case AE_IFBLK:
+      return "device";
+    case AE_IFIFO:
+      return "named pipe";
+    default:
+      return "member of a type that is not read";
+  }
+}
+
+/// The member without its place; its names borrow from `entry`.
+Member describe(archive* reader, archive_entry* entry, const std::string& path) {
+  const char* name = archive_entry_pathname(entry);
+  if (name == nullptr) name = archive_entry_pathname_utf8(entry);
+  if (name == nullptr) fail(reader, path);
+  Member member{.name = name};
+  if (const char* target = archive_entry_hardlink(entry); target != nullptr) {
+    member.kind = Member::Kind::hard_link;
+    member.target = target;
+    return member;
+  }
+  if (archive_entry_filetype(entry) != AE_IFREG) {
+    member.kind = Member::Kind::other;
+    member.why = name_of_type(entry);
+    return member;
+  }
+  const la_int64_t size = archive_entry_size(entry);
+  if (size < 0) throw Error(ErrorCode::damaged, "member of negative size", {.path = path});
+  member.size = static_cast<std::uint64_t>(size);
+  if (is_nearly_all_holes(entry, member.size)) {
+    member.kind = Member::Kind::other;
+    member.why = "sparse file that is nearly all holes";
+  }
+  return member;
+}
+
 }  // namespace
 
-std::unique_ptr<Stream> unpack_odd_archive(const std::string& path, const WantMember& want) {
+std::unique_ptr<Stream> unpack_odd_archive(const std::string& path, const std::function<void(const Member&)>& visit) {
   const Utf8Locale locale;
   const Reader reader = open_archive(path);
   Spill spill(path);
@@ -84,14 +155,12 @@ std::unique_ptr<Stream> unpack_odd_archive(const std::string& path, const WantMe
     const int result = archive_read_next_header(reader.get(), &entry);
     if (result == ARCHIVE_EOF) break;
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) fail(reader.get(), path);
-    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr) continue;
-    const char* name = archive_entry_pathname(entry);
-    if (name == nullptr) name = archive_entry_pathname_utf8(entry);
-    if (name == nullptr) fail(reader.get(), path);
-    const la_int64_t size = archive_entry_size(entry);
-    if (size < 0) throw Error(ErrorCode::damaged, "member of negative size", {.path = path});
-    if (!want(name, static_cast<std::uint64_t>(size))) continue;
-    unpack_member(reader.get(), path, spill.size(), static_cast<std::uint64_t>(size), spill);
+    if (archive_entry_filetype(entry) == AE_IFDIR) continue;
+    Member member = describe(reader.get(), entry, path);
+    member.offset = spill.size();
+    if (visit) visit(member);
+    if (member.kind != Member::Kind::file || !reason_to_skip(member.name).empty()) continue;
+    unpack_member(reader.get(), path, member.offset, member.size, spill);
   }
   return std::move(spill).finish();
 }

@@ -1,21 +1,21 @@
 // Odd archives: what our own scanner leaves alone, read through libarchive (FORMAT.md, section 9).
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "bale/formats/tar/scanner.hpp"
 #include "bale/formats/tar/stream.hpp"
 
 namespace bale::tar {
 
-/// Gives the archive's regular members by name and size, and decides which ones are wanted.
-using WantMember = std::function<bool(std::string_view name, std::uint64_t size)>;
-
-/// Unpacks a tar archive (sparse members, bzip2, xz) into one temporary file, wanted members one after
-/// another in archive order: the n-th lies where the sizes of those before it end. Throws `damaged`.
-std::unique_ptr<Stream> unpack_odd_archive(const std::string& path, const WantMember& want);
+/// Unpacks a tar archive (sparse members, any compression of libarchive's) into one temporary file: the files one after
+/// another in archive order. Files whose names belong to no sample (reason_to_skip()) are left out, and so are sparse
+/// ones that are nearly all holes: those are `other` members. `visit` sees every member but directories, a file's
+/// offset being that in the temporary file. Throws `damaged`; `unsupported` for a compression that this libarchive
+/// lacks.
+std::unique_ptr<Stream> unpack_odd_archive(const std::string& path,
+                                           const std::function<void(const Member&)>& visit = {});
 
 }  // namespace bale::tar

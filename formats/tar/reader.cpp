@@ -14,8 +14,6 @@
 namespace bale::tar {
 namespace {
 
-bool needs_libarchive(FileKind kind) { return kind == FileKind::bzip2 || kind == FileKind::xz; }
-
 /// A better answer than "checksum does not match" for what people rename to .tar.
 void refuse_other_containers(const Stream& stream, const std::string& path) {
   std::array<std::byte, 6> head{};
@@ -28,47 +26,72 @@ void refuse_other_containers(const Stream& stream, const std::string& path) {
               {.path = path, .hint = "unpack it and pack the folder"});
 }
 
-/// Scans with our own parser; false where the archive is one for libarchive, `index` then being unfinished.
+/// One look at an archive with our own parser; false if it is one for libarchive, `index` then being unfinished.
+bool look_at_stream(const Stream& stream, const std::string& path, IndexBuilder& index, Survey& survey) {
+  Scanner scanner(stream, path, index.notices());
+  Grouper grouper(index, path, survey);
+  Member member;
+  const auto set_label = [&](std::uint64_t sample, const Place& place) {
+    index.set_label(sample, parse_label(scanner.view(place.offset, static_cast<std::size_t>(place.size))));
+  };
+  for (;;) {
+    const Scanner::Step step = scanner.next(member);
+    if (step == Scanner::Step::odd) return false;
+    if (step == Scanner::Step::end) break;
+    const Place place{.offset = member.offset, .size = member.size};
+    switch (member.kind) {
+      case Member::Kind::file:
+        if (const auto sample = grouper.add(member.name, place)) set_label(*sample, place);
+        break;
+      case Member::Kind::hard_link:
+        if (const auto label = grouper.add_link(member.name, member.target)) set_label(label->sample, label->place);
+        break;
+      case Member::Kind::other:
+        index.notices().add(member.name, member.why);
+        break;
+    }
+  }
+  grouper.finish();
+  return true;
+}
+
+/// Scans with our own parser; false if the archive is one for libarchive, `index` then being unfinished.
 bool scan_stream(const Stream& stream, const std::string& path, IndexBuilder& index) {
   std::array<std::byte, k_block_bytes> first;
   const bool opens_like_tar = stream.size() >= first.size() && (stream.read_exact(0, first), has_good_checksum(first));
   if (!opens_like_tar) refuse_other_containers(stream, path);
-  Scanner scanner(stream, path);
-  Grouper grouper(index, path);
-  Member member;
-  for (;;) {
-    switch (scanner.next(member)) {
-      case Scanner::Step::end:
-        return true;
-      case Scanner::Step::odd:
-        return false;
-      case Scanner::Step::member:
-        break;
-    }
-    if (!is_sample_member(member.name, member.size, path)) continue;
-    if (grouper.add(member.name, member.offset, member.size)) {
-      grouper.set_label(scanner.start_of(member, static_cast<std::size_t>(member.size)));
-    }
-  }
+  Survey survey;
+  if (!look_at_stream(stream, path, index, survey)) return false;
+  if (!survey.wants_second_look()) return true;
+  survey.begin_second_look();
+  index = IndexBuilder();
+  return look_at_stream(stream, path, index, survey);
 }
 
 /// Offsets are positions in the unpacked spill and tell nobody else anything.
 void scan_odd(const std::string& path, IndexBuilder& index) {
-  struct Label {
-    std::uint64_t sample, offset, length;
-  };
-  std::vector<Label> labels;
-  Grouper grouper(index, path);
-  std::uint64_t offset = 0;
-  const auto stream = unpack_odd_archive(path, [&](std::string_view name, std::uint64_t size) {
-    if (!is_sample_member(name, size, path)) return false;
-    if (grouper.add(name, offset, size)) labels.push_back({index.size() - 1, offset, size});
-    offset += size;
-    return true;
+  std::vector<Grouper::Label> labels;
+  Survey survey = Survey::of_everything();
+  Grouper grouper(index, path, survey);
+  const auto stream = unpack_odd_archive(path, [&](const Member& member) {
+    switch (member.kind) {
+      case Member::Kind::file: {
+        const Place place{.offset = member.offset, .size = member.size};
+        if (const auto sample = grouper.add(member.name, place)) labels.push_back({*sample, place});
+        break;
+      }
+      case Member::Kind::hard_link:
+        if (const auto label = grouper.add_link(member.name, member.target)) labels.push_back(*label);
+        break;
+      case Member::Kind::other:
+        index.notices().add(member.name, member.why);
+        break;
+    }
   });
-  for (const Label& label : labels) {
-    std::vector<std::byte> cls(static_cast<std::size_t>(label.length));
-    stream->read_exact(label.offset, cls);
+  grouper.finish();
+  for (const Grouper::Label& label : labels) {
+    std::vector<std::byte> cls(static_cast<std::size_t>(label.place.size));
+    stream->read_exact(label.place.offset, cls);
     index.set_label(label.sample, parse_label(cls));
   }
   for (std::uint32_t f = 0; f < index.fields().size(); ++f) index.set_located(f, false);
@@ -128,11 +151,7 @@ void scan(const std::string& path, IndexBuilder& index) {
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
   const auto is_odd = [](const FieldInfo& field) { return !field.located; };
   if (std::any_of(index.fields().begin(), index.fields().end(), is_odd)) {
-    const auto unpack = [path] {
-      return unpack_odd_archive(
-          path, [&](std::string_view name, std::uint64_t size) { return is_sample_member(name, size, path); });
-    };
-    return std::make_unique<StreamPayload>(unpack, false);
+    return std::make_unique<StreamPayload>([path] { return unpack_odd_archive(path); }, false);
   }
   const FileKind kind = kind_of_file(path);
   if (kind == FileKind::plain) return std::make_unique<FilePayload>(path);

@@ -15,16 +15,31 @@ constexpr std::uint64_t k_max_ustar_size = (std::uint64_t{1} << 33) - 1;
 /// Links, devices, directories, FIFOs: nothing follows their header (POSIX lets a link have a size).
 bool is_without_data(char type) { return type >= '1' && type <= '6'; }
 
+bool is_directory(const Header& header, std::string_view name) {
+  return header.type == '5' || (header.type == '\0' && name.ends_with('/'));  // before ustar, a slash made it one
+}
+
 /// Types that tarfile's isreg() and so WebDataset reads as files; '7' is a contiguous file.
-bool is_regular(const Header& header, const std::string& name) {
-  if (header.type == '\0') return !name.ends_with('/');  // before ustar, a slash made it a directory
-  return header.type == '0' || header.type == '7';
+bool is_regular(const Header& header) { return header.type == '0' || header.type == '7' || header.type == '\0'; }
+
+std::string_view name_of_type(char type) {
+  switch (type) {
+    case '2':
+      return "symbolic link";
+    case '3':
+    case '4':
+      return "device";
+    case '6':
+      return "named pipe";
+    default:
+      return "member of a type that is not read";
+  }
 }
 
 }  // namespace
 
-Scanner::Scanner(const Stream& stream, const std::string& path)
-    : stream_(stream), path_(path), stream_bytes_(stream.size()) {
+Scanner::Scanner(const Stream& stream, const std::string& path, NoticeLog& notices)
+    : stream_(stream), path_(path), notices_(notices), stream_bytes_(stream.size()) {
   window_.reserve(k_window_bytes);
   if (stream_bytes_ == 0) fail("an empty file, where at least two zero blocks must be", 0);
 }
@@ -55,11 +70,9 @@ bool Scanner::read_header(const Extras& extras) {
   const std::uint64_t left = stream_bytes_ - at_;
   if (left == 0) {
     if (extras.any()) fail("the archive ends after an extended header", at_);
-    // Cut between two members, an archive would otherwise pass for a smaller one.
-    throw Error(ErrorCode::damaged, "the archive has no end marker: it was cut short, or never finished",
-                {.path = path_,
-                 .offset = at_,
-                 .hint = "copy it again; if nothing is missing, append 1024 zero bytes and index it again"});
+    // Cut between two members, an archive looks like a smaller one: read as all readers do, but never in silence.
+    notices_.flaw("the archive has no end marker: it was cut short, or never finished", at_);
+    return false;
   }
   if (left < k_block_bytes) fail("the archive ends inside a block", at_);
   const Bytes block = view(at_, k_block_bytes);
@@ -69,9 +82,10 @@ bool Scanner::read_header(const Extras& extras) {
     return true;
   }
   if (extras.any()) fail("the archive ends after an extended header", at_);
-  if (left > k_block_bytes) {
-    if (left < 2 * k_block_bytes) fail("the archive ends inside a block", at_ + k_block_bytes);
-    if (!is_zero_block(view(at_ + k_block_bytes, k_block_bytes))) fail("a lone zero block between members", at_);
+  const std::uint64_t after = left - k_block_bytes;
+  if (after != 0 && (after < k_block_bytes || !is_zero_block(view(at_ + k_block_bytes, k_block_bytes)))) {
+    // All readers stop here.
+    notices_.flaw(fmt::format("a lone zero block ends the archive, and {} bytes after it are not read", after), at_);
   }
   return false;
 }
@@ -111,11 +125,13 @@ bool Scanner::take_extra(Extras& extras) {
       name_ = name;
       return true;
     }
-    case 'K':
+    case 'K': {
       if (extras.has_long_link) fail("two long link names for one member", header_at_);
       extras.has_long_link = true;
-      take_extra_data(extras);
+      const std::string_view link = take_extra_data(extras);
+      link_ = link.substr(0, link.find('\0'));
       return true;
+    }
     default:
       return false;
   }
@@ -125,19 +141,35 @@ void Scanner::take_member(const Extras& extras, Member& out) {
   std::uint64_t size = header_.size;
   if (extras.pax.size) {
     if (*extras.pax.size <= k_max_ustar_size && *extras.pax.size != size) {
-      fail(fmt::format("pax header says {} bytes, the member's own header {}", *extras.pax.size, size), header_at_);
+      notices_.flaw("pax headers give members other sizes than their own headers do; those of the pax headers are used",
+                    header_at_);
     }
     size = *extras.pax.size;
   }
   check_size(size);
+  out.kind = is_regular(header_) ? Member::Kind::file : Member::Kind::other;
+  out.why = name_of_type(header_.type);
+  out.offset = at_;
+  out.size = size;
+  at_ += padded(size);
+}
+
+void Scanner::take_names(const Extras& extras, Member& out) {
   if (extras.pax.path) {
     if (extras.has_long_name) fail("two long names for one member", header_at_);
     name_ = *extras.pax.path;
   } else if (!extras.has_long_name) {
     name_ = header_.name;
   }
-  out = {.name = name_, .begin = begin_at_, .offset = at_, .size = size};
-  at_ += padded(size);
+  out = {.name = name_, .begin = begin_at_};
+  if (header_.type != '1') return;
+  if (extras.pax.link) {
+    link_ = *extras.pax.link;
+  } else if (!extras.has_long_link) {
+    link_ = header_.link;
+  }
+  out.kind = Member::Kind::hard_link;
+  out.target = link_;
 }
 
 Scanner::Step Scanner::next(Member& out) {
@@ -148,10 +180,14 @@ Scanner::Step Scanner::next(Member& out) {
     if (header_.type == 'S' || extras.pax.sparse) return Step::odd;
     // Readers disagree whether data follows a hard link that has a size.
     if (header_.type == '1' && (header_.size != 0 || extras.pax.size.value_or(0) != 0)) return Step::odd;
-    if (!is_without_data(header_.type)) {
+    take_names(extras, out);
+    if (is_without_data(header_.type)) {
+      if (header_.type != '1') out.kind = Member::Kind::other;
+      out.why = name_of_type(header_.type);
+    } else {
       take_member(extras, out);
-      if (is_regular(header_, name_)) return Step::member;
     }
+    if (!is_directory(header_, name_)) return Step::member;
     extras = Extras{.pax = global_};
     begin_at_ = at_;
   }

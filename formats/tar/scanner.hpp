@@ -8,14 +8,23 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/core/notice_log.hpp"
 #include "bale/formats/tar/header.hpp"
 #include "bale/formats/tar/stream.hpp"
 
 namespace bale::tar {
 
-/// A regular file in the archive. Views live until the next step.
+/// Anything in the archive but directories. Views live until the next step.
 struct Member {
+  enum class Kind {
+    file,
+    hard_link,  // to `target`, an earlier member; without data of its own
+    other,      // without data that anybody could want; `why` says what it is
+  };
+  Kind kind = Kind::file;
   std::string_view name;
+  std::string_view target;
+  std::string_view why;
   std::uint64_t begin = 0;   // of its first header, extended ones included
   std::uint64_t offset = 0;  // of its data in the stream
   std::uint64_t size = 0;
@@ -23,11 +32,11 @@ struct Member {
 
 class Scanner {
  public:
-  /// `path` is for messages; both must outlive the scanner.
-  Scanner(const Stream& stream, const std::string& path);
+  /// `path` is for messages. What other readers tolerate goes into `notices` as a flaw. All must outlive the scanner.
+  Scanner(const Stream& stream, const std::string& path, NoticeLog& notices);
 
   enum class Step {
-    member,  // `out` is the next regular file
+    member,  // `out` is the next member
     end,     // the archive ends here, as it should
     odd,     // valid as far as one can tell, but for libarchive to read
   };
@@ -36,19 +45,18 @@ class Scanner {
   /// After Step::end: where the end marker begins.
   std::uint64_t end() const { return header_at_; }
 
-  /// The first `length` bytes of a member's data. Precondition: length <= member.size and 2048.
-  Bytes start_of(const Member& member, std::size_t length) { return view(member.offset, length); }
+  /// Bytes of a member's data. Preconditions: they are in the stream; length <= 2048.
+  Bytes view(std::uint64_t offset, std::size_t length);
 
  private:
   static constexpr std::size_t k_window_bytes = 2048;
 
-  Bytes view(std::uint64_t offset, std::size_t length);
   /// What extended headers and long names say about the member that must follow them.
   struct Extras {
     PaxFields pax{};
     bool has_pax = false;
     bool has_long_name = false;  // it is in name_
-    bool has_long_link = false;
+    bool has_long_link = false;  // it is in link_
     std::uint64_t bytes = 0;
     bool any() const { return has_pax || has_long_name || has_long_link; }
   };
@@ -59,6 +67,7 @@ class Scanner {
   std::string_view take_extra_data(Extras& extras);
   /// Fills `out` from header and extras and moves past the data.
   void take_member(const Extras& extras, Member& out);
+  void take_names(const Extras& extras, Member& out);
   void check_size(std::uint64_t size) const;
   void check(std::string_view problem) const {
     if (!problem.empty()) fail(problem, header_at_);
@@ -67,6 +76,7 @@ class Scanner {
 
   const Stream& stream_;
   const std::string& path_;
+  NoticeLog& notices_;
   const std::uint64_t stream_bytes_;
   std::uint64_t at_ = 0;         // of the next header
   std::uint64_t begin_at_ = 0;   // of the first header of the member being looked at
@@ -74,6 +84,7 @@ class Scanner {
   Header header_;
   PaxFields global_;
   std::string name_;
+  std::string link_;
   std::vector<std::byte> extra_;
   std::vector<std::byte> window_;
   std::uint64_t window_at_ = 0;

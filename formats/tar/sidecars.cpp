@@ -20,26 +20,36 @@ std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::er
 
 /// Calls `visit` with every file that belongs to a sample, and whether it opens one. Returns where the archive's end
 /// marker begins.
-std::uint64_t walk_samples(const std::string& path, const std::function<void(const Member&, bool opens)>& visit) {
+std::uint64_t walk_samples(const std::string& path, const ShardIndex& index,
+                           const std::function<void(const Member&, bool opens)>& visit) {
   if (kind_of_file(path) != FileKind::plain) {
     throw Error(ErrorCode::unsupported, "compressed: no reader of offsets can use any of it",
                 {.path = path, .hint = "convert it to the plain layout"});
   }
   const auto stream = open_stream(path, FileKind::plain);
-  Scanner scanner(*stream, path);
+  NoticeLog notices;  // the scan has told them
+  Scanner scanner(*stream, path, notices);
   Member member;
   std::string last_key;
   bool any = false;
+  std::uint64_t num_samples = 0;
+  const auto refuse = [&](std::string_view what) {
+    throw Error(ErrorCode::unsupported, fmt::format("{}: readers of offsets cannot use them", what),
+                {.path = path, .hint = "convert it to the plain layout"});
+  };
   for (;;) {
     const Scanner::Step step = scanner.next(member);
-    if (step == Scanner::Step::end) return scanner.end();
-    if (step == Scanner::Step::odd) {
-      throw Error(ErrorCode::unsupported, "sparse members or hard links with data: no plain offsets to list",
-                  {.path = path});
+    if (step == Scanner::Step::end) {
+      if (num_samples != index.size()) refuse("samples whose files are not next to each other");
+      return scanner.end();
     }
-    if (!is_sample_member(member.name, member.size, path)) continue;
+    if (step == Scanner::Step::odd) refuse("sparse members or hard links with data");
+    if (member.kind == Member::Kind::hard_link) refuse("hard links");
+    if (member.kind != Member::Kind::file || !reason_to_skip(member.name).empty()) continue;
     const std::string_view key = split_member_name(member.name)->key;
-    visit(member, !any || key != last_key);
+    const bool opens = !any || key != last_key;
+    visit(member, opens);
+    num_samples += opens ? 1 : 0;
     last_key = key;
     any = true;
   }
@@ -49,7 +59,7 @@ std::uint64_t walk_samples(const std::string& path, const std::function<void(con
 
 std::string wds2idx_text(const std::string& path, const ShardIndex& index) {
   std::string text = fmt::format("v1.2 {}", index.size());
-  walk_samples(path, [&](const Member& member, bool opens) {
+  walk_samples(path, index, [&](const Member& member, bool opens) {
     if (member.name.find_first_of(" \t\n\v\f\r") != std::string_view::npos) {
       throw Error(ErrorCode::unsupported, "name with white space, which the columns of wds2idx cannot hold",
                   {.path = path, .key = std::string(member.name), .offset = member.offset});
@@ -60,10 +70,10 @@ std::string wds2idx_text(const std::string& path, const ShardIndex& index) {
   return text + '\n';
 }
 
-std::string energon_text(const std::string& path, const ShardIndex&) {
+std::string energon_text(const std::string& path, const ShardIndex& index) {
   std::string text;
   const auto add = [&](std::uint64_t offset) { text.append(reinterpret_cast<const char*>(&offset), sizeof offset); };
-  const std::uint64_t end = walk_samples(path, [&](const Member& member, bool opens) {
+  const std::uint64_t end = walk_samples(path, index, [&](const Member& member, bool opens) {
     if (opens) add(member.begin);
   });
   add(end);

@@ -24,6 +24,15 @@ class PlainStream : public Stream {
   std::uint64_t size_;
 };
 
+/// The header that `lzma` writes: its usual properties, a dictionary of 64 KiB or a power of two above, and a size that
+/// is unknown or below 2^40. There is no signature.
+bool is_lzma(std::string_view text) {
+  if (text.size() < 14 || text[0] != 0x5d || text[1] != 0 || text[2] != 0) return false;
+  const std::string_view size = text.substr(5, 8);
+  const bool unknown = size == "\xff\xff\xff\xff\xff\xff\xff\xff";
+  return (unknown || size.substr(5) == std::string_view("\0\0\0", 3)) && text[13] == 0;
+}
+
 }  // namespace
 
 FileKind kind_of(Bytes head) {
@@ -38,7 +47,39 @@ FileKind kind_of(Bytes head) {
   if (text.starts_with("\xfd"
                        "7zXZ"))
     return FileKind::xz;
+  if (text.starts_with("LZIP")) return FileKind::lzip;
+  if (text.starts_with("\x04\x22\x4d\x18") || text.starts_with("\x02\x21\x4c\x18")) return FileKind::lz4;
+  if (text.starts_with("\x1f\x9d")) return FileKind::compress;
+  if (is_lzma(text)) return FileKind::lzma;
   return FileKind::plain;
+}
+
+std::string_view name_of(FileKind kind) {
+  switch (kind) {
+    case FileKind::gzip:
+      return "gzip";
+    case FileKind::zstd:
+      return "zstd";
+    case FileKind::bzip2:
+      return "bzip2";
+    case FileKind::xz:
+      return "xz";
+    case FileKind::lzma:
+      return "lzma";
+    case FileKind::lzip:
+      return "lzip";
+    case FileKind::lz4:
+      return "lz4";
+    case FileKind::compress:
+      return "compress";
+    case FileKind::plain:
+      break;
+  }
+  return "no compression";
+}
+
+bool needs_libarchive(FileKind kind) {
+  return kind != FileKind::plain && kind != FileKind::gzip && kind != FileKind::zstd;
 }
 
 FileKind kind_of_file(const std::string& path) {

@@ -28,9 +28,13 @@ class Stream {
 };
 
 /// What a file is, judged by its first bytes.
-enum class FileKind { plain, gzip, zstd, bzip2, xz };
+enum class FileKind { plain, gzip, zstd, bzip2, xz, lzma, lzip, lz4, compress };
 FileKind kind_of(Bytes head);
 FileKind kind_of_file(const std::string& path);
+/// "bzip2"; "no compression" for a plain file.
+std::string_view name_of(FileKind kind);
+/// Whether only libarchive reads it.
+bool needs_libarchive(FileKind kind);
 
 /// Opens a plain, gzip or zstd archive. Throws `damaged` for a compressed stream that is.
 std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind);

@@ -121,6 +121,8 @@ struct FreeContext {
 std::unique_ptr<Stream> inflate_whole(const File& file) {
   Spill spill(file.path());
   const std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
+  // Whatever `zstd --long` can write. The window takes the memory that its content fills, not what the frame states.
+  ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
   std::vector<std::byte> input(ZSTD_DStreamInSize());
   std::vector<std::byte> output(ZSTD_DStreamOutSize());
   std::uint64_t read = 0;
