@@ -59,11 +59,13 @@ std::optional<std::vector<Listed>> listed_by_us(const std::string& path) {
   std::vector<Listed> files;
   try {
     const auto stream = bale::tar::open_stream(path, bale::tar::FileKind::plain);
-    bale::tar::Scanner scanner(*stream, path);
+    bale::NoticeLog notices;
+    bale::tar::Scanner scanner(*stream, path, notices);
     for (bale::tar::Member member;;) {
       const auto step = scanner.next(member);
       if (step == bale::tar::Scanner::Step::odd) return std::nullopt;
       if (step == bale::tar::Scanner::Step::end) return files;
+      if (member.kind != bale::tar::Member::Kind::file) continue;
       // Such a file is a directory for libarchive, whatever its type, and no sample for anyone.
       if (!member.name.ends_with('/')) files.push_back({std::string(member.name), member.size});
     }
