@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/excerpt.hpp"
 
 namespace bale::tools {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{64} << 10;
+constexpr std::size_t k_longest_line = 8192;  // of standard error, whatever the names in it are
 
 /// Writes everything; false with errno set where it cannot.
 bool write_all(int fd, std::string_view text) {
@@ -79,6 +81,7 @@ void Terminal::write_err(std::string_view text) {
 }
 
 void Terminal::write_err_line(std::string text) {
+  text = excerpt(text, k_longest_line);
   std::replace(text.begin(), text.end(), '\n', ' ');
   text += '\n';
   const std::lock_guard lock(mutex_);

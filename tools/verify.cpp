@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/core/short_text.hpp"
+#include "bale/formats/core/excerpt.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
@@ -13,16 +13,19 @@
 namespace bale::tools {
 namespace {
 
+// A finding is a line for people; --json has all of it.
+constexpr std::size_t k_shown_name = 256;
+constexpr std::size_t k_shown_what = 1024;
+
 /// "SHARD: WHAT (key "K", field F, offset N)".
 std::string finding_line(const Damage& damage) {
-  constexpr std::size_t k_max_what_bytes = 2048;
   std::string where;
   const auto add = [&](const std::string& part) { where += (where.empty() ? "" : ", ") + part; };
-  if (!damage.key.empty()) add(fmt::format("key \"{}\"", printable(shortened(damage.key))));
+  if (!damage.key.empty()) add(fmt::format("key \"{}\"", excerpt(printable(damage.key), k_shown_name)));
   const bool named_already = damage.what.find("field " + damage.field) != std::string::npos;
-  if (!damage.field.empty() && !named_already) add("field " + printable(shortened(damage.field)));
+  if (!damage.field.empty() && !named_already) add("field " + excerpt(printable(damage.field), k_shown_name));
   if (damage.offset) add(fmt::format("offset {}", *damage.offset));
-  std::string line = fmt::format("{}: {}", printable(damage.path), printable(shortened(damage.what, k_max_what_bytes)));
+  std::string line = fmt::format("{}: {}", printable(damage.path), excerpt(printable(damage.what), k_shown_what));
   if (!where.empty()) line += fmt::format(" ({})", where);
   return line + '\n';
 }

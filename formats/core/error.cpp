@@ -5,27 +5,33 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/excerpt.hpp"
 #include "bale/formats/core/short_text.hpp"
 #include "bale/formats/core/utf8.hpp"
 
 namespace bale {
 namespace {
 
+// What a line shows of each of its parts. A key or a name inside a message is as long as a stranger's file likes; the
+// whole key is in the context. Of a path, the system takes 4,096 bytes.
+constexpr std::size_t k_shown_path = 4096;
+constexpr std::size_t k_shown_message = 1024;
+constexpr std::size_t k_shown_key = 256;
+
 std::string format_error(const std::string& message, const ErrorContext& context) {
-  constexpr std::size_t k_max_path_bytes = 4096;  // PATH_MAX
-  constexpr std::size_t k_max_message_bytes = 2048;
   std::string text;
-  if (!context.path.empty()) text += printable(shortened(context.path, k_max_path_bytes)) + ": ";
-  text += shortened(message, k_max_message_bytes);
+  if (!context.path.empty()) text += excerpt(printable(context.path), k_shown_path) + ": ";
+  text += excerpt(message, k_shown_message);
   if (context.system_error != 0) text += fmt::format(": {}", std::strerror(context.system_error));
-  if (!context.key.empty() && context.offset) {
-    text += fmt::format(" (key \"{}\", offset {})", printable(shortened(context.key)), *context.offset);
-  } else if (!context.key.empty()) {
-    text += fmt::format(" (key \"{}\")", printable(shortened(context.key)));
+  const std::string key = excerpt(printable(context.key), k_shown_key);
+  if (!key.empty() && context.offset) {
+    text += fmt::format(" (key \"{}\", offset {})", key, *context.offset);
+  } else if (!key.empty()) {
+    text += fmt::format(" (key \"{}\")", key);
   } else if (context.offset) {
     text += fmt::format(" (offset {})", *context.offset);
   }
-  if (!context.hint.empty()) text += "; " + context.hint;
+  if (!context.hint.empty()) text += "; " + excerpt(context.hint, k_shown_message);
   return text;
 }
 
