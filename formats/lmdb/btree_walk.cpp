@@ -71,6 +71,7 @@ struct BTree::Walk {
   const std::function<void(const TreeEntry&)>& visit;
   std::vector<std::vector<std::byte>> pages;  // one a level, reused
   std::uint64_t tree_pages = 0;
+  std::uint64_t value_pages = 0;
   std::uint64_t entries = 0;
   std::string last_key{};
 };
@@ -197,6 +198,9 @@ void BTree::visit_leaf_node(Walk& walk, Bytes page, std::uint64_t page_offset, s
   if (length > (last_page_ + 1 - first_page) * page_bytes_ - k_page_header_bytes) {
     fail("value runs out of the file", page_offset + node);
   }
+  // No page belongs to two values, so more of them than pages mean that reading all values would never end.
+  walk.value_pages += (length + k_page_header_bytes + page_bytes_ - 1) / page_bytes_;
+  if (walk.value_pages > last_page_) fail("values share their pages", page_offset + node);
   std::array<std::byte, k_page_header_bytes + k_head_bytes> buffer;
   if (walk.heads == Heads::read) {
     const std::size_t head_bytes = std::min<std::size_t>(length, k_head_bytes);
