@@ -12,6 +12,7 @@
 
 #include "bale/formats/core/entry_file.hpp"
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/inflation.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/core/shard_name.hpp"
@@ -61,6 +62,7 @@ class StoredFields {
     stored_.clear();
     names_.resize(sample.fields.size());
     buffers_.resize(std::max(buffers_.size(), sample.fields.size()));
+    InflationBudget budget;
     for (std::size_t f = 0; f < sample.fields.size(); ++f) {
       const FieldView& field = sample.fields[f];
       if (codec_of(options_, field.name) == Codec::none) {
@@ -68,6 +70,12 @@ class StoredFields {
         continue;
       }
       zstd_compress(field.bytes, *options_.compress_level, buffers_[f]);
+      if (!budget.take(buffers_[f].size(), field.bytes.size())) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("field {}: {} bytes become {} when compressed, which readers refuse as a trap",
+                                printable(field.name), field.bytes.size(), buffers_[f].size()),
+                    {.key = std::string(sample.key), .hint = "pack without compressing fields"});
+      }
       names_[f] = FieldInfo{.name = std::string(field.name), .codec = Codec::zstd}.stored_name();
       stored_.push_back({names_[f], buffers_[f]});
     }

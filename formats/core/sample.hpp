@@ -44,6 +44,25 @@ struct SampleView {
   const FieldView* find_image() const;
 };
 
+/// Reusable memory that is not initialized: what is reserved but never written costs address space alone.
+class RawBuffer {
+ public:
+  /// Keeps no contents.
+  MutableBytes take(std::size_t size) {
+    if (size > capacity_) {
+      capacity_ = 0;
+      memory_.reset();
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(size + size / 4);
+      capacity_ = size + size / 4;
+    }
+    return {memory_.get(), size};
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t capacity_ = 0;
+};
+
 /// Reusable memory behind the views of one sample. Reusing one Scratch for many reads allocates only
 /// when a sample is larger than any before it. Not for use by two threads at once.
 class Scratch {
@@ -53,25 +72,20 @@ class Scratch {
   explicit Scratch(MutableBytes memory) : lent_(memory) {}
 
   /// A buffer of `size` bytes, uninitialised; invalidates every view into this Scratch.
-  MutableBytes bytes(std::size_t size) {
-    if (size <= lent_.size()) return lent_.first(size);
-    if (size > capacity_) {
-      buffer_ = std::make_unique_for_overwrite<std::byte[]>(size + size / 4);
-      capacity_ = size + size / 4;
-    }
-    return {buffer_.get(), size};
+  MutableBytes bytes(std::size_t size) { return size <= lent_.size() ? lent_.first(size) : buffer_.take(size); }
+  /// Of the same kind, for the `n`-th field of a sample that is decompressed; the others stay as they are.
+  MutableBytes inflated(std::size_t n, std::size_t size) {
+    if (inflated_.size() <= n) inflated_.resize(n + 1);
+    return inflated_[n].take(size);
   }
-  /// A second, independent buffer (decompression, names).
-  std::vector<std::byte>& spare() { return spare_; }
   std::vector<FieldView>& fields() { return fields_; }
   /// Text made for a view: a key that is stored nowhere, a label's digits.
   std::string& text() { return text_; }
 
  private:
   MutableBytes lent_{};
-  std::unique_ptr<std::byte[]> buffer_;
-  std::size_t capacity_ = 0;
-  std::vector<std::byte> spare_;
+  RawBuffer buffer_;
+  std::vector<RawBuffer> inflated_;
   std::vector<FieldView> fields_;
   std::string text_;
 };

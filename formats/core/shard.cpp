@@ -3,17 +3,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/entry_file.hpp"
+#include "bale/formats/core/inflation.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_max_field_bytes = std::uint64_t{1} << 32;
+constexpr std::uint64_t k_max_field_bytes = std::numeric_limits<std::uint32_t>::max();
 
 ErrorContext place(const std::string& path, std::string_view key, std::optional<std::uint64_t> offset) {
   return {.path = path,
@@ -53,9 +55,34 @@ Shard Shard::open(const std::string& path, const Format& format, std::shared_ptr
   return shard;
 }
 
-/// Decompresses where needed, compares the checksum, and names the place of whatever is wrong.
+/// Decompresses the fields of one sample, each into memory of its own.
+struct Shard::Inflater {
+  Scratch& scratch;
+  std::size_t num_inflated = 0;
+  InflationBudget budget{};
+
+  Bytes inflate(Bytes stored) {
+    const std::uint64_t plain_bytes = zstd_content_size(stored, k_max_field_bytes);
+    if (!budget.take(stored.size(), plain_bytes)) {
+      throw Error(ErrorCode::damaged,
+                  fmt::format("{} compressed bytes would become {}; more than {} for 1 are refused beyond {} bytes",
+                              stored.size(), plain_bytes, k_max_inflation, k_inflation_allowance));
+    }
+    const MutableBytes plain = scratch.inflated(num_inflated++, plain_bytes);
+    zstd_decompress(stored, plain);
+    return plain;
+  }
+};
+
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
-                        std::vector<std::byte>& plain) const {
+                        Scratch& scratch) const {
+  Inflater inflater{.scratch = scratch};
+  return load_field(i, field, extent, stored, inflater);
+}
+
+/// Decompresses if needed, compares the checksum, and names the place of whatever is wrong.
+Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                        Inflater& inflater) const {
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {
     try {
@@ -73,11 +100,7 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
       payload_->read(i, field, extent, stored);
     }
     Bytes bytes = stored;
-    if (info.codec == Codec::zstd) {
-      plain.resize(zstd_content_size(stored, k_max_field_bytes));
-      zstd_decompress(stored, plain);
-      bytes = plain;
-    }
+    if (info.codec == Codec::zstd) bytes = inflater.inflate(stored);
     if (options_.verify_checksums && index_->has_checksums() && crc32c(bytes) != extent.crc32c) {
       throw Error(ErrorCode::damaged, fmt::format("field {}: checksum does not match", info.name), where());
     }
@@ -96,28 +119,11 @@ SampleView Shard::read(std::uint64_t i, Scratch& scratch) const {
   MutableBytes free = scratch.bytes(total);
   std::vector<FieldView>& views = scratch.fields();
   views.clear();
-  std::vector<std::pair<std::size_t, std::vector<std::byte>>> decompressed;
+  Inflater inflater{.scratch = scratch};
   for (const auto& [f, extent] : row) {
     const MutableBytes stored = free.first(extent.length);
     free = free.subspan(extent.length);
-    if (fields[f].codec == Codec::none) {
-      views.push_back({fields[f].name, load_field(i, f, extent, stored, scratch.spare())});
-    } else {
-      std::vector<std::byte> plain;
-      load_field(i, f, extent, stored, plain);
-      decompressed.emplace_back(views.size(), std::move(plain));
-      views.push_back({fields[f].name, {}});
-    }
-  }
-  // Decompressed fields share the spare buffer; its size is known only now.
-  std::size_t spare_bytes = 0;
-  for (const auto& [view, plain] : decompressed) spare_bytes += plain.size();
-  scratch.spare().resize(spare_bytes);
-  MutableBytes spare = scratch.spare();
-  for (const auto& [view, plain] : decompressed) {
-    std::copy(plain.begin(), plain.end(), spare.begin());
-    views[view].bytes = spare.first(plain.size());
-    spare = spare.subspan(plain.size());
+    views.push_back({fields[f].name, load_field(i, f, extent, stored, inflater)});
   }
   return {.key = index_->key(i),
           .label = index_->label(i),
@@ -133,7 +139,7 @@ Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratc
     throw Error(ErrorCode::not_found, fmt::format("sample has no field \"{}\"", printable(field)),
                 {.path = path_, .key = std::string(index_->key(i))});
   }
-  return load_field(i, *id, extent, scratch.bytes(extent.length), scratch.spare());
+  return load_field(i, *id, extent, scratch.bytes(extent.length), scratch);
 }
 
 Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
@@ -142,7 +148,7 @@ Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
     throw Error(ErrorCode::not_found, "sample has no image field", {.path = path_, .key = std::string(index_->key(i))});
   }
   const Extent extent = index_->extent(i, *field);
-  return load_field(i, *field, extent, scratch.bytes(extent.length), scratch.spare());
+  return load_field(i, *field, extent, scratch.bytes(extent.length), scratch);
 }
 
 Bytes Shard::entry_points(std::uint64_t i) const {

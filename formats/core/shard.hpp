@@ -82,9 +82,12 @@ class Shard {
                    const std::function<void(std::uint64_t)>& on_progress = {}) const;
 
  private:
+  struct Inflater;
   Shard() = default;
   Bytes load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
-                   std::vector<std::byte>& plain) const;
+                   Scratch& scratch) const;
+  Bytes load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                   Inflater& inflater) const;
 
   std::string path_;
   const Format* format_ = nullptr;

@@ -80,7 +80,7 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
           // Nothing to allocate for: the file ends before the field begins.
           throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = range->offset});
         }
-        load_field(i, f, extent, scratch.bytes(extent.length), scratch.spare());
+        load_field(i, f, extent, scratch.bytes(extent.length), scratch);
       } catch (const Error& error) {
         if (!is_finding(error)) throw;
         ++findings;

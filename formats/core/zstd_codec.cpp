@@ -10,6 +10,9 @@
 namespace bale {
 namespace {
 
+/// A block of four bytes (three of header, one that is repeated) stands for 128 KiB at most: RFC 8878, section 3.1.1.2.
+constexpr std::uint64_t k_most_per_byte = (std::uint64_t{128} << 10) / 4;
+
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
@@ -29,8 +32,15 @@ void zstd_compress(Bytes input, int level, std::vector<std::byte>& out) {
 
 std::uint64_t zstd_content_size(Bytes frame, std::uint64_t limit) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > limit) {
-    throw Error(ErrorCode::damaged, "not a zstd frame of a permitted size");
+  if (size == ZSTD_CONTENTSIZE_ERROR) throw Error(ErrorCode::damaged, "not a zstd frame");
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN) throw Error(ErrorCode::damaged, "the zstd frame does not state its size");
+  if (size / k_most_per_byte > frame.size()) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("the zstd frame states {} bytes, which its {} bytes cannot hold", size, frame.size()));
+  }
+  if (size > limit) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("the zstd frame states {} bytes, more than the {} that are permitted", size, limit));
   }
   return size;
 }

@@ -1,4 +1,4 @@
-// zstd for single fields: one frame a field, content size always in the frame header.
+// zstd for single fields: one frame per field, content size always in the frame header.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,9 @@ namespace bale {
 /// given zstd version. Level 1..19 (negative levels are zstd's fast modes).
 void zstd_compress(Bytes input, int level, std::vector<std::byte>& out);
 
-/// Decompressed size that a frame states; throws `damaged` where it states none or more than `limit`.
+/// Decompressed size that a frame states. Throws `damaged` if it states none, more than `limit`, or more than a frame
+/// of so few bytes can hold. So memory may be reserved for it; take memory that is not initialized, since what is
+/// stated may still be more than what is there.
 std::uint64_t zstd_content_size(Bytes frame, std::uint64_t limit);
 
 /// Decompresses exactly one frame into `out`, whose size must be the content size. Throws `damaged`.

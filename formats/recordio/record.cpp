@@ -102,6 +102,11 @@ void read_payload(const File& file, std::uint64_t place, std::uint64_t words, Mu
   if (words == 0) return file.read_exact(place, out);
   // From the word that holds the first byte on: it may be the end of a magic number.
   const std::uint64_t before = place % k_word_bytes;
+  // Before memory is taken for it: an index may say anything.
+  const std::uint64_t file_bytes = file.size();
+  if (place > file_bytes || out.size() + words * k_word_bytes > file_bytes - place) {
+    throw Error(ErrorCode::damaged, "the file ends before its parts do", {.path = file.path(), .offset = place});
+  }
   std::vector<std::byte> stored(static_cast<std::size_t>(before + out.size() + words * k_word_bytes));
   file.read_exact(place - before, stored);
   std::size_t from = static_cast<std::size_t>(before);

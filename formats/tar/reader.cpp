@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <mutex>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/odd_archive.hpp"
 #include "bale/formats/tar/scanner.hpp"
 #include "bale/formats/tar/stream.hpp"
+#include "bale/formats/tar/stream_payload.hpp"
 
 namespace bale::tar {
 namespace {
@@ -97,44 +96,11 @@ void scan_odd(const std::string& path, IndexBuilder& index) {
   for (std::uint32_t f = 0; f < index.fields().size(); ++f) index.set_located(f, false);
 }
 
-/// Reads through a Stream that is opened with the first byte wanted: inflating a shard whose keys and
-/// labels are all that is asked for would be a waste.
-class StreamPayload : public Payload {
- public:
-  using Opener = std::function<std::unique_ptr<Stream>()>;
-  StreamPayload(Opener opener, bool has_places) : opener_(std::move(opener)), has_places_(has_places) {}
-
-  void read(std::uint64_t, std::uint32_t, const Extent& extent, MutableBytes out) const override {
-    stream().read_exact(extent.offset, out);
-  }
-  std::optional<FileRange> locate(std::uint64_t, std::uint32_t, const Extent& extent) const override {
-    if (!has_places_) return std::nullopt;
-    return stream().locate(extent.offset, extent.length);
-  }
-  void will_need(const FileRange& range) const override {
-    if (has_places_) stream().will_need(range);
-  }
-
- private:
-  const Stream& stream() const {
-    std::call_once(opened_, [this] {
-      try {
-        stream_ = opener_();
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::damaged) throw;  // a lack of memory or descriptors may pass
-        damage_ = error;
-      }
-    });
-    if (damage_) throw Error(*damage_);
-    return *stream_;
-  }
-
-  Opener opener_;
-  bool has_places_;  // false: the stream can tell nobody where its bytes lie in the file
-  mutable std::once_flag opened_;
-  mutable std::unique_ptr<Stream> stream_;
-  mutable std::optional<Error> damage_;  // kept: to find it again would cost a pass over the file for each sample
-};
+std::uint64_t payload_bytes(const ShardIndex& index) {
+  std::uint64_t bytes = 0;
+  for (const FieldInfo& field : index.fields()) bytes += field.stored_bytes;
+  return bytes;
+}
 
 }  // namespace
 
@@ -151,11 +117,12 @@ void scan(const std::string& path, IndexBuilder& index) {
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
   const auto is_odd = [](const FieldInfo& field) { return !field.located; };
   if (std::any_of(index.fields().begin(), index.fields().end(), is_odd)) {
-    return std::make_unique<StreamPayload>([path] { return unpack_odd_archive(path); }, false);
+    return make_stream_payload([path] { return unpack_odd_archive(path); }, payload_bytes(index), false);
   }
   const FileKind kind = kind_of_file(path);
   if (kind == FileKind::plain) return std::make_unique<FilePayload>(path);
-  return std::make_unique<StreamPayload>([path, kind] { return open_stream(path, kind); }, kind == FileKind::zstd);
+  return make_stream_payload([path, kind] { return open_stream(path, kind); }, payload_bytes(index),
+                             kind == FileKind::zstd);
 }
 
 }  // namespace bale::tar

@@ -25,7 +25,12 @@ class Stream {
   /// Bytes of the shard file that hold this part of the stream; nullopt where there is no telling.
   virtual std::optional<FileRange> locate(std::uint64_t offset, std::uint64_t length) const = 0;
   virtual void will_need(const FileRange& range) const = 0;
+  /// What it takes in the temporary directory.
+  virtual std::uint64_t spilled_bytes() const { return 0; }
 };
+
+/// Where temporary files lie: $TMPDIR, else /tmp.
+std::string temporary_directory();
 
 /// What a file is, judged by its first bytes.
 enum class FileKind { plain, gzip, zstd, bzip2, xz, lzma, lzip, lz4, compress };

@@ -1,61 +1,27 @@
 // zstd archives: random access frame by frame, or (no seek table, huge frames) inflated once into a Spill.
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
-#include <list>
-#include <mutex>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/tar/kept.hpp"
 #include "bale/formats/tar/seek_table.hpp"
 #include "bale/formats/tar/spill.hpp"
 
 namespace bale::tar {
 namespace {
 
-/// Frames with more content than this are not held in memory; the file is inflated to disk instead.
-constexpr std::uint64_t k_max_frame_bytes = std::uint64_t{64} << 20;
-constexpr std::size_t k_cached_frames = 8;
-constexpr std::uint64_t k_cached_bytes = k_max_frame_bytes;
-
-using Content = std::shared_ptr<const std::vector<std::byte>>;
-
-/// The contents used last, most recent first; bounded in number and bytes.
-class FrameCache {
- public:
-  Content find(std::size_t frame) {
-    const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.frame == frame; });
-    if (at == entries_.end()) return nullptr;
-    entries_.splice(entries_.begin(), entries_, at);
-    return at->content;
-  }
-
-  void insert(std::size_t frame, Content content) {
-    const std::lock_guard lock(mutex_);
-    bytes_ += content->size();
-    entries_.push_front({frame, std::move(content)});
-    while (entries_.size() > 1 && (entries_.size() > k_cached_frames || bytes_ > k_cached_bytes)) {
-      bytes_ -= entries_.back().content->size();
-      entries_.pop_back();
-    }
-  }
-
- private:
-  struct Entry {
-    std::size_t frame;
-    Content content;
-  };
-  std::mutex mutex_;
-  std::list<Entry> entries_;
-  std::uint64_t bytes_ = 0;
-};
-
 class SeekableStream : public Stream {
  public:
   SeekableStream(File file, SeekTable table) : file_(std::move(file)), table_(std::move(table)) {}
+  ~SeekableStream() override { kept_frames().erase(owner_); }
+  SeekableStream(const SeekableStream&) = delete;
+  SeekableStream& operator=(const SeekableStream&) = delete;
 
   std::uint64_t size() const override { return table_.stream_bytes(); }
 
@@ -65,9 +31,9 @@ class SeekableStream : public Stream {
     }
     while (!out.empty()) {
       const std::size_t frame = table_.frame_at(offset);
-      const Content content = load(frame);
+      const std::shared_ptr<const Frame> content = load(frame);
       const std::uint64_t skip = offset - table_.starts[frame].stream_offset;
-      const Bytes part = Bytes(*content).subspan(static_cast<std::size_t>(skip));
+      const Bytes part = content->bytes.subspan(static_cast<std::size_t>(skip));
       const std::size_t taken = std::min(part.size(), out.size());
       std::copy_n(part.begin(), taken, out.begin());
       out = out.subspan(taken);
@@ -87,8 +53,8 @@ class SeekableStream : public Stream {
 
  private:
   /// Two threads may inflate the same frame at once; that costs time, never correctness.
-  Content load(std::size_t frame) const {
-    if (Content cached = cache_.find(frame)) return cached;
+  std::shared_ptr<const Frame> load(std::size_t frame) const {
+    if (auto kept = kept_frames().find({owner_, frame})) return kept;
     const SeekTable::Start begin = table_.starts[frame];
     const SeekTable::Start end = table_.starts[frame + 1];
     const std::uint64_t content_bytes = end.stream_offset - begin.stream_offset;
@@ -99,9 +65,11 @@ class SeekableStream : public Stream {
       if (zstd_content_size(compressed, k_max_frame_bytes) != content_bytes) {
         throw Error(ErrorCode::damaged, "zstd frame and seek table disagree");
       }
-      auto content = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(content_bytes));
-      zstd_decompress(compressed, *content);
-      cache_.insert(frame, content);
+      auto content = std::make_shared<Frame>();
+      const MutableBytes memory = content->memory.take(static_cast<std::size_t>(content_bytes));
+      zstd_decompress(compressed, memory);
+      content->bytes = memory;
+      kept_frames().insert({owner_, frame}, content, content_bytes, k_kept_frame_bytes);
       return content;
     } catch (const Error& error) {
       throw Error(ErrorCode::damaged, fmt::format("damaged frame: {}", error.message()),
@@ -111,7 +79,7 @@ class SeekableStream : public Stream {
 
   File file_;
   SeekTable table_;
-  mutable FrameCache cache_;
+  const std::uint64_t owner_ = SharedCache<Frame>::new_owner();
 };
 
 struct FreeContext {
@@ -135,6 +103,11 @@ std::unique_ptr<Stream> inflate_whole(const File& file) {
     for (bool more = true; more;) {
       ZSTD_outBuffer out{output.data(), output.size(), 0};
       open_frame = ZSTD_decompressStream(context.get(), &out, &in);
+      if (ZSTD_getErrorCode(open_frame) == ZSTD_error_frameParameter_windowTooLarge) {
+        throw Error(
+            ErrorCode::unsupported, "a zstd frame with a window of more than 2 GiB",
+            {.path = file.path(), .offset = read + in.pos, .hint = "compress it again with `zstd --long=31` at most"});
+      }
       if (ZSTD_isError(open_frame) != 0U) {
         throw Error(ErrorCode::damaged, fmt::format("damaged zstd data: {}", ZSTD_getErrorName(open_frame)),
                     {.path = file.path(), .offset = read + in.pos, .hint = "copy or pack it again"});
