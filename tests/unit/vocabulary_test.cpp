@@ -5,7 +5,9 @@
 
 #include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/excerpt.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/core/inflation.hpp"
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/manifest.hpp"
@@ -189,6 +191,29 @@ TEST_CASE("compressed fields come back, damaged frames are refused") {
   CHECK(as_text(plain) == text);
   CHECK_THROWS_AS(zstd_content_size(frame, 9999), Error);
   CHECK_THROWS_AS(zstd_decompress(Bytes(frame).first(frame.size() - 1), plain), Error);
+}
+
+TEST_CASE("a compressed part beyond the usual ratio is taken from the allowance of the whole") {
+  InflationBudget budget(1000000);
+  CHECK(budget.take(1000, 1000 * k_max_inflation));
+  CHECK(budget.take(10, 600000));
+  CHECK_FALSE(budget.take(10, 600000));
+  CHECK(budget.take(10, 400000));
+  CHECK_FALSE(budget.take(10, 20000));
+  CHECK(budget.take(10000, 10000000));
+}
+
+TEST_CASE("an excerpt keeps head and tail, whole characters and the length") {
+  CHECK(excerpt("short", 5) == "short");
+  const std::string text = std::string(500, 'a') + "\u00e9\u00e9" + std::string(500, 'b');
+  for (std::size_t most = 12; most < 1004; ++most) {
+    const std::string shown = excerpt(text, most);
+    CHECK(shown.size() <= most + 40);
+    CHECK(shown.starts_with("aaaa"));
+    CHECK(shown.ends_with("bbbb"));
+    CHECK(shown.find("[... 1004 bytes in all ...]") != std::string::npos);
+    CHECK(printable(shown) == shown);
+  }
 }
 
 TEST_CASE("publishing a file replaces it whole and leaves no temporary behind") {
