@@ -5,16 +5,17 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/core/short_text.hpp"
+#include "bale/formats/core/excerpt.hpp"
 #include "bale/tools/human.hpp"
 
 namespace bale::tools {
 
 void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& terminal) {
   constexpr std::size_t k_max_warnings = 20;
+  constexpr std::size_t k_shown_example = 300;
   for (const auto& [why, reason] : notices.reasons()) {
     const std::string example =
-        reason.example.empty() ? "" : fmt::format(" (such as {})", printable(shortened(reason.example)));
+        reason.example.empty() ? "" : fmt::format(" (such as {})", excerpt(printable(reason.example), k_shown_example));
     terminal.note(fmt::format("passed over {}: {}{}", plural(reason.count, noun), printable(why), example));
   }
   const auto& warnings = notices.warnings();

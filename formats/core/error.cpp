@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/excerpt.hpp"
-#include "bale/formats/core/short_text.hpp"
 #include "bale/formats/core/utf8.hpp"
 
 namespace bale {
@@ -50,14 +49,6 @@ void throw_errno(std::string_view action, const std::string& path) {
   ErrorContext context{.path = path, .system_error = value};
   if (value == ENOSPC || value == EDQUOT) context.hint = "free some space, then run again with --resume";
   throw Error(ErrorCode::io, fmt::format("cannot {}", action), std::move(context));
-}
-
-std::string shortened(std::string_view text, std::size_t max_bytes) {
-  if (text.size() <= max_bytes) return std::string(text);
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
-  if (max_bytes - end > 3) end = max_bytes;  // no UTF-8
-  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
 }
 
 std::string printable(std::string_view raw) {

@@ -31,8 +31,8 @@ MUTATIONS = [
              "        if (warning.is_flaw) report(", "        if (false) report(", foreign("tolerate")),
     Mutation("holes of sparse members are unpacked", "formats/tar/odd_archive.cpp",
              "  return stored < size / k_max_ratio;", "  return false;", foreign("sparse")),
-    Mutation("a name of any length is written into a message", "formats/core/error.cpp",
-             "  if (text.size() <= max_bytes) return std::string(text);", "  return std::string(text);", foreign("hostile_names")),
+    Mutation("a name of any length is written into a message", "formats/core/excerpt.cpp",
+             "  if (text.size() <= most) return std::string(text);", "  return std::string(text);", foreign("hostile_names")),
     Mutation("jpg and jpeg of one sample clash", "formats/tar/grouper.cpp",
              "if (name == k_jpg && is_jpeg != has_jpeg) {", "if (false) {", foreign("jpeg")),
 ]
