@@ -26,7 +26,7 @@ MUTATIONS = [
              "  const std::string temporary = temporary_name();\n", "  const std::string temporary = base;\n",
              (*EXTRACT, "-k", "killed")),
     Mutation("extract keeps whatever has the name", "tools/safe_directory.cpp",
-             "  return same ? Found::same : Found::other;\n", "  return Found::same;\n", (*EXTRACT, "-k", "kept_or_refused")),
+             "  return same ? Found::same : Found::other;\n", "  return same ? Found::same : Found::same;\n", (*EXTRACT, "-k", "kept_or_refused")),
     Mutation("extract merges names that differ by case", "tools/extract.cpp",
              "  if (wanted.empty() || !directory.ignores_case()) return;\n", "  if (wanted.empty()) return;\n  return;\n",
              (*EXTRACT, "-k", "differ_by_case")),
