@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/checksum.hpp"
+#include "bale/formats/core/shard_salvage.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset_identity.hpp"
 #include "bale/reader/dataset_spec.hpp"
@@ -21,6 +22,9 @@ struct Entry {
   std::size_t part = 0;
   std::uint64_t first_sample = 0;
   const ManifestShard* expected = nullptr;  // its line of the manifest, where there is one
+  // What was salvaged of it, if it was.
+  const Format* format = nullptr;
+  std::shared_ptr<const ShardIndex> index{};
 };
 
 /// One of the datasets that are read as one.
@@ -78,14 +82,54 @@ struct Dataset::State {
   std::optional<Manifest> no_manifest;
   std::uint64_t num_samples = 0;
   NoticeLog notices;
+  std::vector<DatasetLoss> losses;
+
+  Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const {
+    if (options.format == nullptr) return Shard::open(entry.path, opening);
+    const std::string beside = index_path(entry.path);
+    ShardIndex index =
+        ::access(beside.c_str(), F_OK) == 0 ? ShardIndex::load(beside) : scan_shard(entry.path, *options.format);
+    return Shard::open(entry.path, *options.format, std::move(index), opening);
+  }
+
+  /// Opens every shard, and leaves out those that cannot be. Throws what the first said if none can.
+  void leave_out_lost_shards() {
+    const ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
+    std::optional<Error> first;
+    std::vector<Entry> kept;
+    for (Entry& entry : entries) {
+      const auto expected = entry.expected != nullptr ? std::optional(entry.expected->num_samples) : std::nullopt;
+      try {
+        SalvagedShard salvaged = salvage_shard(entry.path, options.format, opening);
+        const std::uint64_t size = salvaged.shard.size();
+        if (!salvaged.loss.empty()) {
+          losses.push_back({entry.path, std::move(salvaged.loss),
+                            expected && *expected >= size ? std::optional(*expected - size) : salvaged.num_lost});
+        } else if (entry.expected != nullptr) {
+          check_against_manifest(salvaged.shard, *entry.expected);
+        }
+        entry.format = &salvaged.shard.format();
+        entry.index = salvaged.shard.shared_index();
+        kept.push_back(std::move(entry));
+      } catch (const Error& error) {
+        if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
+        losses.push_back({entry.path, error.what(), expected});
+        if (!first) first = error;
+      }
+    }
+    if (kept.empty() && first) throw Error(*first);
+    entries = std::move(kept);
+  }
 
   Shard open(std::size_t number, const Format* format, const std::shared_ptr<const ShardIndex>& index) const {
     const Entry& entry = entries[number];
-    const ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
+    ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
+    opening.check_size = entry.index == nullptr;  // what was salvaged may be shorter than it was
     if (index) return Shard::open(entry.path, *format, index, opening);
-    if (entry.expected == nullptr) return Shard::open(entry.path, opening);
+    if (entry.index) return Shard::open(entry.path, *entry.format, entry.index, opening);
+    if (entry.expected == nullptr) return open_anew(entry, opening);
     try {
-      Shard shard = Shard::open(entry.path, opening);
+      Shard shard = open_anew(entry, opening);
       check_against_manifest(shard, *entry.expected);
       return shard;
     } catch (const Error& error) {
@@ -124,7 +168,7 @@ struct Dataset::State {
       Entry& entry = entries[number];
       entry.first_sample = num_samples;
       if (entry.expected != nullptr) {
-        num_samples += entry.expected->num_samples;
+        num_samples += entry.index ? entry.index->size() : entry.expected->num_samples;
         continue;
       }
       const ShardIndex& index = shards->index(number);
@@ -194,6 +238,7 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   const DatasetSpec resolved = resolve_dataset(spec);
   state->parts.reserve(resolved.parts.size());  // entries point into them
   for (const DatasetPart& part : resolved.parts) state->add_part(part);
+  if (options.salvage) state->leave_out_lost_shards();
   state->count_samples();
   state->name_classes();
   return Dataset(std::move(state));
@@ -204,6 +249,7 @@ const std::vector<std::string>& Dataset::fields() const { return state_->fields;
 const std::vector<std::string>& Dataset::classes() const { return state_->classes; }
 const DatasetOptions& Dataset::options() const { return state_->options; }
 const NoticeLog& Dataset::notices() const { return state_->notices; }
+const std::vector<DatasetLoss>& Dataset::losses() const { return state_->losses; }
 const std::optional<Manifest>& Dataset::manifest() const {
   return state_->parts.size() == 1 ? state_->parts.front().manifest : state_->no_manifest;
 }

@@ -25,6 +25,17 @@ struct DatasetOptions {
   /// Read around the page cache where format and file system can (O_DIRECT): for a dataset much larger than memory on a
   /// fast disk. Nothing is kept or read ahead then; have many threads or workers read at a time.
   bool direct_io = false;
+  /// Leave out shards that cannot be opened, and take what is whole of those that are damaged; Dataset::losses() names
+  /// them all. Every shard is opened at once then.
+  bool salvage = false;
+  const Format* format = nullptr;  // of every shard; null: what each looks like
+};
+
+/// A shard that is not there, or not all of it.
+struct DatasetLoss {
+  std::string path;
+  std::string why;
+  std::optional<std::uint64_t> num_samples{};  // lost beside those in the index that cannot be read; nullopt: unknown
 };
 
 /// Where a sample's bytes lie.
@@ -56,6 +67,8 @@ class Dataset {
   const DatasetOptions& options() const;
   /// What the scans of shards without an index left out. Shards with a manifest are not scanned here.
   const NoticeLog& notices() const;
+  /// With DatasetOptions::salvage: what could not be opened, or not all of it.
+  const std::vector<DatasetLoss>& losses() const;
   /// The manifest where there is one.
   const std::optional<Manifest>& manifest() const;
   /// A hash of the shards' content in their order: the same for every copy of a dataset, whatever its path. Of shards

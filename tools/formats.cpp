@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/error.hpp"
 #include "bale/formats/core/format.hpp"
 #include "bale/tools/commands.hpp"
+#include "bale/writer/source/source.hpp"
 
 namespace bale::tools {
 
@@ -36,6 +38,19 @@ std::string layout_choices() {
     }
   }
   return fmt::format("{}", fmt::join(names, "|"));
+}
+
+std::string source_choices() { return fmt::format("{}", fmt::join(source_kinds(), "|")); }
+
+std::string parse_source_kind(std::string_view option, const std::string& text, bool packed) {
+  const std::vector<const Format*> lasting = lasting_formats();
+  if (std::any_of(lasting.begin(), lasting.end(), [&](const Format* format) { return format->name == text; })) {
+    return text;
+  }
+  const std::vector<std::string> kinds = source_kinds();
+  if (!packed && std::find(kinds.begin(), kinds.end(), text) != kinds.end()) return text;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: \"{}\" is not one of {}", option, printable(text),
+                                                       packed ? format_choices() : source_choices()));
 }
 
 int run_formats(Terminal& terminal) {

@@ -153,8 +153,14 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   app.add_flag("--stratify", options.stratify, "Split every class by the same fractions")->needs(split);
 
   app.option_defaults()->group("Samples");
+  add_parsed(
+      app, "--source", command.source_is_packed ? format_choices() : source_choices(),
+      [&](const std::string& text) { source.kind = parse_source_kind("--source", text, command.source_is_packed); },
+      command.source_is_packed ? "Format of the shards in SRC (default: what they look like)"
+                               : "What SRC is (default: what it looks like); a format stands for shards of it");
   add_repeated(app, "--include", "GLOB", source.include, "Take only what matches (path below SRC); may be repeated");
-  add_repeated(app, "--exclude", "GLOB", source.exclude, "Leave out what matches; may be repeated");
+  add_repeated(app, "--exclude", "GLOB", source.exclude,
+               "Leave out what matches, and directories that match with all in them; may be repeated");
   add_parsed(
       app, "--max-samples", "N",
       [&](const std::string& text) { options.max_samples = parse_positive("--max-samples", text); },

@@ -163,6 +163,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
   Json skipped = Json::array();
   for (const SkippedSample& sample : report.skipped) {
     Json line{{"origin", raw(sample.origin)}, {"why", raw(sample.why)}};
+    if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
     for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(raw(copy));
     skipped.push_back(std::move(line));
   }
@@ -178,6 +179,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                    {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                    {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
                    {"outputs", outputs},
+                   {"undecodable", report.undecodable},
                    {"skipped", skipped}});
 }
 

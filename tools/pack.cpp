@@ -47,10 +47,20 @@ std::string default_name(const PackCommand& command) {
   return "data";
 }
 
-std::unique_ptr<Source> open_source_of(const PackCommand& command) {
-  if (!command.files_from.empty()) return open_list_source(command.files_from, command.source_options);
-  if (command.source_is_packed) return open_packed_source(command.source, command.source_options);
-  return open_source(command.source, command.source_options);
+std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& terminal) {
+  const SourceOptions& options = command.source_options;
+  if (!command.files_from.empty()) {
+    if (!options.kind.empty()) throw usage_error(command, "--source and --files-from exclude each other");
+    return open_list_source(command.files_from, options);
+  }
+  if (command.source_is_packed) return open_packed_source(command.source, options);
+  if (options.kind.empty()) {
+    const DetectedSource detected = detect_source(command.source, options);
+    if (!detected.told.empty() && !command.quiet) {
+      terminal.note(fmt::format("{}: {}", printable(command.source), detected.told));
+    }
+  }
+  return open_source(command.source, options);
 }
 
 std::uint64_t num_skipped(const PackReport& report) {
@@ -90,6 +100,19 @@ ImageConditions conditions_of(const PackReport& report) {
     all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
   }
   return all;
+}
+
+/// One line for images that are packed and cannot be decoded here.
+void tell_undecodable(const PackReport& report, Terminal& terminal) {
+  std::uint64_t total = 0;
+  std::string kinds;
+  for (const auto& [kind, count] : report.undecodable) {
+    total += count;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", human_count(count), kind);
+  }
+  if (total > 0) {
+    terminal.note(fmt::format("{} packed that bale's loader does not decode: {}", plural(total, "image"), kinds));
+  }
 }
 
 ProgressCounts counts_of(const Progress& progress) {
@@ -182,11 +205,12 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   command.options.format = find(command.format, command.layout);
   command.options.default_name = default_name(command);
   command.source_options.keys_name_files = command.options.format.layout->keys_name_files;
+  command.source_options.skip_damaged = command.options.on_error != OnError::fail;
 
   const auto start = std::chrono::steady_clock::now();
   if (!command.quiet)
     terminal.set_status("listing " + printable(command.source.empty() ? command.files_from : command.source));
-  const std::unique_ptr<Source> source = open_source_of(command);
+  const std::unique_ptr<Source> source = open_source_of(command, terminal);
   terminal.clear_status();
   if (!command.quiet) show_notices(source->notices(), command.source_is_packed ? "entry" : "path", terminal);
   if (command.dry_run) {
@@ -204,6 +228,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
     terminal.print(summary_text(report, seconds));
   }
   if (!command.quiet) show_flawed_images(conditions, terminal);
+  if (!command.quiet) tell_undecodable(report, terminal);
   if (num_skipped(report) == 0) return k_exit_ok;
   terminal.flush();
   tell_skips(report, terminal);

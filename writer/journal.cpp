@@ -39,7 +39,8 @@ Json to_json(const Replacement& replacement) {
 Json to_json(const FinishedShard& finished) {
   Json fields = Json::array();
   for (const ManifestField& field : finished.fields) {
-    fields.push_back(Json{{"name", field.name}, {"codec", field.codec}, {"stored_bytes", field.stored_bytes}});
+    fields.push_back(
+        Json{{"name", bytes_to_json(field.name)}, {"codec", field.codec}, {"stored_bytes", field.stored_bytes}});
   }
   Json skipped = Json::array();
   for (const SkippedSample& sample : finished.skipped) {
@@ -53,7 +54,8 @@ Json to_json(const FinishedShard& finished) {
               {"sidecars", finished.shard.sidecars},
               {"fields", fields},
               {"skipped", skipped},
-              {"on_error", finished.on_error}};
+              {"on_error", finished.on_error},
+              {"undecodable", finished.undecodable}};
 }
 
 /// Names lead to files that --overwrite removes, and an unfinished pack may come from anywhere.
@@ -84,7 +86,7 @@ FinishedShard finished_from_json(const Json& line) {
                                    .bytes = count_from_json(line.at("bytes")),
                                    .sidecars = line.value("sidecars", std::vector<std::string>{})}};
   for (const Json& field : line.at("fields")) {
-    finished.fields.push_back({.name = field.at("name"),
+    finished.fields.push_back({.name = bytes_from_json(field.at("name")),
                                .codec = field.at("codec"),
                                .stored_bytes = count_from_json(field.at("stored_bytes"))});
   }
@@ -92,6 +94,7 @@ FinishedShard finished_from_json(const Json& line) {
     finished.skipped.push_back(skipped_from_json(sample));
   }
   finished.on_error = line.value("on_error", std::string());
+  finished.undecodable = line.value("undecodable", std::map<std::string, std::uint64_t>());
   check_names(finished);
   return finished;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,7 @@ struct FinishedShard {
   std::vector<ManifestField> fields{};
   std::vector<SkippedSample> skipped{};
   std::string on_error{};  // name of the policy that skipped them; empty in a journal of an earlier version
+  std::map<std::string, std::uint64_t> undecodable{};  // images that the loader does not decode, by kind
 };
 
 /// What a journal says.

@@ -10,6 +10,8 @@ using Json = nlohmann::json;
 
 Json skipped_to_json(const SkippedSample& sample) {
   Json line{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}};
+  if (!sample.num_samples) line["samples"] = nullptr;
+  if (sample.num_samples && *sample.num_samples != 1) line["samples"] = *sample.num_samples;
   for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));
   return line;
 }

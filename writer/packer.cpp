@@ -216,23 +216,31 @@ class Packer {
     for (const PlannedDataset& dataset : plan_.datasets) {
       Manifest manifest = empty_manifest(dataset);
       std::string ledger;
+      const auto leave_out = [&](const SkippedSample& sample) {
+        manifest.num_skipped += sample.num_samples.value_or(1);
+        ledger += skipped_to_json(sample).dump() + "\n";
+        report.skipped.push_back(sample);
+      };
+      if (report.outputs.empty()) {  // nobody knows which part what was lost belonged to
+        for (const SourceLoss& loss : source_.losses()) {
+          leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
+        }
+      }
       for (const Slot& slot : slots_) {
         if (slot.dataset != &dataset) continue;
         manifest.num_samples += slot.finished->shard.num_samples;
-        manifest.num_skipped += slot.finished->skipped.size();
         // A shard without a sample has no file: not every reader takes an empty one.
         if (slot.finished->shard.num_samples != 0) manifest.shards.push_back(slot.finished->shard);
         add_fields(manifest, slot.finished->fields);
-        for (const SkippedSample& sample : slot.finished->skipped) {
-          ledger += skipped_to_json(sample).dump() + "\n";
-          report.skipped.push_back(sample);
-        }
+        for (const SkippedSample& sample : slot.finished->skipped) leave_out(sample);
+        for (const auto& [kind, count] : slot.finished->undecodable) report.undecodable[kind] += count;
         report.num_bytes += slot.finished->shard.bytes;
       }
       for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
         manifest.lists.emplace_back(list.file);
         write_list(dataset, manifest, list);
       }
+      if (!ledger.empty()) manifest.num_skipped = std::max<std::uint64_t>(manifest.num_skipped, 1);
       if (!ledger.empty()) publisher_->file(dataset, k_ledger_name, ledger);
       publisher_->manifest(dataset, manifest_text(manifest));
       report.num_samples += manifest.num_samples;

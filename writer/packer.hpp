@@ -85,6 +85,8 @@ struct SkippedSample {
   std::string origin;
   std::string why;
   std::vector<std::string> quarantined{};  // copies of its files, relative to the dataset's directory
+  /// How many samples this stands for: a shard or directory that could not be read may be many. nullopt: nobody knows.
+  std::optional<std::uint64_t> num_samples = 1;
 };
 
 struct PackReport {
@@ -105,6 +107,7 @@ struct PackReport {
   std::uint64_t num_resumed_shards = 0;   // found finished by an earlier run
   std::uint64_t num_repaired_shards = 0;  // of a finished dataset, missing or damaged, and written again
   std::vector<SkippedSample> skipped;
+  std::map<std::string, std::uint64_t> undecodable;  // packed images that the loader does not decode, by kind
 };
 
 /// What would be written: shard names with their samples and payload bytes.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -19,6 +20,8 @@
 #include "bale/formats/core/zstd_codec.hpp"
 #include "bale/formats/image/entry_points.hpp"
 #include "bale/formats/image/image_check.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/image/signature.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/sidecars.hpp"
@@ -207,7 +210,7 @@ class ShardRun {
       const SampleView read = job_.source.read(number, scratch_);
       read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
       sample = edited(number, read);
-      add(*sample);
+      add_from(number, *sample);
     } catch (const Error& error) {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
       const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
@@ -227,6 +230,26 @@ class ShardRun {
     }
   }
 
+  void add_from(std::uint32_t number, const SampleView& sample) {
+    try {
+      add(sample);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_argument) throw;
+      // The writer knows its own temporary file only, and it is the sample that does not fit.
+      ErrorContext context = error.context();
+      context.path = job_.source.origin(number);
+      throw Error(error.code(), error.message(), std::move(context));
+    }
+  }
+
+  /// Images that the loader will not decode are packed all the same, and counted.
+  void note_kind(const SampleView& sample) {
+    const FieldView* const image = sample.find_image();
+    if (image == nullptr || as_text(image->bytes).starts_with("\xFF\xD8")) return;
+    const ImageKind kind = probe_image(image->bytes).kind;
+    if (!can_decode(kind)) ++undecodable_[std::string(image_kind_name(kind))];
+  }
+
   void add(const SampleView& sample) {
     SampleView stored = sample;
     stored.fields = stored_.store(sample);
@@ -242,6 +265,7 @@ class ShardRun {
       if (keeps_bytes_) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
       bytes += field.bytes.size();
     }
+    note_kind(sample);
     if (job_.options.entry_points) entry_points_.add(make_entry_points(image_of(sample)));
     progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
@@ -276,7 +300,8 @@ class ShardRun {
         .subdirectory = job_.dataset.subdirectory,
         .shard = {.file = job_.shard.file, .digest = digest_text(digest), .num_samples = index_.size(), .bytes = bytes},
         .skipped = std::move(skipped_),
-        .on_error = std::string(on_error_name(job_.options.on_error))};
+        .on_error = std::string(on_error_name(job_.options.on_error)),
+        .undecodable = std::move(undecodable_)};
     for (const FieldInfo& field : index.fields()) {
       finished.fields.push_back({.name = field.name,
                                  .codec = field.codec == Codec::zstd ? "zstd" : "none",
@@ -307,6 +332,7 @@ class ShardRun {
   ImageEditor editor_;
   StoredFields stored_;
   std::vector<SkippedSample> skipped_;
+  std::map<std::string, std::uint64_t> undecodable_;
 };
 
 }  // namespace
@@ -315,6 +341,17 @@ std::string staged_sidecar(const std::string& staged_path, const Sidecar& sideca
   return staged_path + std::string(sidecar.suffix);
 }
 
-FinishedShard write_shard(const ShardJob& job, Progress& progress) { return ShardRun(job, progress).run(); }
+FinishedShard write_shard(const ShardJob& job, Progress& progress) {
+  try {
+    return ShardRun(job, progress).run();
+  } catch (const Error& error) {
+    ErrorContext context = error.context();
+    if (!context.path.starts_with(job.staged_path)) throw;
+    // Nobody knows the temporary name, and the file is gone when this is read.
+    context.path.replace(0, job.staged_path.size(),
+                         join_path(dataset_directory(job.options, job.dataset), job.shard.file));
+    throw Error(error.code(), error.message(), std::move(context));
+  }
+}
 
 }  // namespace bale

@@ -32,6 +32,33 @@ std::string bytes_from_json(const nlohmann::json& value) {
   return raw;
 }
 
+nlohmann::json parse_json(std::string_view text) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(ErrorCode::damaged, fmt::format("not JSON from byte {} on", error.byte));
+  }
+}
+
+const nlohmann::json& json_member(const nlohmann::json& value, const char* name) {
+  if (!value.is_object()) throw Error(ErrorCode::damaged, "not a JSON object");
+  const auto found = value.find(name);
+  if (found == value.end()) throw Error(ErrorCode::damaged, fmt::format("no member \"{}\"", name));
+  return *found;
+}
+
+const std::string& text_from_json(const nlohmann::json& value, std::string_view what) {
+  if (!value.is_string()) throw Error(ErrorCode::damaged, fmt::format("{} is not text", what));
+  return value.get_ref<const std::string&>();
+}
+
+std::vector<std::string> texts_from_json(const nlohmann::json& value, std::string_view what) {
+  if (!value.is_array()) throw Error(ErrorCode::damaged, fmt::format("{} is not a list", what));
+  std::vector<std::string> texts;
+  for (const nlohmann::json& text : value) texts.push_back(text_from_json(text, what));
+  return texts;
+}
+
 std::uint64_t count_from_json(const nlohmann::json& value) {
   if (!value.is_number_unsigned()) throw Error(ErrorCode::damaged, "a number that counts nothing");
   return value.get<std::uint64_t>();

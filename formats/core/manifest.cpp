@@ -12,6 +12,7 @@ namespace bale {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Parsed = nlohmann::json;
 
 constexpr std::uint64_t k_schema_version = 1;
 constexpr const char* k_encoded_keys = "encoded";
@@ -42,9 +43,77 @@ void check_seal(const std::string& text, const std::string& path) {
 /// Shards and sidecars are files beside the manifest; a name that points elsewhere is not ours to follow.
 void check_file_name(const std::string& file, const std::string& path) {
   if (!is_plain_name(file)) {
-    throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a plain file name", printable(file)),
-                {.path = path});
+    throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a plain file name", printable(file)), {.path = path});
   }
+}
+
+std::string text_member(const Parsed& object, const char* name) {
+  return text_from_json(json_member(object, name), name);
+}
+
+std::vector<std::string> optional_texts(const Parsed& object, const char* name) {
+  return object.contains(name) ? texts_from_json(object[name], name) : std::vector<std::string>{};
+}
+
+/// The members of an array.
+const Parsed& list_member(const Parsed& object, const char* name) {
+  const Parsed& list = json_member(object, name);
+  if (!list.is_array()) throw Error(ErrorCode::damaged, fmt::format("{} is not a list", name));
+  return list;
+}
+
+ManifestShard shard_from_json(const Parsed& shard, const std::string& path) {
+  ManifestShard result{.file = text_member(shard, "file"),
+                       .digest = text_member(shard, "digest"),
+                       .num_samples = count_from_json(json_member(shard, "num_samples")),
+                       .bytes = count_from_json(json_member(shard, "bytes")),
+                       .sidecars = optional_texts(shard, "sidecars")};
+  check_file_name(result.file, path);
+  for (const std::string& file : result.sidecars) check_file_name(file, path);
+  return result;
+}
+
+void check_version(const Parsed& root, const std::string& path) {
+  const std::uint64_t version = count_from_json(json_member(root, "bale_manifest"));
+  if (version == k_schema_version) return;
+  throw Error(ErrorCode::unsupported, fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
+              {.path = path, .hint = "use a newer bale"});
+}
+
+/// Errors without a path are the caller's to place.
+Manifest manifest_from_json(const Parsed& root, bool has_checksum, const std::string& path) {
+  check_version(root, path);
+  const std::size_t num_optional = root.count("lists") + root.count("edits") + root.count("keys");
+  if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
+    throw Error(ErrorCode::damaged, "its checksum is missing");
+  }
+  Manifest manifest{.name = text_member(root, "name"),
+                    .format = text_member(root, "format"),
+                    .layout = text_member(root, "layout"),
+                    .num_samples = count_from_json(json_member(root, "num_samples")),
+                    .num_skipped = count_from_json(json_member(root, "num_skipped"))};
+  for (const Parsed& field : list_member(root, "fields")) {
+    manifest.fields.push_back({.name = bytes_from_json(json_member(field, "name")),
+                               .codec = text_member(field, "codec"),
+                               .stored_bytes = count_from_json(json_member(field, "stored_bytes"))});
+  }
+  for (const Parsed& name : list_member(root, "classes")) manifest.classes.push_back(bytes_from_json(name));
+  std::uint64_t num_samples = 0;
+  for (const Parsed& shard : list_member(root, "shards")) {
+    manifest.shards.push_back(shard_from_json(shard, path));
+    num_samples += manifest.shards.back().num_samples;
+  }
+  if (num_samples != manifest.num_samples) throw Error(ErrorCode::damaged, "its shards do not add up to num_samples");
+  manifest.lists = optional_texts(root, "lists");
+  for (const std::string& file : manifest.lists) check_file_name(file, path);
+  if (root.contains("edits")) {
+    if (!root["edits"].is_object()) throw Error(ErrorCode::damaged, "edits is not a JSON object");
+    for (const auto& [name, value] : root["edits"].items()) manifest.edits[name] = text_from_json(value, "edits");
+  }
+  manifest.encoded_keys = root.contains("keys") && text_member(root, "keys") == k_encoded_keys;
+  manifest.plan = text_member(root, "plan");
+  manifest.created_by = text_member(root, "created_by");
+  return manifest;
 }
 
 }  // namespace
@@ -52,7 +121,8 @@ void check_file_name(const std::string& file, const std::string& path) {
 std::string manifest_text(const Manifest& manifest) {
   Json fields = Json::array();
   for (const ManifestField& field : manifest.fields) {
-    fields.push_back({{"name", field.name}, {"codec", field.codec}, {"stored_bytes", field.stored_bytes}});
+    fields.push_back(
+        {{"name", Json(bytes_to_json(field.name))}, {"codec", field.codec}, {"stored_bytes", field.stored_bytes}});
   }
   Json classes = Json::array();
   for (const std::string& name : manifest.classes) classes.push_back(Json(bytes_to_json(name)));
@@ -81,59 +151,18 @@ std::string manifest_text(const Manifest& manifest) {
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& path) {
-  const auto damaged = [&path](std::string_view why) {
-    return Error(ErrorCode::damaged, fmt::format("not a valid manifest: {}", why), {.path = path});
-  };
   try {
-    const auto root = nlohmann::json::parse(text);
+    const Parsed root = parse_json(text);
     const bool has_checksum = root.contains("checksum");
+    if (!has_checksum && !root.contains("bale_manifest")) {
+      throw Error(ErrorCode::unsupported, "a manifest.json of another program",
+                  {.path = path, .hint = "name the shards beside it, or pack a folder with --source folder"});
+    }
     if (has_checksum) check_seal(text, path);
-    const std::uint64_t version = count_from_json(root.at("bale_manifest"));
-    if (version != k_schema_version) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
-                  {.path = path, .hint = "use a newer bale"});
-    }
-    const std::size_t num_optional = root.count("lists") + root.count("edits") + root.count("keys");
-    if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
-      throw damaged("its checksum is missing");
-    }
-    Manifest manifest{.name = root.at("name"),
-                      .format = root.at("format"),
-                      .layout = root.at("layout"),
-                      .num_samples = count_from_json(root.at("num_samples")),
-                      .num_skipped = count_from_json(root.at("num_skipped"))};
-    for (const auto& field : root.at("fields")) {
-      manifest.fields.push_back(
-          {.name = field.at("name"),
-           .codec = field.at("codec"),
-           .stored_bytes = count_from_json(field.at("stored_bytes"))});
-    }
-    for (const auto& name : root.at("classes")) manifest.classes.push_back(bytes_from_json(name));
-    std::uint64_t num_samples = 0;
-    for (const auto& shard : root.at("shards")) {
-      manifest.shards.push_back({.file = shard.at("file"),
-                                 .digest = shard.at("digest"),
-                                 .num_samples = count_from_json(shard.at("num_samples")),
-                                 .bytes = count_from_json(shard.at("bytes")),
-                                 .sidecars = shard.value("sidecars", std::vector<std::string>{})});
-      check_file_name(manifest.shards.back().file, path);
-      for (const std::string& file : manifest.shards.back().sidecars) check_file_name(file, path);
-      num_samples += manifest.shards.back().num_samples;
-    }
-    if (num_samples != manifest.num_samples) throw damaged("its shards do not add up to num_samples");
-    manifest.lists = root.value("lists", std::vector<std::string>{});
-    for (const std::string& file : manifest.lists) check_file_name(file, path);
-    if (root.contains("edits")) manifest.edits = root.at("edits").get<std::map<std::string, std::string>>();
-    manifest.encoded_keys = root.value("keys", std::string()) == k_encoded_keys;
-    manifest.plan = root.at("plan");
-    manifest.created_by = root.at("created_by");
-    return manifest;
+    return manifest_from_json(root, has_checksum, path);
   } catch (const Error& error) {
     if (!error.context().path.empty()) throw;
-    throw damaged(error.what());
-  } catch (const nlohmann::json::exception& error) {
-    throw damaged(error.what());
+    throw Error(ErrorCode::damaged, fmt::format("not a valid manifest: {}", error.what()), {.path = path});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bale/formats/core/damaged_scan.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/odd_archive.hpp"
@@ -107,7 +108,14 @@ std::uint64_t payload_bytes(const ShardIndex& index) {
 void scan(const std::string& path, IndexBuilder& index) {
   const FileKind kind = kind_of_file(path);
   IndexBuilder found;
-  if (needs_libarchive(kind) || !scan_stream(*open_stream(path, kind), path, found)) {
+  bool is_ours = false;
+  try {
+    is_ours = !needs_libarchive(kind) && scan_stream(*open_stream(path, kind), path, found);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;
+    throw DamagedScan(error, std::move(found));
+  }
+  if (!is_ours) {
     found = IndexBuilder();
     scan_odd(path, found);
   }

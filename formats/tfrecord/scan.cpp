@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/damaged_scan.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/shard_scanning.hpp"
@@ -205,7 +207,12 @@ void scan(const std::string& path, IndexBuilder& index) {
   if (as_text(window.from(0)).starts_with("\x1f\x8b") && !has_good_header(window.from(0))) {
     throw Error(ErrorCode::unsupported, "a compressed TFRecord file", {.path = path, .hint = "decompress it first"});
   }
-  Scan(window, index).run();
+  try {
+    Scan(window, index).run();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;
+    throw DamagedScan(error, std::exchange(index, {}));
+  }
 }
 
 }  // namespace bale::tfrecord

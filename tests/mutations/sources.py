@@ -1,6 +1,8 @@
 """Mutations of what sources and the policy for bad samples promise."""
 from mutations.mutation import Mutation
 
+SHARDS = ("python", "tests/python/test_damaged_shards.py", "-k")
+KINDS = ("python", "tests/python/test_source_kinds.py", "-k")
 QUARANTINE = ("python", "tests/python/test_quarantine.py", "-k")
 
 MUTATIONS = [
@@ -19,4 +21,27 @@ MUTATIONS = [
              "      require_same_policy(finished);\n", "", (*QUARANTINE, "keeps_its_policy")),
     Mutation("a quarantined file that is gone is not missed", "writer/packer.cpp",
              "    if (!has_its_quarantined_files(finished)) return false;\n", "", (*QUARANTINE, "copy_that_is_gone")),
+    # Sources that are damaged or cannot be read.
+    Mutation("a sample that lost a field to damage is taken", "formats/shard_salvage.cpp",
+             "    complete[last] = last > 0 && fields_of(index, last) == fields_of(index, last - 1);\n", "",
+             (*SHARDS, "truncated_archive")),
+    Mutation("a shard that is lost is in no ledger", "writer/packer.cpp",
+             "      if (report.outputs.empty()) {", "      if (!report.outputs.empty()) {", (*SHARDS, "no_shard")),
+    Mutation("a shard without its index's size is believed without checksums", "formats/shard_salvage.cpp",
+             "  if (file_bytes != index.shard_bytes()) {\n", "  if (file_bytes == 0) {\n", (*SHARDS, "truncated and ours")),
+    Mutation("an excluded directory is opened", "writer/source/folder_walk.cpp",
+             "} else if (rules_.excluded && rules_.excluded(child)) {", "} else if (false) {", (*KINDS, "unreadable")),
+    Mutation("a directory that cannot be read is in no ledger", "writer/source/folder_walk.cpp",
+             "      losses_.push_back({.path = next.path, .why = error.what()});\n", "", (*KINDS, "unreadable")),
+    Mutation("links between folders are followed without end", "writer/source/folder_walk.cpp",
+             "  if (node.repeated) return true;\n", "", (*KINDS, "link_to_each_other")),
+    Mutation("an error names a temporary file", "writer/shard_job.cpp",
+             "    if (!context.path.starts_with(job.staged_path)) throw;\n", "    throw;\n", (*KINDS, "failed_write")),
+    Mutation("an error does not name the sample that does not fit", "writer/shard_job.cpp",
+             "      if (error.code() != ErrorCode::invalid_argument) throw;\n", "      throw;\n", (*KINDS, "does_not_fit")),
+    Mutation("a manifest's text is taken for whatever it is", "formats/core/json_bytes.cpp",
+             '  if (!value.is_string()) throw Error(ErrorCode::damaged, fmt::format("{} is not text", what));\n', "",
+             ("python", "tests/python/test_json_errors.py")),
+    Mutation("images that the loader does not decode are not counted", "writer/shard_job.cpp",
+             "    note_kind(sample);\n", "", (*KINDS, "cannot_decode")),
 ]

@@ -8,6 +8,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/signature.hpp"
 #include "bale/writer/source/steady_file.hpp"
 
 namespace bale {
@@ -90,6 +91,15 @@ bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
   return true;
 }
 
+void FileSource::refuse_image(std::uint64_t i, Bytes bytes) const {
+  const std::string_view kind = name_by_signature(bytes);
+  const std::string what = bytes.empty()  ? "empty file"
+                           : kind.empty() ? "not an image: no known signature"
+                                          : fmt::format("not an image that bale packs: {} by its signature", kind);
+  throw Error(ErrorCode::damaged, what,
+              {.path = origin(i), .hint = "leave it out with --exclude, or all such files with --on-error skip"});
+}
+
 SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {
   if (!read_files(i, scratch) && !read_files(i, scratch)) {
     throw Error(ErrorCode::changed, "the file changed while it was read",
@@ -98,11 +108,8 @@ SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {
   std::vector<FieldView>& views = scratch.fields();
   SampleView sample{.label = row(i).label};
   if (is_image_field(views[0].name)) {
-    if (views[0].bytes.empty()) throw Error(ErrorCode::damaged, "empty file", {.path = origin(i)});
     const ImageHeader header = probe_image(views[0].bytes);
-    if (header.kind == ImageKind::unknown) {
-      throw Error(ErrorCode::damaged, "not an image: no known signature", {.path = origin(i)});
-    }
+    if (header.kind == ImageKind::unknown) refuse_image(i, views[0].bytes);
     sample.width = header.width;
     sample.height = header.height;
   }

@@ -21,6 +21,7 @@ struct FileListing {
   std::vector<std::string> classes;
   NoticeLog notices;
   std::vector<std::string> places;  // Source::places()
+  std::vector<SourceLoss> losses;
 
   /// Position of the extension's field in `image_fields`, added when new.
   std::uint16_t image_field(std::string_view extension);
@@ -44,6 +45,7 @@ class FileSource : public Source {
   void will_need(std::uint64_t i) const override;
   void fingerprint(std::uint64_t i, std::string& out) const override;
   const NoticeLog& notices() const override { return listing_.notices; }
+  std::vector<SourceLoss> losses() const override { return listing_.losses; }
 
  protected:
   /// One more field (`json`) whose bytes come from elsewhere than a file of its own.
@@ -62,6 +64,7 @@ class FileSource : public Source {
   }
   void examine_files();
   bool read_files(std::uint64_t i, Scratch& scratch) const;
+  [[noreturn]] void refuse_image(std::uint64_t i, Bytes bytes) const;
 
   FileListing listing_;
   std::vector<std::string> fields_;

@@ -33,7 +33,8 @@ class FolderLister {
 
   FileListing list() {
     listing_.places = {root_};
-    const TopLevel top = list_top_level(root_);
+    TopLevel top = list_top_level(root_);
+    std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name); });
     if (options_.flat) {
       add_tree(root_, k_no_label);
       if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", k_extensions));
@@ -49,6 +50,13 @@ class FolderLister {
  private:
   [[noreturn]] void refuse(std::string_view why, std::string hint) const {
     throw Error(ErrorCode::invalid_argument, why, {.path = root_, .hint = std::move(hint)});
+  }
+
+  /// Such a folder is no class: it is not looked at.
+  bool is_excluded(const std::string& name) {
+    if (options_.flat || !filter_.excludes_directory(name)) return false;
+    listing_.notices.add(below(root_, name), "a directory that --exclude matches");
+    return true;
   }
 
   void add_classes(const TopLevel& top) {
@@ -68,7 +76,9 @@ class FolderLister {
       const std::string& name = top.directories[i];
       const std::string path = below(root_, name);
       found_any_ = false;
-      add_tree(path, map ? map->label(name, path) : static_cast<std::int64_t>(i));
+      const std::int64_t label = map ? map->label(name, path) : static_cast<std::int64_t>(i);
+      if (filter_.excludes_all_in(name)) continue;
+      add_tree(path, label);
       if (!found_any_) empty.push_back(name);
     }
     if (!empty.empty() && !options_.allow_empty_classes) refuse_empty_classes(empty);
@@ -85,10 +95,10 @@ class FolderLister {
   }
 
   void add_tree(const std::string& top, std::int64_t label) {
-    const auto wanted = [&](std::string_view name) {
-      return pair_.empty() ? is_image_name(name) : pair_index(name) >= 0;
-    };
-    for (const DirectoryFiles& files : walk_files(top, wanted, listing_.notices, root_)) {
+    const std::size_t num_losses = listing_.losses.size();
+    const std::vector<DirectoryFiles> found = walk().files_below(top);
+    if (listing_.losses.size() > num_losses) found_any_ = true;  // who knows what there was
+    for (const DirectoryFiles& files : found) {
       directory_added_ = false;
       if (pair_.empty()) {
         for (std::size_t i = 0; i < files.size(); ++i) add_sample(files.path(), files[i], label);
@@ -97,6 +107,25 @@ class FolderLister {
       }
     }
   }
+
+  DirectoryWalk& walk() {
+    if (walk_) return *walk_;
+    WalkRules rules{
+        .wanted = [this](std::string_view name) { return pair_.empty() ? is_image_name(name) : pair_index(name) >= 0; },
+        .skip_unreadable = options_.skip_damaged};
+    if (!filter_.takes_all()) {
+      rules.excluded = [this](const std::string& path) {
+        const std::string name = path.substr(std::min(path.size(), key_start()));
+        const bool excluded = filter_.excludes_directory(name) || filter_.excludes_all_in(name);
+        found_any_ = found_any_ || excluded;
+        return excluded;
+      };
+    }
+    return walk_.emplace(root_, std::move(rules), listing_.notices, listing_.losses);
+  }
+
+  /// Where in a path below the root the part begins that filters see and keys are made of.
+  std::size_t key_start() const { return root_ == "/" ? 1 : root_.size() + 1; }
 
   /// Which extension of --pair the name has; -1: none.
   int pair_index(std::string_view name) const {
@@ -108,10 +137,10 @@ class FolderLister {
   /// False where the filters leave the file out.
   bool add_sample(const std::string& directory, std::string_view name, std::int64_t label) {
     found_any_ = true;
-    const std::size_t key_start = std::min(directory.size(), root_ == "/" ? 1 : root_.size() + 1);
-    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(key_start), name)))
+    const std::size_t start = std::min(directory.size(), key_start());
+    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(start), name)))
       return false;
-    if (!directory_added_) directory_ = listing_.rows.add_directory(directory, key_start);
+    if (!directory_added_) directory_ = listing_.rows.add_directory(directory, start);
     directory_added_ = true;
     FileRow& row = listing_.rows.add_sample(directory_, name);
     row.label = label;
@@ -161,6 +190,7 @@ class FolderLister {
   NameFilter filter_;
   std::vector<std::string> pair_;
   FileListing listing_;
+  std::optional<DirectoryWalk> walk_;
   std::uint32_t directory_ = 0;  // of the files being added
   bool directory_added_ = false;
   bool found_any_ = false;  // in the tree being added, filtered out or not

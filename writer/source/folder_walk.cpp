@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/writer/source/file_rows.hpp"
@@ -15,7 +17,7 @@
 namespace bale {
 namespace {
 
-enum class Kind { directory, file, other, broken_link, gone };
+using Kind = EntryKind;
 
 /// An open directory; entries come in the file system's own order.
 class DirectoryStream {
@@ -66,107 +68,128 @@ class DirectoryStream {
   std::unique_ptr<DIR, Closer> stream_;
 };
 
-/// A directory on the way to others. Kept in one growing list, so that no depth of nesting costs stack.
-struct Node {
-  static constexpr std::size_t k_no_parent = ~std::size_t{0};
-  std::size_t parent = k_no_parent;
-  bool below_link = false;  // only then can it be its own ancestor
-  dev_t device = 0;
-  ino_t inode = 0;
-};
+[[noreturn]] void refuse_directory(const std::string& path) {
+  const int value = errno;
+  throw Error(ErrorCode::io, "cannot read the directory",
+              {.path = path,
+               .hint = "leave it out with --exclude, or go on without it with --on-error skip",
+               .system_error = value});
+}
 
-class Walker {
- public:
-  Walker(const std::function<bool(std::string_view)>& wanted, NoticeLog& notices)
-      : wanted_(wanted), notices_(notices) {}
+}  // namespace
 
-  std::vector<DirectoryFiles> walk(const std::string& top, const std::string& root) {
-    struct stat info {};
-    if (stat_long_path(root, info) != 0) throw_errno("examine", root);
-    nodes_.push_back({.device = info.st_dev, .inode = info.st_ino});
-    if (top == root) {
-      waiting_.push_back({top, 0});
-    } else {
-      nodes_.push_back({.parent = 0, .below_link = true});
-      waiting_.push_back({top, 1});
-    }
-    while (!waiting_.empty()) {
-      const Waiting next = std::move(waiting_.back());
-      waiting_.pop_back();
+DirectoryWalk::DirectoryWalk(const std::string& root, WalkRules rules, NoticeLog& notices,
+                             std::vector<SourceLoss>& losses)
+    : root_(root), rules_(std::move(rules)), notices_(notices), losses_(losses) {
+  struct stat info {};
+  if (stat_long_path(root, info) != 0) throw_errno("examine", root);
+  nodes_.push_back({.device = info.st_dev, .inode = info.st_ino});
+}
+
+std::vector<DirectoryFiles> DirectoryWalk::files_below(const std::string& top) {
+  nodes_.resize(1);
+  if (top == root_) {
+    waiting_.push_back({top, 0});
+  } else {
+    nodes_.push_back({.parent = 0, .below_link = true});
+    waiting_.push_back({top, 1});
+  }
+  while (!waiting_.empty()) {
+    const Waiting next = std::move(waiting_.back());
+    waiting_.pop_back();
+    try {
       read_directory(next.path, next.node);
+    } catch (const Error& error) {
+      if (!rules_.skip_unreadable || error.code() != ErrorCode::io || is_lack_of_resources(error)) throw;
+      losses_.push_back({.path = next.path, .why = error.what()});
     }
-    std::sort(found_.begin(), found_.end(),
-              [](const DirectoryFiles& a, const DirectoryFiles& b) { return python_less(a.path(), b.path()); });
-    return std::move(found_);
   }
+  std::sort(found_.begin(), found_.end(),
+            [](const DirectoryFiles& a, const DirectoryFiles& b) { return python_less(a.path(), b.path()); });
+  return std::exchange(found_, {});
+}
 
- private:
-  struct Waiting {
-    std::string path;
-    std::size_t node;
-  };
-
-  bool is_own_ancestor(const Node& node) const {
-    if (!node.below_link) return false;
-    for (std::size_t up = node.parent; up != Node::k_no_parent; up = nodes_[up].parent) {
-      if (nodes_[up].device == node.device && nodes_[up].inode == node.inode) return true;
-    }
-    return false;
+bool DirectoryWalk::is_own_ancestor(const Node& node) const {
+  if (!node.below_link) return false;
+  for (std::size_t up = node.parent; up != Node::k_no_parent; up = nodes_[up].parent) {
+    if (nodes_[up].device == node.device && nodes_[up].inode == node.inode) return true;
   }
+  return false;
+}
 
-  void read_directory(const std::string& path, std::size_t node) {
-    Descriptor fd = open_long_path(path, O_RDONLY | O_DIRECTORY);
-    if (!fd.valid()) {
-      if (errno != ENOENT) throw_errno("read the directory", path);
-      notices_.add(path, "gone since it was listed");
-      return;
+/// A directory may be taken again through a link, but not below another that is taken again: folders that link to each
+/// other have more paths than anyone can read.
+bool DirectoryWalk::is_repeated_too_often(Node& node) {
+  const bool seen = !seen_.insert({node.device, node.inode}).second;
+  node.repeated = node.parent != Node::k_no_parent && nodes_[node.parent].repeated;
+  if (!seen || !node.is_link) return false;
+  if (node.repeated) return true;
+  node.repeated = true;
+  return false;
+}
+
+void DirectoryWalk::read_directory(const std::string& path, std::size_t number) {
+  Descriptor fd = open_long_path(path, O_RDONLY | O_DIRECTORY);
+  if (!fd.valid()) {
+    if (errno != ENOENT) refuse_directory(path);
+    notices_.add(path, "gone since it was listed");
+    return;
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) throw_errno("examine", path);
+  Node& node = nodes_[number];
+  node.device = info.st_dev;
+  node.inode = info.st_ino;
+  if (is_own_ancestor(node)) return notices_.add(path, "link loop");
+  if (is_repeated_too_often(node)) return notices_.add(path, "link to a directory that such links lead to already");
+  DirectoryStream stream(std::move(fd), path);
+  DirectoryFiles files(path);
+  std::vector<std::pair<std::string, bool>> directories;
+  std::optional<Error> failure;
+  try {
+    while (const dirent* entry = stream.next()) {
+      const DirectoryStream::Found found = stream.kind_of(*entry);
+      if (found.kind == Kind::directory) {
+        directories.emplace_back(entry->d_name, found.through_link);
+      } else {
+        take_file(entry->d_name, found.kind, files);
+      }
     }
-    struct stat info {};
-    if (::fstat(fd.get(), &info) != 0) throw_errno("examine", path);
-    nodes_[node].device = info.st_dev;
-    nodes_[node].inode = info.st_ino;
-    if (is_own_ancestor(nodes_[node])) {
-      notices_.add(path, "link loop");
-      return;
-    }
-    DirectoryStream stream(std::move(fd), path);
-    DirectoryFiles files(path);
-    while (const dirent* entry = stream.next()) take(*entry, stream.kind_of(*entry), node, files);
-    if (files.size() == 0) return;
+  } catch (const Error& error) {
+    failure = error;  // what was listed before is there
+  }
+  add_directories(directories, number, path);
+  if (files.size() != 0) {
     files.sort();
     found_.push_back(std::move(files));
   }
+  if (failure) throw Error(*failure);
+}
 
-  void take(const dirent& entry, DirectoryStream::Found found, std::size_t node, DirectoryFiles& files) {
-    const char* name = entry.d_name;
-    const auto pass_over = [&](const char* why) { notices_.add(below(files.path(), name), why); };
-    switch (found.kind) {
-      case Kind::directory: {
-        std::string path = below(files.path(), name);
-        if (path.size() > FileRows::k_max_path_bytes) return pass_over("the path is too long");
-        nodes_.push_back({.parent = node, .below_link = nodes_[node].below_link || found.through_link});
-        waiting_.push_back({std::move(path), nodes_.size() - 1});
-        return;
-      }
-      case Kind::file:
-        return wanted_(name) ? files.add(name) : pass_over("not an image by its name");
-      case Kind::broken_link:
-        return pass_over("broken link");
-      case Kind::gone:
-        return pass_over("gone since it was listed");
-      case Kind::other:
-        return pass_over("not a regular file");
+/// In an order of their own, whatever the file system's: it decides which of several links comes first.
+void DirectoryWalk::add_directories(std::vector<std::pair<std::string, bool>>& names, std::size_t parent,
+                                    const std::string& path) {
+  std::sort(names.begin(), names.end(), std::greater<>());
+  for (const auto& [name, is_link] : names) {
+    std::string child = below(path, name);
+    if (child.size() > FileRows::k_max_path_bytes) {
+      notices_.add(child, "the path is too long");
+    } else if (rules_.excluded && rules_.excluded(child)) {
+      notices_.add(child, "a directory that --exclude matches");
+    } else {
+      nodes_.push_back({.parent = parent, .below_link = nodes_[parent].below_link || is_link, .is_link = is_link});
+      waiting_.push_back({std::move(child), nodes_.size() - 1});
     }
   }
+}
 
-  const std::function<bool(std::string_view)>& wanted_;
-  NoticeLog& notices_;
-  std::vector<Node> nodes_;
-  std::vector<Waiting> waiting_;
-  std::vector<DirectoryFiles> found_;
-};
-
-}  // namespace
+void DirectoryWalk::take_file(const char* name, Kind kind, DirectoryFiles& files) {
+  const auto pass_over = [&](const char* why) { notices_.add(below(files.path(), name), why); };
+  if (kind == Kind::file) return rules_.wanted(name) ? files.add(name) : pass_over("not an image by its name");
+  if (kind == Kind::broken_link) return pass_over("broken link");
+  if (kind == Kind::gone) return pass_over("gone since it was listed");
+  pass_over("not a regular file");
+}
 
 void DirectoryFiles::add(const char* name) {
   starts_.push_back(names_.size());
@@ -177,11 +200,6 @@ void DirectoryFiles::add(const char* name) {
 void DirectoryFiles::sort() {
   std::sort(starts_.begin(), starts_.end(),
             [&](std::size_t a, std::size_t b) { return python_less(names_.c_str() + a, names_.c_str() + b); });
-}
-
-std::vector<DirectoryFiles> walk_files(const std::string& top, const std::function<bool(std::string_view)>& wanted,
-                                       NoticeLog& notices, const std::string& root) {
-  return Walker(wanted, notices).walk(top, root);
 }
 
 TopLevel list_top_level(const std::string& path) {

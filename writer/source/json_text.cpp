@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/json_bytes.hpp"
 #include "bale/writer/source/integer_text.hpp"
 
 namespace bale {
@@ -21,8 +22,8 @@ Json parse(std::string_view text) {
   };
   try {
     return Json::parse(text, bounded);
-  } catch (const Json::exception& error) {
-    throw Error(ErrorCode::damaged, fmt::format("not JSON: {}", printable(error.what())));
+  } catch (const Json::parse_error& error) {
+    throw Error(ErrorCode::damaged, fmt::format("not JSON from byte {} on", error.byte));
   }
 }
 
@@ -48,7 +49,7 @@ std::vector<std::pair<std::string, std::int64_t>> parse_class_map_json(std::stri
     const Json map = parse(text);
     if (map.is_array()) {
       for (const Json& name : map)
-        entries.emplace_back(name.get<std::string>(), static_cast<std::int64_t>(entries.size()));
+        entries.emplace_back(text_from_json(name, "a class name"), static_cast<std::int64_t>(entries.size()));
       return entries;
     }
     for (const auto& [key, value] : map.items()) {
@@ -59,13 +60,10 @@ std::vector<std::pair<std::string, std::int64_t>> parse_class_map_json(std::stri
       const auto index = parse_integer(key);
       const Json& name = value.is_array() && !value.empty() ? value.front() : value;
       if (!index) throw Error(ErrorCode::damaged, fmt::format("\"{}\" has no integer", printable(key)));
-      entries.emplace_back(name.get<std::string>(), *index);
+      entries.emplace_back(text_from_json(name, "a class name"), *index);
     }
-  } catch (const Json::exception& error) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", printable(error.what())),
-                {.path = path});
   } catch (const Error& error) {
-    throw Error(ErrorCode::invalid_argument, error.message(), {.path = path});
+    throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", error.message()), {.path = path});
   }
   return entries;
 }

@@ -6,6 +6,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/core/format.hpp"
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/reader/shard_directory.hpp"
@@ -23,21 +24,42 @@ bool exists(const std::string& path) {
   return stat_long_path(path, info) == 0;
 }
 
-/// Whether a directory without a manifest holds shards of some tool rather than images.
-bool holds_shards(const std::string& path, const TopLevel& top) {
-  if (exists(join_path(path, k_partial_name))) return true;
-  if (!top.directories.empty()) return false;
-  if (std::any_of(top.files.begin(), top.files.end(), is_called_as_shard)) return true;
-  const bool has_images = std::any_of(top.files.begin(), top.files.end(), [](const std::string& name) {
-    return is_image_field(field_name(split_file_name(name).extension));
-  });
-  if (has_images || top.files.empty()) return false;
+constexpr const char* k_folder = "folder";
+constexpr const char* k_list = "list";
+constexpr const char* k_table = "table";
+constexpr const char* k_packed = "packed";
+
+bool are_shards_by_content(const std::string& path) {
   try {
     return !list_shards(path).empty();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::not_found) return false;
     throw;
   }
+}
+
+/// What a directory without a manifest is: images to be packed, or shards of some tool.
+DetectedSource detect_directory(const std::string& path, const TopLevel& top, const SourceOptions& options) {
+  if (exists(join_path(path, k_partial_name))) return {k_packed};
+  const bool is_asked_for = options.flat || !options.pair.empty();  // only a folder has that
+  if (!top.directories.empty() || top.files.empty() || is_asked_for) return {k_folder};
+  const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
+  const auto num_images = std::count_if(top.files.begin(), top.files.end(), [](const std::string& name) {
+    return is_image_field(field_name(split_file_name(name).extension));
+  });
+  if (num_shards == 0 && num_images > 0) return {k_folder};
+  if (num_shards == 0) {
+    if (!are_shards_by_content(path)) return {k_folder};
+    return {k_packed, "taken as packed shards by what its files begin with; --source folder takes it as a folder"};
+  }
+  const char* const kind = num_shards > num_images ? k_packed : k_folder;
+  if (num_images == 0) {
+    return {kind, fmt::format("taken as packed shards: {} of its {} files are named so", num_shards, top.files.size())};
+  }
+  return {kind,
+          fmt::format("taken as {}: {} of its files are named as images, {} as shards; --source {} takes it as {}",
+                      kind == k_folder ? "a folder of images" : "packed shards", num_images, num_shards,
+                      kind == k_folder ? k_packed : k_folder, kind == k_folder ? "shards" : "a folder")};
 }
 
 /// A pack that was split has a dataset in each of its directories and none of its own.
@@ -55,24 +77,43 @@ void refuse_several_datasets(const std::string& path, const TopLevel& top) {
 
 }  // namespace
 
-std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
+std::vector<std::string> source_kinds() {
+  std::vector<std::string> kinds{k_folder, k_list, k_table, k_packed};
+  for (const Format* format : formats()) {
+    if (format->on_disk) kinds.emplace_back(format->name);
+  }
+  return kinds;
+}
+
+DetectedSource detect_source(const std::string& spec, const SourceOptions& options) {
   struct stat info {};
   if (stat_long_path(spec, info) != 0) {
     const bool shards = spec.find("::") != std::string::npos || spec.find_first_of("*?[{") != std::string::npos;
-    if (shards) return open_packed_source(spec, options);
+    if (shards) return {k_packed};
     if (errno == ENOENT || errno == ENOTDIR) {
       throw Error(ErrorCode::not_found, "no such folder or file", {.path = spec, .hint = "check the path"});
     }
     throw_errno("examine", spec);
   }
-  if (!S_ISDIR(info.st_mode)) {
-    return TableColumns::kind_of(spec) ? open_table_source(spec, options) : open_packed_source(spec, options);
-  }
-  if (exists(join_path(spec, k_manifest_name))) return open_packed_source(spec, options);
+  if (!S_ISDIR(info.st_mode)) return {TableColumns::kind_of(spec) ? k_table : k_packed};
+  if (exists(join_path(spec, k_manifest_name))) return {k_packed};
   const TopLevel top = list_top_level(spec);
-  if (holds_shards(spec, top)) return open_packed_source(spec, options);
-  refuse_several_datasets(spec, top);
-  return open_folder_source(spec, options);
+  DetectedSource detected = detect_directory(spec, top, options);
+  if (detected.kind == k_folder) refuse_several_datasets(spec, top);
+  return detected;
+}
+
+std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
+  const std::string kind = options.kind.empty() ? detect_source(spec, options).kind : options.kind;
+  if (kind == k_folder) return open_folder_source(spec, options);
+  if (kind == k_list) return open_list_source(spec, options);
+  if (kind == k_table) return open_table_source(spec, options);
+  const std::vector<std::string> kinds = source_kinds();
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is no kind of source", printable(kind)),
+                {.hint = fmt::format("choose one of: {}", fmt::join(kinds, ", "))});
+  }
+  return open_packed_source(spec, options);
 }
 
 }  // namespace bale

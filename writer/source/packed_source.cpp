@@ -40,9 +40,18 @@ std::string identity_of_file(const std::string& path) {
   }
 }
 
+/// The format that SourceOptions::kind names; null: what each shard looks like.
+const Format* wanted_format(const SourceOptions& options) {
+  const auto all = formats();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Format* format) { return format->name == options.kind; });
+  return found == all.end() ? nullptr : *found;
+}
+
 class PackedSource : public Source {
  public:
-  PackedSource(const std::string& spec, const SourceOptions& options) : dataset_(Dataset::open(spec)) {
+  PackedSource(const std::string& spec, const SourceOptions& options)
+      : dataset_(Dataset::open(spec, {.salvage = options.skip_damaged, .format = wanted_format(options)})) {
     filter(NameFilter(options.include, options.exclude));
     prefixed_ = has_clashing_keys();
     decoded_ = dataset_.manifest() && dataset_.manifest()->encoded_keys;
@@ -127,6 +136,12 @@ class PackedSource : public Source {
   std::string origin(std::uint64_t i) const override {
     const auto [number, sample] = dataset_.position(at(i));
     return dataset_.shard_path(number) + ": " + std::string(dataset_.index(number).key(sample));
+  }
+
+  std::vector<SourceLoss> losses() const override {
+    std::vector<SourceLoss> losses;
+    for (const DatasetLoss& loss : dataset_.losses()) losses.push_back({loss.path, loss.why, loss.num_samples});
+    return losses;
   }
 
   void will_need(std::uint64_t i) const override {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,13 @@ struct SourceSample {
 struct SourceFile {
   std::string path;        // what is opened
   std::string below_root;  // its path below the source's root, without ".."
+};
+
+/// Something that could not be had while listing, so that samples are missing: it belongs in the ledger.
+struct SourceLoss {
+  std::string path;
+  std::string why;
+  std::optional<std::uint64_t> num_samples{};  // nullopt: nobody knows how many
 };
 
 class Source {
@@ -77,9 +85,13 @@ class Source {
 
   /// What was passed over while listing: other files, links that lead nowhere, members of archives that are no fields.
   virtual const NoticeLog& notices() const = 0;
+
+  /// With SourceOptions::skip_damaged: what could not be listed or opened.
+  virtual std::vector<SourceLoss> losses() const { return {}; }
 };
 
 struct SourceOptions {
+  std::string kind{};                  // one of source_kinds(); empty: what it looks like
   std::vector<std::string> include{};  // globs on the path below the root; empty: everything
   std::vector<std::string> exclude{};
   std::string class_map{};           // file: "name index" lines, "name" lines, or a JSON object / array
@@ -91,6 +103,7 @@ struct SourceOptions {
   bool nul_separated = false;        // --files-from with -0
   bool keys_name_files = true;       // of the layout to be packed into (Layout::keys_name_files)
   bool flat = false;                 // a folder without class folders: no labels
+  bool skip_damaged = false;         // directories and shards that cannot be read are left out: Source::losses()
 };
 
 /// ImageFolder: classes are the sorted first-level directories, samples the image files below them, in
@@ -102,8 +115,19 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
 std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
 /// Any packed dataset, ours or foreign, through bale::Dataset.
 std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options);
-/// Chooses among the above by looking at `spec`: a directory with manifest.json or a shard spec is packed,
-/// a table by its suffix, any other directory a folder.
+/// "folder", "list", "table", "packed", and the name of each format whose shards can be asked for.
+std::vector<std::string> source_kinds();
+
+/// What a source is taken for.
+struct DetectedSource {
+  std::string kind;    // one of source_kinds()
+  std::string told{};  // what speaks for it, if something speaks against it: for the user to read
+};
+/// A directory with manifest.json or a shard spec is packed, a table known by its suffix, any other directory a folder
+/// unless more of its files are named as shards than as images. Throws `not_found`.
+DetectedSource detect_source(const std::string& spec, const SourceOptions& options);
+
+/// Opens what `spec` is by SourceOptions::kind or detect_source().
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options);
 
 }  // namespace bale

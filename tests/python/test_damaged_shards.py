@@ -1,0 +1,137 @@
+"""convert --on-error skip: a damaged shard costs what is damaged, and everything lost is named and counted."""
+import io
+import json
+import shutil
+import tarfile
+
+import pytest
+from conftest import LAYOUTS, fields_by_key, shards
+
+FAILURE, SKIPS = 1, 4
+SKIP = ["--on-error", "skip"]
+
+
+def ledger(directory):
+    return [json.loads(line) for line in (directory / "skipped.jsonl").read_text().splitlines()]
+
+
+def write_tar(path, samples):
+    """An archive as img2dataset writes them: no index, the members of a sample together."""
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for key, fields in samples.items():
+            for extension, content in fields.items():
+                info = tarfile.TarInfo(f"{key}.{extension}")
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+
+
+@pytest.fixture
+def archives(tmp_path):
+    """Four archives of eight samples, and {key: fields} of each."""
+    directory = tmp_path / "crawl"
+    directory.mkdir()
+    contents = []
+    for number in range(4):
+        contents.append({f"{number}{i:04}": {"jpg": b"\xff\xd8" + bytes([number * 8 + i]) * 1500, "txt": b"caption",
+                                             "json": b"{}"} for i in range(8)})
+        write_tar(directory / f"{number:05}.tar", contents[-1])
+    return directory, contents
+
+
+def merged(contents):
+    return {key: fields for samples in contents for key, fields in samples.items()}
+
+
+@pytest.mark.parametrize("end", ["inside a payload", "inside a header", "between members", "between samples"])
+def test_a_truncated_archive_gives_the_samples_before_its_end(bale, archives, end, tmp_path):
+    directory, contents = archives
+    victim = directory / "00002.tar"
+    sample = 3 * 512 + 1536 + 2 * 512  # three headers, the image in three blocks, two texts
+    whole, cut = {"inside a payload": (3, 3 * sample + 1000), "inside a header": (3, 3 * sample + 100),
+                  "between members": (3, 3 * sample + 2048), "between samples": (3, 3 * sample)}[end]
+    victim.write_bytes(victim.read_bytes()[:cut])
+
+    out = tmp_path / "out"
+    assert bale("convert", directory, out).code == FAILURE
+    result = bale("convert", directory, out, *SKIP)
+    assert result.code == SKIPS, result
+    assert str(victim) in result.err
+    contents[2] = dict(list(contents[2].items())[:whole])
+    assert fields_by_key(bale, out, tmp_path / "files") == merged(contents)
+    lines = ledger(out)
+    assert [line["origin"] for line in lines] == [str(victim)]
+    assert lines[0]["samples"] is None and "3 samples before it are taken" in lines[0]["why"]
+    assert json.loads((out / "manifest.json").read_text())["num_skipped"] == 1
+    bale.ok("verify", out)
+
+
+def test_a_damaged_header_in_the_middle(bale, archives, tmp_path):
+    directory, contents = archives
+    victim = directory / "00000.tar"
+    content = bytearray(victim.read_bytes())
+    content[4 * 4096 + 2048 + 20] ^= 0xFF  # of the fifth sample's caption
+    victim.write_bytes(content)
+    result = bale("convert", directory, tmp_path / "out", *SKIP)
+    assert result.code == SKIPS, result
+    contents[0] = dict(list(contents[0].items())[:4])
+    assert fields_by_key(bale, tmp_path / "out", tmp_path / "files") == merged(contents)
+    assert [line["origin"] for line in ledger(tmp_path / "out")] == [str(victim)]
+
+
+@pytest.mark.parametrize("content", ["nothing", "noise", "a web page", "no file"])
+def test_what_is_no_shard_is_skipped_by_its_name(bale, archives, content, tmp_path):
+    directory, contents = archives
+    victim = directory / "00001.tar"
+    victim.write_bytes({"nothing": b"", "noise": bytes(range(256)) * 40, "a web page": b"<html>not found</html>",
+                        "no file": b""}[content])
+    if content == "no file":
+        victim.unlink()
+    spec = f"{directory}/{{00000..00003}}.tar"
+    assert bale("convert", spec, tmp_path / "out").code == FAILURE
+    result = bale("convert", spec, tmp_path / "out", *SKIP)
+    assert result.code == SKIPS, result
+    assert str(victim) in result.err
+    del contents[1]
+    assert fields_by_key(bale, tmp_path / "out", tmp_path / "files") == merged(contents)
+    assert [line["origin"] for line in ledger(tmp_path / "out")] == [str(victim)]
+
+
+def test_nothing_but_damage_is_an_error(bale, archives, tmp_path):
+    directory, _ = archives
+    for path in directory.iterdir():
+        path.write_bytes(b"damaged")
+    result = bale("convert", directory, tmp_path / "out", *SKIP)
+    assert result.code == FAILURE, result
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("layout", [".".join(layout) for layout in LAYOUTS])
+@pytest.mark.parametrize("damage", ["truncated", "gone", "index damaged"])
+def test_a_damaged_shard_of_ours(bale, photos, layout, damage, tmp_path):
+    packed = tmp_path / "packed"
+    bale.pack(photos, packed, "--format", layout, "--shard-samples", "10")
+    originals = fields_by_key(bale, packed, tmp_path / "originals")
+    victim = shards(packed)[1]
+    if damage == "truncated":
+        victim.write_bytes(victim.read_bytes()[:victim.stat().st_size // 2])
+    elif damage == "gone":
+        victim.unlink()
+    else:
+        index = victim.with_name(victim.name + ".bidx")
+        index.write_bytes(index.read_bytes()[:-20])
+    out = tmp_path / "out"
+    assert bale("convert", packed, out).code == FAILURE
+    shutil.rmtree(out, ignore_errors=True)
+    result = bale("convert", packed, out, *SKIP)
+    assert result.code == SKIPS, result
+    assert str(victim) in result.err
+    taken = fields_by_key(bale, out, tmp_path / "files")
+    assert {key: fields for key, fields in originals.items() if key in taken} == taken
+    manifest = json.loads((out / "manifest.json").read_text())
+    lost = len(originals) - manifest["num_samples"]
+    assert manifest["num_skipped"] == max(lost, 1)  # the shard's own line, even if all of its samples can be read
+    assert manifest["num_samples"] >= 30
+    if (layout, damage) == ("tar.plain", "truncated"):
+        assert manifest["num_samples"] >= 33  # by the index, those whose bytes are there
+    assert any(line["origin"] == str(victim) for line in ledger(out))
+    bale.ok("verify", out)
