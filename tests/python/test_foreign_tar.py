@@ -221,7 +221,7 @@ def test_compressed_tars_are_read(bale, tmp_path, program, suffix):
     path = write_tar(tmp_path / "x.tar", member("a.jpg", b"1" * 3000), member("a.cls", b"7"))
     packed = tmp_path / f"y.tar{suffix}"
     filters = {"compress": ["bsdtar", "-cZf", packed, "-C", tmp_path, "@x.tar"], "lzma": ["xz", "--format=lzma", "-k", "-c", path],
-               "lz4": ["lz4", "-c", path]}
+               "lz4": ["bsdtar", "--lz4", "-cf", packed, "-C", tmp_path, "@x.tar"]}
     done = subprocess.run(filters.get(program, [program, "-k", "-c", path]), check=True, capture_output=True)
     if done.stdout:
         packed.write_bytes(done.stdout)
