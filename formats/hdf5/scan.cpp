@@ -8,7 +8,7 @@
 namespace bale::h5 {
 namespace {
 
-constexpr std::size_t k_max_fields = 255;  // of our index
+constexpr std::size_t k_max_fields = k_max_index_fields;
 
 /// `name` as `num_samples` flags; empty where there is no such dataset: everything is present.
 std::vector<std::uint8_t> read_present(const InputFile& file, const std::string& name, std::uint64_t num_samples) {
