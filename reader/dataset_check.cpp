@@ -207,8 +207,10 @@ void Checker::check_open(Task& task, const Shard& shard) {
   if (options_.decode) check_images(task, shard);
   // An archive of names that make no samples would otherwise pass for a whole one. A manifest may have empty shards.
   if (shard.size() == 0 && task.expected == nullptr) {
-    report(task.findings, {.path = task.path,
-                           .what = fmt::format("holds no samples, but {} other entries", task.notices.count())});
+    const std::uint64_t others = task.notices.count();
+    report(task.findings,
+           {.path = task.path,
+            .what = others == 0 ? "holds no samples" : fmt::format("holds no samples, but {} other entries", others)});
   }
   check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
