@@ -143,7 +143,7 @@ def test_dali_decodes_images_with_a_table_behind_them(bale, photos, tmp_path):
         (folder / f"{key}.jpg").write_bytes(image)
         (folder / f"{key}.json").write_text("{}" * 50)
     for name, options in (("plain", ["--exclude", "*.json"]), ("pairs", ["--pair", "jpg,json"])):
-        bale.pack(folder, tmp_path / name / "p", "--format", "recordio", "--name", "x", *options)
+        bale.pack(folder, tmp_path / f"{name}-packed" / "p", "--format", "recordio", "--name", "x", *options)
 
     @pipeline_def(batch_size=8, num_threads=1, device_id=None)
     def pipeline(path):
@@ -152,7 +152,7 @@ def test_dali_decodes_images_with_a_table_behind_them(bale, photos, tmp_path):
 
     pixels = []
     for name in ("plain", "pairs"):
-        shard = shards(tmp_path / name / "p")[0]
+        shard = shards(tmp_path / f"{name}-packed" / "p")[0]
         assert all(p.endswith(b"BALEREC1") == (name == "pairs") for _, p in records(shard))
         run = pipeline(shard)
         run.build()

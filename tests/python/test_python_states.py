@@ -1,15 +1,25 @@
 """States of loaders and streams: of which dataset they are, and what they load into."""
 import shutil
 
+import bale as bl
 import pytest
+from conftest import make_images, shards
+from torch_support import torch  # noqa: F401 - a fixture
 
-bale_module = pytest.importorskip("bale")
-torch = pytest.importorskip("torch")
+OPTIONS = {"batch_size": 2, "workers": 0, "transform": bl.transforms.eval(16, resize=16), "seed": 3}
 
-from bale.torch import IterableDataset  # noqa: E402
-from conftest import make_images, shards  # noqa: E402
-
-OPTIONS = {"batch_size": 2, "workers": 0, "transform": bale_module.transforms.eval(16, resize=16), "seed": 3}
+HEAD = """
+    import sys, torch, bale
+    from bale.torch import IterableDataset, Loader
+    ONE, TWO, COPY = sys.argv[1:4]
+    def stream_of(spec):
+        return IterableDataset(spec, seed=3, batch_size=2)
+    def loader_of(spec):
+        return Loader(spec, 2, workers=0, seed=3, transform=bale.transforms.eval(16, resize=16))
+    with loader_of(ONE) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +33,19 @@ def packs(bale, tmp_path_factory):
     return root
 
 
+@pytest.fixture(scope="module")
+def run(packs, torch):
+    return lambda script: torch(HEAD + script, packs / "one", packs / "two", packs / "elsewhere" / "copy")
+
+
 def state_of(spec):
-    with bale_module.Loader(spec, **OPTIONS) as loader:
+    with bl.Loader(spec, **OPTIONS) as loader:
         next(iter(loader))
         return loader.state_dict()
 
 
 def load(spec, state):
-    with bale_module.Loader(spec, **OPTIONS) as loader:
+    with bl.Loader(spec, **OPTIONS) as loader:
         loader.load_state_dict(state)
         return loader.state_dict()
 
@@ -40,15 +55,19 @@ def test_states_know_their_dataset(packs):
     assert load(packs / "elsewhere" / "copy", state) == state
     with pytest.raises(ValueError, match="another dataset"):
         load(packs / "two", state)
-    stream = IterableDataset(packs / "two", seed=3, batch_size=2)
-    with pytest.raises(ValueError, match="another dataset"):
-        stream.load_state_dict(state)
-    IterableDataset(packs / "elsewhere" / "copy", seed=3, batch_size=2).load_state_dict(state)
 
 
-def test_states_fit_in_tensors(packs):
-    state = state_of(packs / "one")
+def test_streams_know_their_dataset(run):
+    run("""
+    raises(ValueError, "another dataset", lambda: stream_of(TWO).load_state_dict(state))
+    stream_of(COPY).load_state_dict(state)
+    """)
+
+
+def test_states_fit_in_tensors(run):
+    run("""
     assert {name: int(torch.tensor(value)) for name, value in state.items()} == state
+    """)
 
 
 def test_shards_that_are_indexed_later(bale, packs, tmp_path):
@@ -59,8 +78,9 @@ def test_shards_that_are_indexed_later(bale, packs, tmp_path):
     assert load(shard, state)["position"] == state["position"]
 
 
-def test_a_workers_state_is_no_loaders(packs):
-    stream = IterableDataset(packs / "one", seed=3, batch_size=2)
-    state = {**stream.state_dict(), "worker": {"worker": 0, "num_workers": 2, "world_size": 1, "batch_size": 2, "taken": 1}}
-    with pytest.raises(ValueError, match="DataLoader workers"):
-        load(packs / "one", state)
+def test_a_workers_state_is_no_loaders(run):
+    run("""
+    worker = {"worker": 0, "num_workers": 2, "world_size": 1, "batch_size": 2, "taken": 1}
+    state = {**stream_of(ONE).state_dict(), "worker": worker}
+    raises(ValueError, "DataLoader workers", lambda: loader_of(ONE).load_state_dict(state))
+    """)
