@@ -3,17 +3,20 @@
 #include <utility>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/loader/batch_copy.hpp"
 #include "bale/loader/session.hpp"
 
 namespace bale {
 
 Batch::Batch(std::shared_ptr<loader_detail::Session> session, std::uint32_t slot)
     : session_(std::move(session)), slot_(slot) {}
+Batch::Batch(std::unique_ptr<const loader_detail::BatchCopy> copy) : owned_(std::move(copy)) {}
 Batch::Batch(Batch&&) noexcept = default;
 Batch& Batch::operator=(Batch&& other) noexcept {
   release();
   session_ = std::move(other.session_);
   slot_ = other.slot_;
+  owned_ = std::move(other.owned_);
   return *this;
 }
 Batch::~Batch() { release(); }
@@ -22,51 +25,62 @@ void Batch::release() noexcept {
   if (session_) std::exchange(session_, nullptr)->release(slot_);
 }
 
-std::uint64_t Batch::index() const { return session_->ring().slot(slot_).index; }
-std::uint64_t Batch::epoch() const { return session_->ring().slot(slot_).epoch; }
-std::size_t Batch::size() const { return session_->ring().slot(slot_).num_rows; }
+const Transform& Batch::transform() const { return owned_ ? owned_->transform : session_->options().transform; }
+
+std::uint64_t Batch::index() const { return owned_ ? owned_->index : session_->ring().slot(slot_).index; }
+std::uint64_t Batch::epoch() const { return owned_ ? owned_->epoch : session_->ring().slot(slot_).epoch; }
+std::size_t Batch::size() const { return owned_ ? owned_->rows.size() : session_->ring().slot(slot_).num_rows.load(); }
 
 Bytes Batch::pixels() const {
-  const Transform& transform = session_->options().transform;
-  if (!transform.has_fixed_shape()) {
+  if (!transform().has_fixed_shape()) {
     throw Error(ErrorCode::invalid_argument, "images of this transform differ in size", {.hint = "use Batch::image()"});
   }
-  return session_->ring().pixels(slot_).first(size() * transform.image_bytes());
+  return owned_ ? owned_->pixels() : session_->ring().pixels(slot_).first(size() * transform().image_bytes());
 }
 
 Bytes Batch::image(std::size_t i) const {
+  if (owned_) return owned_->pixels().subspan(owned_->rows[i].offset, owned_->rows[i].bytes);
   const loader_detail::Row& row = session_->ring().row(slot_, static_cast<std::uint32_t>(i));
   return session_->ring().pixels(slot_).subspan(row.offset, row.bytes);
 }
 
 std::uint32_t Batch::width(std::size_t i) const {
-  const Transform& transform = session_->options().transform;
-  if (image(i).empty() || transform.kind == Transform::Kind::raw) return 0;
-  return transform.has_fixed_shape() ? transform.width : source_width(i);
+  if (image(i).empty() || transform().kind == Transform::Kind::raw) return 0;
+  return transform().has_fixed_shape() ? transform().width : source_width(i);
 }
 
 std::uint32_t Batch::height(std::size_t i) const {
-  const Transform& transform = session_->options().transform;
-  if (image(i).empty() || transform.kind == Transform::Kind::raw) return 0;
-  return transform.has_fixed_shape() ? transform.height : source_height(i);
+  if (image(i).empty() || transform().kind == Transform::Kind::raw) return 0;
+  return transform().has_fixed_shape() ? transform().height : source_height(i);
 }
 
-std::span<const std::int64_t> Batch::labels() const { return session_->ring().labels(slot_).first(size()); }
-std::span<const std::uint64_t> Batch::samples() const { return session_->ring().samples(slot_).first(size()); }
-std::span<const std::uint8_t> Batch::mask() const { return session_->ring().mask(slot_).first(size()); }
+std::span<const std::int64_t> Batch::labels() const {
+  if (owned_) return owned_->labels;
+  return session_->ring().labels(slot_).first(size());
+}
+std::span<const std::uint64_t> Batch::samples() const {
+  if (owned_) return owned_->samples;
+  return session_->ring().samples(slot_).first(size());
+}
+std::span<const std::uint8_t> Batch::mask() const {
+  if (owned_) return owned_->mask;
+  return session_->ring().mask(slot_).first(size());
+}
 
 std::uint64_t Batch::copy(std::size_t i) const {
-  return session_->ring().row(slot_, static_cast<std::uint32_t>(i)).copy;
+  return owned_ ? owned_->rows[i].copy : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).copy;
 }
 
 const AugmentDraw& Batch::draw(std::size_t i) const {
-  return session_->ring().row(slot_, static_cast<std::uint32_t>(i)).draw;
+  return owned_ ? owned_->rows[i].draw : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).draw;
 }
 std::uint32_t Batch::source_width(std::size_t i) const {
-  return session_->ring().row(slot_, static_cast<std::uint32_t>(i)).source_width;
+  return owned_ ? owned_->rows[i].source_width
+                : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).source_width;
 }
 std::uint32_t Batch::source_height(std::size_t i) const {
-  return session_->ring().row(slot_, static_cast<std::uint32_t>(i)).source_height;
+  return owned_ ? owned_->rows[i].source_height
+                : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).source_height;
 }
 
 }  // namespace bale

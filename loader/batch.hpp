@@ -1,9 +1,11 @@
-// Batch: a lease on one slot of the loader's ring.
+// Batch: a lease on one slot of the loader's ring, or a copy of one.
 //
-// Everything it hands out lies in the ring (zero copies) and lives until the Batch is destroyed, which gives the slot
-// back to the workers. Keep few: next() throws when every slot is in the caller's hands. A Batch may outlive its
-// Loader; the memory stays until the last of them is gone. Threads: any one thread at a time may use a Batch; it may be
-// destroyed in another thread than next() was called in.
+// What it hands out lives until the Batch is destroyed. It lies in the ring (zero copies), and the slot goes back to
+// the workers then. A caller that keeps so many batches that the workers would run out of slots gets copies in memory
+// of their own (is_copy(), LoaderOptions::copy_when_held), so any number of batches may be kept. A Batch may outlive
+// its Loader; the ring's memory stays until the last lease is gone.
+//
+// Threads: any one thread at a time may use a Batch; it may be destroyed in another thread than next() was called in.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +15,14 @@
 
 #include "bale/formats/core/bytes.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
+#include "bale/loader/transform/transform.hpp"
 
 namespace bale {
 
 namespace loader_detail {
 class Session;
-}
+struct BatchCopy;
+}  // namespace loader_detail
 
 class Batch {
  public:
@@ -60,12 +64,18 @@ class Batch {
   std::uint32_t source_width(std::size_t i) const;
   std::uint32_t source_height(std::size_t i) const;
 
+  /// Whether this is a copy rather than a slot of the ring.
+  bool is_copy() const { return owned_ != nullptr; }
+
  private:
   friend class loader_detail::Session;
   Batch(std::shared_ptr<loader_detail::Session> session, std::uint32_t slot);
+  explicit Batch(std::unique_ptr<const loader_detail::BatchCopy> copy);
+  const Transform& transform() const;
   void release() noexcept;
-  std::shared_ptr<loader_detail::Session> session_;
+  std::shared_ptr<loader_detail::Session> session_;  // null for a copy
   std::uint32_t slot_ = 0;
+  std::unique_ptr<const loader_detail::BatchCopy> owned_;
 };
 
 }  // namespace bale

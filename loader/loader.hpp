@@ -50,6 +50,7 @@ struct BadSample {
 struct LoaderCounters {
   std::uint64_t batches = 0;           // delivered
   std::uint64_t samples = 0;           // delivered rows with mask 1
+  std::uint64_t batches_copied = 0;    // delivered as copies, because the caller keeps many
   std::uint64_t workers_replaced = 0;  // died or stalled, and were started anew
   std::uint64_t bad_samples = 0;       // so many does bad_samples() name
   double wait_seconds = 0;             // spent in next() waiting for a batch
@@ -71,7 +72,7 @@ class Loader {
 
   /// The next batch; nullopt once at the end of each epoch, after which the next epoch begins (no set_epoch needed).
   /// Throws the `Error` of a bad sample under OnBadSample::fail (calling again throws again), `invalid_argument` when
-  /// all slots of the ring are held by batches that the caller keeps, `io` where workers cannot be started.
+  /// all slots of the ring are held by batches that the caller keeps (without copy_when_held only), `io` where workers cannot be started.
   std::optional<Batch> next();
   /// The same for callers that must look after something else while they wait, such as signals: `on_wait` is called
   /// every 50 ms at the latest (between samples without workers), by the calling thread and under no lock. It may

@@ -33,6 +33,7 @@ LoaderOptions checked(LoaderOptions options) {
   refuse_unless(options.learn_bytes <= k_max_learn_bytes,
                 fmt::format("learn_bytes of {}; {} is the most", options.learn_bytes, k_max_learn_bytes));
   check_transform(options.transform);
+  if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.read_on = false;
   return options;
 }

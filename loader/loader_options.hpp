@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "bale/formats/core/sample.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
@@ -29,19 +31,23 @@ struct LoaderOptions {
   std::uint32_t batch_size = 256;     // DataLoader(batch_size)
   unsigned workers = k_workers_auto;  // DataLoader(num_workers); 0: in the caller, inside next()
   WorkerMode worker_mode = WorkerMode::processes;
-  std::uint32_t prefetch = 4;      // batches in the ring, those in the caller's hands included; DataLoader counts per
-                                   // worker (prefetch_factor * num_workers), here it is all workers together
+  std::uint32_t prefetch = 4;  // batches in the ring, those in the caller's hands included; DataLoader counts per
+                               // worker (prefetch_factor * num_workers), here it is all workers together
+  bool copy_when_held = true;  // a batch beyond what the ring can spare is delivered as a copy (at least 3 slots are
+                               // made then); false: next() throws when the caller holds all slots
   bool persistent_workers = true;  // false: workers end with each epoch and start with the next
   bool read_on = true;             // start on the next epoch while the end of this one is being consumed
 
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;                       // of the order
+  std::optional<std::uint64_t> augment_seed{};  // of crops, flips, colors and mixing; none: `seed`
   Shuffle shuffle = Shuffle::full();
   std::uint64_t rank = 0;  // DistributedSampler(rank, num_replicas)
   std::uint64_t world_size = 1;
   Tail tail = Tail::pad;  // DataLoader(drop_last), DistributedSampler(drop_last)
 
   Transform transform = train_transform();
-  std::string field{};  // field that holds the image; empty: the first one with an image's name
+  std::string field{};                 // field that holds the image; empty: the first one with an image's name
+  std::int64_t no_label = k_no_label;  // class number of rows that have none: unlabeled samples, empty and skipped rows
   OnBadSample on_bad_sample = OnBadSample::fail;
   bool verify_checksums = true;
   std::uint64_t max_pixels = k_default_max_pixels;  // of a stored image, checked before it is decoded

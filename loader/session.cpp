@@ -9,12 +9,15 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/loader/batch_copy.hpp"
 #include "bale/loader/worker/worker_program.hpp"
 
 namespace bale::loader_detail {
 namespace {
 
-constexpr int k_wait_ms = 50;  // a worker that died may have kept its last word to itself
+constexpr std::uint32_t k_slots_of_workers = 2;  // that stay with the workers, however many batches the caller keeps
+constexpr std::uint32_t k_min_slots = 3;         // a loop holds one batch while it asks for the next
+constexpr int k_wait_ms = 50;                    // a worker that died may have kept its last word to itself
 
 std::string working_directory() {
   std::string path(4096, '\0');
@@ -32,7 +35,7 @@ RankShare share_of(const LoaderOptions& options) {
 
 WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
   WorkerConfig config{.transform = options.transform,
-                      .seed = options.seed,
+                      .seed = *options.augment_seed,
                       .max_pixels = options.max_pixels,
                       .verify_checksums = options.verify_checksums,
                       .direct_io = options.direct_io,
@@ -54,14 +57,16 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       config_(config_of(dataset_, options_)),
       shard_of_([this](std::uint32_t shard) { return dataset_.use_shard(shard); }),
       ring_(make_ring()) {
-  for (std::uint32_t slot = options_.prefetch; slot > 0; --slot) free_slots_.push_back(slot - 1);
+  for (std::uint32_t slot = ring_.shape().num_slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
 
 Session::~Session() { stop_workers(); }
 
 Ring Session::make_ring() {
   const std::vector<std::byte> config = pack_config(config_);
-  Ring ring = Ring::create({.num_slots = options_.prefetch,
+  const std::uint32_t num_slots =
+      options_.copy_when_held ? std::max(options_.prefetch, k_min_slots) : options_.prefetch;
+  Ring ring = Ring::create({.num_slots = num_slots,
                             .batch_size = options_.batch_size,
                             .pixel_bytes = layout_.batch_bytes(),
                             .config_bytes = config.size(),
@@ -187,12 +192,13 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   std::string error = quarantined_.contains(pick.sample) ? "in quarantine: it ended its worker before" : "";
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
-    ring_.labels(slot)[row] = dataset_.label_in_shard(shard, sample_in_shard);
+    const std::int64_t label = dataset_.label_in_shard(shard, sample_in_shard);
+    ring_.labels(slot)[row] = label == k_no_label ? options_.no_label : label;
   } catch (const Error& caught) {  // a shard that cannot be opened is the end of its samples, not of the stream
     if (is_lack_of_resources(caught)) throw;
     error = caught.what();
     asked.capacity = options_.transform.image_bytes();
-    ring_.labels(slot)[row] = k_no_label;
+    ring_.labels(slot)[row] = options_.no_label;
   }
   used_bytes += asked.capacity;
   ring_.prepare_row(slot, row, batch, error.empty() ? RowPhase::free : RowPhase::failed);
@@ -206,7 +212,7 @@ void Session::empty_row(std::uint32_t slot, std::uint32_t row) const {
   emptied.source_width = 0;
   emptied.source_height = 0;
   ring_.mask(slot)[row] = 0;
-  ring_.labels(slot)[row] = k_no_label;
+  ring_.labels(slot)[row] = options_.no_label;
   if (options_.transform.has_fixed_shape()) {
     const MutableBytes pixels = ring_.pixels(slot).subspan(emptied.offset, emptied.capacity);
     std::fill(pixels.begin(), pixels.end(), std::byte{0});
@@ -245,7 +251,32 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   ++counters_.batches;
   const auto mask = ring_.mask(batch.slot).first(ring_.slot(batch.slot).num_rows);
   counters_.samples += static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1}));
-  return Batch(shared_from_this(), batch.slot);
+  if (!copies_next()) return Batch(shared_from_this(), batch.slot);
+  return deliver_copy(lock, batch.slot);
+}
+
+/// Whether the batch that was just taken from open_ had better be copied: the caller keeps so many that the workers
+/// would be left without slots. Under the lock.
+bool Session::copies_next() const {
+  if (!options_.copy_when_held) return false;
+  const std::size_t num_slots = ring_.shape().num_slots;
+  const std::size_t num_held = num_slots - free_slots_.size() - open_.size() - 1;  // without this one
+  return num_held >= num_slots - std::min<std::size_t>(num_slots - 2, k_slots_of_workers);
+}
+
+/// The slot goes back to the workers at once. Without memory for a copy the slot itself is delivered.
+Batch Session::deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot) {
+  lock.unlock();
+  Batch leased(shared_from_this(), slot);
+  try {
+    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_.transform));
+    lock.lock();
+    ++counters_.batches_copied;
+    lock.unlock();
+    return copied;
+  } catch (const std::bad_alloc&) {
+    return leased;
+  }
 }
 
 bool Session::ready() const {

@@ -72,6 +72,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void close_open_batches(std::unique_lock<std::mutex>& lock);
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                            const std::function<void()>& on_wait);
+  bool copies_next() const;
+  Batch deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot);
   bool has_failed_rows(const OpenBatch& batch) const;
   bool settle_failed_rows(const OpenBatch& batch);
   void empty_row(std::uint32_t slot, std::uint32_t row) const;

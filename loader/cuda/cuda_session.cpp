@@ -68,6 +68,7 @@ bool can_convert(const CudaOptions& cuda, const Transform& delivered) {
 }
 
 LoaderOptions of_workers(LoaderOptions options, const CudaOptions& cuda) {
+  options.copy_when_held = false;  // what is copied to the device lies in the ring, which is page-locked
   if (can_convert(cuda, options.transform)) options.transform = Converter::of_workers(options.transform);
   return options;
 }
@@ -274,8 +275,10 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
 
   const Transform& transform = device_->transform;
   const bool padded = transform.kind == Transform::Kind::padded;
-  const MixKey key{
-      .seed = options_.seed, .epoch = batch.epoch(), .first_sample = batch.samples()[0], .first_copy = batch.copy(0)};
+  const MixKey key{.seed = *options_.augment_seed,
+                   .epoch = batch.epoch(),
+                   .first_sample = batch.samples()[0],
+                   .first_copy = batch.copy(0)};
   const MixDraw mix = draw_mix(cuda_.mix, key, transform.width, transform.height);
   auto* const rows = reinterpret_cast<ConvertRow*>(tables + layout.rows);
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
@@ -284,7 +287,7 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
     if (has_image) {
       row.width = padded ? batch.source_width(i) : transform.width;
       row.height = padded ? batch.source_height(i) : transform.height;
-      row.mirrored = flip_draw(options_.seed, batch, i) < cuda_.flip_probability ? 1 : 0;
+      row.mirrored = flip_draw(*options_.augment_seed, batch, i) < cuda_.flip_probability ? 1 : 0;
     }
     row.partner = has_image ? partner_of(batch, i) : i;
     const bool mixes = row.partner != i && mix.share < 1;

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from bale import _bale
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
+if not TYPE_CHECKING:
+    def overload(function):
+        """typing.overload, without importing typing."""
+        return function
+else:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, SupportsIndex
+    from typing import Any, SupportsIndex, overload
 
     import numpy as np
     from numpy.typing import NDArray
@@ -20,9 +24,15 @@ if TYPE_CHECKING:
 _SPECIAL = frozenset("*?[{")
 
 
-def text_of_spec(spec: Path) -> str:
-    """A path as str, or what the CLI takes: globs, braces, several joined by `::`. Relative ones are made absolute, so that
-    another process may open the same."""
+def text_of_spec(spec: Path | Sequence[Path]) -> str:
+    """A path as str, or what the CLI takes: globs, braces, several joined by `::` or in a list. Relative ones are made
+    absolute, so that another process may open the same."""
+    if isinstance(spec, (list, tuple)):
+        if not spec:
+            raise ValueError("spec: an empty list names no dataset")
+        return "::".join(text_of_spec(part) for part in spec)
+    if not isinstance(spec, (str, bytes, os.PathLike)):
+        raise TypeError(f"spec: {spec!r} is not a path, or a list of paths")
     spec = os.fsdecode(spec)
     here = os.getcwd()
     if _SPECIAL.intersection(here) or "::" in here:
@@ -39,9 +49,11 @@ class Dataset:
         dataset.keys[0], dataset.label(0), dataset.read_field(0, "jpg"), dataset.find("cat/1")
 
     Positions are Python's: -1 is the last, IndexError beyond the ends. Errors of the files are bale.Error.
+
+    spec   a packed dataset's directory; shards as a path, a glob, braces; several of them as a list or joined by `::`
     """
 
-    def __init__(self, spec: Path, *, verify_checksums: bool = True) -> None:
+    def __init__(self, spec: Path | Sequence[Path], *, verify_checksums: bool = True) -> None:
         self.spec: str = text_of_spec(spec)
         self.verify_checksums: bool = bool(verify_checksums)
         self._dataset = _bale.Dataset(self.spec, self.verify_checksums)
@@ -89,6 +101,12 @@ class Dataset:
         return self._dataset.labels()
 
     @property
+    def targets(self) -> list[int]:
+        """All class numbers as torchvision's datasets have them: a new list of int; NO_LABEL if there is none."""
+        targets: list[int] = self.labels.tolist()
+        return targets
+
+    @property
     def classes(self) -> list[str]:
         """Names of class 0, 1, ...; empty where the dataset does not say."""
         return self._dataset.classes()
@@ -113,7 +131,7 @@ class Dataset:
 
 
 class Keys(Sequence[str]):
-    """dataset.keys: len, [i], iteration, `in`."""
+    """dataset.keys: len, [i], slices (a list), iteration, `in`."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
@@ -121,7 +139,13 @@ class Keys(Sequence[str]):
     def __len__(self) -> int:
         return len(self._dataset)
 
-    def __getitem__(self, i: SupportsIndex) -> str:  # type: ignore[override]
+    @overload
+    def __getitem__(self, i: SupportsIndex) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: SupportsIndex | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            return [self._dataset.key(position) for position in range(*i.indices(len(self)))]
         return self._dataset.key(i)
 
     def __iter__(self) -> Iterator[str]:

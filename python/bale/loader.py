@@ -54,11 +54,14 @@ class Loader:
             for images, labels in loader:
                 ...
 
-    A batch (`Batch`) unpacks as images, labels; both are views of shared memory. The ring has `prefetch` of them: keep few,
-    copy what is to stay.
+    A batch (`Batch`) unpacks as images, labels. The images are a view of shared memory, the ring's `prefetch` slots; labels
+    are a copy. You may keep any number of batches: when you keep nearly all slots, further batches are copies
+    (`Batch.is_copy`), which costs time and memory.
 
-    spec           a packed dataset, as the CLI takes it, or a bale.Dataset
+    spec           a packed dataset, as the CLI takes it, a list of such, or a bale.Dataset
     workers        processes (None: one a core; 0: decode in the caller); threads=True: threads of this process
+    seed           of the order; also of what is drawn for images, unless augment_seed is given
+    no_label       class number of rows that have none: unlabeled samples, empty and skipped rows
     shuffle        True, False, or "block" (long reads for slow storage) with block_samples, window_blocks
     tail           "pad", "drop" (also drop_last=True) or "uneven": what becomes of an epoch's incomplete end
     prefetch       batches in the ring, of all workers together, those in your hands included
@@ -77,11 +80,12 @@ class Loader:
     mix            transforms.Mix(...): mixup and cutmix; batches have partner_labels and shares then. Needs a float dtype
     """
 
-    def __init__(self, spec: Path | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
+    def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
                  rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, block_samples: int = 64,
                  window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
                  transform: transforms.Transform | None = None, prefetch: int = 4,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
+                 augment_seed: int | None = None, no_label: int = _bale.NO_LABEL,
                  subset: Numbers | None = None, weights: Numbers | None = None,
                  num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
                  verify_checksums: bool = True, max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
@@ -97,6 +101,7 @@ class Loader:
         options = {
             "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch,
             "persistent_workers": persistent_workers, "seed": seed,
+            "augment_seed": seed if augment_seed is None else augment_seed, "no_label": no_label,
             "shuffle": order.shuffle_name(shuffle),
             "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
             "tail": tail, "transform": self.transform, "field": field,
@@ -106,23 +111,29 @@ class Loader:
             "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
         }
         self._dataset = spec if isinstance(spec, Dataset) else None
-        selection = self._selection(subset, weights, num_draws, repeats)
-        self._loader: _bale.Loader | _bale.CudaLoader
-        if device is None:
-            if device_hflip or mix is not None:
-                raise ValueError("device_hflip and mix need a device")
-            self._loader = _bale.Loader(self._spec, options, selection)
-        else:
+        self._options = options
+        self._chosen = self._selection(subset, weights, num_draws, repeats)
+        self._cuda_options = None
+        if device is not None:
             mixes = transforms.Mix() if mix is None else mix
-            self._loader = _bale.CudaLoader(self._spec, options, {
+            self._cuda_options = {
                 "device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
                 "mixup_alpha": mixes.mixup, "cutmix_alpha": mixes.cutmix, "mix_probability": mixes.probability,
-                "mix_switch_probability": mixes.switch}, selection)
+                "mix_switch_probability": mixes.switch}
+        elif device_hflip or mix is not None:
+            raise ValueError("device_hflip and mix need a device")
+        self._loader = self._open()
         self._num_batches = len(self._loader)
+        self._num_deliveries = self._loader.num_samples() if self._chosen is None else len(self._chosen)  # per epoch
         self._turn = 0          # counts iterators: a new one takes over from the last
         self._under_way = False  # an iterator has taken batches of the epoch that the loader is in
         self._resumed = False   # by load_state_dict, and nothing taken since
         _live.add(self)
+
+    def _open(self) -> _bale.Loader | _bale.CudaLoader:
+        if self._cuda_options is None:
+            return _bale.Loader(self._spec, self._options, self._chosen)
+        return _bale.CudaLoader(self._spec, self._options, self._cuda_options, self._chosen)
 
     def _selection(self, subset: Numbers | None, weights: Numbers | None, num_draws: int | None,
                    repeats: int) -> _bale.Selection | None:
@@ -219,6 +230,12 @@ class Loader:
     @property
     def worker_pids(self) -> list[int]:
         return self._loader.worker_pids()
+
+    def __repr__(self) -> str:
+        """What it loads and how; of a closed one, too."""
+        module = type(self).__module__.replace(".loader", "")
+        return (f"{module}.Loader({self._spec!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
+                f"rank={self.rank} of {self.world_size}): {self._num_batches} batches")
 
     # --- ending
 

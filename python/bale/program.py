@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import IO, Any, NoReturn
 
+    from typing_extensions import Unpack
+
+    from bale.options import ConvertOptions, PackOptions, VerifyOptions
+
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Report = dict[str, Any]
 
@@ -33,26 +37,28 @@ def main() -> NoReturn:
     os.execv(program, ["bale", *sys.argv[1:]])
 
 
-def pack(source: Path | None, destination: Path, *, progress: bool | None = None, **options: Any) -> Report:
-    """`bale pack`: options are the command's, with underscores: shard_size="1GiB", split="train=0.9,val=0.1",
+def pack(source: Path | None, destination: Path, *, progress: bool | None = None,
+         **options: Unpack[PackOptions]) -> Report:
+    """`bale pack`: options (bale.options.PackOptions) are the command's, with underscores: shard_size="1GiB", split="train=0.9,val=0.1",
     stratify=True, include=["*.jpg", "*.png"]; `source` is None with files_from. Returns the report; what
     on_error="skip" left out is listed in its `skipped`. After an interrupt resume=True goes on.
 
     progress    a bar of tqdm on sys.stderr, or in the notebook; where tqdm is not installed the program's own on
                 standard error. None: where somebody sees it, a terminal or a notebook."""
-    return _run("pack", [destination] if source is None else [source, destination], options, progress,
+    return _run("pack", [destination] if source is None else [source, destination], dict(options), progress,
                 fine=(0, _LEFT_OUT))
 
 
-def convert(source: Path, destination: Path, *, progress: bool | None = None, **options: Any) -> Report:
+def convert(source: Path, destination: Path, *, progress: bool | None = None,
+            **options: Unpack[ConvertOptions]) -> Report:
     """`bale convert`, as pack()."""
-    return _run("convert", [source, destination], options, progress, fine=(0, _LEFT_OUT))
+    return _run("convert", [source, destination], dict(options), progress, fine=(0, _LEFT_OUT))
 
 
-def verify(spec: Path, *, progress: bool | None = None, **options: Any) -> Report:
+def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[VerifyOptions]) -> Report:
     """`bale verify`: the report; what is damaged is listed in its `findings` and raises nothing. `progress` as in
     pack()."""
-    return _run("verify", [spec], options, progress, fine=(0, 3))
+    return _run("verify", [spec], dict(options), progress, fine=(0, 3))
 
 
 def inspect(spec: Path) -> Report:

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -62,19 +65,28 @@ nb::object images(nb::handle self) {
   return list;
 }
 
+/// An array of its own: what a caller keeps of it keeps no slot.
+template <typename Value, typename Array>
+Array copy_of(std::span<const Value> values) {
+  auto owned = std::make_unique<Value[]>(values.size());
+  std::copy(values.begin(), values.end(), owned.get());
+  Value* const data = owned.get();
+  const nb::capsule owner(owned.release(), [](void* memory) noexcept { delete[] static_cast<Value*>(memory); });
+  const std::array<std::size_t, 1> count{values.size()};
+  return Array(data, count.size(), count.data(), owner);
+}
+
 nb::ndarray<nb::numpy, std::int64_t> labels(nb::handle self) {
-  const auto values = batch_of(self).labels();
-  return {const_cast<std::int64_t*>(values.data()), {values.size()}, self};
+  return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(batch_of(self).labels());
 }
 
 nb::ndarray<nb::numpy, std::uint64_t> samples(nb::handle self) {
-  const auto values = batch_of(self).samples();
-  return {const_cast<std::uint64_t*>(values.data()), {values.size()}, self};
+  return copy_of<std::uint64_t, nb::ndarray<nb::numpy, std::uint64_t>>(batch_of(self).samples());
 }
 
 nb::ndarray<nb::numpy, bool> mask(nb::handle self) {
   const auto values = batch_of(self).mask();
-  return {reinterpret_cast<bool*>(const_cast<std::uint8_t*>(values.data())), {values.size()}, self};
+  return copy_of<bool, nb::ndarray<nb::numpy, bool>>({reinterpret_cast<const bool*>(values.data()), values.size()});
 }
 
 nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
@@ -135,18 +147,17 @@ std::pair<nb::object, nb::object> capsules(nb::handle self) {
                                                   : std::array{3 * plane, std::int64_t{1}, 3 * width, std::int64_t{3}};
   const nb::ndarray<> images(const_cast<std::byte*>(batch.pixels().data()), shape.size(), shape.data(), self,
                              strides.data(), dlpack_dtype(transform.dtype));
-  const std::array<std::size_t, 1> count{batch.size()};
-  const nb::ndarray<> labels(const_cast<std::int64_t*>(batch.labels().data()), count.size(), count.data(), self,
-                             nullptr, nb::dtype<std::int64_t>());
-  return {nb::cast(images), nb::cast(labels)};
+  return {nb::cast(images), nb::cast(copy_of<std::int64_t, nb::ndarray<std::int64_t>>(batch.labels()))};
 }
 
 }  // namespace
 
 void bind_batch(nb::module_& module) {
-  nb::class_<ProcessBatch>(module, "Batch",
-                           "One batch, a slot of the loader's shared memory. Arrays made from it are views of the slot "
-                           "and keep it; it goes back to the workers when the last of them is gone.")
+  nb::class_<ProcessBatch>(
+      module, "Batch",
+      "One batch, a slot of the loader's shared memory. Arrays of its images are views of the slot "
+      "and keep it; it goes back to the workers when the last of them is gone. A caller that keeps "
+      "many batches gets copies (is_copy). Labels, mask and samples are always copies.")
       .def_prop_ro(
           "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
           "N x H x W x C (or N x C x H x W) of the transform's dtype, zero copy; bfloat16 as uint16. A list of "
@@ -156,9 +167,11 @@ void bind_batch(nb::module_& module) {
       .def("draw", &draw_of_row, nb::arg("i"), nb::sig("def draw(self, i: int) -> dict[str, typing.Any] | None"),
            "What was drawn for row `i`, in the order it is applied: the stored image's `source` size (width, height), "
            "`crop` (x, y, width, height), `flip`, `jitter` [(name, factor), ...], `grey`. None where the row is empty.")
-      .def_prop_ro("labels", &labels, "int64 class numbers; NO_LABEL where there is none.")
-      .def_prop_ro("samples", &samples, "uint64 positions in the dataset.")
-      .def_prop_ro("mask", &mask, "True where the row counts once in this epoch; False for padding and empty rows.")
+      .def_prop_ro("labels", &labels, nb::rv_policy::move,
+                   "int64 class numbers; the loader's `no_label` if there is none.")
+      .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset.")
+      .def_prop_ro("mask", &mask, nb::rv_policy::move,
+                   "True where the row counts once in this epoch; False for padding and empty rows.")
       .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
@@ -169,10 +182,13 @@ void bind_batch(nb::module_& module) {
       .def("__dlpack__", &dlpack, nb::arg("kwargs"),
            nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
            "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
-      .def(
-          "capsules", &capsules,
-          "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of the labels; each for "
-          "one torch.from_dlpack. For transforms of a fixed shape.")
+      .def("capsules", &capsules,
+           "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of a copy of the "
+           "labels; "
+           "each for one torch.from_dlpack. For transforms of a fixed shape.")
+      .def_prop_ro(
+          "is_copy", [](nb::handle self) { return batch_of(self).is_copy(); },
+          "Whether the images are in memory of their own, because so many batches are kept.")
       .def("__dlpack_device__", [](nb::handle) { return std::make_tuple(1, 0); });
 }
 

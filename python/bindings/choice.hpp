@@ -9,13 +9,14 @@
 #include <nanobind/stl/string.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/python/bindings/value.hpp"
 
 namespace bale::python {
 
 /// The value of the name that was given; throws `invalid_argument`, listing the names there are.
 template <typename Value>
 Value choice(nanobind::handle given, const char* option, std::initializer_list<std::pair<const char*, Value>> values) {
-  const std::string text = nanobind::cast<std::string>(given);
+  const std::string text = value_of<std::string>(given, option);
   std::string names;
   for (const auto& [name, value] : values) {
     if (text == name) return value;

@@ -19,6 +19,7 @@
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/process_loader.hpp"
+#include "bale/python/bindings/value.hpp"
 
 namespace bale::python {
 namespace {
@@ -170,14 +171,14 @@ std::pair<nb::object, nb::object> capsules(nb::handle self, std::uintptr_t strea
 
 CudaOptions cuda_options_of(const nb::dict& given) {
   CudaOptions options;
-  options.device = nb::cast<int>(given["device"]);
-  options.depth = nb::cast<std::uint32_t>(given["depth"]);
-  options.hold = nb::cast<std::uint32_t>(given["hold"]);
-  options.flip_probability = nb::cast<double>(given["device_hflip"]);
-  options.mix.mixup_alpha = nb::cast<double>(given["mixup_alpha"]);
-  options.mix.cutmix_alpha = nb::cast<double>(given["cutmix_alpha"]);
-  options.mix.probability = nb::cast<double>(given["mix_probability"]);
-  options.mix.switch_probability = nb::cast<double>(given["mix_switch_probability"]);
+  options.device = option<int>(given, "device");
+  options.depth = option<std::uint32_t>(given, "depth");
+  options.hold = option<std::uint32_t>(given, "hold");
+  options.flip_probability = option<double>(given, "device_hflip");
+  options.mix.mixup_alpha = option<double>(given, "mixup_alpha");
+  options.mix.cutmix_alpha = option<double>(given, "cutmix_alpha");
+  options.mix.probability = option<double>(given, "mix_probability");
+  options.mix.switch_probability = option<double>(given, "mix_switch_probability");
   return options;
 }
 
@@ -217,7 +218,7 @@ void bind_device_batch(nb::module_& module) {
       "One batch in the memory of a CUDA device. Arrays made from it are views, and keep it; when the last of them is "
       "gone, the memory goes to a later batch, after the work that its streams have been given.")
       .def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
-      .def_prop_ro("labels", &labels_of, "int64 class numbers; NO_LABEL where there is none.")
+      .def_prop_ro("labels", &labels_of, "int64 class numbers; the loader's `no_label` if there is none.")
       .def_prop_ro("mask", &mask_of, "uint8: 1 where the row counts once in this epoch, 0 for padding and empty rows.")
       .def_prop_ro("partner_labels", &partner_labels_of, "int64 labels of what is mixed in; None without mixing.")
       .def_prop_ro("shares", &shares_of,

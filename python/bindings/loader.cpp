@@ -12,11 +12,22 @@
 #include "bale/python/bindings/order.hpp"
 #include "bale/python/bindings/process_batch.hpp"
 #include "bale/python/bindings/process_loader.hpp"
+#include "bale/python/bindings/value.hpp"
 
 namespace bale::python {
 namespace {
 
-Range range_of(nb::handle pair) { return {nb::cast<double>(pair[0]), nb::cast<double>(pair[1])}; }
+/// A (low, high) that Python made a tuple already.
+Range range_of(nb::handle transform, const char* keyword) {
+  const nb::object pair = transform.attr(keyword);
+  return {value_of<double>(pair[0], keyword), value_of<double>(pair[1], keyword)};
+}
+
+nb::str text_of(const nb::dict& given, const char* keyword) {
+  const nb::object text = given[keyword];
+  if (!nb::isinstance<nb::str>(text)) value_of<std::string>(text, keyword);  // throws
+  return nb::borrow<nb::str>(text);                                          // may hold bytes that are not UTF-8
+}
 
 /// None at the end of an epoch.
 std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self) {
@@ -30,6 +41,7 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {
   nb::dict dict;
   dict["batches"] = counted.batches;
   dict["samples"] = counted.samples;
+  dict["batches_copied"] = counted.batches_copied;
   dict["workers_replaced"] = counted.workers_replaced;
   dict["wait_seconds"] = counted.wait_seconds;
   return dict;
@@ -39,30 +51,32 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {
 
 LoaderOptions options_of(const nb::dict& given) {
   LoaderOptions options;
-  options.batch_size = nb::cast<std::uint32_t>(given["batch_size"]);
-  if (!given["workers"].is_none()) options.workers = nb::cast<std::uint32_t>(given["workers"]);
-  options.worker_mode = nb::cast<bool>(given["threads"]) ? WorkerMode::threads : WorkerMode::processes;
-  options.prefetch = nb::cast<std::uint32_t>(given["prefetch"]);
-  options.persistent_workers = nb::cast<bool>(given["persistent_workers"]);
-  options.seed = nb::cast<std::uint64_t>(given["seed"]);
-  options.shuffle = shuffle_of(given["shuffle"], nb::cast<std::uint64_t>(given["block_samples"]),
-                               nb::cast<std::uint64_t>(given["window_blocks"]));
-  options.rank = nb::cast<std::uint64_t>(given["rank"]);
-  options.world_size = nb::cast<std::uint64_t>(given["world_size"]);
+  options.batch_size = option<std::uint32_t>(given, "batch_size");
+  if (!given["workers"].is_none()) options.workers = option<std::uint32_t>(given, "workers");
+  options.worker_mode = option<bool>(given, "threads") ? WorkerMode::threads : WorkerMode::processes;
+  options.prefetch = option<std::uint32_t>(given, "prefetch");
+  options.persistent_workers = option<bool>(given, "persistent_workers");
+  options.seed = option<std::uint64_t>(given, "seed");
+  options.augment_seed = option<std::uint64_t>(given, "augment_seed");
+  options.shuffle = shuffle_of(given["shuffle"], option<std::uint64_t>(given, "block_samples"),
+                               option<std::uint64_t>(given, "window_blocks"));
+  options.rank = option<std::uint64_t>(given, "rank");
+  options.world_size = option<std::uint64_t>(given, "world_size");
   options.tail = tail_of(given["tail"]);
   options.transform = transform_of(given["transform"]);
-  options.field = from_str(nb::cast<nb::str>(given["field"]));
+  options.field = from_str(text_of(given, "field"));
   options.on_bad_sample = choice<OnBadSample>(
       given["on_bad_sample"], "on_bad_sample",
       {{"fail", OnBadSample::fail}, {"skip", OnBadSample::skip}, {"substitute", OnBadSample::substitute}});
-  options.verify_checksums = nb::cast<bool>(given["verify_checksums"]);
-  options.max_pixels = nb::cast<std::uint64_t>(given["max_pixels"]);
-  options.stall_timeout_s = nb::cast<double>(given["stall_timeout_s"]);
-  options.read_ahead_bytes = nb::cast<std::uint64_t>(given["read_ahead_bytes"]);
-  options.large_transfers = nb::cast<bool>(given["large_transfers"]);
-  options.learn_bytes = nb::cast<std::uint64_t>(given["learn_bytes"]);
-  options.direct_io = nb::cast<bool>(given["direct_io"]);
-  options.worker_program = from_str(nb::cast<nb::str>(given["worker_program"]));
+  options.no_label = option<std::int64_t>(given, "no_label");
+  options.verify_checksums = option<bool>(given, "verify_checksums");
+  options.max_pixels = option<std::uint64_t>(given, "max_pixels");
+  options.stall_timeout_s = option<double>(given, "stall_timeout_s");
+  options.read_ahead_bytes = option<std::uint64_t>(given, "read_ahead_bytes");
+  options.large_transfers = option<bool>(given, "large_transfers");
+  options.learn_bytes = option<std::uint64_t>(given, "learn_bytes");
+  options.direct_io = option<bool>(given, "direct_io");
+  options.worker_program = from_str(text_of(given, "worker_program"));
   return options;
 }
 
@@ -87,21 +101,21 @@ Transform transform_of(nb::handle given) {
                                  {"padded", Kind::padded},
                                  {"ragged", Kind::ragged},
                                  {"raw", Kind::raw}});
-  transform.height = nb::cast<std::uint32_t>(given.attr("height"));
-  transform.width = nb::cast<std::uint32_t>(given.attr("width"));
+  transform.height = value_of<std::uint32_t>(given.attr("height"), "height");
+  transform.width = value_of<std::uint32_t>(given.attr("width"), "width");
   transform.filter = choice<Filter>(given.attr("interpolation"), "interpolation",
                                     {{"bilinear", Filter::bilinear}, {"bicubic", Filter::bicubic}});
   transform.pass_order =
       choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}});
-  transform.resize_short = nb::cast<std::uint32_t>(given.attr("resize"));
-  transform.scale = range_of(given.attr("scale"));
-  transform.ratio = range_of(given.attr("ratio"));
-  transform.flip_probability = nb::cast<double>(given.attr("hflip"));
-  transform.jitter = {.brightness = range_of(given.attr("brightness")),
-                      .contrast = range_of(given.attr("contrast")),
-                      .saturation = range_of(given.attr("saturation")),
-                      .hue = range_of(given.attr("hue"))};
-  transform.grey_probability = nb::cast<double>(given.attr("grey"));
+  transform.resize_short = value_of<std::uint32_t>(given.attr("resize"), "resize");
+  transform.scale = range_of(given, "scale");
+  transform.ratio = range_of(given, "ratio");
+  transform.flip_probability = value_of<double>(given.attr("hflip"), "hflip");
+  transform.jitter = {.brightness = range_of(given, "brightness"),
+                      .contrast = range_of(given, "contrast"),
+                      .saturation = range_of(given, "saturation"),
+                      .hue = range_of(given, "hue")};
+  transform.grey_probability = value_of<double>(given.attr("grey"), "grey");
   transform.dtype = choice<DType>(given.attr("dtype"), "dtype",
                                   {{"uint8", DType::uint8},
                                    {"float16", DType::float16},
@@ -112,8 +126,8 @@ Transform transform_of(nb::handle given) {
   const nb::object normalize = given.attr("normalize");
   transform.normalise = !normalize.is_none();
   for (std::size_t channel = 0; channel < 3 && transform.normalise; ++channel) {
-    transform.mean[channel] = nb::cast<float>(normalize[0][channel]);
-    transform.stddev[channel] = nb::cast<float>(normalize[1][channel]);
+    transform.mean[channel] = value_of<float>(normalize[0][channel], "normalize");
+    transform.stddev[channel] = value_of<float>(normalize[1][channel], "normalize");
   }
   check_transform(transform);
   return transform;

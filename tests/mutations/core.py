@@ -62,7 +62,7 @@ MUTATIONS = [
     # The stream of batches.
     Mutation("a slot is reused while its batch is held", "loader/session.cpp",
              "  open_.pop_front();\n  rows_passed_ +=", "  free_slots_.push_back(batch.slot);\n  open_.pop_front();\n  rows_passed_ +=",
-             ("loader", "-a", "Batches may be kept*")),
+             ("loader", "-a", "Without copies batches may be kept*")),
     Mutation("draws depend on the worker", "loader/worker/worker.cpp",
              "{\n      .seed = config_.seed, .epoch", "{\n      .seed = config_.seed + number_, .epoch",
              ("loader", "The stream is the same*")),
@@ -89,7 +89,7 @@ MUTATIONS = [
              "      bad_samples_.push_back(describe(batch, i, BadSample::Action::skipped));\n", "",
              ("loader", "*ledger*")),
     Mutation("a row of zeros is passed for a sample", "loader/session.cpp",
-             "  ring_.mask(slot)[row] = 0;\n  ring_.labels(slot)[row] = k_no_label;\n  if (", "  if (",
+             "  ring_.mask(slot)[row] = 0;\n  ring_.labels(slot)[row] = options_.no_label;\n  if (", "  if (",
              ("loader", "*ledger*")),
     # Others' files.
     Mutation("entry points are nobody's", "writer/shard_job.cpp",

@@ -87,24 +87,41 @@ TEST_CASE("Raw and ragged batches hold each image in its own size") {
   }
 }
 
-TEST_CASE("Batches may be kept as long as a slot is left, and outlive their loader") {
+TEST_CASE("Any number of batches may be kept: beyond what the ring can spare they are copies, and outlive the loader") {
+  const Pack pack(60);
+  LoaderOptions options = small_batches(2);
+  Loader fresh(pack.path, options);
+  const auto expected = rest_of_epoch(fresh);
+  for (const std::uint32_t prefetch : {2U, 3U, 4U, 7U}) {
+    options.prefetch = prefetch;
+    auto loader = std::make_unique<Loader>(pack.path, options);
+    std::vector<Batch> kept;
+    while (auto batch = loader->next()) kept.push_back(*std::move(batch));
+    CHECK(loader->counters().batches_copied == expected.size() - std::max<std::size_t>(2, prefetch - 2));
+    loader.reset();
+    std::vector<std::uint64_t> got;
+    for (const Batch& batch : kept) got.push_back(digest(batch));
+    CHECK(got == expected);
+  }
+}
+
+TEST_CASE("Without copies batches may be kept as long as a slot is left") {
   const Pack pack(60);
   LoaderOptions options = small_batches(2);
   options.prefetch = 3;
+  options.copy_when_held = false;
   Loader fresh(pack.path, options);
   const auto expected = rest_of_epoch(fresh);
-  auto loader = std::make_unique<Loader>(pack.path, options);
+  Loader loader(pack.path, options);
   std::vector<Batch> kept;
   std::vector<std::uint64_t> got;
-  for (int i = 0; i < 3; ++i) kept.push_back(*loader->next());
-  CHECK(code_of([&] { loader->next(); }) == ErrorCode::invalid_argument);
+  for (int i = 0; i < 3; ++i) kept.push_back(*loader.next());
+  CHECK(code_of([&] { loader.next(); }) == ErrorCode::invalid_argument);
   for (const Batch& batch : kept) got.push_back(digest(batch));
   // Two go back, the first stays: the ring goes on around it.
   kept.erase(kept.begin() + 1, kept.end());
-  for (int i = 0; i < 3; ++i) got.push_back(digest(*loader->next()));
+  for (int i = 0; i < 3; ++i) got.push_back(digest(*loader.next()));
   CHECK(got == std::vector<std::uint64_t>(expected.begin(), expected.begin() + 6));
-  loader.reset();
-  CHECK(digest(kept[0]) == expected[0]);
 }
 
 TEST_CASE("Uneven tails have empty rows") {

@@ -25,12 +25,13 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
     transforms         instead of these: of both together, transforms(image, target), as torchvision's VisionDataset
                        takes it; a v2.Compose that begins with bale.torch.to_tv_tensors crops image and mask alike
     fields             names of the image and of its target; of several targets a tuple. "jpg;png" is the first that a
-                       sample has; "cls" the label. Default: the image and its label
+                       sample has; "cls" the label, "__key__" the sample's key, "__index__" its position. Default: the image and its label
     field              the field that holds the image, with the label as target; default: each sample's first one with an
                        image's name
     decode             "pil": images as ImageFolder loads them, in RGB; "tensor": uint8 C x H x W; "bytes": every field
                        as stored. An image that is a target comes as it is stored (a mask's class numbers), `json`
-                       decoded, `txt` as str, `npy` as an array, a label as int: -1 where the sample has none
+                       decoded, `txt` as str, `npy` as an array, a label as int: -100 if the sample has none
+                       (torch's ignore_index)
     verify_checksums   compare each field's checksum before it is given
 
     Raises bale.Error: KeyError where a sample lacks a field, code "damaged" where one cannot be decoded.

@@ -1,6 +1,7 @@
 """bale.torch.Loader: bale.Loader's batches as tensors."""
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -8,26 +9,71 @@ import torch.utils.dlpack
 
 import bale.loader
 from bale import _bale, transforms
+from bale.torch import dataloader_names
 from bale.torch.prefetcher import Pixels
 from bale.torch.ranks import Sampler, rank_and_world_size
+from bale.torch.samples import IGNORE_INDEX
 
 if TYPE_CHECKING:
+    from typing import Literal
+
+    from bale.order import Numbers, Shuffle, Tail
     from bale.torch.samples import Spec
 
 
-class Loader(bale.loader.Loader):
-    """bale.Loader that gives (images, labels) as tensors, images N x C x H x W: channels_last where the transform's layout
-    is "nhwc" (the default), contiguous where it is "nchw"; a list of tensors for ragged and raw. A tensor is a view of its
-    slot and keeps it.
 
-    rank, world_size   default: of torch.distributed where it is initialised, else $RANK and $WORLD_SIZE, else 0 of 1
-    with_mask          give (images, labels, mask): for tail="uneven" and on_bad_sample="skip"
-    pin                page-locked copies where CUDA is available; ignored elsewhere
+_MAX_SEED = (1 << 63) - 1
+_NO_ROWS = object()
+_NOT_OURS = ("transform: {}.{} is not one of bale.transforms. The Loader's workers decode and augment natively: use "
+             "bale.transforms.train(224, ...) or eval(224, ...). To run this transform in Python, use "
+             "bale.torch.Dataset(spec, transform) with a torch DataLoader")
+
+
+class Samples:
+    """Which samples the rows of a batch are. A plain value: it keeps no slot."""
+
+    def __init__(self, indices: torch.Tensor, dataset: Any) -> None:
+        #: Positions in the dataset, int64; of an empty row 0.
+        self.indices = indices
+        self._dataset = dataset
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of the rows, looked up in the dataset when asked for."""
+        return [self._dataset.key(index) for index in self.indices.tolist()]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class Loader(bale.loader.Loader):
+    """bale.Loader that gives (images, labels) as tensors, images N x C x H x W: channels_last if the transform's layout
+    is "nhwc" (the default), contiguous if it is "nchw"; a list of tensors for ragged and raw. Labels are int64, -100
+    (IGNORE_INDEX, which torch's losses ignore) if a row has none: an unlabeled sample or a skipped one.
+
+    Images are a view of a slot of shared memory, which goes back to the workers when the last tensor of it is gone. You may
+    keep any number of batches: when you keep nearly all slots, further batches are copies in ordinary memory, and a warning
+    says so once. Labels, mask, indices and keys are always copies.
+
+    The options are bale.Loader's, and:
+
+    seed               of the order. Default: torch.initial_seed() on one rank; 0 on several, which must have the same order
+                       (as DistributedSampler has it)
+    augment_seed       of crops, flips and colors. Default: `seed` if it is given, else torch.initial_seed()
+    rank, world_size   default: of torch.distributed if it is initialized, else $RANK and $WORLD_SIZE, else 0 of 1
+    with_mask          give (images, labels, mask): for tail="uneven" and on_bad_sample="skip". Without it the last batch of
+                       tail="uneven" is shorter, and a rank that has no sample left has one batch less
+    with_samples       give one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`
+    pin                page-locked copies if CUDA is available; ignored elsewhere
     device             "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time.
                        They are the loader's memory, which goes to a later batch when the last of them is gone; use them on
                        other streams after `tensor.clone()`, or tell by `Event`s when those are done
     mix                bale.transforms.Mix(...): give (images, (labels, partner_labels, shares)); the loss is
-                       shares * loss(labels) + (1 - shares) * loss(partner_labels), an image
+                       shares * loss(labels) + (1 - shares) * loss(partner_labels), per image
+
+    DataLoader's names are taken if they mean the same: num_workers (workers), pin_memory (pin), drop_last,
+    persistent_workers, generator (seed), sampler (those of torch that shuffle, subset, weights or rank and world_size can
+    say). Its other options are refused with what to give instead.
 
     Frameworks find here what they look for in a DataLoader: `sampler.set_epoch`, `dataset`, `batch_size`, `drop_last`,
     `num_workers`, len(). They leave it as it is: Accelerate's prepare() and Lightning's Trainer pass it through.
@@ -37,23 +83,68 @@ class Loader(bale.loader.Loader):
     batch_sampler = None
     collate_fn = None
 
-    def __init__(self, spec: Spec, batch_size: int = 256, *,
-                 rank: int | None = None, world_size: int | None = None, with_mask: bool = False, pin: bool = False,
-                 device: torch.device | str | int | None = None, **options: Any) -> None:
+    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: transforms.Transform | None = None,
+                 shuffle: Shuffle = True, seed: int | None = None, augment_seed: int | None = None,
+                 workers: int | None = None, threads: bool = False, prefetch: int = 4, persistent_workers: bool = True,
+                 rank: int | None = None, world_size: int | None = None, tail: Tail = "pad", drop_last: bool = False,
+                 subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
+                 repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, field: str = "",
+                 on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", verify_checksums: bool = True,
+                 max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, read_ahead_bytes: int = 128 << 20,
+                 large_transfers: bool = False, direct_io: bool = False, learn_bytes: int = 0,
+                 with_mask: bool = False, with_samples: bool = False, pin: bool = False,
+                 device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
+                 device_hflip: float = 0.0, mix: transforms.Mix | None = None,
+                 num_workers: int | None = None, pin_memory: bool = False,
+                 generator: torch.Generator | None = None, sampler: torch.utils.data.Sampler[int] | None = None,
+                 batch_sampler: None = None, collate_fn: None = None, prefetch_factor: None = None,
+                 worker_init_fn: None = None, multiprocessing_context: None = None, timeout: float = 0) -> None:
+        dataloader_names.refuse_others(batch_sampler=batch_sampler, collate_fn=collate_fn, prefetch_factor=prefetch_factor,
+                                       worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
+                                       timeout=timeout)
+        workers = dataloader_names.same("workers", workers, "num_workers", num_workers, None)
+        pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
+        if generator is not None:
+            seed = dataloader_names.same("seed", seed, "generator", generator.initial_seed() & _MAX_SEED, None)
+        if sampler is not None:
+            dealt = dataloader_names.options_of_sampler(sampler)
+            shuffle, subset = dealt.get("shuffle", shuffle), dealt.get("subset", subset)
+            weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
+            rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
+            seed, drop_last = dealt.get("seed", seed), drop_last or dealt.get("drop_last", False)
+        if transform is not None and not isinstance(transform, transforms.Transform):
+            raise TypeError(_NOT_OURS.format(type(transform).__module__, type(transform).__qualname__))
         self._rank_given = rank is not None
         rank, world_size = rank_and_world_size(rank, world_size)
+        # What a state brings if it is not given here.
+        self._taken_from_states = [*(["seed"] if seed is None else []),
+                                   *(["augment_seed"] if seed is None and augment_seed is None else [])]
+        if augment_seed is None:
+            augment_seed = torch.initial_seed() & _MAX_SEED if seed is None else seed
+        if seed is None:  # ranks must agree on the order, and their initial seeds need not
+            seed = torch.initial_seed() & _MAX_SEED if world_size == 1 else 0
         self.device = None if device is None else _cuda_device(device)
-        delivered = transforms.train() if options.get("transform") is None else options["transform"]
+        delivered = transforms.train() if transform is None else transform
+        made = delivered
         self._pixels: Pixels | None = None
-        if self.device is not None:
-            options["device"] = str(self.device)
-            if _needs_torch(delivered, options):
-                options["transform"] = delivered._replace(dtype="uint8", layout="nhwc", normalize=None)
-                self._pixels = Pixels(delivered.normalize, getattr(torch, delivered.dtype))
-        super().__init__(spec, batch_size, rank=rank, world_size=world_size, **options)
+        if self.device is not None and _needs_torch(delivered, tail, on_bad_sample, mix, device_hflip):
+            made = delivered._replace(dtype="uint8", layout="nhwc", normalize=None)
+            self._pixels = Pixels(delivered.normalize, getattr(torch, delivered.dtype))
+        super().__init__(
+            spec, batch_size, transform=made, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
+            threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
+            tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
+            block_samples=block_samples, window_blocks=window_blocks, field=field, on_bad_sample=on_bad_sample,
+            verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
+            read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers, direct_io=direct_io,
+            learn_bytes=learn_bytes, device=None if self.device is None else str(self.device), depth=depth, hold=hold,
+            device_hflip=device_hflip, mix=mix, no_label=IGNORE_INDEX)
         self.transform = delivered
+        self._warned = False
         self.with_mask = with_mask
+        self.with_samples = with_samples
         self.pin = pin and torch.cuda.is_available() and self.device is None
+        self._shortens = tail == "uneven" and not with_mask
 
     def __iter__(self) -> Any:
         if not self._rank_given and (self.rank, self.world_size) != rank_and_world_size():
@@ -62,6 +153,31 @@ class Loader(bale.loader.Loader):
                                f"rank {rank} of {world_size}; make the Loader after torch.distributed is initialised, or "
                                f"pass rank and world_size")
         return super().__iter__()
+
+    # --- resuming
+
+    def state_dict(self) -> dict[str, int]:
+        """As of bale.Loader, with the seeds: a Loader that was given none goes on with those of the state."""
+        return {**super().state_dict(), "seed": self._options["seed"], "augment_seed": self._options["augment_seed"]}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        seeds = {name: state[name] for name in self._taken_from_states if name in state}
+        if any(self._options[name] != seed for name, seed in seeds.items()):
+            self._loader.close()
+            self._options.update(seeds)
+            self._loader = self._open()
+        super().load_state_dict(state)
+
+    # --- what frameworks look for
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch. The same on every rank, but for tail="uneven" without a mask: a rank that has no sample
+        left has one less. A resumed epoch gives those that were left of them."""
+        batches = super().__len__()
+        if not (self._shortens and batches):
+            return batches
+        plan = _bale.RankPlan(self._num_deliveries, 0, self.batch_size, self.rank, self.world_size, "uneven")
+        return batches - (plan.row(batches - 1, 0) is None)
 
     @property
     def sampler(self) -> Sampler:
@@ -74,33 +190,67 @@ class Loader(bale.loader.Loader):
     def _stream(self) -> int:
         return _current_stream(self.device)
 
-    def _convert(self, batch: Any) -> tuple[Any, ...]:
+    def _next(self) -> Any:
+        """As of bale.Loader; an epoch ends before a last batch that would hold no row."""
+        batch = super()._next()
+        return super()._next() if batch is _NO_ROWS else batch
+
+    def _convert(self, batch: Any) -> Any:
         if self.device is not None:
             return self._from_device(batch)
+        mask = batch.mask if self.with_mask or self._shortens else None
+        rows = len(batch)
+        if self._shortens and mask is not None and not mask[-1]:
+            rows = _rows_up_to_the_last(mask)
+            if rows == 0:
+                return _NO_ROWS
+        if getattr(batch, "is_copy", False):
+            self._warn_of_copies()
         images: Any
         if self.transform.kind in ("ragged", "raw"):
-            images = [self._chw(_tensor(batch.image(i), self.transform)) for i in range(len(batch))]
+            images = [self._chw(_tensor(batch.image(i), self.transform)) for i in range(rows)]
             labels = torch.from_numpy(batch.labels)
             if self.pin:
                 images = [image.pin_memory() for image in images]
         else:
             images, labels = map(torch.utils.dlpack.from_dlpack, batch.capsules())
+            images = images[:rows]
             if self.pin:
                 images = images.pin_memory()
+        labels = labels[:rows]
         if self.pin:
             labels = labels.pin_memory()
-        return (images, labels, torch.from_numpy(batch.mask)) if self.with_mask else (images, labels)
+        more = (torch.from_numpy(mask[:rows]),) if self.with_mask and mask is not None else ()
+        return (images, labels, *more, *self._samples_of(batch, rows))
 
-    def _from_device(self, batch: Any) -> tuple[Any, ...]:
-        images, labels = map(_tensor_of, batch.capsules(self._stream()))
+    def _samples_of(self, batch: Any, rows: int) -> tuple[Samples, ...]:
+        if not self.with_samples:
+            return ()
+        indices = torch.tensor(list(map(int, batch.samples)), dtype=torch.int64)[:rows]
+        return (Samples(indices, self.dataset),)
+
+    def _warn_of_copies(self) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn("bale.torch.Loader: you keep so many batches that further ones are copied out of the ring; that "
+                          "costs time and memory. Keep fewer, or raise prefetch", stacklevel=6)
+
+    def _from_device(self, batch: Any) -> Any:
+        rows = len(batch)
+        if self._shortens:
+            rows = _rows_up_to_the_last(_tensor_of(batch.mask).cpu().numpy())
+            if rows == 0:
+                return _NO_ROWS
+        images, labels = (tensor[:rows] for tensor in map(_tensor_of, batch.capsules(self._stream())))
         if self._pixels is not None:
             images = self._pixels(images)
             if self.transform.layout == "nchw":
                 images = images.contiguous()
         target: Any = labels
         if batch.shares is not None:
-            target = (labels, _tensor_of(batch.partner_labels), _tensor_of(batch.shares))
-        return (images, target, _tensor_of(batch.mask).view(torch.bool)) if self.with_mask else (images, target)
+            target = (labels, _tensor_of(batch.partner_labels)[:rows], _tensor_of(batch.shares)[:rows])
+        mask = (_tensor_of(batch.mask).view(torch.bool),) if self.with_mask else ()
+        return (images, target, *mask, *self._samples_of(batch, rows))
 
     def _chw(self, image: torch.Tensor) -> torch.Tensor:
         return image if self.transform.layout == "nchw" or image.dim() < 3 else image.movedim(-1, 0)
@@ -129,10 +279,14 @@ def _tensor_of(exported: Any) -> torch.Tensor:
     return tensor
 
 
-def _needs_torch(transform: Any, options: dict[str, Any]) -> bool:
-    """Whether a build without kernels had better leave the conversion to torch than to its workers: where there is an
-    image in every row, for an empty one is zeros, and not what zeros become. (To mix and mirror needs kernels: the loader
-    says so.)"""
+def _rows_up_to_the_last(mask: Any) -> int:
+    """Rows of a batch without the masked ones at its end."""
+    counted = mask.nonzero()[0]
+    return int(counted[-1]) + 1 if len(counted) else 0
+
+
+def _needs_torch(transform: transforms.Transform, tail: str, on_bad_sample: str, mix: Any, device_hflip: float) -> bool:
+    """Whether a build without kernels had better leave the conversion to torch than to its workers: if there is an image in
+    every row, for an empty one is zeros, and not what zeros become. (To mix and mirror needs kernels: the loader says so.)"""
     return (not _bale.cuda_kernels_available() and transform.dtype != "uint8" and transform.kind in ("train", "eval")
-            and options.get("tail") != "uneven" and options.get("on_bad_sample") != "skip"
-            and not options.get("mix") and not options.get("device_hflip"))
+            and tail != "uneven" and on_bad_sample != "skip" and not mix and not device_hflip)

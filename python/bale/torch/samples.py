@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import bale
 import bale.dataset
 from bale.errors import FieldNotFoundError, make_error
 from bale.torch.decode import DECODES, decoded
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
 
     from bale.program import Path
 
-    Spec = Path | bale.dataset.Dataset
+    Spec = Path | Sequence[Path] | bale.dataset.Dataset
     Decode = Literal["pil", "tensor", "bytes"]
 
+#: The label of samples that have none, torch.nn.CrossEntropyLoss's default ignore_index.
+IGNORE_INDEX = -100
 _LABEL = "cls"
+_ABOUT = {"__key__", "__index__"}  # not fields, but what is known of any sample
 _ANY_IMAGE = ""
 
 
@@ -46,6 +50,11 @@ class Samples:
         return self.samples.classes
 
     @property
+    def targets(self) -> list[int]:
+        """Every sample's label, as torchvision's datasets have it: a new list; -100 if a sample has none."""
+        return [IGNORE_INDEX if label == bale.NO_LABEL else label for label in self.samples.targets]
+
+    @property
     def class_to_idx(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.classes)}
 
@@ -63,7 +72,11 @@ class Samples:
     def _value(self, i: int, names: str, first: bool) -> Any:
         if names == _LABEL:
             label = self.samples.label(i)
-            return -1 if label is None else label
+            return IGNORE_INDEX if label is None else label
+        if names == "__key__":
+            return self.samples.key(i)
+        if names == "__index__":
+            return i
         field, stored = self._stored(i, names)
         try:
             return decoded(stored, "image" if first and self._surely_image else field, self.decode, rgb=first)
@@ -90,6 +103,6 @@ def _checked(fields: Sequence[str], samples: bale.dataset.Dataset) -> tuple[str,
         raise ValueError(f"fields: {fields!r}; name at least two: the image and its target")
     known = {*samples.fields, _LABEL}
     for names in fields:
-        if not known.intersection(names.split(";")):
+        if names not in _ABOUT and not known.intersection(names.split(";")):
             raise ValueError(f"fields: no sample has {names!r}; there are {', '.join(sorted(known))}")
     return tuple(fields)

@@ -1,0 +1,43 @@
+// BatchCopy: a batch's content in memory of its own, for callers that keep more batches than the ring has slots.
+// A plain value; nothing in it refers to the ring.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bale/formats/core/bytes.hpp"
+#include "bale/loader/ring/ring.hpp"
+#include "bale/loader/transform/transform.hpp"
+
+namespace bale::loader_detail {
+
+/// What a worker made of one row.
+struct RowResult {
+  std::uint64_t offset = 0;  // of the row's image in the batch's pixels
+  std::uint64_t bytes = 0;   // 0: the row is empty
+  std::uint64_t copy = 0;    // which of its sample's deliveries
+  std::uint32_t source_width = 0;
+  std::uint32_t source_height = 0;
+  AugmentDraw draw{};
+};
+
+struct BatchCopy {
+  /// Copies a finished slot of `ring`.
+  BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& transform);
+
+  Bytes pixels() const { return {pixel_memory.get(), pixel_bytes}; }
+
+  Transform transform;
+  std::uint64_t index;
+  std::uint64_t epoch;
+  std::vector<RowResult> rows;
+  std::vector<std::int64_t> labels;
+  std::vector<std::uint64_t> samples;
+  std::vector<std::uint8_t> mask;
+  std::size_t pixel_bytes = 0;
+  std::unique_ptr<std::byte[]> pixel_memory;
+};
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,4 @@
+"""`python -m bale`: the program, as the console command."""
+from bale.program import main
+
+main()

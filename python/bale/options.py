@@ -1,0 +1,69 @@
+"""The options of pack(), convert() and verify(): the program's flags, with underscores. A test compares them with it."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict, Union
+
+Size = Union[int, str]  # bytes: 1 << 30, "1GiB", "256MB"
+OnError = Literal["fail", "skip", "quarantine"]
+
+
+class WriteOptions(TypedDict, total=False):
+    """What pack() and convert() share; `bale pack --help` explains each."""
+
+    format: str
+    layout: str
+    compress: str
+    size: int
+    level: int
+    label_base: int
+    name: str
+    shard_size: Size
+    shard_count: int
+    shard_samples: int
+    shuffle: int
+    split: str
+    stratify: bool
+    include: Sequence[str]
+    exclude: Sequence[str]
+    max_samples: int
+    on_error: OnError
+    sidecars: str
+    entry_points: bool
+    resize_short: int
+    resize_max: int
+    decode: bool
+    orient: bool
+    strip_metadata: bool
+    quality: int
+    jpeg_lossless: bool
+    jobs: Union[int, Literal["auto"]]
+    resume: bool
+    overwrite: bool
+    dry_run: bool
+    quiet: bool
+
+
+class PackOptions(WriteOptions, total=False):
+    """Of pack()."""
+
+    class_map: str
+    pair: str
+    files_from: str
+    null: bool
+    flat: bool
+    allow_empty: bool
+    root: str
+    path_column: str
+    label_column: str
+
+
+class ConvertOptions(WriteOptions, total=False):
+    """Of convert()."""
+
+
+class VerifyOptions(TypedDict, total=False):
+    """Of verify()."""
+
+    jobs: Union[int, Literal["auto"]]
+    quiet: bool

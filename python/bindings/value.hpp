@@ -1,0 +1,47 @@
+// value_of, option: what Python gives for a keyword, as a C++ value; errors name the keyword.
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+namespace bale::python {
+
+template <typename Value>
+std::string expected_value() {
+  if constexpr (std::same_as<Value, bool>) {
+    return "True or False";
+  } else if constexpr (std::integral<Value>) {
+    return "a whole number from " + std::to_string(std::numeric_limits<Value>::min()) + " to " +
+           std::to_string(std::numeric_limits<Value>::max());
+  } else if constexpr (std::floating_point<Value>) {
+    return "a number";
+  } else {
+    return "a text";
+  }
+}
+
+/// Throws TypeError, or ValueError for a number out of range: "batch_size: 32.0 is not a whole number from 0 to ...".
+template <typename Value>
+Value value_of(nanobind::handle given, const char* keyword) {
+  try {
+    return nanobind::cast<Value>(given);
+  } catch (const std::bad_cast&) {
+    const std::string text = std::string(keyword) + ": " + nanobind::cast<std::string>(nanobind::repr(given)) +
+                             " is not " + expected_value<Value>();
+    if (std::integral<Value> && PyLong_Check(given.ptr())) throw nanobind::value_error(text.c_str());
+    throw nanobind::type_error(text.c_str());
+  }
+}
+
+template <typename Value>
+Value option(const nanobind::dict& given, const char* keyword) {
+  return value_of<Value>(nanobind::handle(given[keyword]), keyword);
+}
+
+}  // namespace bale::python
