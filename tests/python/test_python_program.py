@@ -168,3 +168,13 @@ def test_an_interrupted_pack_goes_on(photos, tmp_path):
     assert not os.path.exists(f"/proc/{child}") and not (tmp_path / "a" / "manifest.json").exists()
     assert bl.pack(photos, tmp_path / "a", shard_samples=4, resume=True)["resumed_shards"] > 0
     assert tree_bytes(tmp_path / "a") == tree_bytes(tmp_path / "whole" / "a")
+
+
+@pytest.mark.parametrize("command, typed", [("pack", "PackOptions"), ("convert", "ConvertOptions"), ("verify", "VerifyOptions")])
+def test_typed_options_are_those_of_the_program(command, typed):
+    """bale.options, which type checkers read, has each flag of the program and no other."""
+    import bale.options
+    from bale.program import program_path
+    text = subprocess.run([program_path(), command, "--help"], check=True, capture_output=True, text=True).stdout
+    flags = set(re.findall(r"^\s+(?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) - {"help", "json", "json-progress"}
+    assert {flag.replace("-", "_") for flag in flags} == set(getattr(bale.options, typed).__annotations__)
