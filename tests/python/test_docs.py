@@ -39,7 +39,7 @@ def test_error_texts_in_troubleshooting_are_in_the_code():
     sources = ""
     for room in ("formats", "reader", "writer", "loader", "python", "tools"):
         for path in (REPO / room).rglob("*"):
-            if path.suffix in (".cpp", ".hpp"):
+            if path.suffix in (".cpp", ".hpp", ".py"):
                 sources += path.read_text()
     sources = re.sub(r'"\s*\n\s*"', "", sources).replace('\\"', '"')  # literals that go over two lines
     headings = re.findall(r"^## `(.*)`", (REPO / "docs" / "TROUBLESHOOTING.md").read_text(), re.M)
