@@ -24,6 +24,7 @@ class WriteOptions(TypedDict, total=False):
     shuffle: int
     split: str
     stratify: bool
+    source: str
     include: Sequence[str]
     exclude: Sequence[str]
     max_samples: int
@@ -37,6 +38,8 @@ class WriteOptions(TypedDict, total=False):
     strip_metadata: bool
     quality: int
     jpeg_lossless: bool
+    check_images: bool
+    max_pixels: int
     jobs: Union[int, Literal["auto"]]
     resume: bool
     overwrite: bool
@@ -65,5 +68,7 @@ class ConvertOptions(WriteOptions, total=False):
 class VerifyOptions(TypedDict, total=False):
     """Of verify()."""
 
+    decode: bool
+    max_pixels: int
     jobs: Union[int, Literal["auto"]]
     quiet: bool

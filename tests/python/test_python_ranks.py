@@ -158,7 +158,7 @@ def test_ranks_of_the_environment_and_of_arguments(pack):
         import sys
         import bale.torch as bt
         for given in ({}, {"rank": 0, "world_size": 2}):
-            with bt.Loader(sys.argv[1], 4, workers=0, tail="uneven", **given) as loader:
+            with bt.Loader(sys.argv[1], 4, workers=0, tail="uneven", with_mask=True, **given) as loader:
                 print(loader.rank, loader.world_size, len(loader))
     """
     assert run_script(script, pack, python=SYSTEM_PYTHON) == "0 1 10\n0 2 5\n"
