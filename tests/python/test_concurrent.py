@@ -43,7 +43,7 @@ def test_the_second_of_two_runs_gets_5(bale, tiny, mode, mount, tmp_path):
               env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter), **env})
     calls = int.from_bytes(counter.read_bytes(), "little")
     seen = set()
-    for n in range(1, calls + 1, by_tier(2, 1)):
+    for n in range(1, calls + 1, by_tier(5, 1)):
         out = tmp_path / f"out-{n}"
         first = stopped_at(tiny, out, n, **env)
         second = bale("pack", tiny, out, *options("tar", 3), *mode, env={"LD_PRELOAD": str(SHIM), **env})
@@ -66,7 +66,7 @@ def test_two_at_once(bale, tiny, tmp_path):
     """Started together, time and again: 0 and 5 are all that comes of it, until one is done."""
     bale.pack(tiny, tmp_path / "whole", *options("tar", 3))
     expected = tree_bytes(tmp_path / "whole")
-    for n in range(by_tier(15, 100)):
+    for n in range(by_tier(6, 100)):
         out = tmp_path / f"out-{n}"
         runs = [start(tiny, out, "--resume", BALE_SHIM_DELAY_MS="2") for _ in range(3)]
         codes = [go_on(run) for run in runs]

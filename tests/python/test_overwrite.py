@@ -104,7 +104,7 @@ def test_killed_at_every_call(bale, tiny, other, layout, again, tmp_path):
     calls = count_calls(bale, command, tmp_path)
     assert tree_bytes(tmp_path / "count") == new
     kept = replaced = 0
-    for n in range(1, calls + 1, by_tier(2 if layout == "tar.plain" else 6, 1)):
+    for n in range(1, calls + 1, by_tier(4 if layout == "tar.plain" else 12, 1)):
         out = tmp_path / f"kill-{n}"
         shutil.copytree(tmp_path / "old", out)
         env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}
@@ -159,7 +159,7 @@ def test_an_overwrite_that_fails_at_any_call_is_told_and_goes_on(bale, tiny, oth
     old, new = tree_bytes(tmp_path / "old"), tree_bytes(tmp_path / "new")
     shutil.copytree(tmp_path / "old", tmp_path / "count")
     calls = count_calls(bale, ["pack", other, tmp_path / "count", *options("tar", 2), "--overwrite"], tmp_path)
-    for n in range(1, calls + 1, by_tier(2, 1)):
+    for n in range(1, calls + 1, by_tier(4, 1)):
         out = tmp_path / f"fail-{n}"
         shutil.copytree(tmp_path / "old", out)
         env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": "28", "BALE_SHIM_FAIL_ON": "1"}
