@@ -137,6 +137,7 @@ void make_owner_file(const Directory& directory) {
     file = Descriptor(::openat(directory.fd(), DirectoryLock::k_owner_name, k_flags, 0644));
     if (!file.valid() && errno == EEXIST) throw_busy(directory);
   }
+  if (!file.valid() && errno == ENOENT) throw_busy(directory);  // another run has ended and removed the directory
   if (!file.valid()) throw_errno("create", join_path(directory.path(), DirectoryLock::k_owner_name));
   const std::string text = own_text();
   if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
