@@ -26,7 +26,8 @@ class File {
   static File open_read(const std::string& path);
   /// Opens an existing regular file for reading and writing.
   static File open_update(const std::string& path);
-  /// Creates a new file (mode 0644 & ~umask) for reading and writing, emptying one that is there.
+  /// Creates a new file (mode 0644 & ~umask) for reading and writing. What has the name is removed first, so nothing is
+  /// written through a link.
   static File create(const std::string& path);
   /// Creates a file without a name in `directory`, for reading and writing: gone once closed.
   static File create_unnamed(const std::string& directory);
@@ -88,12 +89,13 @@ std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit = 
 void write_durably(const std::string& path, Bytes bytes);
 
 /// Writes `bytes` to `path` so that after a crash it holds the old content or the new, never a mix:
-/// a temporary name in the same directory, fsync, rename, fsync of the directory.
+/// a random temporary name in the same directory, fsync, rename, fsync of the directory.
 void publish_file(const std::string& path, Bytes bytes);
 
 /// Renames `from` to `to` (same file system) and makes the rename durable.
 void publish_rename(const std::string& from, const std::string& to);
 
+/// Makes a directory's entries durable. Does nothing if the file system cannot sync directories; other failures throw.
 void sync_directory(const std::string& path);
 
 /// Directory part of a path ("." where it has none).

@@ -80,7 +80,8 @@ class Loader:
     mix            transforms.Mix(...): mixup and cutmix; batches have partner_labels and shares then. Needs a float dtype
     """
 
-    def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
+    def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *,
+                 workers: int | None = None, seed: int = 0,
                  rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, block_samples: int = 64,
                  window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
                  transform: transforms.Transform | None = None, prefetch: int = 4,

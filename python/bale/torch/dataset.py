@@ -25,7 +25,8 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
     transforms         instead of these: of both together, transforms(image, target), as torchvision's VisionDataset
                        takes it; a v2.Compose that begins with bale.torch.to_tv_tensors crops image and mask alike
     fields             names of the image and of its target; of several targets a tuple. "jpg;png" is the first that a
-                       sample has; "cls" the label, "__key__" the sample's key, "__index__" its position. Default: the image and its label
+                       sample has; "cls" the label, "__key__" the sample's key, "__index__" its position.
+                       Default: the image and its label
     field              the field that holds the image, with the label as target; default: each sample's first one with an
                        image's name
     decode             "pil": images as ImageFolder loads them, in RGB; "tensor": uint8 C x H x W; "bytes": every field
