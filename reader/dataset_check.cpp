@@ -50,12 +50,13 @@ class Checker {
   Checker(const CheckOptions& options, Progress& progress, const std::function<void(const Damage&)>& on_finding)
       : options_(options), progress_(progress), on_finding_(on_finding) {}
 
-  /// Finds what there is to check; the progress then has its totals.
-  void prepare(const std::string& spec);
+  /// Finds what there is to check; the progress then has its totals. `is_one_of_several`: the spec names other datasets
+  /// too, so that whatever is wrong with this one is a finding.
+  void prepare(const DatasetPart& dataset, const std::string& spec, bool is_one_of_several);
   CheckReport run();
 
  private:
-  void list_tasks(const std::string& spec);
+  void list_tasks(const DatasetPart& dataset);
   void check(Task& task);
   bool is_finding(const Error& error, const Task& task) const;
   void check_open(Task& task, const Shard& shard);
@@ -74,6 +75,7 @@ class Checker {
   std::string manifest_path_;
   std::optional<Manifest> manifest_;
   std::vector<Task> tasks_;
+  bool is_single_shard_ = false;  // the whole spec is one shard, which no manifest names
   CheckReport report_;
   std::mutex mutex_;
 };
@@ -84,10 +86,8 @@ void Checker::report(std::vector<Damage>& into, Damage damage) {
   into.push_back(std::move(damage));
 }
 
-void Checker::list_tasks(const std::string& spec) {
-  const DatasetSpec resolved = resolve_dataset(spec);
-  manifest_path_ = resolved.manifest_path;
-  for (const std::string& path : resolved.shards) tasks_.push_back({.path = path});
+void Checker::list_tasks(const DatasetPart& dataset) {
+  for (const std::string& path : dataset.shards) tasks_.push_back({.path = path});
   if (manifest_path_.empty()) return;
   manifest_ = load_manifest(manifest_path_);
   for (const ManifestShard& shard : manifest_->shards) {
@@ -285,7 +285,7 @@ bool Checker::is_finding(const Error& error, const Task& task) const {
       return !is_lack_of_resources(error);
     case ErrorCode::unsupported:
       // Of a file that is known to be a shard, or one of several, "no format recognises it" is damage as well.
-      return task.expected != nullptr || tasks_.size() > 1 || exists(index_path(task.path));
+      return !is_single_shard_ || exists(index_path(task.path));
     default:
       return false;
   }
@@ -294,7 +294,7 @@ bool Checker::is_finding(const Error& error, const Task& task) const {
 void Checker::check(Task& task) {
   progress_.throw_if_stopped();
   if (!exists(task.path)) {
-    if (tasks_.size() == 1 && task.expected == nullptr) {
+    if (is_single_shard_) {
       throw Error(ErrorCode::not_found, "no such file", {.path = task.path, .hint = "check the path"});
     }
     report(task.findings, {.path = task.path, .what = "shard file is missing"});
@@ -314,15 +314,17 @@ void Checker::check(Task& task) {
   ++progress_.shards;
 }
 
-void Checker::prepare(const std::string& spec) {
+void Checker::prepare(const DatasetPart& dataset, const std::string& spec, bool is_one_of_several) {
   report_.spec = spec;
+  manifest_path_ = dataset.manifest_path;
   try {
-    list_tasks(spec);
+    list_tasks(dataset);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged || manifest_path_.empty()) throw;
     report(report_.findings, {.path = manifest_path_, .offset = error.context().offset, .what = error.message()});
     return;
   }
+  is_single_shard_ = !is_one_of_several && tasks_.size() == 1 && manifest_path_.empty();
   for (const Task& task : tasks_) {
     report_.num_bytes += file_bytes(task.path);
     if (task.expected != nullptr) progress_.total_samples += task.expected->num_samples;
@@ -365,28 +367,38 @@ void add_to(CheckReport& whole, CheckReport part) {
 }
 
 /// A manifest that cannot be read leaves nothing to check of its own dataset, but the other ones.
-bool prepare_part(Checker& checker, const std::string& spec, CheckReport& unreadable,
+bool prepare_part(Checker& checker, const DatasetPart& part, CheckReport& unreadable,
                   const std::function<void(const Damage&)>& on_finding) {
   try {
-    checker.prepare(spec);
+    checker.prepare(part, part.path, true);
     return true;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::interrupted || is_lack_of_resources(error)) throw;
     const std::string& path = error.context().path;
-    unreadable = {.spec = spec, .findings = {{.path = path.empty() ? spec : path, .what = error_reason(error)}}};
+    unreadable = {.spec = part.path,
+                  .findings = {{.path = path.empty() ? part.path : path, .what = error_reason(error)}}};
     on_finding(unreadable.findings.front());
     return false;
   }
+}
+
+/// The datasets that `spec` names: those below a directory, or those of a "::" list.
+std::vector<DatasetPart> parts_of(const std::string& spec) {
+  std::vector<DatasetPart> parts;
+  for (const std::string& directory : datasets_below(spec)) {
+    parts.push_back({.path = directory, .manifest_path = join_path(directory, k_manifest_name)});
+  }
+  return parts.empty() ? resolve_dataset(spec).parts : parts;
 }
 
 }  // namespace
 
 CheckReport check_dataset(const std::string& spec, const CheckOptions& options, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding) {
-  const std::vector<std::string> parts = datasets_below(spec);
-  if (parts.empty()) {
+  const std::vector<DatasetPart> parts = parts_of(spec);
+  if (parts.size() == 1) {
     Checker checker(options, progress, on_finding);
-    checker.prepare(spec);
+    checker.prepare(parts.front(), spec, false);
     return checker.run();
   }
   CheckReport whole{.spec = spec};

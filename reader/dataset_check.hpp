@@ -32,7 +32,8 @@ struct CheckOptions {
   std::uint64_t max_pixels = k_default_max_pixels;
 };
 
-/// A spec that names a directory of several datasets (`pack --split`) is all of them.
+/// A spec that names several datasets (a directory of them, as `pack --split` makes it, or a "::" list) is all of them,
+/// each checked against its own manifest.
 /// `on_finding` is called as findings are made, from any thread, one at a time.
 /// What is damaged, missing or unreadable is a finding, never thrown, and the rest is checked all the same. Thrown are
 /// `interrupted`, a lack of resources, and what is wrong with the spec itself (`not_found`, `io`).

@@ -89,9 +89,10 @@ def main():
     build(sorted({target for m in mutations for target in targets_of(m)}))
 
     # A test that fails without any mutation would prove nothing.
-    for test in dict.fromkeys(m.test for m in mutations):
-        if result_of(test, options.python) != "passes":
-            sys.exit(f"{' '.join(test)} fails without any mutation")
+    useless = [test for test in dict.fromkeys(m.test for m in mutations) if result_of(test, options.python) != "passes"]
+    for test in useless:
+        print(f"FAILS WITHOUT ANY MUTATION  {' '.join(test)}", flush=True)
+    mutations = [m for m in mutations if m.test not in useless]
 
     survivors = []
     for mutation in mutations:
@@ -112,7 +113,7 @@ def main():
             survivors.append(mutation.name)
     print(f"{len(mutations) - len(survivors)} of {len(mutations)} caught" +
           (f"; survivors: {', '.join(survivors)}" if survivors else "") + f"; {time.monotonic() - started:.0f} s")
-    return 1 if survivors else 0
+    return 1 if survivors or useless else 0
 
 
 if __name__ == "__main__":

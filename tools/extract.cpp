@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/read_ahead.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
@@ -15,6 +16,7 @@
 #include "bale/tools/progress.hpp"
 #include "bale/tools/safe_directory.hpp"
 #include "bale/tools/signals.hpp"
+#include "bale/writer/apart.hpp"
 
 namespace bale::tools {
 namespace {
@@ -78,9 +80,20 @@ void check_names_apart(const Dataset& dataset, const std::vector<std::uint64_t>&
   }
 }
 
+/// A packed directory is no place to extract to: its files are what its manifest says. Loose shards may be extracted
+/// beside themselves, as archives are.
+void require_outside_datasets(const ExtractCommand& command) {
+  std::vector<std::string> directories;
+  for (const DatasetPart& part : resolve_dataset(command.spec).parts) {
+    if (!part.manifest_path.empty()) directories.push_back(parent_directory(part.manifest_path));
+  }
+  require_apart(directories, command.directory);
+}
+
 }  // namespace
 
 int run_extract(const ExtractCommand& command, Terminal& terminal) {
+  require_outside_datasets(command);
   const Dataset dataset = Dataset::open(command.spec);
   check_fields(command, dataset);
   if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);

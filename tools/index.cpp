@@ -1,10 +1,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <optional>
 #include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/error_reason.hpp"
 #include "bale/formats/core/parallel.hpp"
 #include "bale/formats/core/shard.hpp"
 #include "bale/formats/core/stale_index.hpp"
@@ -75,7 +79,22 @@ void plan_part(const DatasetPart& part, bool replace, IndexPlan& plan) {
   }
 }
 
-void make_indexes(const IndexCommand& command, Terminal& terminal) {
+/// One damaged shard keeps no other from its index.
+bool concerns_one_shard(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::damaged:
+    case ErrorCode::unsupported:
+    case ErrorCode::not_found:
+      return true;
+    case ErrorCode::io:
+      return !is_lack_of_resources(error);
+    default:
+      return false;
+  }
+}
+
+/// Returns the number of shards that could not be indexed; each is named. Throws the error of a shard that is alone.
+std::uint64_t make_indexes(const IndexCommand& command, Terminal& terminal) {
   if (!command.sidecars.empty()) check_sidecars(Dataset::open(command.spec), command.sidecars);
   IndexPlan plan;
   for (const DatasetPart& part : resolve_dataset(command.spec).parts) plan_part(part, command.force, plan);
@@ -86,12 +105,17 @@ void make_indexes(const IndexCommand& command, Terminal& terminal) {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> shards{0};
   std::uint64_t total_bytes = 0;
-  for (const std::string& path : paths) total_bytes += File::open_read(path).size();
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error) total_bytes += size;
+  }
   const auto poll = [&] {
     return ProgressCounts{
         .samples = samples, .bytes = bytes, .total_bytes = total_bytes, .shards = shards, .total_shards = paths.size()};
   };
   std::vector<NoticeLog> notices(paths.size());
+  std::vector<std::optional<Error>> failures(paths.size());
   const LookAtImage look = look_at_images(command);
   const StopOnSignal stop_on_signal(stop);
   ProgressDisplay display(terminal, "indexed", poll, progress_style(command.quiet));
@@ -102,7 +126,14 @@ void make_indexes(const IndexCommand& command, Terminal& terminal) {
       bytes += read;
       ++samples;
     };
-    const std::vector<std::byte> index = index_shard(path, probe_format(path), look, on_progress, notices[number]);
+    std::vector<std::byte> index;
+    try {
+      index = index_shard(path, probe_format(path), look, on_progress, notices[number]);
+    } catch (const Error& error) {
+      if (paths.size() == 1 || !concerns_one_shard(error)) throw;
+      failures[number] = error;
+      return;
+    }
     publish_file(index_path(path), index);
     ++shards;
   });
@@ -111,10 +142,17 @@ void make_indexes(const IndexCommand& command, Terminal& terminal) {
   NoticeLog all_notices;
   for (const NoticeLog& of_shard : notices) all_notices.merge(of_shard, "");
   show_notices(all_notices, "entry", terminal);
-  if (!command.quiet) {
-    terminal.print(
-        fmt::format("{} indexed, {} with an index already\n", plural(paths.size(), "shard"), plan.num_indexed));
+  std::uint64_t num_failed = 0;
+  for (std::size_t number = 0; number < paths.size(); ++number) {
+    if (!failures[number]) continue;
+    terminal.error(fmt::format("{}: not indexed: {}", printable(paths[number]), error_reason(*failures[number])));
+    ++num_failed;
   }
+  if (!command.quiet) {
+    terminal.print(fmt::format("{} indexed, {} with an index already\n", plural(paths.size() - num_failed, "shard"),
+                               plan.num_indexed));
+  }
+  return num_failed;
 }
 
 AddedEntryPoints make_entry_points(const IndexCommand& command, Terminal& terminal) {
@@ -141,7 +179,13 @@ AddedEntryPoints make_entry_points(const IndexCommand& command, Terminal& termin
 }  // namespace
 
 int run_index(const IndexCommand& command, Terminal& terminal) {
-  make_indexes(command, terminal);
+  if (const std::uint64_t num_failed = make_indexes(command, terminal); num_failed != 0) {
+    terminal.flush();
+    terminal.error(fmt::format("{}: {} without an index; `bale verify` names the damage, and "
+                               "`bale convert --on-error skip` saves what is whole",
+                               printable(command.spec), plural(num_failed, "shard")));
+    return k_exit_skipped;
+  }
   if (!command.quiet) show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images), terminal);
   if (!command.sidecars.empty()) {
     const std::uint64_t num_files = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);

@@ -121,6 +121,21 @@ def test_nothing_but_damage_is_an_error(bale, archives, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_index_goes_on_after_a_damaged_archive(bale, archives):
+    directory, _ = archives
+    victims = [directory / "00001.tar", directory / "00002.tar"]
+    for victim in victims:
+        victim.write_bytes(victim.read_bytes()[:3000])
+    result = bale("index", directory)
+    assert result.code == SKIPS and "2 shards indexed" in result.out
+    for victim in victims:
+        assert f"{victim}: not indexed: " in result.err
+    assert sorted(path.name for path in directory.glob("*.bidx")) == ["00000.tar.bidx", "00003.tar.bidx"]
+    assert bale("index", directory, "--quiet").code == SKIPS  # and again, with those that have one
+    alone = bale("index", victims[0])
+    assert alone.code == FAILURE and str(victims[0]) in alone.error_line()
+
+
 @pytest.mark.parametrize("layout", [".".join(layout) for layout in LAYOUTS])
 @pytest.mark.parametrize("damage", ["truncated", "gone", "index damaged"])
 def test_a_damaged_shard_of_ours(bale, photos, layout, damage, tmp_path):

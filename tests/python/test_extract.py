@@ -138,3 +138,12 @@ def test_names_that_differ_by_case(bale, names, tmp_path):
     bale.ok("extract", tmp_path / "x.tar", out, "--include", key, env=env)
     bale.ok("extract", tmp_path / "x.tar", tmp_path / "exact")
     assert len(tree_bytes(tmp_path / "exact")) == 2
+
+
+def test_a_dataset_is_not_extracted_into_itself(bale, packed):
+    before = tree_bytes(packed)
+    for target in (packed, packed / "files", packed / ".." / packed.name):
+        for force in ([], ["--force"]):
+            result = bale("extract", packed, target, *force)
+            assert result.code == 2 and "the source" in result.error_line(), result
+    assert tree_bytes(packed) == before

@@ -110,6 +110,25 @@ def test_nothing_at_all_is_an_error_of_the_spec(bale, tmp_path):
 
 # --- several datasets
 
+def test_verify_of_a_list_uses_each_manifest(bale, packed, tiny, tmp_path):
+    """A shard that only a manifest can miss, and one that it does not name."""
+    other = tmp_path / "other"
+    bale.pack(tiny, other, "--name", "y", "--shard-samples", "2")
+    spec = f"{packed}::{other}"
+    report = json.loads(bale.ok("verify", spec, "--json").out)
+    assert [part["spec"] for part in report["parts"]] == [str(packed), str(other)]
+    assert report["samples"] == 12
+    first, *_, last = shards(other)
+    stray = first.with_name(first.name.replace("000000", "000007"))
+    stray.write_bytes(first.read_bytes())
+    last.rename(tmp_path / "away")
+    code, found = findings(bale, spec)
+    assert code == 3
+    assert {"path": str(last), "what": "shard file is missing"} in found
+    assert {"path": str(stray), "what": "shard is not in the manifest"} in found
+    assert len(found) == 2
+
+
 def test_verify_of_a_split(bale, split):
     parts = [str(split / "train"), str(split / "val")]
     result = bale.ok("verify", split)
