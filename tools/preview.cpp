@@ -10,6 +10,7 @@
 #include "bale/tools/commands.hpp"
 #include "bale/tools/contact_sheet.hpp"
 #include "bale/tools/human.hpp"
+#include "bale/tools/notices.hpp"
 
 namespace bale::tools {
 namespace {
@@ -63,6 +64,7 @@ int run_preview(const PreviewCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::invalid_argument, fmt::format("--count: at most {}", k_max_count));
   }
   const Dataset dataset = Dataset::open(command.spec);
+  show_notices(dataset.notices(), "entry", terminal);
   const std::vector<std::uint64_t> chosen = draw(dataset.size(), command.count, command.seed);
   if (chosen.empty()) throw Error(ErrorCode::not_found, "no samples to show", {.path = command.spec});
   dataset.prefetch(chosen);

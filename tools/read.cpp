@@ -9,6 +9,7 @@
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
+#include "bale/tools/notices.hpp"
 #include "bale/tools/progress.hpp"
 #include "bale/tools/signals.hpp"
 
@@ -26,6 +27,7 @@ struct ReadProgress {
 int run_read(const ReadCommand& command, Terminal& terminal) {
   const Dataset dataset =
       Dataset::open(command.spec, {.verify_checksums = command.verify_checksums, .direct_io = command.direct_io});
+  if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   ReadProgress progress;
   const std::uint64_t total = dataset.size() * command.epochs;
   const auto poll = [&] {

@@ -9,6 +9,7 @@
 #include "bale/tools/commands.hpp"
 #include "bale/tools/histogram.hpp"
 #include "bale/tools/human.hpp"
+#include "bale/tools/notices.hpp"
 #include "bale/tools/table.hpp"
 
 namespace bale::tools {
@@ -98,8 +99,9 @@ std::string spread_text(const std::string& title, std::vector<std::uint64_t>& va
 
 std::string pixels_text(std::uint64_t pixels) { return fmt::format("{}", pixels); }
 
-std::string stats_text(const std::string& spec) {
+std::string stats_text(const std::string& spec, Terminal& terminal) {
   const Dataset dataset = Dataset::open(spec);
+  show_notices(dataset.notices(), "entry", terminal);
   Gathered gathered = gather(dataset);
   std::string text = classes_text(dataset, gathered);
   const std::uint64_t num_measured = gathered.widths.size();
@@ -117,9 +119,9 @@ std::string stats_text(const std::string& spec) {
 
 int run_stats(const StatsCommand& command, Terminal& terminal) {
   const std::vector<std::string> parts = datasets_below(command.spec);
-  if (parts.empty()) terminal.print(stats_text(command.spec));
+  if (parts.empty()) terminal.print(stats_text(command.spec, terminal));
   for (const std::string& part : parts) {
-    terminal.print(fmt::format("{}{}:\n{}", &part == &parts.front() ? "" : "\n", printable(part), stats_text(part)));
+    terminal.print(fmt::format("{}{}:\n{}", &part == &parts.front() ? "" : "\n", printable(part), stats_text(part, terminal)));
   }
   return 0;
 }

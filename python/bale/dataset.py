@@ -57,6 +57,11 @@ class Dataset:
         self.spec: str = text_of_spec(spec)
         self.verify_checksums: bool = bool(verify_checksums)
         self._dataset = _bale.Dataset(self.spec, self.verify_checksums)
+        notices = self.notices
+        if notices:
+            import warnings
+
+            warnings.warn(f"{self.spec}: {'; '.join(notices)}", stacklevel=2)
 
     def __len__(self) -> int:
         return len(self._dataset)
@@ -89,6 +94,16 @@ class Dataset:
     def find(self, key: str) -> int | None:
         """Position of the sample of this key, or None."""
         return self._dataset.find(key)
+
+    @property
+    def notices(self) -> list[str]:
+        """What shards without an index hold beside their samples (links, members that make no sample, other arrays of a
+        file), a line per reason with the number and an example, and what a reader should know of them. Opening such a
+        dataset warns with these lines; `bale index` shows them once and for all."""
+        lines = []
+        for why, count, text in self._dataset.notices():
+            lines.append(f"left out {count} (such as {text}): {why}" if why else text)
+        return lines
 
     @property
     def keys(self) -> Keys:

@@ -135,6 +135,19 @@ nb::typed<nb::list, nb::str> names(const std::vector<std::string>& raw) {
   return list;
 }
 
+/// (what was left out, how many, the first name), and ("", 0, text) for what is worth a warning.
+nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>> notices(ProcessDataset& self) {
+  const NoticeLog& log = self.get().notices();
+  nb::list list;
+  for (const auto& [why, reason] : log.reasons()) {
+    list.append(nb::make_tuple(to_str(why), reason.count, to_str(reason.example)));
+  }
+  for (const Warning& warning : log.warnings()) {
+    list.append(nb::make_tuple("", 0, to_str(warning.place + ": " + warning.what)));
+  }
+  return list;
+}
+
 }  // namespace
 
 void bind_dataset(nb::module_& module) {
@@ -156,6 +169,7 @@ void bind_dataset(nb::module_& module) {
       .def("prefetch", &prefetch, nb::arg("samples"))
       .def("find", &find, nb::arg("key"))
       .def("labels", &labels)
+      .def("notices", &notices)
       .def("identity", [](ProcessDataset& self) { return self.get().identity(); })
       .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })

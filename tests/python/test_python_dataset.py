@@ -1,8 +1,11 @@
 """bale.Dataset: what is in a pack, by position and key, in this process and in others."""
+import io
 import multiprocessing
 import os
 import pickle
+import tarfile
 import threading
+import warnings
 
 import bale as bl
 import numpy as np
@@ -155,3 +158,26 @@ def test_fields_that_are_stored_otherwise(photos, tmp_path):
         dataset = bl.Dataset(tmp_path / layout)
         assert [dataset.read_field(i, "json") for i in range(3)] == texts == [sample["json"] for sample in dataset]
         assert all(dataset.read_image(i) == image for i in range(3))
+
+
+def test_what_is_left_out_is_said(tmp_path, photos, bale):
+    """Members that make no sample: by a warning in Python, and by each command that looks at all samples."""
+    image = next(path for path in photos.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg")).read_bytes()
+    path = tmp_path / "strange.tar"
+    with tarfile.open(path, "w") as tar:
+        for name, content in (("a.jpg", image), ("a.cls", b"0")):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+        link = tarfile.TarInfo("b.jpg")
+        link.type, link.linkname = tarfile.SYMTYPE, "elsewhere.jpg"
+        tar.addfile(link)
+    with pytest.warns(UserWarning, match="left out 1 .*b.jpg"):
+        dataset = bl.Dataset(path)
+    assert len(dataset) == 1 and len(dataset.notices) == 1 and "b.jpg" in dataset.notices[0]
+    for command in (["read"], ["stats"], ["preview", tmp_path / "sheet.png"]):
+        assert "passed over 1 entry" in bale.ok(command[0], path, *command[1:]).err
+    bale.ok("index", path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bl.Dataset(path).notices == []
