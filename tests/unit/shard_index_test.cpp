@@ -1,6 +1,7 @@
 // The shard index: what goes in comes out, and no flipped bit gets past load.
 #include "bale/formats/core/shard_index.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -238,4 +239,15 @@ TEST_CASE("An index that places a field beyond any file is refused") {
   builder.add_sample("a");
   builder.set_extent(0, builder.add_field("jpg"), ~std::uint64_t{0} - 100, 10);
   CHECK(is_refused(builder.build(1000, std::nullopt, true, "x")));
+}
+
+TEST_CASE("More indexes than a process may have files mapped are read into memory") {
+  const std::string path = BALE_TEST_GOLDEN "/0.1.0/tar.fields/golden-000000.tar.bidx";
+  const auto num_mappings = [] { return std::ranges::count(as_text(read_file("/proc/self/maps")), '\n'); };
+  constexpr std::size_t k_count = 20'000;
+  const auto before = num_mappings();
+  std::vector<ShardIndex> indexes;
+  for (std::size_t i = 0; i < k_count; ++i) indexes.push_back(ShardIndex::load(path));
+  CHECK(num_mappings() - before < 17'000);
+  CHECK(indexes.front().key(0) == indexes.back().key(0));
 }
