@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bale/formats/core/checksum.hpp"
 #include "bale/formats/core/shard_salvage.hpp"
@@ -250,6 +251,21 @@ const std::vector<std::string>& Dataset::classes() const { return state_->classe
 const DatasetOptions& Dataset::options() const { return state_->options; }
 const NoticeLog& Dataset::notices() const { return state_->notices; }
 const std::vector<DatasetLoss>& Dataset::losses() const { return state_->losses; }
+std::map<std::string, std::string> Dataset::edits() const {
+  std::map<std::string, std::set<std::string>> found;
+  for (const Part& part : state_->parts) {
+    if (!part.manifest) continue;
+    for (const auto& [name, value] : part.manifest->edits) found[name].insert(value);
+  }
+  std::map<std::string, std::string> edits;
+  for (const auto& [name, values] : found) {
+    const auto has_it = [&name = name](const Part& part) { return part.manifest && part.manifest->edits.contains(name); };
+    const bool all = values.size() == 1 && std::all_of(state_->parts.begin(), state_->parts.end(), has_it);
+    edits[name] = fmt::format("{}{}", fmt::join(values, " or "), all ? "" : " (some images)");
+  }
+  return edits;
+}
+
 const std::optional<Manifest>& Dataset::manifest() const {
   return state_->parts.size() == 1 ? state_->parts.front().manifest : state_->no_manifest;
 }

@@ -71,6 +71,9 @@ class Dataset {
   const std::vector<DatasetLoss>& losses() const;
   /// The manifest where there is one.
   const std::optional<Manifest>& manifest() const;
+  /// What was done to the images before they were packed, by name (Manifest::edits). If the datasets of a list differ,
+  /// the value says that it holds for some images.
+  std::map<std::string, std::string> edits() const;
   /// A hash of the shards' content in their order: the same for every copy of a dataset, whatever its path. Of shards
   /// whose digest is not known, keys, labels and sizes are hashed.
   std::uint64_t identity() const;

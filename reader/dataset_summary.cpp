@@ -47,11 +47,11 @@ DatasetSummary summarize_dataset(const std::string& spec) {
     summary.num_bytes += index.shard_bytes();
     add_fields(index, summary.fields);
   }
+  summary.edits = dataset.edits();
   if (const auto& manifest = dataset.manifest()) {
     summary.has_manifest = true;
     summary.name = manifest->name;
     summary.created_by = manifest->created_by;
-    summary.edits = manifest->edits;
     summary.plan = manifest->plan;
     summary.num_skipped = manifest->num_skipped;
     summary.format = manifest->format;

@@ -39,4 +39,12 @@ MUTATIONS = [
              "    if (!prepare_part(*checkers.back(), parts[number], unreadable[number], on_finding)) checkers.back().reset();\n",
              "    if (!prepare_part(*checkers.back(), parts[number], unreadable[number], on_finding)) throw Error(ErrorCode::io, \"\");\n",
              (*VERIFY, "-k", "one_part")),
+    Mutation("the datasets of a list are checked without their manifests", "reader/dataset_check.cpp",
+             "  manifest_path_ = dataset.manifest_path;\n", "  if (!is_one_of_several) manifest_path_ = dataset.manifest_path;\n",
+             (*VERIFY, "-k", "list_uses_each_manifest")),
+    Mutation("a dataset is extracted into itself", "tools/extract.cpp", "  require_outside_datasets(command);\n",
+             "  (void)require_outside_datasets;\n", (*EXTRACT, "-k", "into_itself")),
+    Mutation("indexing stops at a damaged shard", "tools/index.cpp",
+             "      if (paths.size() == 1 || !concerns_one_shard(error)) throw;\n", "      if (paths.size() != 0) throw;\n",
+             ("python", "tests/python/test_damaged_shards.py", "-k", "index_goes_on")),
 ]

@@ -44,4 +44,7 @@ MUTATIONS = [
              ("python", "tests/python/test_json_errors.py")),
     Mutation("images that the loader does not decode are not counted", "writer/shard_job.cpp",
              "    note_kind(sample);\n", "", (*KINDS, "cannot_decode")),
+    Mutation("what was done to the images of merged datasets is forgotten", "writer/source/packed_source.cpp",
+             "{ return dataset_.edits(); }", "{ return {}; }",
+             ("python", "tests/python/test_several_datasets.py", "-k", "what_was_done")),
 ]

@@ -57,6 +57,24 @@ def test_converted_datasets_have_merged_classes(bale, zoo, tmp_path):
     assert (tmp_path / "files" / "bee" / "b0.cls").read_text() == "2"
 
 
+def test_a_merged_manifest_says_what_was_done_to_the_images(bale, tmp_path):
+    plain, small, smaller = (pack(bale, tmp_path, name, ["ant"], *options) for name, options in (
+        ("a", []), ("b", ["--resize-short", "8"]), ("c", ["--resize-short", "6", "--strip-metadata"])))
+
+    def edits(*parts):
+        bale.ok("convert", "::".join(map(str, parts)), tmp_path / "out", "--overwrite")
+        bale.ok("verify", tmp_path / "out")
+        return json.loads((tmp_path / "out" / "manifest.json").read_text()).get("edits", {})
+
+    alone = edits(small)
+    assert alone["resize_short"] == "8" and "metadata" not in alone
+    assert edits(plain, small)["resize_short"] == "8 (some images)"
+    both = edits(small, smaller)
+    assert both["resize_short"] == "6 or 8 (some images)" and both["metadata"] == "stripped (some images)"
+    assert both["filter"] == alone["filter"]
+    assert edits(plain) == {}
+
+
 def test_the_same_classes_stay_as_they_are(bale, tmp_path):
     one, two = pack(bale, tmp_path, "a", ["ant", "bee"]), pack(bale, tmp_path, "b", ["ant", "bee"])
     assert [row["label"] for row in rows(bale, f"{one}::{two}")] == [0, 0, 1, 1, 0, 0, 1, 1]

@@ -78,9 +78,7 @@ class PackedSource : public Source {
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return dataset_.classes(); }
-  std::map<std::string, std::string> edits() const override {
-    return dataset_.manifest() ? dataset_.manifest()->edits : std::map<std::string, std::string>{};
-  }
+  std::map<std::string, std::string> edits() const override { return dataset_.edits(); }
   std::vector<std::string> places() const override {
     std::vector<std::string> places;
     for (std::size_t number = 0; number < dataset_.num_shards(); ++number) {
