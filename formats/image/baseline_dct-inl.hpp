@@ -51,9 +51,9 @@ HWY_INLINE V16 factors(std::int32_t a, std::int32_t b) {
 }
 
 HWY_INLINE V32 multiply(V16 pairs, V16 by) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
   return V32{_mm512_madd_epi16(pairs.raw, by.raw)};
-#elif HWY_TARGET == HWY_AVX2
+#elif HWY_ARCH_X86 && HWY_MAX_BYTES == 32
   return V32{_mm256_madd_epi16(pairs.raw, by.raw)};
 #elif HWY_ARCH_X86
   return V32{_mm_madd_epi16(pairs.raw, by.raw)};

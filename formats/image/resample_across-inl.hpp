@@ -33,7 +33,7 @@ HWY_INLINE std::uint32_t group_start(std::uint32_t group, std::uint32_t width) {
   return HWY_MIN(group * k_group, width - k_group);
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if BALE_VNNI
 /// Which pixel of a group is in block `block` of vector `vector`.
 constexpr std::uint32_t pixel_of(std::uint32_t vector, std::uint32_t block) { return vector * k_blocks + block; }
 #else
@@ -64,14 +64,14 @@ HWY_INLINE void store_blocks(D d, hn::Vec<D> v, std::uint8_t* out) {
   }
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if BALE_VNNI
 constexpr std::size_t k_store_overrun = 16;
 #else
 constexpr std::size_t k_store_overrun = 4;
 #endif
 
 HWY_INLINE void store_pixels(V8 v, std::uint8_t* out) {
-#if HWY_TARGET == HWY_AVX3_DL
+#if BALE_VNNI
   // Block b has pixels b, 4 + b, 8 + b, 12 + b.
   HWY_ALIGN static constexpr std::uint8_t k_order[64] = {
       0, 1, 2,  16, 17, 18, 32, 33, 34, 48, 49, 50, 4,  5,  6,  20, 21, 22, 36, 37, 38, 52, 53, 54,
@@ -95,7 +95,7 @@ struct GatherBlocks {
   }
 };
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if BALE_VNNI
 /// Or by one load and one permutation, where the pixels lie close enough together: the fourth part is unused by
 /// the sums and holds the indices, the first offset of a vector is made its lowest.
 struct GatherWindow {
@@ -219,7 +219,7 @@ void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, R
   const AcrossTable table{offsets, weights, num_groups, num_quads, filter.size()};
   const RowSplit split = split_rows(in, largest + std::size_t{12} * num_quads + k_overread, scratch);
   std::uint8_t* rest = out.rgb + split.num_direct * out.stride;
-#if HWY_TARGET == HWY_AVX3_DL
+#if BALE_VNNI
   if (fill_windows(num_groups * 4, num_quads, offsets, weights)) {
     across_rows<GatherWindow>(table, in.rgb, in.stride, split.num_direct, out.rgb, out.stride);
     across_rows<GatherWindow>(table, split.copied, split.copied_stride, in.height - split.num_direct, rest, out.stride);

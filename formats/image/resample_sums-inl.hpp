@@ -28,7 +28,7 @@ using V32 = hn::Vec<D32>;
 constexpr std::size_t k_vector_bytes = HWY_MAX_BYTES;
 constexpr int k_parts = 4;
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if BALE_VNNI
 
 HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts) {
   std::uint32_t packed[3] = {0, 0, 0};
@@ -117,9 +117,9 @@ HWY_INLINE V16 pack_blocks(V32 low, V32 high) {
 
 /// Saturated to bytes, in the same order. Highway 1.0.3 has no operation for it.
 HWY_INLINE V8 pack_blocks(V16 low, V16 high) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
   return V8{_mm512_packus_epi16(low.raw, high.raw)};
-#elif HWY_TARGET == HWY_AVX2
+#elif HWY_ARCH_X86 && HWY_MAX_BYTES == 32
   return V8{_mm256_packus_epi16(low.raw, high.raw)};
 #elif HWY_ARCH_X86
   return V8{_mm_packus_epi16(low.raw, high.raw)};
