@@ -40,7 +40,7 @@ TEST_CASE("A driver without a device is told from a device that is there") {
   const FakeDevice device;
   fake_cuda::set_num_devices(0);
   CHECK_FALSE(cuda_is_available());
-  CHECK_THROWS_WITH(Context::open(0), Catch::Contains("no CUDA device 0: there are 0"));
+  CHECK_THROWS_WITH(Context::open(0), ContainsSubstring("no CUDA device 0: there are 0"));
 }
 
 TEST_CASE("Errors of the driver are one line that says what failed, and why") {

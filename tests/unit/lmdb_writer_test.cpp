@@ -174,7 +174,7 @@ TEST_CASE("a value that LMDB cannot write is refused with its sample") {
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::invalid_argument);
       CHECK(error.context().key == "large");
-      CHECK_THAT(error.what(), Catch::Matchers::Contains("more than LMDB writes in one value"));
+      CHECK_THAT(error.what(), ContainsSubstring("more than LMDB writes in one value"));
     }
   }
   add("after", as_bytes("2"));

@@ -134,12 +134,17 @@ TEST_CASE("labels go into the header where it says exactly them") {
   CHECK(record_bytes(k_no_label, {{"labels.json", "[Infinity, -Infinity]"}}) ==
         plain(2, 0, {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}));
   // Elsewhere the header has a number for plain readers, if it can, and the table has the field.
-  for (const auto& [label, more] :
-       {std::pair<std::int64_t, Fields>{(1 << 24) + 1, {{"cls", "16777217"}}}, {-1, {{"cls", "-1"}}},
-        {7, {{"cls", "007"}}}, {7, {{"cls", "7\n"}}}, {k_no_label, {{"cls", "cat"}}}, {-5, {{"cls", "-5"}}},
-        {k_no_label, {{"labels.json", "[1,2]"}}}, {k_no_label, {{"labels.json", "[7]"}}},
-        {k_no_label, {{"labels.json", "[]"}}}, {k_no_label, {{"labels.json", "[xInfinity, 2]"}}},
-        {7, {{"cls", "7"}, {"labels.json", "[1, 2]"}}}}) {
+  for (const auto& [label, more] : {std::pair<std::int64_t, Fields>{(1 << 24) + 1, {{"cls", "16777217"}}},
+                                    {-1, {{"cls", "-1"}}},
+                                    {7, {{"cls", "007"}}},
+                                    {7, {{"cls", "7\n"}}},
+                                    {k_no_label, {{"cls", "cat"}}},
+                                    {-5, {{"cls", "-5"}}},
+                                    {k_no_label, {{"labels.json", "[1,2]"}}},
+                                    {k_no_label, {{"labels.json", "[7]"}}},
+                                    {k_no_label, {{"labels.json", "[]"}}},
+                                    {k_no_label, {{"labels.json", "[xInfinity, 2]"}}},
+                                    {7, {{"cls", "7"}, {"labels.json", "[1, 2]"}}}}) {
     INFO(more[0].second);
     const std::string bytes = record_bytes(label, more);
     CHECK(bytes.find("BALEREC1") != std::string::npos);
@@ -187,14 +192,14 @@ TEST_CASE("samples that an image record cannot hold are refused, and the shard g
   const TempDir dir;
   const auto writer = recordio().create({.path = dir / "x.rec", .layout = "image"});
   const std::vector<FieldView> text{{"txt", as_bytes("no image")}};
-  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = text}), Catch::Matchers::Contains("needs an image"));
+  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = text}), ContainsSubstring("needs an image"));
   // Of 512 MiB, none of which is looked at but the first.
   const std::string start(4096, 'x');
   const std::vector<FieldView> large{{"jpg", Bytes(as_bytes(start).data(), std::size_t{1} << 29)}};
-  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), Catch::Matchers::Contains("512 MiB"));
+  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), ContainsSubstring("512 MiB"));
   const std::string long_name(256, 'n');  // its length is written in a byte
   const std::vector<FieldView> named{{"jpg", as_bytes(k_jpeg)}, {long_name, as_bytes("x")}};
-  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = named}), Catch::Matchers::Contains("more than 255 bytes"));
+  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = named}), ContainsSubstring("more than 255 bytes"));
   const std::vector<FieldView> image{{"jpg", as_bytes(k_jpeg)}};
   writer->add({.key = "b", .label = 2, .fields = image});
   IndexBuilder index;
@@ -216,17 +221,20 @@ TEST_CASE("damaged frames are refused with record and offset") {
     }
     return "(read)";
   };
-  using Catch::Matchers::Contains;
-  CHECK_THAT(message(good + "x"), Contains("record 1: the file ends inside a header") && Contains("offset 36"));
-  CHECK_THAT(message(good + std::string(8, 'x')), Contains("record 1: no magic number") && Contains("offset 36"));
-  CHECK_THAT(message(good + good.substr(0, good.size() - 1)), Contains("record 1: the file ends before"));
-  CHECK_THAT(message(good + frame("0123", 2)), Contains("record 1: a part out of place"));
-  CHECK_THAT(message(good + frame("0123", 5)), Contains("record 1: a part out of place"));
-  CHECK_THAT(message(good + frame("0123", 1) + frame("0123", 1)), Contains("record 1: a part out of place"));
-  CHECK_THAT(message(good + frame("0123", 1)), Contains("record 1: the file ends inside a header"));
-  CHECK_THAT(message(good + frame("01234", 1) + frame("0", 3)), Contains("record 1: a part that does not end"));
-  CHECK_THAT(message(good + frame("short")), Contains("record 1: 5 bytes are no image record"));
-  CHECK_THAT(message(good + frame(image_header(2, 0, 0) + "1234")), Contains("record 1: its header tells of 2 labels"));
+  CHECK_THAT(message(good + "x"),
+             ContainsSubstring("record 1: the file ends inside a header") && ContainsSubstring("offset 36"));
+  CHECK_THAT(message(good + std::string(8, 'x')),
+             ContainsSubstring("record 1: no magic number") && ContainsSubstring("offset 36"));
+  CHECK_THAT(message(good + good.substr(0, good.size() - 1)), ContainsSubstring("record 1: the file ends before"));
+  CHECK_THAT(message(good + frame("0123", 2)), ContainsSubstring("record 1: a part out of place"));
+  CHECK_THAT(message(good + frame("0123", 5)), ContainsSubstring("record 1: a part out of place"));
+  CHECK_THAT(message(good + frame("0123", 1) + frame("0123", 1)), ContainsSubstring("record 1: a part out of place"));
+  CHECK_THAT(message(good + frame("0123", 1)), ContainsSubstring("record 1: the file ends inside a header"));
+  CHECK_THAT(message(good + frame("01234", 1) + frame("0", 3)),
+             ContainsSubstring("record 1: a part that does not end"));
+  CHECK_THAT(message(good + frame("short")), ContainsSubstring("record 1: 5 bytes are no image record"));
+  CHECK_THAT(message(good + frame(image_header(2, 0, 0) + "1234")),
+             ContainsSubstring("record 1: its header tells of 2 labels"));
 }
 
 TEST_CASE("tables that contradict their record are refused") {
@@ -239,7 +247,7 @@ TEST_CASE("tables that contradict their record are refused") {
     bad[at] = static_cast<char>(bad[at] ^ 4);
     INFO("byte " << at);
     spit_file(dir / "y.rec", bad);
-    CHECK_THROWS_WITH(scan_shard(dir / "y.rec", recordio()), Catch::Matchers::Contains("record 0: its table"));
+    CHECK_THROWS_WITH(scan_shard(dir / "y.rec", recordio()), ContainsSubstring("record 0: its table"));
   }
 }
 

@@ -65,7 +65,7 @@ TEST_CASE_METHOD(Fixture, "a listed file that is not there is a bad sample") {
 
 TEST_CASE_METHOD(Fixture, "lists that make no sense are refused, naming the line") {
   CHECK_THAT(error_of([&] { open_list_source(write("list", "a/1.jpg\na/../b/2.png\n"), rooted()); }).what(),
-             Catch::Matchers::Contains("list: line 2: "));
+             ContainsSubstring("list: line 2: "));
   CHECK_THROWS_AS(open_list_source(write("list", "\n"), rooted()), Error);
   CHECK_THROWS_AS(open_list_source(write("list", "x.txt\n"), rooted()), Error);
   CHECK_THROWS_AS(open_list_source(write("list", "a/1.jpg\nbare.jpg\n"), rooted()), Error);
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(Fixture, "columns are found by option") {
   CHECK(labels(*source) == Labels{4});
   CHECK(field_text(*source, 0, "json") == "{\"path\":\"zz\"}");
   CHECK_THAT(error_of([&] { open_table_source(table, {.path_column = "none"}); }).what(),
-             Catch::Matchers::Contains("there are: x, y, path"));
+             ContainsSubstring("there are: x, y, path"));
   CHECK_THROWS_AS(open_table_source(table, {.path_column = "x", .label_column = "z"}), Error);
   CHECK(labels(*open_table_source(write("u.csv", "path\na/1.jpg\n"), {})) == Labels{k_no_label});
 }

@@ -6,7 +6,6 @@
 using namespace bale;
 using namespace bale::test;
 using Fields = std::vector<std::pair<std::string, std::string>>;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -92,11 +91,11 @@ TEST_CASE("a shard of ours, byte for byte") {
                     entry("image/format", bytes_list({"JPEG"})) + entry("image/height", packed_integers({300})) +
                     entry("image/width", packed_integers({96})) + entry("cls", bytes_list({"1"})) +
                     entry("txt", bytes_list({""})) + entry("image/encoded", bytes_list({k_jpeg}))));
-  const std::string second = frame(
-      example(entry("__key__", bytes_list({"b"})) + entry("image/filename", bytes_list({"b.png"})) +
-              entry("image/format", bytes_list({"PNG"})) + entry("image/height", packed_integers({300})) +
-              entry("image/width", packed_integers({96})) + entry("json.zst", bytes_list({"(zstd)"})) +
-              entry("image/encoded", bytes_list({samples[1].fields[1].second}))));
+  const std::string second =
+      frame(example(entry("__key__", bytes_list({"b"})) + entry("image/filename", bytes_list({"b.png"})) +
+                    entry("image/format", bytes_list({"PNG"})) + entry("image/height", packed_integers({300})) +
+                    entry("image/width", packed_integers({96})) + entry("json.zst", bytes_list({"(zstd)"})) +
+                    entry("image/encoded", bytes_list({samples[1].fields[1].second}))));
   CHECK(slurp_file(dir / "x") == first + second);
   CHECK(sidecar_text(tfrecord(), ".idx", dir / "x", index) ==
         fmt::format("0 {}\n{} {}\n", first.size(), first.size(), second.size()));
@@ -121,24 +120,27 @@ TEST_CASE("labels for others count from the base, ours do not") {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {{"a", most, {{"cls", std::to_string(most)}}}},
                                {.format_options = {{"label_base", "1"}}}),
-                    Contains("too large for a label base"));
-  CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {{"a", 3, {{"jpg", k_jpeg}}}}, {.format_options = {{"label_base", "1"}}}),
-                    Contains("needs the label in a field cls"));
+                    ContainsSubstring("too large for a label base"));
+  CHECK_THROWS_WITH(
+      pack_plain(tfrecord(), dir / "y", {{"a", 3, {{"jpg", k_jpeg}}}}, {.format_options = {{"label_base", "1"}}}),
+      ContainsSubstring("needs the label in a field cls"));
   CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {}, {.format_options = {{"label_base", "one"}}}),
-                    Contains("label base \"one\""));
-  CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {}, {.format_options = {{"level", "1"}}}), Contains("no option"));
+                    ContainsSubstring("label base \"one\""));
+  CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {}, {.format_options = {{"level", "1"}}}),
+                    ContainsSubstring("no option"));
 }
 
 TEST_CASE("fields that would be read as something else are refused") {
   const TempDir dir;
   for (const char* name : {"__key__", "image/encoded", "a/b"}) {
-    CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "x", {{"a", k_no_label, {{name, "text"}}}}), Contains("cannot be stored"));
+    CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "x", {{"a", k_no_label, {{name, "text"}}}}),
+                      ContainsSubstring("cannot be stored"));
   }
   // Of 2 GiB, none of which is looked at.
   const auto writer = tfrecord().create({.path = dir / "x", .layout = "example"});
   const std::byte byte{};
   const std::vector<FieldView> large{{"jpg", Bytes(&byte, std::size_t{1} << 31)}};
-  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), Contains("2 GiB"));
+  CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), ContainsSubstring("2 GiB"));
 }
 
 TEST_CASE("examples in slim's names") {
@@ -149,8 +151,8 @@ TEST_CASE("examples in slim's names") {
       entry("image/format", bytes_list({"JPEG"})) + entry("image/filename", bytes_list({"n03976657_10026.JPEG"})) +
       entry("image/colorspace", bytes_list({"RGB"})) + entry("image/channels", packed_integers({3})) +
       entry("image/class/synset", bytes_list({"n03976657"})) + entry("image/object/number", packed_integers({0})) +
-      entry("image/object/bbox/xmin", packed_floats({0.1F, 1, -2.5e-8F})) + entry("image/object/bbox/label", field(3, "")) +
-      entry("image/object/names", bytes_list({"a \"b\"", "\xFF"}));
+      entry("image/object/bbox/xmin", packed_floats({0.1F, 1, -2.5e-8F})) +
+      entry("image/object/bbox/label", field(3, "")) + entry("image/object/names", bytes_list({"a \"b\"", "\xFF"}));
   const std::vector<PlainSample> found = scanned(dir, frame(example(entries)) + frame(example(entries)));
   REQUIRE(found.size() == 2);
   CHECK(found[0].key == "n03976657_10026");
@@ -185,9 +187,11 @@ TEST_CASE("examples of other writers, in every wire form") {
         PlainSample{"00000000", k_no_label, {{"bin", "?"}}});
   // Value in front of the name; lists in two pieces; numbers that are not packed; unknown fields everywhere.
   const std::string unknown = varint(15 << 3) + varint(300);
-  CHECK(one(field(1, unknown + field(2, field(3, unknown + varint(1 << 3) + varint(5)) + field(3, field(1, varint(6)))) +
-                         field(1, "n")) +
-            unknown).fields == Fields{{"n.json", "[5, 6]"}});
+  CHECK(
+      one(field(1, unknown + field(2, field(3, unknown + varint(1 << 3) + varint(5)) + field(3, field(1, varint(6)))) +
+                       field(1, "n")) +
+          unknown)
+          .fields == Fields{{"n.json", "[5, 6]"}});
   CHECK(one(entry("f", field(2, varint(1 << 3 | 5) + float_bits(0.5F)))).fields == Fields{{"f.json", "[0.5]"}});
   // Of two kinds in one feature the last counts.
   CHECK(one(entry("t", bytes_list({"x"}) + packed_integers({1}) + packed_integers({2}))).fields ==
@@ -210,14 +214,14 @@ TEST_CASE("what is no example is refused") {
   for (const std::string& data :
        {std::string("plain text"), field(1, "x"), example(field(1, field(1, "n") + field(2, "\x0A\x7F"))),
         example(entry("n", field(3, field(1, "\xFF")))), example(entry("n", field(2, field(1, "123")))),
-        std::string("\x0A\xFF\xFF\xFF\xFF\x7F"),
-        std::string(1, '\0'), varint(3 << 3 | 3)}) {
-    CHECK_THAT(failure(dir, good + frame(data), ErrorCode::unsupported), Contains(record));
+        std::string("\x0A\xFF\xFF\xFF\xFF\x7F"), std::string(1, '\0'), varint(3 << 3 | 3)}) {
+    CHECK_THAT(failure(dir, good + frame(data), ErrorCode::unsupported), ContainsSubstring(record));
   }
   std::string many;
   for (int i = 0; i < 65537; ++i) many += entry(fmt::format("n{}", i), bytes_list({"1"}));
-  CHECK_THAT(failure(dir, good + frame(example(many)), ErrorCode::unsupported), Contains(record));
-  CHECK_THAT(failure(dir, from_hex("1f8b0800 00000000 0003 010203040506"), ErrorCode::unsupported), Contains("compressed"));
+  CHECK_THAT(failure(dir, good + frame(example(many)), ErrorCode::unsupported), ContainsSubstring(record));
+  CHECK_THAT(failure(dir, from_hex("1f8b0800 00000000 0003 010203040506"), ErrorCode::unsupported),
+             ContainsSubstring("compressed"));
 }
 
 TEST_CASE("every flipped bit is found without an index, and its record named") {
@@ -234,17 +238,19 @@ TEST_CASE("every flipped bit is found without an index, and its record named") {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
     INFO("bit " << bit);
-    REQUIRE_THAT(failure(dir, bad), Contains(fmt::format("record {}: ", bit / 8 / record_bytes)));
+    REQUIRE_THAT(failure(dir, bad), ContainsSubstring(fmt::format("record {}: ", bit / 8 / record_bytes)));
   }
   for (std::size_t cut = 0; cut < good.size(); ++cut) {
     if (cut % record_bytes == 0) continue;  // nothing in the file tells that there was more
-    CHECK_THAT(failure(dir, good.substr(0, cut)), Contains(fmt::format("record {}: the file ends", cut / record_bytes)));
+    CHECK_THAT(failure(dir, good.substr(0, cut)),
+               ContainsSubstring(fmt::format("record {}: the file ends", cut / record_bytes)));
   }
 }
 
 TEST_CASE("verify names the record whose checksum alone is damaged") {
   const TempDir dir;
-  const std::vector<PlainSample> samples{{"a", 1, {{"cls", "1"}, {"jpg", k_jpeg}}}, {"b", 1, {{"cls", "1"}, {"jpg", k_jpeg}}}};
+  const std::vector<PlainSample> samples{{"a", 1, {{"cls", "1"}, {"jpg", k_jpeg}}},
+                                         {"b", 1, {{"cls", "1"}, {"jpg", k_jpeg}}}};
   ShardIndex index = pack_plain(tfrecord(), dir / "x", samples);
   std::string bytes = slurp_file(dir / "x");
   const std::size_t second = bytes.size() / 2;
@@ -255,13 +261,14 @@ TEST_CASE("verify names the record whose checksum alone is damaged") {
   shard.verify([&](const Damage& damage) { found.push_back(damage); });
   REQUIRE(found.size() == 1);
   CHECK(found[0].offset == second);
-  CHECK_THAT(found[0].what, Contains("record 1: checksum of its data"));
+  CHECK_THAT(found[0].what, ContainsSubstring("record 1: checksum of its data"));
 }
 
 TEST_CASE("a length that only its checksum vouches for allocates nothing") {
   const TempDir dir;
   for (const std::uint64_t length : {std::uint64_t{1} << 62, ~std::uint64_t{0}, std::uint64_t{100}}) {
     const std::string header = little_endian(length, 8);
-    CHECK_THAT(failure(dir, header + masked_crc(header) + "short"), Contains("record 0: the file ends before"));
+    CHECK_THAT(failure(dir, header + masked_crc(header) + "short"),
+               ContainsSubstring("record 0: the file ends before"));
   }
 }

@@ -47,7 +47,7 @@ TEST_CASE("sizes that make no sense are refused by name") {
   for (const char* text :
        {"", "MiB", "0", "-1", "1.2.3", "12XB", "1KiBs", "99999999999TiB", "1e3", ".", " 5", "0.1B"}) {
     CAPTURE(text);
-    CHECK_THROWS_WITH(parse_size("--shard-size", text), Catch::Contains("--shard-size: \""));
+    CHECK_THROWS_WITH(parse_size("--shard-size", text), ContainsSubstring("--shard-size: \""));
   }
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("workers stages and devices") {
   CHECK(parse_device("--d", "cuda") == 0);
   CHECK(parse_device("--d", "cuda:3") == 3);
   for (const char* text : {"", "tpu", "cuda:", "cuda:-1", "cuda:x", "cuda:9999"}) {
-    CHECK_THROWS_WITH(parse_device("--d", text), Catch::Contains("is not cpu, cuda or cuda:N"));
+    CHECK_THROWS_WITH(parse_device("--d", text), ContainsSubstring("is not cpu, cuda or cuda:N"));
   }
   CHECK(parse_dtype("--t", "bfloat16") == DType::bfloat16);
   CHECK_THROWS_AS(parse_dtype("--t", "half"), Error);
@@ -140,7 +140,7 @@ TEST_CASE("the progress bar fits whatever the width is") {
   }
   const std::string wide = progress_bar(counts, rates, 150);
   for (const char* part : {"46%", "5,730/12,500", "8,012 img/s", "870 MB/s", "ETA 0:01", "3/7 shards", "#"}) {
-    CHECK_THAT(wide, Catch::Contains(part));
+    CHECK_THAT(wide, ContainsSubstring(part));
   }
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a safe directory writes below itself and replaces only when asked") {
   SafeDirectory directory(temp / "out");
   directory.write("a/b/c.jpg", as_bytes("one"), false);
   CHECK(text_of(temp / "out/a/b/c.jpg") == "one");
-  CHECK_THROWS_WITH(directory.write("a/b/c.jpg", as_bytes("two"), false), Catch::Contains("--force"));
+  CHECK_THROWS_WITH(directory.write("a/b/c.jpg", as_bytes("two"), false), ContainsSubstring("--force"));
   CHECK(text_of(temp / "out/a/b/c.jpg") == "one");
   directory.write("a/b/c.jpg", as_bytes("two"), true);
   CHECK(text_of(temp / "out/a/b/c.jpg") == "two");
@@ -208,9 +208,9 @@ TEST_CASE("every value is in the histogram, in at most a dozen rows") {
   std::sort(values.begin(), values.end());
   const std::string text = histogram_text(values, Bounds::decimal, human_count);
   CHECK(std::count(text.begin(), text.end(), '\n') <= 12);
-  CHECK_THAT(text, Catch::Contains("1,000,000"));
+  CHECK_THAT(text, ContainsSubstring("1,000,000"));
   CHECK_THAT(histogram_text(std::vector<std::uint64_t>{5}, Bounds::binary, human_count),
-             Catch::Contains("5 .. 5  1  ####"));
+             ContainsSubstring("5 .. 5  1  ####"));
 }
 
 TEST_CASE("help, man page and completion tell every command and option") {
@@ -222,13 +222,13 @@ TEST_CASE("help, man page and completion tell every command and option") {
                   .options = {{.short_name = "-j", .long_name = "--jobs", .value_name = "N|auto", .text = "Jobs"},
                               {.long_name = "--on", .value_name = "a|b", .text = "It's [odd]: yes"}}}}};
   const CommandModel program{.name = "bale", .summary = "Packs.", .commands = {child}};
-  CHECK_THAT(help_text(program, 80), Catch::Contains("pack"));
+  CHECK_THAT(help_text(program, 80), ContainsSubstring("pack"));
   CHECK_THAT(help_text(child, 80),
-             Catch::Contains("-j, --jobs N|auto") && Catch::Contains("Usage: bale pack [OPTIONS] SRC"));
-  CHECK_THAT(man_page(program), Catch::Contains("\\fB\\-\\-jobs\\fR"));
+             ContainsSubstring("-j, --jobs N|auto") && ContainsSubstring("Usage: bale pack [OPTIONS] SRC"));
+  CHECK_THAT(man_page(program), ContainsSubstring("\\fB\\-\\-jobs\\fR"));
   for (const std::string& shell : completion_shells()) {
     CAPTURE(shell);
-    CHECK_THAT(completion_script(program, shell), Catch::Contains("jobs") && Catch::Contains("a b"));
+    CHECK_THAT(completion_script(program, shell), ContainsSubstring("jobs") && ContainsSubstring("a b"));
   }
   CHECK_THROWS_AS(completion_script(program, "csh"), Error);
 }
@@ -311,23 +311,23 @@ TEST_CASE("the doctor names the slowest part, and how many workers would do") {
   figures.setting.cpu_share = 0.95;
   figures.setting.machine_share = 0.97;
   CHECK(bottleneck_of(figures) == Bottleneck::decode);
-  CHECK_THAT(advice(figures), Catch::Contains("cores are busy decoding"));
+  CHECK_THAT(advice(figures), ContainsSubstring("cores are busy decoding"));
   figures.setting.workers = 2;
   figures.setting.cpu_share = 0.3;
   figures.setting.machine_share = 0.3;
-  CHECK_THAT(advice(figures), Catch::Contains("set workers to 8"));
+  CHECK_THAT(advice(figures), ContainsSubstring("set workers to 8"));
   figures.setting.workers = 8;
   figures.setting.machine_share = 0.99;
-  CHECK_THAT(advice(figures), Catch::Contains("Other programs"));
+  CHECK_THAT(advice(figures), ContainsSubstring("Other programs"));
   figures.read = 4100;
   CHECK(bottleneck_of(figures) == Bottleneck::read);
-  CHECK_THAT(advice(figures), Catch::Contains("--order block"));
+  CHECK_THAT(advice(figures), ContainsSubstring("--order block"));
   figures.copy = 3000;
   CHECK(bottleneck_of(figures) == Bottleneck::copy);
   figures.compute = 1000;
   CHECK(bottleneck_of(figures) == Bottleneck::compute);
   CHECK(workers_needed(figures) == 3);  // 1.15 * 1000 / 4000 of 8
-  CHECK_THAT(advice(figures), Catch::Contains("3 workers would do"));
+  CHECK_THAT(advice(figures), ContainsSubstring("3 workers would do"));
   figures.compute = 5000;
   CHECK(bottleneck_of(figures) == Bottleneck::copy);
   figures.copy.reset();
@@ -343,8 +343,8 @@ TEST_CASE("bars of a bench are as long as an image takes") {
   slow.memory = 180'400'000;
   const std::vector<MeasuredStage> stages{{Stage::read, result_of(2000)}, {Stage::train, slow}};
   const std::string drawn = bench_table(stages, 40);
-  CHECK_THAT(drawn, Catch::Contains("180 MB      0.000 s  " + std::string(40, '#') + "\n"));
-  CHECK_THAT(drawn, Catch::Contains("  " + std::string(10, '#') + "\n"));
+  CHECK_THAT(drawn, ContainsSubstring("180 MB      0.000 s  " + std::string(40, '#') + "\n"));
+  CHECK_THAT(drawn, ContainsSubstring("  " + std::string(10, '#') + "\n"));
   CHECK(bench_table(stages, 0).find('#') == std::string::npos);
   CHECK(bench_table({}, 40).find('#') == std::string::npos);
 }
