@@ -1,7 +1,9 @@
 """The crash suites on other file systems: FUSE, overlayfs, and what imitates NFS, Lustre, CIFS and a tree without case.
 
 bindfs and overlayfs are mounted; the others are shim_mount.h's. The bytes must be those of an ordinary disk.
+BALE_TEST_ALL_LAYOUTS=1 takes every layout as the long tier does, with some of the calls.
 """
+import os
 import pathlib
 import random
 import shutil
@@ -10,12 +12,13 @@ import subprocess
 import time
 
 import pytest
-from conftest import LONG, SHIM, by_tier, shards, tree_bytes
+from conftest import LONG, SHIM, shards, tree_bytes
 from test_crash import check_only_whole_files, options
 
 KILLED = -signal.SIGKILL
 LAYOUTS = ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "tfrecord.example", "recordio.image",
            "npy.rgb --size 16", "tar.plain --sidecars wds2idx,wids,timm,energon", "tar.plain --entry-points"]
+ALL_LAYOUTS = LONG or "BALE_TEST_ALL_LAYOUTS" in os.environ
 KINDS = ["bindfs", "nfs", "lustre", "cifs", "overlay", "no case"]
 
 
@@ -68,7 +71,7 @@ def place(request, tmp_path_factory):
         yield Place(root, MOUNT=request.param)
 
 
-@pytest.fixture(scope="module", params=by_tier(["tar.plain"], LAYOUTS))
+@pytest.fixture(scope="module", params=LAYOUTS if ALL_LAYOUTS else ["tar.plain"])
 def case(request, bale, tiny, place, tmp_path_factory):
     """(options, bytes of an undisturbed run on an ordinary disk)."""
     out = tmp_path_factory.mktemp("whole") / "out"
@@ -193,7 +196,7 @@ def test_a_call_fails(runs, work, tiny, case, error):
         assert tree_bytes(out) == expected, n
 
 
-@pytest.mark.parametrize("layout", by_tier(["tar.plain"], LAYOUTS))
+@pytest.mark.parametrize("layout", LAYOUTS if ALL_LAYOUTS else ["tar.plain"])
 def test_resumed_above_a_lower_layer(bale, tiny, layout, tmp_path):
     """What a killed run left is in an overlay's lower layer: files change their inode when they are first written."""
     pack_options = options(layout, 3)
