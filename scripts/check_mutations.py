@@ -39,7 +39,8 @@ def copy_tree():
 
 
 def run(command, timeout=None):
-    environment = {**os.environ, "BALE_BUILD_DIR": str(COPY / "build"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "BALE_BUILD_DIR": str(COPY / "build"), "PYTHONPATH": str(COPY / "build" / "python"),
+                   "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(command, cwd=COPY, capture_output=True, text=True, timeout=timeout, env=environment)
     except subprocess.TimeoutExpired:
@@ -68,7 +69,10 @@ def result_of(test, python):
 
 def targets_of(mutation):
     kind = mutation.test[0]
-    return ["bale", "tests/libbale_test_shim.so"] if kind == "python" else [f"test_{kind}"]
+    if kind != "python":
+        return [f"test_{kind}"]
+    needs_package = "/test_python_" in mutation.test[1]  # as in tests/python/CMakeLists.txt
+    return ["bale_python" if needs_package else "bale", "tests/libbale_test_shim.so"]
 
 
 def main():
@@ -83,7 +87,8 @@ def main():
         return 0
     started = time.monotonic()
     copy_tree()
-    code, output = run(["cmake", "--preset", "release", "-DBALE_TESTS=ON", f"-DBALE_TEST_PYTHON={options.python}"])
+    code, output = run(["cmake", "--preset", "release", "-DBALE_TESTS=ON", "-DBALE_PYTHON=ON",
+                        f"-DPython_EXECUTABLE={options.python}", f"-DBALE_TEST_PYTHON={options.python}"])
     if code != 0:
         sys.exit(output)
     build(sorted({target for m in mutations for target in targets_of(m)}))

@@ -40,9 +40,11 @@ _live: weakref.WeakSet[Loader] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Workers end before the interpreter does; batches that are still held stay readable."""
+    """Workers end before the interpreter does; batches that are still held stay readable. Daemon threads that iterate a
+    Loader stop, without an exception that nobody could catch."""
+    _bale.stop_other_threads()
     for loader in list(_live):
-        loader.close()
+        loader._close_at_exit()
 
 
 class Loader:
@@ -244,6 +246,9 @@ class Loader:
         """Ends the workers. Batches that are still held stay readable."""
         self._loader.close()
         self._turn += 1
+
+    def _close_at_exit(self) -> None:
+        self._loader.close_at_exit()
 
     def __enter__(self) -> Self:
         return self

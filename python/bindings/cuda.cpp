@@ -17,6 +17,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/process_loader.hpp"
 #include "bale/python/bindings/value.hpp"
@@ -266,7 +267,7 @@ void bind_cuda(nb::module_& module) {
             const std::string raw_spec = from_str(spec);
             LoaderOptions options = options_of(given);
             const CudaOptions cuda = cuda_options_of(cuda_given);
-            const nb::gil_scoped_release release;
+            const WithoutGil without_gil;
             new (self)
                 Self(selection ? std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda, *std::move(selection))
                                : std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda));
@@ -286,7 +287,7 @@ void bind_cuda(nb::module_& module) {
   bind_common(loader);
 
   module.def("cuda_available", [] {
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
     return cuda_is_available();
   });
   module.def("cuda_kernels_available", &cuda_kernels_are_available);

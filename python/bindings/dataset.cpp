@@ -10,6 +10,7 @@
 
 #include "bale/formats/core/key.hpp"
 #include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale::python {
@@ -38,7 +39,7 @@ class ProcessDataset {
 
  private:
   void open() {
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
     dataset_ = std::make_unique<Dataset>(Dataset::open(spec_, options_));
     pid_ = ::getpid();
   }
@@ -60,7 +61,7 @@ nb::typed<nb::dict, nb::str, nb::bytes> read(ProcessDataset& self, std::uint64_t
   const Dataset& dataset = self.get();
   SampleView sample;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
     sample = dataset.read(i, scratch_of_thread());
   }
   nb::dict fields;
@@ -75,7 +76,7 @@ nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find,
   const Dataset& dataset = self.get();
   std::size_t size = 0;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
     const auto position = dataset.position(i);
     const ShardIndex& index = dataset.index(position.first);
     const std::optional<std::uint32_t> field = find(index, position.second);
@@ -87,7 +88,7 @@ nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find,
   Scratch scratch(place);
   Bytes bytes;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
     bytes = read(dataset, scratch);
   }
   return bytes.data() == place.data() ? object : to_bytes(bytes);
@@ -111,7 +112,7 @@ nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
 
 void prefetch(ProcessDataset& self, const std::vector<std::uint64_t>& samples) {
   const Dataset& dataset = self.get();
-  const nb::gil_scoped_release release;
+  const WithoutGil without_gil;
   dataset.prefetch(samples);
 }
 
@@ -121,7 +122,7 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> labels(ProcessDataset& self) {
   const Dataset& dataset = self.get();
   auto values = std::make_unique<std::vector<std::int64_t>>(dataset.size());
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
     for (std::uint64_t i = 0; i < values->size(); ++i) (*values)[i] = dataset.label(i);
   }
   std::vector<std::int64_t>* const kept = values.release();

@@ -9,6 +9,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
+#include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/order.hpp"
 #include "bale/python/bindings/process_batch.hpp"
 #include "bale/python/bindings/process_loader.hpp"
@@ -143,7 +144,7 @@ void bind_loader(nb::module_& module) {
              std::optional<Selection> selection) {
             const std::string raw_spec = from_str(spec);
             LoaderOptions options = options_of(given);
-            const nb::gil_scoped_release release;
+            const WithoutGil without_gil;
             new (self) Self(selection ? std::make_unique<Loader>(raw_spec, std::move(options), *std::move(selection))
                                       : std::make_unique<Loader>(raw_spec, std::move(options)));
           },
@@ -152,6 +153,7 @@ void bind_loader(nb::module_& module) {
       .def("counters", &counters);
   bind_common(loader);
 
+  module.def("stop_other_threads", &stop_other_threads);
   module.def(
       "check_transform", [](nb::handle transform) { transform_of(transform); }, nb::arg("transform"));
 }

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "bale/formats/core/error.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/gil.hpp"
 #include "bale/reader/order/selection.hpp"
 
 namespace bale::python {
@@ -41,6 +44,7 @@ class ProcessLoader {
 
   /// For what may be asked from inside next() too, by a signal's handler.
   AnyLoader& look() {
+    stop_if_asked();
     if (pid_ != ::getpid()) {
       throw Error(ErrorCode::invalid_argument, "this Loader was made in another process, before it forked",
                   {.hint = "make a Loader in each process"});
@@ -57,10 +61,15 @@ class ProcessLoader {
   auto wait_for(const Next& next) {
     AnyLoader& loader = get();
     const Busy busy(*this);
-    const nb::gil_scoped_release release;
-    return next(loader, [] {
-      const nb::gil_scoped_acquire acquire;
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    WithoutGil without_gil;
+    return next(loader, [this, &without_gil] {
+      if (is_to_stop()) {
+        parked_ = true;
+        park();
+      }
+      without_gil.with_gil([] {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      });
     });
   }
 
@@ -69,7 +78,7 @@ class ProcessLoader {
   void change(const Change& change) {
     AnyLoader& loader = get();
     const Busy busy(*this);
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
     change(loader);
   }
 
@@ -77,13 +86,42 @@ class ProcessLoader {
     if (pid_ != ::getpid() || !loader_) return;
     get();
     std::unique_ptr<AnyLoader> closed = std::move(loader_);
-    const nb::gil_scoped_release release;
+    const WithoutGil without_gil;
+    closed.reset();
+  }
+
+  /// As close(), at the end of the interpreter, when stop_other_threads() was called: also if a daemon thread is in
+  /// next(), which it then never leaves. If that thread cannot be stopped, the end of the process ends the workers.
+  void close_at_exit() {
+    if (pid_ != ::getpid() || !loader_) return;
+    {
+      const WithoutGil without_gil;  // the thread may need it on its way out
+      const auto deadline = std::chrono::steady_clock::now() + k_patience;
+      while (busy_ && !parked_ && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+    std::unique_ptr<AnyLoader> closed = std::move(loader_);
+    if (busy_ && !parked_) {
+      [[maybe_unused]] AnyLoader* const in_use = closed.release();
+      return;
+    }
+    const WithoutGil without_gil;
     closed.reset();
   }
 
   bool closed() const { return !loader_; }
 
  private:
+  static constexpr std::chrono::seconds k_patience{2};
+
+  /// Rather than tell a daemon thread that its Loader is closed by now.
+  static void stop_if_asked() {
+    if (!is_to_stop()) return;
+    const WithoutGil without_gil;
+    park();
+  }
+
   static constexpr const char* k_one_at_a_time = "call it from one thread at a time";
 
   /// Guarded by the GIL.
@@ -98,7 +136,8 @@ class ProcessLoader {
 
   std::unique_ptr<AnyLoader> loader_;
   pid_t pid_ = ::getpid();
-  bool busy_ = false;
+  std::atomic<bool> busy_{false};  // changed with the GIL
+  std::atomic<bool> parked_{false};
   std::thread::id busy_thread_{};
 };
 
@@ -111,6 +150,7 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
   using Self = ProcessLoader<AnyLoader>;
   using BadSamples = nb::typed<nb::list, nb::typed<nb::tuple, nb::any, nb::ellipsis>>;
   loader.def("close", &Self::close)
+      .def("close_at_exit", &Self::close_at_exit)
       .def_prop_ro("closed", &Self::closed)
       .def(
           "set_epoch",
