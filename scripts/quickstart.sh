@@ -53,7 +53,7 @@ for format in tar lmdb hdf5 tfrecord recordio npy; do
 done
 
 step "Draw what was packed"
-"$bale" preview "$out/tar" "$out/preview.png" --count 30 --seed 1
+"$bale" preview "$out/tar" "$out/preview.png" --count 30 --seed 1 --force
 
 step "Done: $images images in each format"
 printf '%-8s %8s %12s %10s %12s %13s\n' format size 'pack img/s' verified 'read img/s' 'train img/s'

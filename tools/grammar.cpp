@@ -330,6 +330,7 @@ void Grammar::State::declare_reading_commands() {
       [this](const std::string& text) { preview_.columns = parse_positive("--columns", text); },
       "Samples a row (default: 6)");
   add_whole(*preview, "--seed", "SEED", preview_.seed, "Another seed, other samples (default: 0)");
+  preview->add_flag("--force", preview_.force, "Replace OUT if it exists");
 
   auto* read = add_command("read", "Read every sample once and tell how fast that was.",
                            [this](Terminal& terminal) { return run_read(read_, terminal); });

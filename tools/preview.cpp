@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 
@@ -62,6 +64,10 @@ int run_preview(const PreviewCommand& command, Terminal& terminal) {
   const bool png = !command.out.empty() && is_png(command.out);
   if (command.count > k_max_count) {
     throw Error(ErrorCode::invalid_argument, fmt::format("--count: at most {}", k_max_count));
+  }
+  if (!command.force && ::access(command.out.c_str(), F_OK) == 0) {
+    throw Error(ErrorCode::exists, "the picture exists already",
+                {.path = command.out, .hint = "choose another name, or replace it with --force"});
   }
   const Dataset dataset = Dataset::open(command.spec);
   show_notices(dataset.notices(), "entry", terminal);

@@ -47,4 +47,7 @@ MUTATIONS = [
     Mutation("indexing stops at a damaged shard", "tools/index.cpp",
              "      if (paths.size() == 1 || !concerns_one_shard(error)) throw;\n", "      if (paths.size() != 0) throw;\n",
              ("python", "tests/python/test_damaged_shards.py", "-k", "index_goes_on")),
+    Mutation("a contact sheet replaces somebody's picture", "tools/preview.cpp",
+             "  if (!command.force && ", "  if (command.columns == 0 && ",
+             ("python", "tests/python/test_cli.py", "-k", "preview_replaces")),
 ]

@@ -167,6 +167,15 @@ def test_preview(bale, packed, suffix, tmp_path):
     assert a == b and a != c
 
 
+def test_preview_replaces_nothing(bale, packed, tmp_path):
+    photo = tmp_path / "photo.jpg"
+    photo.write_bytes(b"mine")
+    result = bale("preview", packed, photo)
+    assert result.code == 1 and "exists already" in result.error_line() and photo.read_bytes() == b"mine"
+    bale.ok("preview", packed, photo, "--force")
+    assert Image.open(photo).format == "JPEG"
+
+
 def test_read_counts_every_sample(bale, packed):
     assert re.search(r"40\b", bale.ok("read", packed, "--shuffle", "1").out)
 
