@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/local_name.hpp"
 
 // Brace rules: the Python package `braceexpand`, which WebDataset uses: integer ranges keep zero padding,
 // letters have ranges too, both take a step; braces without a comma or range stay; a backslash takes the
@@ -256,6 +257,7 @@ std::vector<std::string> expand_shard_spec(std::string_view spec) {
     const std::size_t colons = spec.find("::");
     const std::string_view part = spec.substr(0, colons);
     if (part.empty()) refuse(spec, "an empty name beside \"::\"");
+    require_local_name(part);
     if (exists(std::string(part))) {
       paths.emplace_back(part);
     } else {

@@ -97,7 +97,9 @@ std::string report(const DoctorCommand& command, const DoctorFigures& figures, c
   }
   text += table.text();
   text += fmt::format("\nBound by {}. {}\n", bottleneck_name(bottleneck_of(figures)), advice(figures));
-  if (!figures.compute) {
+  if (figures.compute) {
+    text += waiting_text(figures) + "\n";
+  } else {
     text +=
         "Whether training waits for it depends on the steps: --step-ms says how long one takes with data that are "
         "there.\n";
@@ -110,6 +112,13 @@ std::string report(const DoctorCommand& command, const DoctorFigures& figures, c
 int run_doctor(const DoctorCommand& command, Terminal& terminal) {
   Examination examination(command, terminal);
   const DoctorFigures figures = examination.run();
+  if (figures.setting.result.images == 0) {
+    const std::vector<std::string>& bad = figures.setting.result.bad;
+    throw Error(
+        ErrorCode::damaged,
+        fmt::format("none of the samples could be decoded, the first: {}", bad.empty() ? "none was read" : bad.front()),
+        {.path = command.pipeline.spec, .hint = "run bale verify --decode"});
+  }
   terminal.print(command.json ? doctor_json(command.pipeline, figures) : report(command, figures, examination));
   note_bad_samples(figures.setting.result.bad, terminal);
   return k_exit_ok;

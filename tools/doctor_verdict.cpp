@@ -63,6 +63,29 @@ unsigned workers_needed(const DoctorFigures& figures) {
   return std::max(1U, static_cast<unsigned>(std::ceil(share * figures.setting.workers)));
 }
 
+std::optional<double> device_waits(const DoctorFigures& figures) {
+  if (!figures.compute) return std::nullopt;
+  const double fed = std::min(figures.load, figures.copy.value_or(figures.load));
+  return std::max(0.0, 1 - fed / *figures.compute);
+}
+
+unsigned cores_needed(const DoctorFigures& figures) {
+  const double cores_used = figures.setting.cpu_share * figures.cores;
+  return std::max(1U, static_cast<unsigned>(std::ceil(k_slack * *figures.compute * cores_used / figures.load)));
+}
+
+std::string waiting_text(const DoctorFigures& figures) {
+  const std::optional<double> waits = device_waits(figures);
+  if (!waits || figures.load <= 0) return {};
+  const Bottleneck bottleneck = bottleneck_of(figures);
+  if (bottleneck == Bottleneck::compute) return "The GPU does not wait for data.";
+  std::string text =
+      fmt::format("The GPU waits {:.0f}% of the time: its steps take {:.0f} images per second, and {:.0f} come.",
+                  *waits * 100, *figures.compute, (1 - *waits) * *figures.compute);
+  if (bottleneck != Bottleneck::decode) return text;
+  return text + fmt::format(" {} would do; this machine has {}.", plural(cores_needed(figures), "core"), figures.cores);
+}
+
 std::string advice(const DoctorFigures& figures) {
   switch (bottleneck_of(figures)) {
     case Bottleneck::read:

@@ -29,6 +29,15 @@ Bottleneck bottleneck_of(const DoctorFigures& figures);
 /// So many workers would keep up with whatever else is slowest; at least 1, and at most those that were measured.
 unsigned workers_needed(const DoctorFigures& figures);
 
+/// The share of the time that the device waits for data when each step takes what it takes with data that are there;
+/// none without `compute`.
+std::optional<double> device_waits(const DoctorFigures& figures);
+/// Cores that decode as fast as the steps take images, by the CPU time that an image took here. Precondition:
+/// `compute`.
+unsigned cores_needed(const DoctorFigures& figures);
+/// Both in words; empty without `compute`.
+std::string waiting_text(const DoctorFigures& figures);
+
 /// What to change, in one or two sentences.
 std::string advice(const DoctorFigures& figures);
 

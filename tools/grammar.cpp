@@ -168,9 +168,15 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   if (!command.source_is_packed) {
     add_text(app, "--class-map", "FILE", source.class_map,
              "Label of each class: lines 'NAME INDEX' or 'NAME', or a JSON object or array");
-    add_parsed(
+    auto* pair = add_parsed(
         app, "--pair", "EXT,EXT,...", [&](const std::string& text) { source.pair = parse_list("--pair", text); },
-        "Files of the same name with these extensions make one sample, the image first");
+        "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
+    add_repeated(
+        app, "--pair-path", "EXT=PATTERN", source.pair_paths,
+        "Where the files with this extension of --pair lie, if not beside the image: a path from SRC on with "
+        "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
+        "stem without SUFFIX; may be repeated")
+        ->needs(pair);
     auto* files = add_text(app, "--files-from", "FILE", command.files_from,
                            "Read paths to pack from a file, one a line; '-' is standard input");
     app.add_flag("-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline")->needs(files);
@@ -223,7 +229,8 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       "--resume", [&] { options.mode = DestinationMode::resume; }, "Go on with an interrupted run of the same command");
   app.add_flag_callback(
          "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
-         "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both; files that "
+         "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both; files "
+         "that "
          "bale did not write stay")
       ->excludes(resume);
   app.add_flag("-n,--dry-run", command.dry_run, "Print the shards that would be written, and write nothing");
@@ -242,7 +249,9 @@ void Grammar::State::declare_writing_commands() {
       "Examples:\n"
       "  bale pack imagenet/train packed\n"
       "  bale pack photos packed --flat --shard-samples 1000 --shuffle 1\n"
-      "  find photos -name '*.jpg' -print0 | bale pack --files-from - -0 packed");
+      "  find photos \\( -iname '*.jpg' -o -iname '*.jpeg' \\) -print0 | bale pack --files-from - -0 packed\n"
+      "  bale pack VOC2012/JPEGImages packed --flat --pair jpg,mask.png \\\n"
+      "    --pair-path 'mask.png=../SegmentationClass/{stem}.png'");
 
   convert_.command = "convert";
   convert_.source_is_packed = true;

@@ -5,6 +5,7 @@
 #include "bale/formats/core/json_bytes.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/progress.hpp"
+#include "bale/tools/python_line.hpp"
 
 namespace bale::tools {
 namespace {
@@ -266,16 +267,22 @@ std::string bench_json(const PipelineCommand& pipeline, std::span<const Measured
   return document(out);
 }
 
-std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& recommended,
+std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
                       double read_images_per_s, unsigned cores) {
   Json out = pipeline_options(pipeline);
   out["cores"] = cores;
   Json settings = Json::array();
   for (const TuneRow& row : rows) settings.push_back(setting_figures(row));
   out["settings"] = settings;
-  out["recommended"] = setting_figures(recommended);
+  const std::optional<NoVerdict> none = no_verdict(best, read_images_per_s);
+  LoaderOptions options = pipeline.options;
+  options.workers = best.workers;
+  options.prefetch = best.prefetch;
+  out["recommended"] = none ? Json() : setting_figures(best);
+  out["not_recommended_because"] = none ? Json(no_verdict_text(*none, best)) : Json();
+  out["python"] = none ? Json() : raw(python_loader(pipeline.spec, options));
   out["read_images_per_s"] = read_images_per_s;
-  out["bound_by"] = bound_name(bound_of(recommended, read_images_per_s));
+  out["bound_by"] = bound_name(bound_of(best, read_images_per_s));
   return document(out);
 }
 
@@ -288,6 +295,8 @@ std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& fi
   out["copy_images_per_s"] = or_null(figures.copy);
   out["compute_images_per_s"] = or_null(figures.compute);
   out["bound_by"] = bottleneck_name(bottleneck_of(figures));
+  out["device_waits_share"] = or_null(device_waits(figures));
+  out["cores_needed"] = figures.compute && figures.load > 0 ? Json(cores_needed(figures)) : Json();
   out["workers_needed"] = figures.compute || figures.copy ? Json(workers_needed(figures)) : Json();
   out["advice"] = advice(figures);
   return document(out);

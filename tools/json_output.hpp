@@ -60,7 +60,8 @@ struct PipelineCommand;
 /// where there is one.
 std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
                        const std::optional<DeviceFigures>& device);
-std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& recommended,
+/// `best`: the row that is recommended, unless no_verdict() says why none is.
+std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
                       double read_images_per_s, unsigned cores);
 std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/local_name.hpp"
 #include "bale/tools/commands.hpp"
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
@@ -200,6 +201,7 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
 
 int run_pack(const PackCommand& asked, Terminal& terminal) {
   PackCommand command = with_places_settled(asked);
+  require_local_name(command.options.destination, NameUse::writing);  // before the source is listed
   if (command.format.empty()) command.format = formats()[0]->name;
   const auto find = command.decode ? find_decoded_format : find_format;
   command.options.format = find(command.format, command.layout);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/core/local_name.hpp"
 #include "bale/formats/core/random.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/reader/dataset.hpp"
@@ -61,6 +62,7 @@ bool is_png(const std::string& out) {
 }  // namespace
 
 int run_preview(const PreviewCommand& command, Terminal& terminal) {
+  require_local_name(command.out, NameUse::writing);
   const bool png = !command.out.empty() && is_png(command.out);
   if (command.count > k_max_count) {
     throw Error(ErrorCode::invalid_argument, fmt::format("--count: at most {}", k_max_count));

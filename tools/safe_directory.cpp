@@ -15,6 +15,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/formats/core/local_name.hpp"
 #include "bale/formats/core/temporary_file.hpp"
 
 namespace bale::tools {
@@ -103,6 +104,7 @@ std::string_view without_dot_prefix(std::string_view name) {
 }
 
 SafeDirectory::SafeDirectory(const std::string& path) : path_(path) {
+  require_local_name(path, NameUse::writing);
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw_errno("make the directory", path);
   // The directory itself is the user's word: a link there is followed.
   root_fd_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -8,6 +8,7 @@
 #include "bale/tools/human.hpp"
 #include "bale/tools/json_output.hpp"
 #include "bale/tools/process_usage.hpp"
+#include "bale/tools/python_line.hpp"
 #include "bale/tools/signals.hpp"
 #include "bale/tools/tune_verdict.hpp"
 
@@ -60,6 +61,15 @@ class Settings {
     return result.images_per_s();
   }
 
+  /// Those that could not be decoded have no part in any rate.
+  void note_bad_samples_of_all() {
+    std::vector<std::string> bad;
+    for (const TuneRow& row : rows_) bad.insert(bad.end(), row.result.bad.begin(), row.result.bad.end());
+    std::sort(bad.begin(), bad.end());
+    bad.erase(std::unique(bad.begin(), bad.end()), bad.end());
+    note_bad_samples(bad, terminal_);
+  }
+
   const std::vector<TuneRow>& rows() const { return rows_; }
   unsigned cores() const { return cores_; }
 
@@ -97,21 +107,27 @@ class Settings {
   std::vector<TuneRow> rows_;
 };
 
-std::string verdict_text(const TuneCommand& command, const TuneRow& row, double read_images_per_s) {
+std::string recommendation(const TuneCommand& command, const TuneRow& row, double read_images_per_s) {
   const Bound bound = bound_of(row, read_images_per_s);
-  const std::uint32_t a_worker = row.workers > 0 ? (row.prefetch + row.workers - 1) / row.workers : 0;
-  const LoaderOptions& options = command.pipeline.options;
+  const std::uint32_t per_worker = row.workers > 0 ? (row.prefetch + row.workers - 1) / row.workers : 0;
+  LoaderOptions options = command.pipeline.options;
+  options.workers = row.workers;
+  options.prefetch = row.prefetch;
   std::string text = fmt::format("\nRecommended: {}: {} img/s, {} of memory. Reading alone gives {} img/s.\n",
                                  setting_text(row.workers, row.prefetch), rate_cell(row.result.images_per_s()),
                                  memory_cell(row.result.memory), rate_cell(read_images_per_s));
   text += fmt::format("Bound by {}. {}\n", bound_name(bound), bound_advice(bound));
   text += fmt::format(
-      "\nC++      bale::Loader loader{{\"{}\", {{.batch_size = {}, .workers = {}, .prefetch = {}}}}};\n"
-      "PyTorch  batch_size={}, num_workers={}",
-      printable(command.pipeline.spec), options.batch_size, row.workers, row.prefetch, options.batch_size, row.workers);
-  text += row.workers > 0 ? fmt::format(", prefetch_factor={}\n", a_worker) : "\n";
+      "\nPython      {}\n"
+      "C++         bale::Loader loader{{\"{}\", {{.batch_size = {}, .workers = {}, .prefetch = {}}}}};\n"
+      "DataLoader  batch_size={}, num_workers={}",
+      python_loader(command.pipeline.spec, options), printable(command.pipeline.spec), options.batch_size, row.workers,
+      row.prefetch, options.batch_size, row.workers);
+  text += row.workers > 0 ? fmt::format(", prefetch_factor={}\n", per_worker) : "\n";
   return text;
 }
+
+int exit_code_of(NoVerdict why) { return why == NoVerdict::machine_too_busy ? k_exit_retryable : k_exit_failure; }
 
 }  // namespace
 
@@ -125,13 +141,16 @@ int run_tune(const TuneCommand& command, Terminal& terminal) {
   }
   const TuneRow& best = settings.rows()[recommended(settings.rows())];
   const double read_images_per_s = settings.reading_alone(best);
+  const std::optional<NoVerdict> none = no_verdict(best, read_images_per_s);
   if (command.json) {
     terminal.print(tune_json(command.pipeline, settings.rows(), best, read_images_per_s, settings.cores()));
+  } else if (none) {
+    terminal.print("\n" + no_verdict_text(*none, best) + "\n");
   } else {
-    terminal.print(verdict_text(command, best, read_images_per_s));
+    terminal.print(recommendation(command, best, read_images_per_s));
   }
-  note_bad_samples(best.result.bad, terminal);
-  return k_exit_ok;
+  settings.note_bad_samples_of_all();
+  return none ? exit_code_of(*none) : k_exit_ok;
 }
 
 }  // namespace bale::tools

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include <fmt/format.h>
+
 namespace bale::tools {
 
 void TuneRow::add_shares(const MachineTimes& before, const MachineTimes& after, unsigned cores) {
@@ -58,9 +60,10 @@ Bound bound_of(const TuneRow& row, double read_images_per_s) {
   constexpr double k_much_io_wait = 0.2;
   constexpr double k_hardly_waits = 0.1;
   if (row.cpu_share >= k_busy) return Bound::cpu;
+  // Before anything else: on such a machine neither storage nor workers can be told.
+  if (row.machine_share >= k_busy) return Bound::other_programs;
   const bool reading_binds = read_images_per_s < k_barely_faster * row.result.images_per_s();
   if (reading_binds || row.io_wait_share >= k_much_io_wait) return Bound::storage;
-  if (row.machine_share >= k_busy) return Bound::other_programs;
   if (row.workers > 0 && row.result.wait_seconds < k_hardly_waits * row.result.seconds) return Bound::consumer;
   return Bound::workers;
 }
@@ -78,6 +81,27 @@ std::string_view bound_advice(Bound bound) {
       return "Batches wait to be taken: the consumer is slower than the workers.";
     case Bound::workers:
       return "Cores are left: more workers or batches in the ring may still help.";
+  }
+  return {};
+}
+
+std::optional<NoVerdict> no_verdict(const TuneRow& best, double read_images_per_s) {
+  if (best.result.images == 0) return NoVerdict::nothing_decoded;
+  if (bound_of(best, read_images_per_s) == Bound::other_programs) return NoVerdict::machine_too_busy;
+  return std::nullopt;
+}
+
+std::string no_verdict_text(NoVerdict why, const TuneRow& best) {
+  switch (why) {
+    case NoVerdict::nothing_decoded:
+      return fmt::format(
+          "No recommendation: none of the samples could be decoded, the first: {}. Run bale verify --decode.",
+          best.result.bad.empty() ? "none was read" : best.result.bad.front());
+    case NoVerdict::machine_too_busy:
+      return fmt::format(
+          "No recommendation: other programs took {:.0f}% of the cores while the fastest setting was measured. Measure "
+          "again when the machine is yours.",
+          std::max(0.0, best.machine_share - best.cpu_share) * 100);
   }
   return {};
 }

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,5 +41,11 @@ std::string_view bound_name(Bound bound);
 Bound bound_of(const TuneRow& row, double read_images_per_s);
 /// What that means and what to do about it, one sentence.
 std::string_view bound_advice(Bound bound);
+
+/// Why `best`, the fastest row, says nothing about this dataset on this machine.
+enum class NoVerdict { nothing_decoded, machine_too_busy };
+std::optional<NoVerdict> no_verdict(const TuneRow& best, double read_images_per_s);
+/// One or two sentences: why no setting is recommended, and what to do.
+std::string no_verdict_text(NoVerdict why, const TuneRow& best);
 
 }  // namespace bale::tools

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/local_name.hpp"
 #include "bale/formats/core/parallel.hpp"
 #include "bale/writer/apart.hpp"
 #include "bale/writer/destination.hpp"
@@ -354,6 +355,7 @@ std::string_view on_error_name(OnError policy) {
 }
 
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
+  require_local_name(options.destination, NameUse::writing);
   require_apart(source.places(), options.destination);
   PackPreview preview;
   for (const PlannedDataset& dataset : make_plan(source, options).datasets) {
@@ -366,6 +368,7 @@ PackPreview preview_pack(const Source& source, const PackOptions& options) {
 }
 
 PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
+  require_local_name(options.destination, NameUse::writing);
   return Packer(source, options, progress).run();
 }
 

@@ -66,6 +66,7 @@ float* DeviceBatch::shares() const {
 }
 
 std::span<const std::uint64_t> DeviceBatch::samples() const { return delivered_->samples; }
+bool DeviceBatch::is_beyond_hold() const { return delivered_->is_beyond_hold; }
 const Transform& DeviceBatch::transform() const { return delivered_->device->transform; }
 int DeviceBatch::device() const { return delivered_->device->context->ordinal(); }
 CudaStream DeviceBatch::stream() const { return delivered_->users.front(); }

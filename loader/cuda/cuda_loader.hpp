@@ -30,7 +30,8 @@ class CudaSession;
 struct CudaOptions {
   int device = 0;               // as CUDA counts them, among those of CUDA_VISIBLE_DEVICES
   std::uint32_t depth = 2;      // batches that are copied ahead of the one that next() gives
-  std::uint32_t hold = 3;       // batches that the caller may hold at a time
+  std::uint32_t hold = 3;       // batches in the caller's hands that there is memory for from the beginning; when
+                                // the caller holds more, the loader takes device memory for each of them
   bool convert = true;          // on the device; false, and where the build has no kernels: by the workers, in the ring
   double flip_probability = 0;  // mirrors images on the device, for transforms that do not themselves
   MixOptions mix{};             // needs a float type
@@ -46,6 +47,7 @@ struct CudaCounters {
   double copy_seconds = 0;          // timing: what the copies took on the device
   double stall_seconds = 0;         // timing: how long streams waited for a copy; the rest of it was hidden
   std::uint64_t workers_replaced = 0;
+  std::uint64_t batches_beyond_hold = 0;  // delivered while the caller held `hold` batches or more
 };
 
 /// Whether there is a CUDA device and a driver for it.
@@ -69,8 +71,8 @@ class CudaLoader {
   void start();
 
   /// The next batch, for `stream`; nullopt once at the end of each epoch. Waits for workers, and for the device only
-  /// where it is a whole ring behind. Throws what Loader::next throws, `invalid_argument` when `hold` batches are held,
-  /// and the driver's errors (`io`); the next call goes on with the same batch.
+  /// where it is a whole ring behind. Throws what Loader::next throws, and the driver's errors (`io`), among them that
+  /// the device has no memory for a batch beyond `hold`; the next call goes on with the same batch.
   std::optional<DeviceBatch> next(CudaStream stream = nullptr);
   /// The same; `on_wait` as in Loader::next.
   std::optional<DeviceBatch> next(CudaStream stream, const std::function<void()>& on_wait);

@@ -77,6 +77,36 @@ Loader make_loader(const std::string& spec, LoaderOptions options, std::optional
   return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
 }
 
+/// A buffer that goes back to its ring unless it is kept.
+class TakenBuffer {
+ public:
+  TakenBuffer(DeviceRing& ring, std::uint32_t num_held) : ring_(ring), number_(take(ring, num_held)) {}
+  ~TakenBuffer() {
+    if (!kept_) ring_.put_back(number_);
+  }
+  TakenBuffer(const TakenBuffer&) = delete;
+  TakenBuffer& operator=(const TakenBuffer&) = delete;
+
+  std::uint32_t number() const { return number_; }
+  void keep() { kept_ = true; }
+
+ private:
+  static std::uint32_t take(DeviceRing& ring, std::uint32_t num_held) {
+    try {
+      return ring.take();
+    } catch (const Error& error) {
+      throw Error(error.code(),
+                  fmt::format("no memory for another batch on the device, of which the caller holds {}: {}", num_held,
+                              error.message()),
+                  {.hint = "let go of batches, or copy what you keep of them to ordinary memory"});
+    }
+  }
+
+  DeviceRing& ring_;
+  std::uint32_t number_;
+  bool kept_ = false;
+};
+
 /// In [0, 1), of one delivery. The first one's draw is what it was when deliveries of a sample were not told apart:
 /// what a seed means does not change.
 double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
@@ -217,11 +247,13 @@ void CudaSession::stage_ahead() {
 /// Asks for the copy of `taken_`, which stays what it is where that fails.
 void CudaSession::copy_taken() {
   const Batch& batch = taken_->batch;
+  TakenBuffer images(device_->images, device_->num_held);
+  TakenBuffer tables(device_->tables, device_->num_held);
   const auto mask = batch.mask();
   Staged staged{.state = taken_->state,
                 .num_bad_samples = taken_->num_bad_samples,
-                .images_buffer = device_->images.take(),
-                .tables_buffer = device_->tables.take(),
+                .images_buffer = images.number(),
+                .tables_buffer = tables.number(),
                 .index = batch.index(),
                 .epoch = batch.epoch(),
                 .num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1})),
@@ -235,10 +267,10 @@ void CudaSession::copy_taken() {
       device_->copies.synchronize();  // one of the two copies may be under way
     } catch (...) {                   // the device, or its driver, is gone and copies nothing
     }
-    device_->images.put_back(staged.images_buffer);
-    device_->tables.put_back(staged.tables_buffer);
     throw;
   }
+  images.keep();
+  tables.keep();
   free_blocks_.pop_back();
   copies_.push_back({.batch = std::move(taken_->batch), .block = block, .begun = begun, .done = staged.copied});
   taken_.reset();
@@ -309,10 +341,6 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
 
 /// Hands the batch to the caller, whose stream waits for the copy. `staged` stays what it is where that fails.
 std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, StreamHandle stream) {
-  if (device_->num_held >= cuda_.hold) {
-    refuse(ErrorCode::invalid_argument, fmt::format("all {} batches on the device are held by the caller", cuda_.hold),
-           "let go of one before asking for the next, or raise hold");
-  }
   auto delivered = std::make_unique<DeliveredBatch>();
   delivered->images_buffer = staged.images_buffer;
   delivered->tables_buffer = staged.tables_buffer;
@@ -329,25 +357,22 @@ std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, Strea
   if (device_->converter) delivered->images_buffer = convert(staged, stream);
   if (cuda_.timing) stalls_.push_back(stall);
   delivered->device = device_;  // from here on it gives everything back
-  ++device_->num_held;
+  delivered->is_beyond_hold = ++device_->num_held > cuda_.hold;
+  if (delivered->is_beyond_hold) ++counters_.batches_beyond_hold;
   return delivered;
 }
 
 /// Into a buffer of `converted`, which is returned.
 std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
   DeviceRing& converted = *device_->converted;
-  const std::uint32_t out = converted.take();
-  try {
-    converted.hold_up(out, stream);
-    device_->converter->run(stream, device_->images.address(staged.images_buffer),
-                            device_->tables.address(staged.tables_buffer) + device_->tables_layout.rows,
-                            converted.address(out), static_cast<std::uint32_t>(staged.samples.size()));
-  } catch (...) {
-    converted.put_back(out);
-    throw;
-  }
+  TakenBuffer out(converted, device_->num_held);
+  converted.hold_up(out.number(), stream);
+  device_->converter->run(stream, device_->images.address(staged.images_buffer),
+                          device_->tables.address(staged.tables_buffer) + device_->tables_layout.rows,
+                          converted.address(out.number()), static_cast<std::uint32_t>(staged.samples.size()));
+  out.keep();
   device_->images.give_back(staged.images_buffer, {&stream, 1});
-  return out;
+  return out.number();
 }
 
 /// Slots whose pixels are on the device go back to the workers.

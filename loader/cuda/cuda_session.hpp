@@ -51,6 +51,7 @@ struct DeliveredBatch {
   std::uint64_t index = 0;
   std::vector<std::uint64_t> samples{};
   std::vector<StreamHandle> users{};  // the consumer's stream first
+  bool is_beyond_hold = false;
 };
 
 class CudaSession {

@@ -52,6 +52,8 @@ class DeviceBatch {
   /// Positions in the Dataset; host memory.
   std::span<const std::uint64_t> samples() const;
 
+  /// Whether the caller held CudaOptions::hold batches or more when this one was delivered.
+  bool is_beyond_hold() const;
   const Transform& transform() const;
   int device() const;
   CudaStream stream() const;

@@ -1,5 +1,6 @@
 #include "bale/loader/cuda/device_ring.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "bale/formats/core/error.hpp"
@@ -13,15 +14,19 @@ constexpr std::size_t k_alignment_bytes = 256;  // what cuMemAlloc gives
 
 DeviceRing::DeviceRing(std::shared_ptr<const Context> context, std::uint32_t num_buffers, std::size_t bytes_each)
     : context_(std::move(context)),
+      num_standing_(num_buffers),
       stride_((bytes_each + k_alignment_bytes - 1) / k_alignment_bytes * k_alignment_bytes),
-      memory_(context_, stride_ * num_buffers),
-      last_uses_(num_buffers) {
-  for (std::uint32_t buffer = 0; buffer < num_buffers; ++buffer) free_.push_back(buffer);
+      standing_(context_, stride_ * num_buffers),
+      next_number_(num_buffers) {
+  for (std::uint32_t buffer = 0; buffer < num_buffers; ++buffer) {
+    free_.push_back(buffer);
+    buffers_[buffer].address = standing_.address() + buffer * stride_;
+  }
 }
 
 DeviceRing::~DeviceRing() {
-  for (const Events& uses : last_uses_) {
-    for (const auto& use : uses) {
+  for (const auto& [number, buffer] : buffers_) {
+    for (const auto& use : buffer.last_uses) {
       try {
         use->synchronize();
       } catch (const Error&) {  // the device, or its driver, is gone: nothing is running on it
@@ -32,17 +37,55 @@ DeviceRing::~DeviceRing() {
 }
 
 std::uint32_t DeviceRing::take() {
+  std::vector<Buffer> surplus;  // freed after the lock
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      surplus = remove_surplus();
+      const std::uint32_t buffer = free_.front();
+      free_.pop_front();
+      return buffer;
+    }
+  }
+  return grow();
+}
+
+/// Not under the lock: batches are given back meanwhile.
+std::uint32_t DeviceRing::grow() {
+  auto own = std::make_unique<const DeviceMemory>(context_, stride_);
   const std::lock_guard lock(mutex_);
-  const std::uint32_t buffer = free_.front();
-  free_.pop_front();
-  return buffer;
+  const std::uint32_t number = next_number_++;
+  Buffer& added = buffers_[number];
+  added.address = own->address();
+  added.own = std::move(own);
+  return number;
+}
+
+/// Free buffers beyond the number that the ring began with, if no work uses them any more. Under the lock.
+std::vector<DeviceRing::Buffer> DeviceRing::remove_surplus() {
+  const auto is_unused = [&](std::uint32_t number) {
+    const Buffer& buffer = buffers_.at(number);
+    return buffer.own &&
+           std::all_of(buffer.last_uses.begin(), buffer.last_uses.end(), [](const auto& use) { return use->done(); });
+  };
+  std::vector<Buffer> surplus;
+  for (auto number = free_.begin(); number != free_.end() && free_.size() > num_standing_;) {
+    if (!is_unused(*number)) {
+      ++number;
+      continue;
+    }
+    surplus.push_back(std::move(buffers_.at(*number)));
+    buffers_.erase(*number);
+    number = free_.erase(number);
+  }
+  return surplus;
 }
 
 void DeviceRing::hold_up(std::uint32_t buffer, StreamHandle stream) const {
   Events uses;
   {
     const std::lock_guard lock(mutex_);
-    uses = last_uses_[buffer];
+    uses = buffers_.at(buffer).last_uses;
   }
   for (const auto& use : uses) use->hold_up(stream);
 }
@@ -65,8 +108,13 @@ void DeviceRing::give_back(std::uint32_t buffer, std::span<const StreamHandle> l
     }
   }
   const std::lock_guard lock(mutex_);
-  last_uses_[buffer] = std::move(uses);
+  buffers_.at(buffer).last_uses = std::move(uses);
   free_.push_back(buffer);
+}
+
+DevicePointer DeviceRing::address(std::uint32_t buffer) const {
+  const std::lock_guard lock(mutex_);
+  return buffers_.at(buffer).address;
 }
 
 }  // namespace bale::cuda_detail

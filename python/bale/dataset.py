@@ -34,6 +34,8 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
     if not isinstance(spec, (str, bytes, os.PathLike)):
         raise TypeError(f"spec: {spec!r} is not a path, or a list of paths")
     spec = os.fsdecode(spec)
+    for part in spec.split("::"):
+        _bale.require_local_name(part)
     here = os.getcwd()
     if _SPECIAL.intersection(here) or "::" in here:
         return spec

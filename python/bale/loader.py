@@ -77,7 +77,8 @@ class Loader:
 
     device         "cuda" or "cuda:N": batches (`DeviceBatch`) in that GPU's memory, copied ahead of time. The workers make 8
                    bits a value and the device the rest, with the same bits as without a device
-    depth, hold    batches that are copied ahead, and that you may hold at a time, on the device
+    depth, hold    batches that are copied ahead, and in your hands, that device memory is taken for at first; when you hold
+                   more, each takes more of it
     device_hflip   probability that the device mirrors an image, for transforms that do not
     mix            transforms.Mix(...): mixup and cutmix; batches have partner_labels and shares then. Needs a float dtype
     """

@@ -52,6 +52,7 @@ class PackOptions(WriteOptions, total=False):
 
     class_map: str
     pair: str
+    pair_path: Union[str, Sequence[str]]
     files_from: str
     null: bool
     flat: bool

@@ -192,6 +192,7 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) 
   dict["wait_seconds"] = counted.workers_wait_seconds;
   dict["device_wait_seconds"] = counted.device_wait_seconds;
   dict["copied_bytes"] = counted.copied_bytes;
+  dict["batches_beyond_hold"] = counted.batches_beyond_hold;
   return dict;
 }
 
@@ -235,6 +236,9 @@ void bind_device_batch(nb::module_& module) {
       .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
+      .def_prop_ro(
+          "is_beyond_hold", [](nb::handle self) { return batch_of(self).is_beyond_hold(); },
+          "Whether you held `hold` batches or more when this one was delivered.")
       .def_prop_ro(
           "device", [](nb::handle self) { return batch_of(self).device(); }, "Ordinal of the device.")
       .def(

@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/core/local_name.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
@@ -152,6 +153,8 @@ nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>> notices(Pr
 }  // namespace
 
 void bind_dataset(nb::module_& module) {
+  module.def(
+      "require_local_name", [](const nb::str& name) { require_local_name(from_str(name)); }, nb::arg("name"));
   nb::class_<ProcessDataset>(module, "Dataset")
       .def(
           "__init__",

@@ -40,10 +40,17 @@ if(BALE_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# Headers are named as an installed program names them, "bale/reader/dataset.hpp": one link makes the
-# source tree look like that.
-file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/include")
-file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/include/bale" SYMBOLIC)
+# Headers are named as an installed program names them, "bale/reader/dataset.hpp": one link per room makes the source
+# tree look like that. A link to the whole tree would lead back to the build directory in it, and whoever follows links
+# (recursive globs, file watchers) would never come to an end.
+set(bale_include "${CMAKE_BINARY_DIR}/include/bale")
+if(IS_SYMLINK "${bale_include}")  # of an earlier version
+  file(REMOVE "${bale_include}")
+endif()
+file(MAKE_DIRECTORY "${bale_include}")
+foreach(room formats reader writer loader tools python tests)
+  file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${room}" "${bale_include}/${room}" SYMBOLIC)
+endforeach()
 
 set_property(GLOBAL PROPERTY BALE_ROOMS "")
 

@@ -137,18 +137,24 @@ refused("differ in size", device="cuda", transform=bale.transforms.ragged())
 refused("need a device", mix=bale.transforms.Mix(mixup=1))
 refused("need a float dtype", device="cuda", mix=bale.transforms.Mix(mixup=1))
 refused("hold of 0", device="cuda", hold=0)
-loader = bale.Loader(spec, device="cuda", batch_size=8, hold=2)
-kept = []
-try:
-    for batch in loader:
-        kept.append(batch)
-except bale.Error as error:
-    assert "held by the caller" in str(error) and len(kept) == 2
-else:
-    raise AssertionError("no error")
-kept.clear()
-del batch
-assert sum(1 for batch in loader) == 5  # the epoch begins anew
+""", pack)
+
+
+def test_all_batches_may_be_kept(pack):
+    script(LOADERS + """
+for dtype in ("uint8", "float16"):
+    options = dict(batch_size=8, seed=3, workers=2, threads=True,
+                   transform=bale.transforms.train(32, dtype=dtype, normalize=dtype != "uint8"))
+    host, device = bale.Loader(spec, **options), bale.Loader(spec, device="cuda", hold=2, **options)
+    kept = list(device)
+    assert [batch.is_beyond_hold for batch in kept] == [False, False, True, True, True]
+    assert device.counters["batches_beyond_hold"] == 3
+    for expected, batch in zip(host, kept, strict=True):
+        assert (read(batch.images) == expected.images).all() and (read(batch.labels) == expected.labels).all()
+    del kept, batch
+    assert sum(1 for batch in device) == 5
+    device.close()
+check()
 """, pack)
 
 
@@ -290,6 +296,44 @@ except ValueError as error:
     assert "no CUDA device" in str(error)
 else:
     raise AssertionError("no error")
+""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
+
+
+def test_all_tensors_may_be_kept(pack):
+    """list(loader) with one warning; targets alone keep nothing on the device."""
+    run_script(PRELUDE + TORCH + LOADERS + """
+import warnings
+options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=bale.transforms.train(32), with_mask=True)
+host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", hold=2, **options)
+# A torch with CUDA makes views of the device; here whatever is read from it keeps its batch, unless it is cloned.
+keeping = bale.torch.loader._tensor_of
+class View(torch.Tensor):
+    pass
+def view(exported):
+    made = keeping(exported).as_subclass(View)
+    made.exported = exported
+    return made
+def slice_of(self, rows):
+    made = torch.Tensor.__getitem__(self, rows)
+    made.exported = self.exported
+    return made
+View.__getitem__ = slice_of
+bale.torch.loader._tensor_of = view
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    targets = [labels for _, labels, _ in device]
+    masks = [mask for _, _, mask in device]
+assert device.counters["batches_beyond_hold"] == 0
+assert [labels.tolist() for labels in targets] == [labels.tolist() for _, labels, _ in host]
+host.set_epoch(2)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    kept = list(device)
+assert len(caught) == 1 and "more of its memory is taken for each further one" in str(caught[0].message), caught
+assert device.counters["batches_beyond_hold"] == len(kept) - 2 == 3
+for expected, got in zip(host, kept, strict=True):
+    assert all(torch.equal(a, b) for a, b in zip(expected, got))
+check()
 """, pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
 
 

@@ -15,6 +15,7 @@
 #include "bale/tools/human.hpp"
 #include "bale/tools/process_usage.hpp"
 #include "bale/tools/progress.hpp"
+#include "bale/tools/python_line.hpp"
 #include "bale/tools/safe_directory.hpp"
 #include "bale/tools/table.hpp"
 #include "bale/tools/tune_verdict.hpp"
@@ -290,8 +291,9 @@ TEST_CASE("what binds is told from CPU storage and waiting") {
   CHECK(bound_of(row, 50'000) == Bound::cpu);
   row.cpu_share = 0.4;
   CHECK(bound_of(row, 50'000) == Bound::other_programs);
-  CHECK(bound_of(row, 1100) == Bound::storage);
+  CHECK(bound_of(row, 1100) == Bound::other_programs);  // who shares the cores cannot tell what storage does
   row.machine_share = 0.5;
+  CHECK(bound_of(row, 1100) == Bound::storage);
   CHECK(bound_of(row, 50'000) == Bound::workers);
   row.io_wait_share = 0.4;
   CHECK(bound_of(row, 50'000) == Bound::storage);
@@ -319,6 +321,7 @@ TEST_CASE("the doctor names the slowest part, and how many workers would do") {
   figures.setting.workers = 8;
   figures.setting.machine_share = 0.99;
   CHECK_THAT(advice(figures), ContainsSubstring("Other programs"));
+  figures.setting.machine_share = 0.3;
   figures.read = 4100;
   CHECK(bottleneck_of(figures) == Bottleneck::read);
   CHECK_THAT(advice(figures), ContainsSubstring("--order block"));
@@ -336,6 +339,61 @@ TEST_CASE("the doctor names the slowest part, and how many workers would do") {
   for (const Bottleneck one : {Bottleneck::read, Bottleneck::decode, Bottleneck::copy, Bottleneck::compute}) {
     CHECK_FALSE(bottleneck_name(one).empty());
   }
+}
+
+TEST_CASE("the doctor says how long the GPU waits, and how many cores would do") {
+  DoctorFigures figures{.read = 20'000, .load = 864, .compute = 2700, .setting = row_of(8, 4, 864), .cores = 8};
+  figures.setting.cpu_share = 1;
+  figures.setting.machine_share = 1;
+  CHECK(*device_waits(figures) == Approx(0.68));
+  CHECK(cores_needed(figures) == 29);  // 1.15 * 2700 / 864 of 8
+  CHECK(waiting_text(figures) ==
+        "The GPU waits 68% of the time: its steps take 2700 images per second, and 864 come. 29 cores would do; this "
+        "machine has 8.");
+  figures.setting.cpu_share = figures.setting.machine_share = 0.5;  // what the loader did not use, it does not need
+  CHECK(cores_needed(figures) == 15);
+  figures.read = 900;
+  CHECK(waiting_text(figures) == "The GPU waits 68% of the time: its steps take 2700 images per second, and 864 come.");
+  figures.compute = 500;
+  CHECK(*device_waits(figures) == 0);
+  CHECK(waiting_text(figures) == "The GPU does not wait for data.");
+  figures.compute.reset();
+  CHECK_FALSE(device_waits(figures));
+  CHECK(waiting_text(figures).empty());
+}
+
+TEST_CASE("no setting is recommended from a machine that is too busy, or from samples that nothing could decode") {
+  TuneRow row = row_of(2, 4, 1000);
+  row.cpu_share = 0.4;
+  row.machine_share = 0.5;
+  CHECK_FALSE(no_verdict(row, 50'000));
+  row.machine_share = 0.95;
+  CHECK(no_verdict(row, 50'000) == NoVerdict::machine_too_busy);
+  CHECK(no_verdict_text(NoVerdict::machine_too_busy, row) ==
+        "No recommendation: other programs took 55% of the cores while the fastest setting was measured. Measure again "
+        "when the machine is yours.");
+  row.result.images = 0;
+  row.result.bad = {"a.tar: cut off (key x)"};
+  CHECK(no_verdict(row, 50'000) == NoVerdict::nothing_decoded);
+  CHECK_THAT(no_verdict_text(NoVerdict::nothing_decoded, row), ContainsSubstring("a.tar: cut off (key x)"));
+}
+
+TEST_CASE("a pipeline is a line of Python") {
+  LoaderOptions options{.batch_size = 8, .workers = 2, .prefetch = 4, .transform = train_transform(32)};
+  CHECK(python_loader("packs/tar", options) ==
+        "bt.Loader(\"packs/tar\", batch_size=8, workers=2, prefetch=4, transform=bale.transforms.train(32))");
+  options.transform.dtype = DType::bfloat16;
+  options.transform.normalise = true;
+  options.shuffle = Shuffle::block(8, 2);
+  options.worker_mode = WorkerMode::threads;
+  options.max_pixels = 1000;
+  CHECK(python_loader("a", options) ==
+        "bt.Loader(\"a\", batch_size=8, workers=2, prefetch=4, transform=bale.transforms.train(32, "
+        "dtype=\"bfloat16\", normalize=True), shuffle=\"block\", block_samples=8, window_blocks=2, threads=True, "
+        "max_pixels=1000)");
+  CHECK(python_literal("a\"b\\") == R"("a\"b\\")");
+  CHECK(python_literal("\xff\n") == R"(b"\xff\x0a")");
+  CHECK(python_literal("\u00e9") == "\"\u00e9\"");
 }
 
 TEST_CASE("bars of a bench are as long as an image takes") {

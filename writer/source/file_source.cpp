@@ -9,7 +9,6 @@
 #include "bale/formats/core/key.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/signature.hpp"
-#include "bale/writer/source/steady_file.hpp"
 
 namespace bale {
 
@@ -21,6 +20,13 @@ std::uint16_t FileListing::image_field(std::string_view extension) {
     return static_cast<std::uint16_t>(image_fields.size() - 1);
   }
   return static_cast<std::uint16_t>(found - image_fields.begin());
+}
+
+void FileListing::name_companions(const PairRules& pair) {
+  for (std::size_t which = 1; which < pair.size(); ++which) {
+    companion_fields.push_back(pair.fields()[which]);
+    companion_is_distant.push_back(pair.path(which) != nullptr);
+  }
 }
 
 FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move(listing)), has_extra_(has_extra) {
@@ -60,6 +66,23 @@ void FileSource::describe(std::uint64_t i, SourceSample& out) const {
   if (has_extra_) out.fields.push_back({extra_field_, extra_bytes(i)});
 }
 
+/// File `n` of the sample; its path goes to `path`. A file that is not there is an error of the sample.
+SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const {
+  const auto refuse = [&](std::string_view place) {
+    throw Error(ErrorCode::not_found, fmt::format("no {} file {}", printable(listing_.companion_fields[n - 1]), place),
+                {.path = origin(i), .hint = "add the file, or leave the image out with --exclude"});
+  };
+  if (row == nullptr) refuse("beside it");
+  listing_.rows.path(*row, path);
+  try {
+    return SteadyFile(path);
+  } catch (const Error& error) {
+    if (n == 0 || error.code() != ErrorCode::not_found) throw;
+    refuse(fmt::format("at {}", printable(path)));
+    throw;
+  }
+}
+
 /// Files' bytes into `scratch`, views of them into its fields; false where one changed meanwhile.
 bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
   const FileRow* rows[k_max_files] = {&row(i)};
@@ -68,13 +91,7 @@ bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
   std::string& path = scratch.text();
   for (std::size_t n = 0; n <= num_companions(); ++n) {
     if (n > 0) rows[n] = companion(i, n - 1);
-    if (rows[n] == nullptr) {
-      throw Error(ErrorCode::not_found,
-                  fmt::format("no {} file beside it", printable(listing_.companion_fields[n - 1])),
-                  {.path = origin(i), .hint = "add the file, or leave the image out with --exclude"});
-    }
-    listing_.rows.path(*rows[n], path);
-    files[n].emplace(path);
+    files[n].emplace(open_file(i, n, rows[n], path));
     total += files[n]->size() + 1;
   }
   MutableBytes free = scratch.bytes(total);
@@ -166,6 +183,7 @@ void FileSource::fingerprint(std::uint64_t i, std::string& out) const {
   for (std::size_t which = 0; which < num_companions(); ++which) {
     if (const FileRow* beside = companion(i, which)) {
       fmt::format_to(std::back_inserter(out), "\t{}\t{}", beside->bytes, beside->mtime_ns);
+      if (listing_.companion_is_distant[which]) out += '\t' + listing_.rows.path_below_root(*beside);
     } else {
       out += "\tmissing";
     }
@@ -175,25 +193,6 @@ void FileSource::fingerprint(std::uint64_t i, std::string& out) const {
     append_extra_identity(i, out);
   }
   out += '\n';
-}
-
-std::vector<std::string> pair_fields(const std::vector<std::string>& pair) {
-  std::vector<std::string> fields;
-  for (const std::string& extension : pair) {
-    const std::string_view bare = std::string_view(extension).substr(extension.starts_with('.') ? 1 : 0);
-    const std::string name = field_name(bare);
-    const bool twice = std::find(fields.begin(), fields.end(), name) != fields.end();
-    if (name.empty() || name.find_first_of("./") != std::string::npos || twice) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("--pair: \"{}\" {}", printable(extension), twice ? "is named twice" : "is no extension"));
-    }
-    fields.push_back(name);
-  }
-  if (fields.size() == 1 || fields.size() > 16) {
-    throw Error(ErrorCode::invalid_argument, "--pair takes 2 to 16 extensions",
-                {.hint = "for example --pair jpg,json"});
-  }
-  return fields;
 }
 
 }  // namespace bale

@@ -10,7 +10,9 @@
 
 #include "bale/formats/core/notice_log.hpp"
 #include "bale/writer/source/file_rows.hpp"
+#include "bale/writer/source/pair_rules.hpp"
 #include "bale/writer/source/source.hpp"
+#include "bale/writer/source/steady_file.hpp"
 
 namespace bale {
 
@@ -18,6 +20,7 @@ struct FileListing {
   FileRows rows;
   std::vector<std::string> image_fields;      // what FileRow::field counts
   std::vector<std::string> companion_fields;  // of the files beside the first, in order
+  std::vector<bool> companion_is_distant;     // it lies where a pattern says (PairPath)
   std::vector<std::string> classes;
   NoticeLog notices;
   std::vector<std::string> places;  // Source::places()
@@ -25,6 +28,8 @@ struct FileListing {
 
   /// Position of the extension's field in `image_fields`, added when new.
   std::uint16_t image_field(std::string_view extension);
+  /// Sets `companion_fields` and what goes with them.
+  void name_companions(const PairRules& pair);
 };
 
 class FileSource : public Source {
@@ -64,6 +69,7 @@ class FileSource : public Source {
   }
   void examine_files();
   bool read_files(std::uint64_t i, Scratch& scratch) const;
+  SteadyFile open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const;
   [[noreturn]] void refuse_image(std::uint64_t i, Bytes bytes) const;
 
   FileListing listing_;
@@ -72,9 +78,5 @@ class FileSource : public Source {
   std::uint32_t extra_field_ = 0;
   bool has_extra_;
 };
-
-/// Field names of `--pair`, the image's first. Throws `invalid_argument` for fewer than two, more than 16,
-/// or one named twice.
-std::vector<std::string> pair_fields(const std::vector<std::string>& pair);
 
 }  // namespace bale

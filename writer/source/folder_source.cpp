@@ -12,6 +12,7 @@
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/folder_walk.hpp"
 #include "bale/writer/source/name_filter.hpp"
+#include "bale/writer/source/pair_rules.hpp"
 
 namespace bale {
 namespace {
@@ -26,9 +27,10 @@ bool is_image_name(std::string_view name) {
 class FolderLister {
  public:
   FolderLister(const std::string& path, const SourceOptions& options)
-      : root_(path), options_(options), filter_(options.include, options.exclude), pair_(pair_fields(options.pair)) {
+      : root_(path), options_(options), filter_(options.include, options.exclude), pair_(options) {
     while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
-    if (!pair_.empty()) listing_.companion_fields.assign(pair_.begin() + 1, pair_.end());
+    distant_ = DistantFiles(root_);
+    listing_.name_companions(pair_);
   }
 
   FileListing list() {
@@ -44,6 +46,7 @@ class FolderLister {
     if (listing_.rows.samples().empty() && !options_.allow_empty_classes) {
       refuse("--include and --exclude leave no image", "loosen the patterns");
     }
+    for (std::string& place : distant_.places(listing_.rows)) listing_.places.push_back(std::move(place));
     return std::move(listing_);
   }
 
@@ -110,9 +113,11 @@ class FolderLister {
 
   DirectoryWalk& walk() {
     if (walk_) return *walk_;
-    WalkRules rules{
-        .wanted = [this](std::string_view name) { return pair_.empty() ? is_image_name(name) : pair_index(name) >= 0; },
-        .skip_unreadable = options_.skip_damaged};
+    WalkRules rules{.wanted =
+                        [this](std::string_view name) {
+                          return pair_.empty() ? is_image_name(name) : pair_.part_of(name).index >= 0;
+                        },
+                    .skip_unreadable = options_.skip_damaged};
     if (!filter_.takes_all()) {
       rules.excluded = [this](const std::string& path) {
         const std::string name = path.substr(std::min(path.size(), key_start()));
@@ -127,19 +132,11 @@ class FolderLister {
   /// Where in a path below the root the part begins that filters see and keys are made of.
   std::size_t key_start() const { return root_ == "/" ? 1 : root_.size() + 1; }
 
-  /// Which extension of --pair the name has; -1: none.
-  int pair_index(std::string_view name) const {
-    const std::string field = field_name(split_file_name(name).extension);
-    const auto found = std::find(pair_.begin(), pair_.end(), field);
-    return found == pair_.end() || field.empty() ? -1 : static_cast<int>(found - pair_.begin());
-  }
-
   /// False where the filters leave the file out.
   bool add_sample(const std::string& directory, std::string_view name, std::int64_t label) {
     found_any_ = true;
     const std::size_t start = std::min(directory.size(), key_start());
-    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(start), name)))
-      return false;
+    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(start), name))) return false;
     if (!directory_added_) directory_ = listing_.rows.add_directory(directory, start);
     directory_added_ = true;
     FileRow& row = listing_.rows.add_sample(directory_, name);
@@ -157,7 +154,8 @@ class FolderLister {
     };
     std::vector<Part> parts;
     for (std::size_t i = 0; i < files.size(); ++i) {
-      parts.push_back({split_file_name(files[i]).stem, pair_index(files[i]), files[i]});
+      const PairRules::Part part = pair_.part_of(files[i]);
+      parts.push_back({part.stem, part.index, files[i]});
     }
     std::sort(parts.begin(), parts.end());
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -168,13 +166,19 @@ class FolderLister {
       }
       const auto image = std::lower_bound(parts.begin(), parts.end(), Part{parts[i].stem, 0, {}});
       if (image->index != 0) {
-        listing_.notices.add(below(files.path(), parts[i].name), fmt::format("no {} file beside it", pair_.front()));
+        listing_.notices.add(below(files.path(), parts[i].name),
+                             fmt::format("no {} file beside it", pair_.fields().front()));
       }
     }
     for (std::size_t i = 0; i < files.size(); ++i) {
-      if (pair_index(files[i]) != 0 || !add_sample(files.path(), files[i], label)) continue;
-      const std::string_view stem = split_file_name(files[i]).stem;
+      const PairRules::Part image = pair_.part_of(files[i]);
+      if (image.index != 0 || !add_sample(files.path(), files[i], label)) continue;
+      const std::string_view stem = image.stem;
       for (int index = 1; index < static_cast<int>(pair_.size()); ++index) {
+        if (const PairPath* path = pair_.path(static_cast<std::size_t>(index))) {
+          distant_.add(listing_.rows, listing_.rows.samples().back(), *path);
+          continue;
+        }
         const auto part = std::lower_bound(parts.begin(), parts.end(), Part{stem, index, {}});
         if (part != parts.end() && part->stem == stem && part->index == index) {
           listing_.rows.add_companion(directory_, part->name);
@@ -188,7 +192,8 @@ class FolderLister {
   std::string root_;
   const SourceOptions& options_;
   NameFilter filter_;
-  std::vector<std::string> pair_;
+  PairRules pair_;
+  DistantFiles distant_{""};
   FileListing listing_;
   std::optional<DirectoryWalk> walk_;
   std::uint32_t directory_ = 0;  // of the files being added

@@ -6,6 +6,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/core/local_name.hpp"
 #include "bale/writer/source/long_path.hpp"
 
 namespace bale {
@@ -36,14 +37,15 @@ std::string normalised(std::string_view path) {
 }  // namespace
 
 ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
-    : root_(std::move(root)), filter_(options.include, options.exclude), pair_(pair_fields(options.pair)) {
+    : root_(std::move(root)), filter_(options.include, options.exclude), pair_(options), distant_("") {
   while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
-  if (pair_.empty()) return;
-  listing_.companion_fields.assign(pair_.begin() + 1, pair_.end());
-  for (const std::string& text : options.pair) pair_texts_.push_back(text.starts_with('.') ? text.substr(1) : text);
+  require_local_name(root_);
+  distant_ = DistantFiles(root_);
+  listing_.name_companions(pair_);
 }
 
 FileRow* ListedFiles::add(std::string_view path) {
+  require_local_name(path);
   std::string clean = normalised(path);
   bool absolute = clean.starts_with('/');
   // A full path below the root gets the key that its relative path would have.
@@ -56,16 +58,16 @@ FileRow* ListedFiles::add(std::string_view path) {
   const std::size_t slash = clean.rfind('/');
   const std::string_view name = std::string_view(clean).substr(slash == std::string::npos ? 0 : slash + 1);
   const std::string field = field_name(split_file_name(name).extension);
-  if (pair_.empty() ? !is_image_field(field) : field != pair_.front()) {
-    const bool companion = std::find(pair_.begin(), pair_.end(), field) != pair_.end();
-    if (!companion) listing_.notices.add(clean, pair_.empty() ? "not an image by its name" : "not in --pair");
+  const PairRules::Part part = pair_.part_of(name);
+  if (pair_.empty() ? !is_image_field(field) : part.index != 0) {
+    if (part.index < 0) listing_.notices.add(clean, pair_.empty() ? "not an image by its name" : "not in --pair");
     return nullptr;
   }
   if (!filter_.takes_all() && !filter_.takes(std::string(below_root))) return nullptr;
   const std::string_view directory = std::string_view(clean).substr(0, slash == std::string::npos ? 0 : slash);
   FileRow& row = listing_.rows.add_sample(directory_id(directory, absolute), name);
   row.field = listing_.image_field(field);
-  if (!pair_.empty()) add_companions(row);
+  if (!pair_.empty()) add_companions(row, part.stem);
   return &row;
 }
 
@@ -79,11 +81,14 @@ std::uint32_t ListedFiles::directory_id(std::string_view text, bool absolute) {
   return id;
 }
 
-void ListedFiles::add_companions(const FileRow& row) {
-  const std::string stem(split_file_name(listing_.rows.name(row)).stem);
+void ListedFiles::add_companions(const FileRow& row, std::string_view stem) {
   const std::string directory(listing_.rows.directory(row.directory));
-  for (std::size_t which = 1; which < pair_texts_.size(); ++which) {
-    const std::string name = stem + "." + pair_texts_[which];
+  for (std::size_t which = 1; which < pair_.size(); ++which) {
+    if (const PairPath* path = pair_.path(which)) {
+      distant_.add(listing_.rows, row, *path);
+      continue;
+    }
+    const std::string name = fmt::format("{}.{}", stem, pair_.extension(which));
     struct stat info {};
     if (stat_long_path(below(directory, name), info) == 0) {
       listing_.rows.add_companion(row.directory, name);

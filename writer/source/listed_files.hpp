@@ -11,6 +11,7 @@
 
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/name_filter.hpp"
+#include "bale/writer/source/pair_rules.hpp"
 
 namespace bale {
 
@@ -31,12 +32,12 @@ class ListedFiles {
 
  private:
   std::uint32_t directory_id(std::string_view text, bool absolute);
-  void add_companions(const FileRow& row);
+  void add_companions(const FileRow& row, std::string_view stem);
 
   std::string root_;
   NameFilter filter_;
-  std::vector<std::string> pair_;        // field names
-  std::vector<std::string> pair_texts_;  // extensions as written
+  PairRules pair_;
+  DistantFiles distant_;
   std::unordered_map<std::string, std::uint32_t> directories_;
   FileListing listing_;
 };

@@ -8,6 +8,7 @@
 #include "bale/formats/core/file.hpp"
 #include "bale/formats/core/format.hpp"
 #include "bale/formats/core/key.hpp"
+#include "bale/formats/core/local_name.hpp"
 #include "bale/formats/core/manifest.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/writer/source/file_rows.hpp"
@@ -88,6 +89,7 @@ std::vector<std::string> source_kinds() {
 DetectedSource detect_source(const std::string& spec, const SourceOptions& options) {
   struct stat info {};
   if (stat_long_path(spec, info) != 0) {
+    require_local_name(spec);
     const bool shards = spec.find("::") != std::string::npos || spec.find_first_of("*?[{") != std::string::npos;
     if (shards) return {k_packed};
     if (errno == ENOENT || errno == ENOTDIR) {
@@ -104,6 +106,7 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 }
 
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
+  require_local_name(spec);
   const std::string kind = options.kind.empty() ? detect_source(spec, options).kind : options.kind;
   if (kind == k_folder) return open_folder_source(spec, options);
   if (kind == k_list) return open_list_source(spec, options);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/core/local_name.hpp"
+
 namespace bale {
 namespace {
 
@@ -42,6 +44,7 @@ RecordReader::RecordReader(const std::string& path, RecordKind kind) : path_(pat
     path_ = "standard input";
     file_ = Descriptor(0);
   } else {
+    require_local_name(path);
     file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file_.valid() && (errno == ENOENT || errno == ENOTDIR)) {
       throw Error(ErrorCode::not_found, "no such file", {.path = path, .hint = "check the path"});

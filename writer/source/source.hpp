@@ -94,16 +94,17 @@ struct SourceOptions {
   std::string kind{};                  // one of source_kinds(); empty: what it looks like
   std::vector<std::string> include{};  // globs on the path below the root; empty: everything
   std::vector<std::string> exclude{};
-  std::string class_map{};           // file: "name index" lines, "name" lines, or a JSON object / array
-  std::vector<std::string> pair{};   // extensions of the files that make one sample, the image first
-  bool allow_empty_classes = false;  // torchvision's allow_empty
-  std::string path_column{};         // CSV/TSV/JSONL; empty: path, file_name, filename, file, image
-  std::string label_column{};        // empty: label, class, target, y
-  std::string root{};                // directory that relative paths of lists and tables start from
-  bool nul_separated = false;        // --files-from with -0
-  bool keys_name_files = true;       // of the layout to be packed into (Layout::keys_name_files)
-  bool flat = false;                 // a folder without class folders: no labels
-  bool skip_damaged = false;         // directories and shards that cannot be read are left out: Source::losses()
+  std::string class_map{};                // file: "name index" lines, "name" lines, or a JSON object / array
+  std::vector<std::string> pair{};        // extensions of the files that make one sample, the image first
+  std::vector<std::string> pair_paths{};  // EXT=PATTERN: where those lie that are not beside the image (PairPath)
+  bool allow_empty_classes = false;       // torchvision's allow_empty
+  std::string path_column{};              // CSV/TSV/JSONL; empty: path, file_name, filename, file, image
+  std::string label_column{};             // empty: label, class, target, y
+  std::string root{};                     // directory that relative paths of lists and tables start from
+  bool nul_separated = false;             // --files-from with -0
+  bool keys_name_files = true;            // of the layout to be packed into (Layout::keys_name_files)
+  bool flat = false;                      // a folder without class folders: no labels
+  bool skip_damaged = false;              // directories and shards that cannot be read are left out: Source::losses()
 };
 
 /// ImageFolder: classes are the sorted first-level directories, samples the image files below them, in

@@ -53,7 +53,8 @@ class Loader(bale.loader.Loader):
 
     Images are a view of a slot of shared memory, which goes back to the workers when the last tensor of it is gone. You may
     keep any number of batches: when you keep nearly all slots, further batches are copies in ordinary memory, and a warning
-    says so once. Labels, mask, indices and keys are always copies.
+    says so once. On a device further batches take more of its memory, and a warning says so once. Labels, mask, indices and
+    keys are always copies.
 
     The options are bale.Loader's, and:
 
@@ -205,7 +206,8 @@ class Loader(bale.loader.Loader):
             if rows == 0:
                 return _NO_ROWS
         if getattr(batch, "is_copy", False):
-            self._warn_of_copies()
+            self._warn_once("you keep so many batches that further ones are copied out of the ring; that costs time and "
+                            "memory. Keep fewer, or raise prefetch")
         images: Any
         if self.transform.kind in ("ragged", "raw"):
             images = [self._chw(_tensor(batch.image(i), self.transform)) for i in range(rows)]
@@ -229,27 +231,30 @@ class Loader(bale.loader.Loader):
         indices = torch.tensor(list(map(int, batch.samples)), dtype=torch.int64)[:rows]
         return (Samples(indices, self.dataset),)
 
-    def _warn_of_copies(self) -> None:
+    def _warn_once(self, what: str) -> None:
         if not self._warned:
             self._warned = True
-            warnings.warn("bale.torch.Loader: you keep so many batches that further ones are copied out of the ring; that "
-                          "costs time and memory. Keep fewer, or raise prefetch", stacklevel=6)
+            warnings.warn(f"bale.torch.Loader: {what}", stacklevel=6)
 
     def _from_device(self, batch: Any) -> Any:
         rows = len(batch)
+        if batch.is_beyond_hold:
+            self._warn_once("you keep so many batches on the device that more of its memory is taken for each further one. "
+                            "Keep fewer, keep copies in ordinary memory (tensor.cpu()), or raise hold")
         if self._shortens:
             rows = _rows_up_to_the_last(_tensor_of(batch.mask).cpu().numpy())
             if rows == 0:
                 return _NO_ROWS
         images, labels = (tensor[:rows] for tensor in map(_tensor_of, batch.capsules(self._stream())))
+        labels = labels.clone()  # kilobytes; a view would keep the whole batch on the device
         if self._pixels is not None:
             images = self._pixels(images)
             if self.transform.layout == "nchw":
                 images = images.contiguous()
         target: Any = labels
         if batch.shares is not None:
-            target = (labels, _tensor_of(batch.partner_labels)[:rows], _tensor_of(batch.shares)[:rows])
-        mask = (_tensor_of(batch.mask).view(torch.bool),) if self.with_mask else ()
+            target = (labels, _tensor_of(batch.partner_labels)[:rows].clone(), _tensor_of(batch.shares)[:rows].clone())
+        mask = (_tensor_of(batch.mask).view(torch.bool).clone(),) if self.with_mask else ()
         return (images, target, *mask, *self._samples_of(batch, rows))
 
     def _chw(self, image: torch.Tensor) -> torch.Tensor:
