@@ -6,7 +6,7 @@ BALE_BUILD_PACKAGES=(
   g++ cmake ninja-build pkg-config
   libcli11-dev libfmt-dev nlohmann-json3-dev
   liblmdb-dev libhdf5-dev libarchive-dev libprotobuf-dev libzstd-dev zlib1g-dev
-  libjpeg62-turbo-dev libpng-dev libhwy-dev libisal-dev libxxhash-dev
+  libjpeg-dev libpng-dev libhwy-dev libisal-dev libxxhash-dev
 )
 # For the images that quickstart.sh makes when it is given none.
 BALE_SAMPLE_PACKAGES=(python3-numpy python3-pil)
@@ -17,7 +17,7 @@ BALE_TEST_PACKAGES=(
 )
 
 # For test.sh --fuzz.
-BALE_FUZZ_PACKAGES=(clang libclang-rt-14-dev)
+BALE_FUZZ_PACKAGES=(clang libclang-rt-dev)
 
 # install_packages NAME...: installs those that are missing, quietly; says what to do where it cannot.
 install_packages() {

@@ -15,7 +15,7 @@ namespace bale {
 inline constexpr std::uint32_t k_bytes_between_entry_points = 256;
 
 /// The entry points of an image, one at each row of MCUs, or fewer where rows are short. Empty where there can be none:
-/// the image is not one that the baseline decoder reads (docs/ARCHITECTURE.md), is damaged in any way, or too
+/// the image is not one that the baseline decoder reads (README.md), is damaged in any way, or too
 /// small. Takes about as long as decoding the image. Safe in any thread; never throws but `std::bad_alloc`.
 std::vector<std::byte> make_entry_points(Bytes image, std::uint32_t bytes_between = k_bytes_between_entry_points);
 

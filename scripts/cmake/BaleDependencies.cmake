@@ -37,7 +37,7 @@ bale_find_module(libhdf5-dev BALE_HDF5 hdf5)
 bale_find_module(libarchive-dev BALE_ARCHIVE libarchive)
 bale_find_module(libprotobuf-dev BALE_PROTOBUF protobuf-lite)
 bale_find_module(libzstd-dev BALE_ZSTD libzstd)
-bale_find_module(libjpeg62-turbo-dev BALE_JPEG libjpeg)
+bale_find_module(libjpeg-dev BALE_JPEG libjpeg)
 bale_find_module(libxxhash-dev BALE_XXHASH libxxhash)
 bale_find_module(libisal-dev BALE_ISAL libisal)
 bale_find_module(libhwy-dev BALE_HWY libhwy)
@@ -49,7 +49,9 @@ if(NOT CMAKE_FIND_PACKAGE_NAME)  # bale itself is built: what its program, tests
     bale_find(catch2 Catch2)
   endif()
   if(BALE_PYTHON)
-    bale_find(python3-dev Python 3.10 COMPONENTS Interpreter Development.Module)
+    # Without SABIModule nanobind drops the stable ABI and says nothing. CMake knows it since 3.26.
+    bale_find(python3-dev Python 3.10 COMPONENTS Interpreter Development.Module
+              OPTIONAL_COMPONENTS Development.SABIModule)
   endif()
 endif()
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from conftest import REPO
 
-DOCUMENTS = sorted([*REPO.glob("*.md"), *(REPO / "docs").glob("*.md"), *(REPO / "formats").rglob("*.md")])
+DOCUMENTS = sorted([*REPO.glob("*.md"), *(path for room in ("docs", "formats", "loader", "python") for path in (REPO / room).rglob("*.md"))])
 ROOMS = "formats|reader|writer|loader|tools|python|tests|scripts|docs"
 
 

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Runs the two commands of the README, and all tests with Clang as the compiler, on each system that bale is for: a bare Debian 12
+# and a bare Debian 13. Each run gets a directory with nothing but Debian's minimal system and a clone of HEAD. Takes hours.
+# usage: scripts/check_systems.sh [SUITE...] [-- COMMAND [ARGUMENT...]]
+#   SUITE     bookworm (Debian 12) or trixie (Debian 13); both without one
+#   COMMAND   run this instead of the three, from the top of the clone: scripts/check_systems.sh trixie -- scripts/test.sh -R tar
+# Needs root and debootstrap. The minimal systems and a log per run are kept below $BALE_SYSTEMS_DIR (/var/tmp/bale-systems).
+# BALE_MIRROR names another mirror of Debian. The exit code is 1 if any run failed.
+set -euo pipefail
+project=$(cd "$(dirname "$0")/.." && pwd)
+directory=${BALE_SYSTEMS_DIR:-/var/tmp/bale-systems}
+mirror=${BALE_MIRROR:-http://deb.debian.org/debian}
+
+suites=() command=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -h | --help) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
+    --) shift; command=("$@"); [ $# -gt 0 ] || { echo "no command after --" >&2; exit 2; }; break ;;
+    bookworm | trixie) suites+=("$1") ;;
+    *) echo "not a system that is checked: $1 (bookworm, trixie)" >&2; exit 2 ;;
+  esac
+  shift
+done
+[ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
+[ "$(id -u)" -eq 0 ] || { echo "chroot and mount need root: run it as root" >&2; exit 2; }
+command -v debootstrap >/dev/null || { echo "debootstrap is missing: apt-get install debootstrap" >&2; exit 2; }
+mkdir -p "$directory"
+
+# minimal_system SUITE: made once, at $directory/SUITE. It reaches packages with the settings and certificates of this machine.
+minimal_system() {
+  local suite=$1 root=$directory/$1 file
+  [ ! -e "$root.done" ] || return 0
+  rm -rf --one-file-system "$root"
+  debootstrap --variant=minbase --include=ca-certificates,git "$suite" "$root" "$mirror" >"$directory/debootstrap.log" 2>&1 || {
+    tail -n 20 "$directory/debootstrap.log" >&2
+    return 1
+  }
+  for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt /etc/apt/apt.conf.d/9*; do
+    [ ! -f "$file" ] || install -D -m 644 "$(realpath "$file")" "$root$file"
+  done
+  touch "$root.done"
+}
+
+# inside ROOT COMMAND...: runs it there, from the clone. Mounts are made in a namespace of their own, so they end with the command
+# and no file of this machine lies below ROOT when it is removed.
+inside() {
+  local root=$1 kept=() setting
+  shift
+  local network='^(pip_(cert|index_url|default_timeout)|https?_proxy|no_proxy)='
+  while IFS= read -r setting; do kept+=("$setting"); done < <(env | grep -iE "$network")
+  # shellcheck disable=SC2016  # expanded by the inner shell
+  unshare --mount --propagation private bash -ec '
+    root=$1; shift
+    mkdir -p "$root/dev" "$root/proc" "$root/sys"
+    mount -t proc proc "$root/proc"
+    mount --rbind /sys "$root/sys"
+    mount --rbind /dev "$root/dev"
+    exec chroot "$root" "$@"' inside "$root" \
+    /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "${kept[@]}" \
+    bash -c 'cd /root/bale && exec "$@"' inside "$@" </dev/null
+}
+
+failed=0 table=() copy=
+trap '[ -z "$copy" ] || rm -rf --one-file-system "$copy"' EXIT
+# check SUITE NAME COMMAND...: in a copy of its own, which is removed.
+check() {
+  local suite=$1 name=$2 log begin=$SECONDS result=passed
+  shift 2
+  copy=$directory/$suite-$$ log=$directory/$suite-$name.log
+  printf '\n== %s: %s (output: %s)\n' "$suite" "$*" "$log"
+  cp -a "$directory/$suite" "$copy"
+  git clone --quiet "file://$project" "$copy/root/bale"
+  inside "$copy" "$@" >"$log" 2>&1 || { result=FAILED failed=1; tail -n 30 "$log"; }
+  rm -rf --one-file-system "$copy"
+  copy=
+  table+=("$suite $name $result $(((SECONDS - begin + 59) / 60))min")
+}
+
+for suite in "${suites[@]}"; do
+  minimal_system "$suite"
+  if [ ${#command[@]} -gt 0 ]; then
+    check "$suite" command "${command[@]}"
+    continue
+  fi
+  check "$suite" quickstart scripts/quickstart.sh
+  check "$suite" tests scripts/test.sh
+  check "$suite" clang bash -c '. scripts/packages.sh && install_packages clang && CXX=clang++ scripts/test.sh --no-sanitize'
+done
+
+echo
+for row in "${table[@]}"; do
+  # shellcheck disable=SC2086  # a row is four words
+  printf '%-10s %-12s %-8s %s\n' $row
+done
+exit "$failed"
