@@ -104,7 +104,8 @@ def test_killed_at_every_call(bale, tiny, other, layout, again, tmp_path):
     calls = count_calls(bale, command, tmp_path)
     assert tree_bytes(tmp_path / "count") == new
     kept = replaced = 0
-    for n in range(1, calls + 1, by_tier(4 if layout == "tar.plain" else 12, 1)):
+    switch = range(max(calls - 24, 1), calls + 1) if layout == "tar.plain" else ()  # where old and new files change places
+    for n in sorted({*range(1, calls + 1, by_tier(12, 1)), *switch}):
         out = tmp_path / f"kill-{n}"
         shutil.copytree(tmp_path / "old", out)
         env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}
