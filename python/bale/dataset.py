@@ -42,6 +42,18 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
     return "::".join(os.path.join(here, part) if part else part for part in spec.split("::"))
 
 
+def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:
+    return [f"left out {count} (such as {text}): {why}" if why else text for why, count, text in notices]
+
+
+def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]], stacklevel: int) -> None:
+    """One UserWarning of what a container holds and no sample has."""
+    if notices:
+        import warnings
+
+        warnings.warn(f"{spec}: {'; '.join(lines_of_notices(notices))}", stacklevel=stacklevel)
+
+
 class Dataset:
     """Samples by position or key. Holds no Python object per sample; may be pickled and used after a fork, either of
     which opens the files again. Any number of threads may read.
@@ -59,11 +71,7 @@ class Dataset:
         self.spec: str = text_of_spec(spec)
         self.verify_checksums: bool = bool(verify_checksums)
         self._dataset = _bale.Dataset(self.spec, self.verify_checksums)
-        notices = self.notices
-        if notices:
-            import warnings
-
-            warnings.warn(f"{self.spec}: {'; '.join(notices)}", stacklevel=2)
+        warn_of_notices(self.spec, self._dataset.notices(), stacklevel=3)
 
     def __len__(self) -> int:
         return len(self._dataset)
@@ -102,10 +110,7 @@ class Dataset:
         """What shards without an index hold beside their samples (links, members that make no sample, other arrays of a
         file), a line per reason with the number and an example, and what a reader should know of them. Opening such a
         dataset warns with these lines; `bale index` shows them once and for all."""
-        lines = []
-        for why, count, text in self._dataset.notices():
-            lines.append(f"left out {count} (such as {text}): {why}" if why else text)
-        return lines
+        return lines_of_notices(self._dataset.notices())
 
     @property
     def keys(self) -> Keys:

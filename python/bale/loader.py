@@ -7,7 +7,7 @@ import weakref
 from typing import NamedTuple
 
 from bale import _bale, order, transforms
-from bale.dataset import Dataset, text_of_spec
+from bale.dataset import Dataset, text_of_spec, warn_of_notices
 from bale.errors import make_error
 from bale.program import program_path
 
@@ -127,6 +127,8 @@ class Loader:
         elif device_hflip or mix is not None:
             raise ValueError("device_hflip and mix need a device")
         self._loader = self._open()
+        if self._dataset is None:  # it has warned already
+            warn_of_notices(self._spec, self._loader.notices(), stacklevel=3)
         self._num_batches = len(self._loader)
         self._num_deliveries = self._loader.num_samples() if self._chosen is None else len(self._chosen)  # per epoch
         self._turn = 0          # counts iterators: a new one takes over from the last

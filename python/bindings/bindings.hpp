@@ -10,6 +10,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bale/formats/core/bytes.hpp"
+#include "bale/formats/core/notice_log.hpp"
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale::python {
@@ -20,6 +21,10 @@ namespace nb = nanobind;
 nb::str to_str(std::string_view raw);
 std::string from_str(const nb::str& text);
 nb::bytes to_bytes(Bytes bytes);
+
+/// (what was ignored, how many, the first name) for each reason, and ("", 0, text) for what is worth a warning.
+using Notices = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>>;
+Notices list_of(const NoticeLog& log);
 
 /// The C++ value of a bale.transforms.Transform, checked.
 Transform transform_of(nb::handle transform);

@@ -137,9 +137,9 @@ nb::typed<nb::list, nb::str> names(const std::vector<std::string>& raw) {
   return list;
 }
 
-/// (what was left out, how many, the first name), and ("", 0, text) for what is worth a warning.
-nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>> notices(ProcessDataset& self) {
-  const NoticeLog& log = self.get().notices();
+}  // namespace
+
+Notices list_of(const NoticeLog& log) {
   nb::list list;
   for (const auto& [why, reason] : log.reasons()) {
     list.append(nb::make_tuple(to_str(why), reason.count, to_str(reason.example)));
@@ -147,10 +147,8 @@ nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>> notices(Pr
   for (const Warning& warning : log.warnings()) {
     list.append(nb::make_tuple("", 0, to_str(warning.place + ": " + warning.what)));
   }
-  return list;
+  return Notices(list);
 }
-
-}  // namespace
 
 void bind_dataset(nb::module_& module) {
   module.def(
@@ -173,7 +171,7 @@ void bind_dataset(nb::module_& module) {
       .def("prefetch", &prefetch, nb::arg("samples"))
       .def("find", &find, nb::arg("key"))
       .def("labels", &labels)
-      .def("notices", &notices)
+      .def("notices", [](ProcessDataset& self) { return list_of(self.get().notices()); })
       .def("identity", [](ProcessDataset& self) { return self.get().identity(); })
       .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })

@@ -158,6 +158,7 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
           nb::arg("epoch"))
       .def_prop_ro("epoch", [](Self& self) { return self.look().epoch(); })
       .def("__len__", [](Self& self) { return self.get().size(); })
+      .def("notices", [](Self& self) { return list_of(self.get().dataset().notices()); })
       .def("num_samples", [](Self& self) { return self.get().dataset().size(); })
       .def("state",
            [](Self& self) {

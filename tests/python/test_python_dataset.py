@@ -174,6 +174,8 @@ def test_what_is_left_out_is_said(tmp_path, photos, bale):
         tar.addfile(link)
     with pytest.warns(UserWarning, match="left out 1 .*b.jpg"):
         dataset = bl.Dataset(path)
+    with pytest.warns(UserWarning, match="left out 1 .*b.jpg"):
+        bl.Loader(path, batch_size=1, workers=1, threads=True, transform=bl.transforms.eval(32)).close()
     assert len(dataset) == 1 and len(dataset.notices) == 1 and "b.jpg" in dataset.notices[0]
     for command in (["read"], ["stats"], ["preview", tmp_path / "sheet.png"]):
         assert "passed over 1 entry" in bale.ok(command[0], path, *command[1:]).err
