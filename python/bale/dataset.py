@@ -134,6 +134,11 @@ class Dataset:
         return self._dataset.classes()
 
     @property
+    def class_to_idx(self) -> dict[str, int]:
+        """Class numbers by name, as torchvision's datasets have them."""
+        return {name: i for i, name in enumerate(self.classes)}
+
+    @property
     def fields(self) -> list[str]:
         """Names of the fields that any sample has."""
         return self._dataset.fields()

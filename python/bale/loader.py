@@ -145,18 +145,22 @@ class Loader:
                    repeats: int) -> _bale.Selection | None:
         if subset is None and weights is None and num_draws is None and repeats == 1:
             return None
-        return order.selection(len(self.dataset), subset, weights, num_draws, repeats)
+        return order.selection(len(self._whole_dataset), subset, weights, num_draws, repeats)
 
     # --- iterating
 
     def __iter__(self) -> Iterator[Batch | DeviceBatch]:
         """The rest of the current epoch: all of it, but after load_state_dict() what was left. An epoch that an earlier
-        loop broke off begins anew."""
+        loop broke off begins again."""
         if self._under_way:
-            self._loader.set_epoch(self._loader.epoch)
+            self._loader.set_epoch(self._epoch_after_a_break())
         self._under_way = False
         self._turn += 1
         return _Epoch(self, self._turn)
+
+    def _epoch_after_a_break(self) -> int:
+        """What a new iteration gives when the last one was not finished."""
+        return self._loader.epoch
 
     def _next(self) -> Any:
         if isinstance(self._loader, _bale.CudaLoader):
@@ -219,7 +223,12 @@ class Loader:
     # --- looking
 
     @property
-    def dataset(self) -> Dataset:
+    def dataset(self) -> Any:
+        """The bale.Dataset that batches come from."""
+        return self._whole_dataset
+
+    @property
+    def _whole_dataset(self) -> Dataset:
         if self._dataset is None:
             self._dataset = Dataset(self._spec)
         return self._dataset
@@ -281,11 +290,16 @@ class _Epoch:
     def __iter__(self) -> _Epoch:
         return self
 
+    def __len__(self) -> int:
+        """Batches of a whole epoch, as len() of a DataLoader's iterator."""
+        return 0 if self._loader is None else len(self._loader)
+
     def __next__(self) -> Any:
         if self._loader is None:
             raise StopIteration
         if self._turn != self._loader._turn:
-            raise RuntimeError("this iterator is void: its Loader was iterated anew, sent elsewhere or closed")
+            raise RuntimeError("this iterator is void: its Loader was iterated again, sent to another epoch or closed; "
+                               "for two loops at the same time make two Loaders")
         batch = self._loader._next()
         if batch is None:
             self._loader = None

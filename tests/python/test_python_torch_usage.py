@@ -267,3 +267,180 @@ def test_python_dash_m(bale, torch):
     from python_support import ENVIRONMENT
     done = subprocess.run([sys.executable, "-m", "bale", "--version"], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.stdout == bale.ok("--version").out, done
+
+
+INDICES = """
+    def indices(loader):
+        return [i for *_, samples in loader for i in samples.indices.tolist()]
+"""
+
+
+@pytest.fixture(scope="module")
+def run_indices(packs, torch):
+    return lambda script, **env: torch(HEAD + INDICES + script, *packs, **env)
+
+
+def test_ranks_are_followed(run_indices):
+    """Made before torch.distributed was, as scripts for Lightning do: each rank gets its share all the same."""
+    run_indices("""
+    import os
+    shares = []
+    for rank in range(2):
+        for name in ("RANK", "WORLD_SIZE"):
+            os.environ.pop(name, None)
+        torch.manual_seed(rank)
+        with small(seed=None, with_samples=True) as loader:
+            assert len(loader) == 10 and len(loader.sampler) == 40
+            next(iter(loader))  # a look at the first batch
+            loader.set_epoch(2)
+            os.environ.update(RANK=str(rank), WORLD_SIZE="2")
+            assert len(loader) == 5 and len(loader.sampler) == 20 and loader.sampler.rank == rank
+            assert loader.epoch == 2
+            shares.append(indices(loader))
+            # A state that is loaded before: its place and its seed are kept.
+            for name in ("RANK", "WORLD_SIZE"):
+                del os.environ[name]
+            state = {**loader.state_dict(), "epoch": 5, "position": 8}
+            loader.load_state_dict(state)
+            os.environ.update(RANK=str(rank), WORLD_SIZE="2")
+            shares[-1].append(indices(loader))
+            assert loader.state_dict()["seed"] == state["seed"]
+    assert sorted(shares[0][:-1] + shares[1][:-1]) == list(range(40))
+    left = shares[0][-1] + shares[1][-1]
+    assert len(left) == len(set(left)) == 32
+    """)
+
+
+def test_epochs_of_the_given_sampler_are_followed(run_indices):
+    run_indices("""
+    from torch.utils.data import DistributedSampler
+    def epochs(numbers):
+        sampler = DistributedSampler(range(40), num_replicas=2, rank=1, seed=4)
+        with small(seed=None, sampler=sampler, with_samples=True) as loader:
+            assert loader.sampler is sampler
+            found = []
+            for epoch in numbers:
+                sampler.set_epoch(epoch)
+                found.append(indices(loader))
+            return found
+    with small(seed=4, rank=1, world_size=2, with_samples=True) as loader:
+        expected = [indices(loader) for _ in range(4)]
+    assert epochs([0, 1, 2, 3]) == expected
+    assert epochs([3, 0, 0, 2]) == [expected[i] for i in (3, 0, 0, 2)]
+    # A state is resumed in the middle of its epoch, although the script sets that epoch.
+    sampler = DistributedSampler(range(40), num_replicas=1, rank=0, seed=4)
+    with small(seed=None, sampler=sampler, with_samples=True) as loader:
+        sampler.set_epoch(3)
+        iterator = iter(loader)
+        next(iterator)
+        state = loader.state_dict()
+        rest = indices(iterator)
+        loader.load_state_dict(state)
+        sampler.set_epoch(3)
+        assert indices(loader) == rest and len(rest) == 36
+    """)
+
+
+def test_a_loop_that_broke_off_is_followed_by_other_batches(run_indices):
+    """next(iter(loader)) again and again, as with a DataLoader that shuffles; unless the epoch was set, or there are ranks."""
+    run_indices("""
+    def first(loader):
+        return next(iter(loader))[-1].indices.tolist()
+    with small(with_samples=True) as loader:
+        assert len({str(first(loader)) for _ in range(5)}) == 5
+        whole = indices(loader)
+        assert sorted(whole) == list(range(40))
+        loader.set_epoch(1)
+        again = first(loader)
+        assert first(loader) == again and indices(loader)[:4] == again
+    with small(with_samples=True, rank=0, world_size=2) as loader:
+        assert first(loader) == first(loader)
+    ahead = bt.Prefetcher(small(with_samples=True), "cpu")
+    assert first(ahead) != first(ahead)
+    """)
+
+
+def test_datasets_are_taken_in_place_of_a_path(run_indices):
+    run_indices("""
+    from torch.utils import data
+    plain = bale.Dataset(PACK)
+    dataset = bt.Dataset(PACK)
+    options = {"workers": 0, "with_samples": True, "shuffle": False, "transform": bale.transforms.eval(32)}
+    def loader(given, **more):
+        return bt.Loader(given, 4, **{**options, **more})
+    for given in (plain, dataset):
+        assert loader(given).dataset is given and indices(loader(given)) == list(range(40))
+    one, other = data.random_split(dataset, [30, 10])
+    assert indices(loader(one)) == list(one.indices) and indices(loader(other)) == list(other.indices)
+    assert loader(other).dataset is other and len(loader(other).dataset) == 10
+    nested = data.Subset(one, [5, 3, 8])
+    assert indices(loader(nested)) == [one.indices[i] for i in (5, 3, 8)]
+    assert sorted(indices(loader(nested, shuffle=True))) == sorted(one.indices[i] for i in (5, 3, 8))
+    # Samplers and options count in what was given.
+    assert set(indices(loader(other, sampler=data.SubsetRandomSampler([1, 2])))) == {other.indices[1], other.indices[2]}
+    assert indices(loader(other, subset=[2, 0])) == [other.indices[2], other.indices[0]]
+    drawn = indices(loader(other, sampler=data.WeightedRandomSampler([0.0] * 8 + [1.0, 3.0], 50)))
+    assert len(drawn) == 50 and set(drawn) == set(other.indices[8:])
+    raises(ValueError, "3 weights for 10 samples", lambda: loader(other, weights=[1.0] * 3))
+    # What would be ignored is refused.
+    raises(TypeError, "has a transform, which runs in Python", lambda: loader(bt.Dataset(PACK, transform=list)))
+    raises(TypeError, "has a target_transform", lambda: loader(bt.Dataset(PACK, target_transform=list)))
+    raises(TypeError, "gives the fields jpg, __key__", lambda: loader(bt.Dataset(PACK, fields=("jpg", "__key__"))))
+    raises(TypeError, "give the packed datasets as a list", lambda: loader(data.ConcatDataset([dataset, dataset])))
+    raises(TypeError, "the Loader is a stream by itself", lambda: loader(bt.IterableDataset(PACK)))
+    raises(TypeError, "bale pack FOLDER PACK", lambda: loader(data.TensorDataset(torch.zeros(3))))
+    raises(TypeError, "give a Subset of a bale.torch.Dataset", lambda: loader(data.Subset(range(40), [1])))
+    assert indices(loader(bt.Dataset(PACK, field="jpg"), subset=[0])) == [0]
+    """)
+
+
+def test_the_dataset_of_a_subset_has_its_length(run):
+    """Sums over a loop are divided by len(loader.dataset)."""
+    run("""
+    import pickle
+    with small(subset=[3, 39, 8]) as loader:
+        part = pickle.loads(pickle.dumps(loader.dataset))
+        assert len(part) == len(loader.sampler) == sum(len(labels) for _, labels in loader) == 3
+        whole = bale.Dataset(PACK)
+        assert part.classes == whole.classes and part.class_to_idx == whole.class_to_idx
+        assert part.targets == [whole.label(i) for i in (3, 39, 8)] and part[1] == whole[39]
+    """)
+
+
+def test_the_attributes_of_a_dataloader(run):
+    run("""
+    from torch.utils import data
+    theirs = data.DataLoader(bt.Dataset(PACK), 4)
+    with small() as ours:
+        for name in vars(theirs):
+            if not name.startswith("_"):
+                getattr(ours, name)
+        assert len(ours.sampler) == len(theirs.sampler) == 40 and len(iter(ours)) == len(iter(theirs)) == 10
+        assert ours.pin_memory is False and ours.timeout == 0 and ours.worker_init_fn is None
+    for options in ({"drop_last": True}, {"tail": "uneven"}, {}):
+        for rank in range(3):
+            with small(rank=rank, world_size=3, workers=0, batch_size=6, with_samples=True, **options) as loader:
+                assert len(loader.sampler) == sum(len(labels) for _, labels, _ in loader), (rank, options)
+    """)
+
+
+def test_more_of_dataloaders_arguments(run_indices):
+    run_indices("""
+    from torch.utils import data
+    with small(device="cpu", collate_fn=data.default_collate) as loader:
+        assert loader.device is None and next(iter(loader))[0].device.type == "cpu"
+    raises(ValueError, "neither a CUDA device nor the CPU", lambda: small(device="meta"))
+    for order in ([5, 1, 7], range(2, 30, 5), torch.tensor([9, 9, 1])):
+        with small(workers=0, sampler=order, with_samples=True) as loader:
+            assert indices(loader) == list(map(int, order))
+    with small(workers=0, sampler=data.RandomSampler(range(40), replacement=True, num_samples=55), with_samples=True) as loader:
+        assert len(indices(loader)) == 55 and len(loader.dataset) == 40
+    error = raises(TypeError, "mixup", lambda: small(collate_fn=lambda rows: rows))
+    assert "images, labels = mixup(images, labels)" in str(error)
+    iterator = iter(small())
+    def nested(loader):
+        for _ in loader:
+            for _ in loader:
+                pass
+    raises(RuntimeError, "make two Loaders", lambda: nested(small()))
+    """)

@@ -40,8 +40,10 @@ exec(compile(job["script"], "<script>", "exec"))
 class Torch:
     """torch(script, *args, **env) -> its standard output, as run_script does it."""
 
-    def __init__(self):
-        self._server = subprocess.Popen([SYSTEM_PYTHON, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, *modules):
+        """`modules` are imported once, too."""
+        server = "".join(f"import {module}\n" for module in modules) + _SERVER
+        self._server = subprocess.Popen([SYSTEM_PYTHON, "-c", server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=ENVIRONMENT, text=True, start_new_session=True)
 
     def __call__(self, script, *args, timeout=120, **env):

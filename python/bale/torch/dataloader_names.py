@@ -1,28 +1,46 @@
-"""DataLoader's names for Loader's options: those that mean the same are taken, others are refused by ours."""
+"""DataLoader's names on a Loader: options that mean the same are taken, others refused by ours; attributes are there."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
 # What Loader has in place of a DataLoader's option; the option's default changes nothing and is accepted.
 _OURS = {
     "batch_sampler": (None, "give batch_size, shuffle, subset or weights: the Loader makes the batches"),
-    "collate_fn": (None, "the Loader makes the batches; for a collate_fn of your own use bale.torch.Dataset with a "
-                         "DataLoader"),
+    "collate_fn": (None, "the Loader makes the batches. What works on whole batches, such as mixup, goes into the loop: "
+                         "`images, labels = mixup(images, labels)`. For a collate_fn of your own use bale.torch.Dataset "
+                         "with a DataLoader"),
     "prefetch_factor": (None, "it counts batches per worker; give prefetch, which counts those of all workers together"),
-    "worker_init_fn": (None, "the Loader's workers are programs that run no Python"),
-    "multiprocessing_context": (None, "the Loader's workers are programs that run no Python"),
+    "worker_init_fn": (None, "the Loader's workers are programs that run no Python; leave it out, and give a seed for the "
+                             "same batches every time"),
+    "multiprocessing_context": (None, "the Loader's workers are programs that run no Python; leave it out"),
     "timeout": (0, "give stall_timeout_s, the seconds after which a stalled worker is replaced"),
 }
+
+
+class Attributes:
+    """What a DataLoader has, a Loader has no use for, and some look for: Lightning at batch_sampler, timm's PrefetchLoader at
+    collate_fn. The values are those of a DataLoader to which nobody gave any."""
+
+    batch_sampler = None
+    collate_fn = None
+    in_order = True
+    multiprocessing_context = None
+    pin_memory_device = ""
+    prefetch_factor = None
+    timeout = 0
+    worker_init_fn = None
 
 
 def refuse_others(**given: Any) -> None:
     """TypeError for the first option that has no meaning here, with what to give instead."""
     for name, value in given.items():
         default, instead = _OURS[name]
-        if value != default:
+        if value != default and value is not torch.utils.data.default_collate:
             raise TypeError(f"{name}: bale.torch.Loader does not take DataLoader's {name}: {instead}")
 
 
@@ -42,6 +60,8 @@ def options_of_sampler(sampler: Any) -> dict[str, Any]:
         return {"shuffle": False}
     if kind is torch.utils.data.RandomSampler and not sampler.replacement and sampler.num_samples == len(sampler.data_source):
         return {"shuffle": True}
+    if kind is torch.utils.data.RandomSampler and sampler.replacement:
+        return {"weights": np.ones(len(sampler.data_source)), "num_draws": sampler.num_samples}
     if kind is torch.utils.data.SubsetRandomSampler:
         return {"subset": list(sampler.indices), "shuffle": True}
     if kind is torch.utils.data.WeightedRandomSampler and sampler.replacement:
@@ -49,5 +69,23 @@ def options_of_sampler(sampler: Any) -> dict[str, Any]:
     if kind is DistributedSampler:
         return {"rank": sampler.rank, "world_size": sampler.num_replicas, "shuffle": sampler.shuffle, "seed": sampler.seed,
                 "drop_last": sampler.drop_last}
+    if isinstance(sampler, (Sequence, np.ndarray, torch.Tensor)):
+        return {"subset": sampler, "shuffle": False}
     raise TypeError(f"sampler: {kind.__name__} has no counterpart here: give shuffle, subset, weights with num_draws, "
                     f"repeats, or rank and world_size")
+
+
+def within(positions: Sequence[int] | None, size: int, subset: Any, weights: Any) -> tuple[Any, Any]:
+    """(subset, weights) of a whole dataset of `size` samples, from those of its samples at `positions` (None: all)."""
+    if positions is None:
+        return subset, weights
+    places = np.asarray(positions, np.int64)
+    if subset is not None:
+        return places[np.asarray(subset, np.int64)], weights
+    if weights is None:
+        return places, None
+    if len(weights) != len(places):
+        raise ValueError(f"{len(weights)} weights for {len(places)} samples")
+    whole = np.zeros(size)
+    np.add.at(whole, places, np.asarray(weights, np.float64))
+    return None, whole

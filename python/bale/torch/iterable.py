@@ -11,7 +11,7 @@ import torch
 import torch.utils.data
 
 from bale import _bale, order
-from bale.torch.ranks import rank_and_world_size
+from bale.torch.ranks import rank_and_world_size, rows_of_rank
 from bale.torch.samples import Samples
 
 if TYPE_CHECKING:
@@ -117,12 +117,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     def __len__(self) -> int:
         """Samples of this rank in a whole epoch, of all workers together. A resumed epoch gives those that were left."""
-        plan = self._plan(0)
-        last = plan.num_batches - 1
-        if last < 0:
-            return 0
-        rows = last * self.batch_size + plan.num_rows(last)
-        return rows if plan.row(last, plan.num_rows(last) - 1) is not None else rows - 1
+        return rows_of_rank(self._plan(0), self.batch_size)
 
     def _plan(self, position: int) -> _bale.RankPlan:
         rank, world_size = self._rank_and_world_size

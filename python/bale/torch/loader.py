@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.utils.dlpack
 
-import bale.loader
-from bale import _bale, transforms
+from bale import transforms
 from bale.torch import dataloader_names
+from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
+from bale.torch.given import Part, given
 from bale.torch.prefetcher import Pixels
-from bale.torch.ranks import Sampler, rank_and_world_size
+from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Literal
 
     from bale.order import Numbers, Shuffle, Tail
     from bale.torch.samples import Spec
 
-
-
-_MAX_SEED = (1 << 63) - 1
 _NO_ROWS = object()
 _NOT_OURS = ("transform: {}.{} is not one of bale.transforms. The Loader's workers decode and augment natively: use "
              "bale.transforms.train(224, ...) or eval(224, ...). To run this transform in Python, use "
@@ -46,7 +45,7 @@ class Samples:
         return len(self.indices)
 
 
-class Loader(bale.loader.Loader):
+class Loader(FollowingLoader, dataloader_names.Attributes):
     """bale.Loader that gives (images, labels) as tensors, images N x C x H x W: channels_last if the transform's layout
     is "nhwc" (the default), contiguous if it is "nchw"; a list of tensors for ragged and raw. Labels are int64, -100
     (IGNORE_INDEX, which torch's losses ignore) if a row has none: an unlabeled sample or a skipped one.
@@ -58,15 +57,19 @@ class Loader(bale.loader.Loader):
 
     The options are bale.Loader's, and:
 
+    spec               also a bale.torch.Dataset without transforms, or a torch Subset of one (random_split makes such):
+                       positions in subset=, weights= and sampler= are then positions in what you give
     seed               of the order. Default: torch.initial_seed() on one rank; 0 on several, which must have the same order
                        (as DistributedSampler has it)
     augment_seed       of crops, flips and colors. Default: `seed` if it is given, else torch.initial_seed()
-    rank, world_size   default: of torch.distributed if it is initialized, else $RANK and $WORLD_SIZE, else 0 of 1
+    rank, world_size   default: of torch.distributed if it is initialized, else $RANK and $WORLD_SIZE, else 0 of 1; looked
+                       up again when an iteration begins. Give 0 and 1 for a Loader that each rank reads as a whole
     with_mask          give (images, labels, mask): for tail="uneven" and on_bad_sample="skip". Without it the last batch of
                        tail="uneven" is shorter, and a rank that has no sample left has one batch less
     with_samples       give one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`
     pin                page-locked copies if CUDA is available; ignored elsewhere
-    device             "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time.
+    device             "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time;
+                       "cpu" is the same as None.
                        They are the loader's memory, which goes to a later batch when the last of them is gone; use them on
                        other streams after `tensor.clone()`, or tell by `Event`s when those are done
     mix                bale.transforms.Mix(...): give (images, (labels, partner_labels, shares)); the loss is
@@ -76,13 +79,10 @@ class Loader(bale.loader.Loader):
     persistent_workers, generator (seed), sampler (those of torch that shuffle, subset, weights or rank and world_size can
     say). Its other options are refused with what to give instead.
 
-    Frameworks find here what they look for in a DataLoader: `sampler.set_epoch`, `dataset`, `batch_size`, `drop_last`,
-    `num_workers`, len(). They leave it as it is: Accelerate's prepare() and Lightning's Trainer pass it through.
+    Frameworks find here what they look for in a DataLoader: all of its public attributes, `sampler.set_epoch`, len(). They
+    leave it as it is: Accelerate's prepare() and Lightning's Trainer pass it through. What it follows after it was made
+    (ranks, the epoch of a DistributedSampler, loops that were broken off): see FollowingLoader.
     """
-
-    # What a DataLoader has and some look for: Lightning at batch_sampler, timm's PrefetchLoader at collate_fn.
-    batch_sampler = None
-    collate_fn = None
 
     def __init__(self, spec: Spec, batch_size: int = 256, *, transform: transforms.Transform | None = None,
                  shuffle: Shuffle = True, seed: int | None = None, augment_seed: int | None = None,
@@ -97,16 +97,19 @@ class Loader(bale.loader.Loader):
                  device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
                  device_hflip: float = 0.0, mix: transforms.Mix | None = None,
                  num_workers: int | None = None, pin_memory: bool = False,
-                 generator: torch.Generator | None = None, sampler: torch.utils.data.Sampler[int] | None = None,
-                 batch_sampler: None = None, collate_fn: None = None, prefetch_factor: None = None,
+                 generator: torch.Generator | None = None,
+                 sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
+                 batch_sampler: None = None, collate_fn: Callable[..., Any] | None = None, prefetch_factor: None = None,
                  worker_init_fn: None = None, multiprocessing_context: None = None, timeout: float = 0) -> None:
         dataloader_names.refuse_others(batch_sampler=batch_sampler, collate_fn=collate_fn, prefetch_factor=prefetch_factor,
                                        worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
                                        timeout=timeout)
+        spec, field_of_dataset, positions, self._given_dataset = given(spec)
+        field = dataloader_names.same("field", field, "the Dataset's field", field_of_dataset, "")
         workers = dataloader_names.same("workers", workers, "num_workers", num_workers, None)
         pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
         if generator is not None:
-            seed = dataloader_names.same("seed", seed, "generator", generator.initial_seed() & _MAX_SEED, None)
+            seed = dataloader_names.same("seed", seed, "generator", generator.initial_seed() & MAX_SEED, None)
         if sampler is not None:
             dealt = dataloader_names.options_of_sampler(sampler)
             shuffle, subset = dealt.get("shuffle", shuffle), dealt.get("subset", subset)
@@ -115,15 +118,19 @@ class Loader(bale.loader.Loader):
             seed, drop_last = dealt.get("seed", seed), drop_last or dealt.get("drop_last", False)
         if transform is not None and not isinstance(transform, transforms.Transform):
             raise TypeError(_NOT_OURS.format(type(transform).__module__, type(transform).__qualname__))
+        # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
+        self._part = subset if sampler is None and positions is None else None
+        subset, weights = dataloader_names.within(positions, len(spec) if positions is not None else 0, subset, weights)
         self._rank_given = rank is not None
         rank, world_size = rank_and_world_size(rank, world_size)
         # What a state brings if it is not given here.
         self._taken_from_states = [*(["seed"] if seed is None else []),
                                    *(["augment_seed"] if seed is None and augment_seed is None else [])]
         if augment_seed is None:
-            augment_seed = torch.initial_seed() & _MAX_SEED if seed is None else seed
-        if seed is None:  # ranks must agree on the order, and their initial seeds need not
-            seed = torch.initial_seed() & _MAX_SEED if world_size == 1 else 0
+            augment_seed = torch.initial_seed() & MAX_SEED if seed is None else seed
+        self._seed_given = seed is not None
+        if seed is None:
+            seed = default_seed(world_size)
         self.device = None if device is None else _cuda_device(device)
         delivered = transforms.train() if transform is None else transform
         made = delivered
@@ -144,16 +151,12 @@ class Loader(bale.loader.Loader):
         self._warned = False
         self.with_mask = with_mask
         self.with_samples = with_samples
+        self.generator = generator
+        self.pin_memory = pin
+        self.persistent_workers = persistent_workers
         self.pin = pin and torch.cuda.is_available() and self.device is None
         self._shortens = tail == "uneven" and not with_mask
-
-    def __iter__(self) -> Any:
-        if not self._rank_given and (self.rank, self.world_size) != rank_and_world_size():
-            rank, world_size = rank_and_world_size()
-            raise RuntimeError(f"this Loader was made as rank {self.rank} of {self.world_size}, but by now the process is "
-                               f"rank {rank} of {world_size}; make the Loader after torch.distributed is initialised, or "
-                               f"pass rank and world_size")
-        return super().__iter__()
+        self._follow(sampler)
 
     # --- resuming
 
@@ -164,9 +167,9 @@ class Loader(bale.loader.Loader):
     def load_state_dict(self, state: dict[str, int]) -> None:
         seeds = {name: state[name] for name in self._taken_from_states if name in state}
         if any(self._options[name] != seed for name, seed in seeds.items()):
-            self._loader.close()
             self._options.update(seeds)
-            self._loader = self._open()
+            self._open_again()
+        self._seed_given |= "seed" in seeds
         super().load_state_dict(state)
 
     # --- what frameworks look for
@@ -177,12 +180,15 @@ class Loader(bale.loader.Loader):
         batches = super().__len__()
         if not (self._shortens and batches):
             return batches
-        plan = _bale.RankPlan(self._num_deliveries, 0, self.batch_size, self.rank, self.world_size, "uneven")
-        return batches - (plan.row(batches - 1, 0) is None)
+        return batches - (self._plan_of_epoch().row(batches - 1, 0) is None)
 
     @property
-    def sampler(self) -> Sampler:
-        return Sampler(self)
+    def dataset(self) -> Any:
+        """The dataset that was given; of a path its bale.Dataset, of which a Loader with subset= has a torch Subset."""
+        if self._given_dataset is not None and self._part is None:
+            return self._given_dataset
+        whole = self._whole_dataset
+        return whole if self._part is None else Part(whole, self._part)
 
     @property
     def num_workers(self) -> int:
@@ -229,7 +235,7 @@ class Loader(bale.loader.Loader):
         if not self.with_samples:
             return ()
         indices = torch.tensor(list(map(int, batch.samples)), dtype=torch.int64)[:rows]
-        return (Samples(indices, self.dataset),)
+        return (Samples(indices, self._whole_dataset),)
 
     def _warn_once(self, what: str) -> None:
         if not self._warned:
@@ -266,10 +272,13 @@ def _tensor(array: Any, transform: Any) -> torch.Tensor:
     return tensor.view(torch.bfloat16) if transform.dtype == "bfloat16" else tensor
 
 
-def _cuda_device(device: torch.device | str | int) -> torch.device:
+def _cuda_device(device: torch.device | str | int) -> torch.device | None:
+    """None for the CPU, where batches are anyway: scripts give `device=accelerator.device`."""
     chosen = torch.device(device)
+    if chosen.type == "cpu":
+        return None
     if chosen.type != "cuda":
-        raise ValueError(f"device: {device!r} is no CUDA device; leave it out for tensors in ordinary memory")
+        raise ValueError(f"device: {device!r} is neither a CUDA device nor the CPU; leave it out for tensors in ordinary memory")
     return chosen if chosen.index is not None else torch.device("cuda", torch.cuda.current_device())
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch.distributed
 
+from bale import _bale
+
 
 def rank_and_world_size(rank: int | None = None, world_size: int | None = None) -> tuple[int, int]:
     """The arguments where they are given, else of torch.distributed where it is initialised, else of the launcher's
@@ -31,3 +33,16 @@ class Sampler:
 
     def set_epoch(self, epoch: int) -> None:
         self._loader.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        """Samples of this rank in a whole epoch."""
+        return rows_of_rank(self._loader._plan_of_epoch(), self._loader.batch_size)
+
+
+def rows_of_rank(plan: _bale.RankPlan, batch_size: int) -> int:
+    """Samples that a rank gets in what the plan deals out: the rows of its batches, without an empty one at the end."""
+    last = plan.num_batches - 1
+    if last < 0:
+        return 0
+    rows = last * batch_size + plan.num_rows(last)
+    return rows if plan.row(last, plan.num_rows(last) - 1) is not None else rows - 1

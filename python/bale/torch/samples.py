@@ -56,7 +56,7 @@ class Samples:
 
     @property
     def class_to_idx(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.classes)}
+        return self.samples.class_to_idx
 
     def _at(self, i: int) -> Any:
         image, *targets = [self._value(i, names, first=number == 0) for number, names in enumerate(self.fields)]

@@ -1,0 +1,93 @@
+"""What a Loader follows after it was made: epochs that others set, and ranks that exist only later."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils.data.distributed import DistributedSampler
+
+import bale.loader
+from bale import _bale
+from bale.torch.ranks import Sampler, rank_and_world_size
+
+MAX_SEED = (1 << 63) - 1
+
+
+def default_seed(world_size: int) -> int:
+    """Ranks must agree on the order, and their initial seeds need not."""
+    return torch.initial_seed() & MAX_SEED if world_size == 1 else 0
+
+
+class FollowingLoader(bale.loader.Loader):
+    """Scripts make a DataLoader first and set up the rest around it:
+
+    ranks     torch.distributed is initialized after the Loader is made (Lightning's Trainer does so): from its next
+              iteration on the Loader gives this rank's share
+    sampler   set_epoch() of the DistributedSampler that was given as `sampler`: the next iteration is that epoch
+    break     a loop that was broken off, as by next(iter(loader)): the next one gives other batches, as with a DataLoader
+              that shuffles. Several ranks, and epochs that were set by set_epoch(), begin again instead, as with a
+              DistributedSampler
+    """
+
+    _rank_given: bool
+    _seed_given: bool  # by the caller, or by a state
+
+    def _follow(self, sampler: Any) -> None:
+        """Called once, at the end of making the Loader."""
+        self._given_sampler = sampler
+        self._first_epoch_of_sampler = getattr(sampler, "epoch", 0)
+        self._epochs_are_set = False
+
+    def __iter__(self) -> Any:
+        self._follow_ranks()
+        dealer = self._given_sampler
+        if isinstance(dealer, DistributedSampler) and (self._epochs_are_set or dealer.epoch != self._first_epoch_of_sampler):
+            self.set_epoch(dealer.epoch)
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        if not self._under_way:
+            self._follow_ranks()
+        return super().__len__()
+
+    def set_epoch(self, epoch: int) -> None:
+        self._follow_ranks()
+        self._epochs_are_set = True
+        super().set_epoch(epoch)
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self._follow_ranks()
+        super().load_state_dict(state)
+
+    @property
+    def sampler(self) -> Any:
+        """The one that was given, else one with set_epoch(), rank, num_replicas and len()."""
+        return Sampler(self) if self._given_sampler is None else self._given_sampler
+
+    def _epoch_after_a_break(self) -> int:
+        return self.epoch if self._epochs_are_set or self.world_size > 1 else self.epoch + 1
+
+    def _follow_ranks(self) -> None:
+        if self._rank_given or (self.rank, self.world_size) == rank_and_world_size():
+            return
+        epoch, state = self.epoch, super().state_dict() if self._resumed else None
+        self.rank, self.world_size = rank_and_world_size()
+        self._options.update(rank=self.rank, world_size=self.world_size)
+        if not self._seed_given:
+            self._options["seed"] = default_seed(self.world_size)
+        self._open_again()
+        self._num_batches = len(self._loader)
+        if state is None:
+            self._loader.set_epoch(epoch)
+        else:
+            super().load_state_dict(state)
+
+    def _open_again(self) -> None:
+        """After options have changed."""
+        self._loader.close()
+        self._loader = self._open()
+        self._leave()
+
+    def _plan_of_epoch(self) -> _bale.RankPlan:
+        """Of a whole one, for this rank."""
+        return _bale.RankPlan(self._num_deliveries, 0, self.batch_size, self.rank, self.world_size, self._options["tail"])

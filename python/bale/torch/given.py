@@ -1,0 +1,80 @@
+"""What may be given to Loader in place of a spec: a Dataset of ours, or a torch Subset of one."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch.utils.data
+
+from bale.dataset import Dataset as PlainDataset
+from bale.torch.dataset import Dataset
+from bale.torch.samples import Samples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Given(NamedTuple):
+    spec: Any                        # for bale.Loader
+    field: str                       # that holds the image; "" if the dataset does not say
+    positions: Sequence[int] | None  # in the whole dataset, of what was given; None: all
+    dataset: Any                     # what was given, if it is a dataset
+
+
+def given(spec: Any) -> Given:
+    """TypeError for datasets of others and for those whose samples the Loader would not give."""
+    if isinstance(spec, torch.utils.data.Subset):
+        inner = given(spec.dataset)
+        if inner.dataset is None:
+            raise TypeError(f"spec: a Subset of {spec.dataset!r}; give a Subset of a bale.torch.Dataset")
+        places = inner.positions
+        positions = list(map(int, spec.indices if places is None else [places[i] for i in spec.indices]))
+        return Given(inner.spec, inner.field, positions, spec)
+    if isinstance(spec, PlainDataset):
+        return Given(spec, "", None, spec)
+    if isinstance(spec, Dataset):
+        return Given(spec.samples, _field_of(spec), None, spec)
+    if isinstance(spec, torch.utils.data.Dataset):
+        raise TypeError(f"spec: {type(spec).__name__} is not a dataset of bale: {_instead_of(spec)}")
+    return Given(spec, "", None, None)
+
+
+def _field_of(dataset: Dataset) -> str:
+    """The Loader gives (image, label) and transforms natively: a Dataset that does anything else is refused, not ignored."""
+    for name in ("transform", "target_transform", "transforms"):
+        if getattr(dataset, name) is not None:
+            raise TypeError(f"spec: this bale.torch.Dataset has a {name}, which runs in Python; the Loader's workers run none. "
+                            f"Make the Dataset without it and give transform=bale.transforms.train(224, ...) to the Loader, "
+                            f"or give this Dataset to a torch DataLoader")
+    field, *targets = dataset.fields
+    if targets != ["cls"] or ";" in field or field.startswith("__"):
+        raise TypeError(f"spec: this bale.torch.Dataset gives the fields {', '.join(dataset.fields)}; the Loader gives an "
+                        f"image and its label. Give this Dataset to a torch DataLoader")
+    return field
+
+
+def _instead_of(dataset: Any) -> str:
+    if isinstance(dataset, torch.utils.data.ConcatDataset):
+        return "give the packed datasets as a list"
+    if isinstance(dataset, Samples):
+        return "give a bale.torch.Dataset, or a path; the Loader is a stream by itself"
+    return "pack its files with `bale pack FOLDER PACK` and give the path PACK"
+
+
+class Part(torch.utils.data.Subset[Any]):
+    """`loader.dataset` of a Loader with subset=: as many samples as an epoch has, so that sums may be divided by its length."""
+
+    @property
+    def classes(self) -> list[str]:
+        classes: list[str] = self.dataset.classes  # type: ignore[attr-defined]
+        return classes
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.classes)}
+
+    @property
+    def targets(self) -> list[int]:
+        """Labels of these samples; bale.NO_LABEL if one has none."""
+        label_of = self.dataset.labels  # type: ignore[attr-defined]
+        targets: list[int] = [int(label_of[i]) for i in self.indices]
+        return targets

@@ -1,0 +1,35 @@
+"""Mutations of what training scripts expect of a loader that stands in a DataLoader's place."""
+from mutations.mutation import Mutation
+
+USAGE = ("python", "tests/python/test_python_torch_usage.py")
+SCRIPTS = ("python", "tests/python/test_python_scripts.py")
+
+MUTATIONS = [
+    Mutation("the epoch of a given sampler is lost", "python/bale/torch/following.py",
+             "            self.set_epoch(dealer.epoch)\n", "            pass\n", (*SCRIPTS, "-k", "resume")),
+    Mutation("a sampler's epoch is followed only when it is not 0", "python/bale/torch/following.py",
+             "(self._epochs_are_set or dealer.epoch != self._first_epoch_of_sampler)", "dealer.epoch",
+             (*USAGE, "-k", "given_sampler")),
+    Mutation("next(iter(loader)) gives one batch forever", "python/bale/torch/following.py",
+             "else self.epoch + 1", "else self.epoch", (*SCRIPTS, "-k", "list")),
+    Mutation("an epoch that was set is not begun again", "python/bale/torch/following.py",
+             "        self._epochs_are_set = True\n", "", (*USAGE, "-k", "broke_off")),
+    Mutation("ranks begin different epochs", "python/bale/torch/following.py",
+             " or self.world_size > 1 else", " else", (*USAGE, "-k", "broke_off")),
+    Mutation("a Loader keeps the rank that it was made with", "python/bale/torch/following.py",
+             "        self._follow_ranks()\n        dealer", "        dealer", (*USAGE, "-k", "ranks_are_followed")),
+    Mutation("ranks have orders of their own", "python/bale/torch/following.py",
+             '            self._options["seed"] = default_seed(self.world_size)\n', "            pass\n",
+             (*USAGE, "-k", "ranks_are_followed")),
+    Mutation("a state is lost when ranks are followed", "python/bale/torch/following.py",
+             "super().state_dict() if self._resumed else None", "None", (*USAGE, "-k", "ranks_are_followed")),
+    Mutation("positions in a Subset are taken for those in its dataset", "python/bale/torch/dataloader_names.py",
+             "        return places[np.asarray(subset, np.int64)], weights\n", "        return subset, weights\n",
+             (*USAGE, "-k", "in_place_of_a_path")),
+    Mutation("a Subset of a Subset is taken for one of the dataset", "python/bale/torch/given.py",
+             "[places[i] for i in spec.indices]", "spec.indices", (*USAGE, "-k", "in_place_of_a_path")),
+    Mutation("a Dataset's transform is ignored", "python/bale/torch/given.py",
+             "        if getattr(dataset, name) is not None:", "        if False:", (*USAGE, "-k", "in_place_of_a_path")),
+    Mutation("the dataset of a subset is the whole", "python/bale/torch/loader.py",
+             "whole if self._part is None else Part(whole, self._part)", "whole", (*USAGE, "-k", "has_its_length")),
+]
