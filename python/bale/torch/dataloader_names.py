@@ -8,6 +8,8 @@ import numpy as np
 import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
+from bale.torch.given import Given
+
 # What Loader has in place of a DataLoader's option; the option's default changes nothing and is accepted.
 _OURS = {
     "batch_sampler": (None, "give batch_size, shuffle, subset or weights: the Loader makes the batches"),
@@ -75,17 +77,17 @@ def options_of_sampler(sampler: Any) -> dict[str, Any]:
                     f"repeats, or rank and world_size")
 
 
-def within(positions: Sequence[int] | None, size: int, subset: Any, weights: Any) -> tuple[Any, Any]:
-    """(subset, weights) of a whole dataset of `size` samples, from those of its samples at `positions` (None: all)."""
-    if positions is None:
+def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
+    """(subset, weights) of the whole dataset, from those of what was given."""
+    if taken.positions is None:
         return subset, weights
-    places = np.asarray(positions, np.int64)
+    places = np.asarray(taken.positions, np.int64)
     if subset is not None:
         return places[np.asarray(subset, np.int64)], weights
     if weights is None:
         return places, None
     if len(weights) != len(places):
         raise ValueError(f"{len(weights)} weights for {len(places)} samples")
-    whole = np.zeros(size)
+    whole = np.zeros(len(taken.spec))
     np.add.at(whole, places, np.asarray(weights, np.float64))
     return None, whole

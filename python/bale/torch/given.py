@@ -65,7 +65,7 @@ class Part(torch.utils.data.Subset[Any]):
 
     @property
     def classes(self) -> list[str]:
-        classes: list[str] = self.dataset.classes  # type: ignore[attr-defined]
+        classes: list[str] = self.dataset.classes
         return classes
 
     @property
@@ -75,6 +75,6 @@ class Part(torch.utils.data.Subset[Any]):
     @property
     def targets(self) -> list[int]:
         """Labels of these samples; bale.NO_LABEL if one has none."""
-        label_of = self.dataset.labels  # type: ignore[attr-defined]
+        label_of = self.dataset.labels
         targets: list[int] = [int(label_of[i]) for i in self.indices]
         return targets

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.utils.dlpack
 
-from bale import transforms
+from bale import _bale, transforms
 from bale.torch import dataloader_names
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
 from bale.torch.given import Part, given
@@ -104,8 +104,9 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         dataloader_names.refuse_others(batch_sampler=batch_sampler, collate_fn=collate_fn, prefetch_factor=prefetch_factor,
                                        worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
                                        timeout=timeout)
-        spec, field_of_dataset, positions, self._given_dataset = given(spec)
-        field = dataloader_names.same("field", field, "the Dataset's field", field_of_dataset, "")
+        taken = given(spec)
+        spec, positions, self._given_dataset = taken.spec, taken.positions, taken.dataset
+        field = dataloader_names.same("field", field, "the Dataset's field", taken.field, "")
         workers = dataloader_names.same("workers", workers, "num_workers", num_workers, None)
         pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
         if generator is not None:
@@ -120,7 +121,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             raise TypeError(_NOT_OURS.format(type(transform).__module__, type(transform).__qualname__))
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
         self._part = subset if sampler is None and positions is None else None
-        subset, weights = dataloader_names.within(positions, len(spec) if positions is not None else 0, subset, weights)
+        subset, weights = dataloader_names.within(taken, subset, weights)
         self._rank_given = rank is not None
         rank, world_size = rank_and_world_size(rank, world_size)
         # What a state brings if it is not given here.
