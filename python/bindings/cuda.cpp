@@ -17,8 +17,9 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/dlpack.hpp"
+#include "bale/python/bindings/gil.hpp"
+#include "bale/python/bindings/let_go.hpp"
 #include "bale/python/bindings/process_loader.hpp"
 #include "bale/python/bindings/value.hpp"
 
@@ -33,11 +34,7 @@ class ProcessDeviceBatch {
   explicit ProcessDeviceBatch(DeviceBatch batch)
       : batch_(std::make_unique<DeviceBatch>(std::move(batch))), pid_(::getpid()) {}
   ProcessDeviceBatch(ProcessDeviceBatch&&) noexcept = default;
-  /// In a forked child there is no CUDA, and the memory is the parent's to give back.
-  ~ProcessDeviceBatch() {
-    if (pid_ != ::getpid()) [[maybe_unused]]
-      DeviceBatch* const parents = batch_.release();
-  }
+  ~ProcessDeviceBatch() { let_go(std::move(batch_), pid_); }
 
   DeviceBatch& get() {
     if (pid_ != ::getpid()) {
@@ -133,8 +130,7 @@ nb::ndarray<Kind...> exported(const DeviceArray& array) {
 }
 
 /// The array API's protocol: the consumer says on which of its streams it is going to work.
-nb::object dlpack(nb::handle self, const nb::object& stream, const nb::kwargs& kwargs) {
-  const auto& array = nb::cast<const DeviceArray&>(self);
+nb::object dlpack_of(const DeviceArray& array, const nb::object& stream, const nb::kwargs& kwargs) {
   constexpr std::intptr_t k_no_waiting = -1;
   const std::intptr_t asked = stream.is_none() ? 0 : nb::cast<std::intptr_t>(stream);
   if (asked != k_no_waiting) {
@@ -142,6 +138,9 @@ nb::object dlpack(nb::handle self, const nb::object& stream, const nb::kwargs& k
   }
   return nb::cast(exported<nb::array_api>(array)).attr("__dlpack__")(**kwargs);
 }
+
+constexpr const char* k_dlpack_signature =
+    "def __dlpack__(self, *, stream: int | None = None, **kwargs: typing.Any) -> typing.Any";
 
 nb::dict cuda_array_interface(const DeviceArray& array) {
   if (array.typestr == nullptr) {
@@ -209,8 +208,8 @@ void bind_device_batch(nb::module_& module) {
                    })
       .def("__len__", [](const DeviceArray& self) { return self.shape[0]; })
       .def_prop_ro("__cuda_array_interface__", &cuda_array_interface)
-      .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"),
-           nb::sig("def __dlpack__(self, *, stream: int | None = None, **kwargs: typing.Any) -> typing.Any"))
+      .def("__dlpack__", &dlpack_of, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"),
+           nb::sig(k_dlpack_signature))
       .def("__dlpack_device__", [](const DeviceArray& self) {
         return std::make_tuple(nb::device::cuda::value, batch_of(self.batch).device());
       });
@@ -251,6 +250,17 @@ void bind_device_batch(nb::module_& module) {
           "capsules", &capsules, nb::arg("stream"),
           "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of the labels, for work "
           "on that stream.")
+      .def_prop_ro(
+          "__cuda_array_interface__", [](nb::handle self) { return cuda_array_interface(images_of(self)); },
+          "Of `images`, as `__dlpack__` is.")
+      .def(
+          "__dlpack__",
+          [](nb::handle self, const nb::object& stream, const nb::kwargs& kwargs) {
+            return dlpack_of(images_of(self), stream, kwargs);
+          },
+          nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"), nb::sig(k_dlpack_signature))
+      .def("__dlpack_device__",
+           [](nb::handle self) { return std::make_tuple(nb::device::cuda::value, batch_of(self).device()); })
       .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
       .def(
           "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images_of(self), labels_of(self))); },

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "bale/loader/batch.hpp"
 #include "bale/loader/transform/transform.hpp"
+#include "bale/python/bindings/let_go.hpp"
 
 namespace bale::python {
 
@@ -16,11 +18,7 @@ class ProcessBatch {
   ProcessBatch(Batch batch, const Transform& transform)
       : batch_(std::make_unique<Batch>(std::move(batch))), transform_(transform), pid_(::getpid()) {}
   ProcessBatch(ProcessBatch&&) noexcept = default;
-  /// In a forked child the slot is the parent's to give back.
-  ~ProcessBatch() {
-    if (pid_ != ::getpid()) [[maybe_unused]]
-      Batch* const parents = batch_.release();
-  }
+  ~ProcessBatch() { let_go(std::move(batch_), pid_); }
 
   /// Reading is possible in a forked child too: the memory is shared.
   const Batch& get() const { return *batch_; }

@@ -75,6 +75,22 @@ check()
 """, pack)
 
 
+def test_a_batch_is_an_array_too(pack):
+    """What takes an array of a device takes a batch: its images. A batch of the host says nothing of CUDA."""
+    script(LOADERS + """
+host, device = pair(bale.transforms.train(32))
+for expected, batch in zip(host, device, strict=True):
+    assert not hasattr(expected, "__cuda_array_interface__")
+    assert (read(batch) == expected.images).all()
+    interface = batch.__cuda_array_interface__
+    assert interface == batch.images.__cuda_array_interface__ and interface["stream"] == 1  # the default stream's number
+    assert batch.__dlpack_device__() == (2, 0)
+    images = tensor(batch.__dlpack__(stream=2))
+    assert [images.shape[i] for i in range(4)] == list(expected.images.shape)
+check()
+""", pack)
+
+
 def test_dlpack_has_another_stream_wait(pack):
     script(LOADERS + """
 

@@ -1,0 +1,26 @@
+// let_go(): how a Python object ends the batch that it is. Giving a batch back opens the next one in its slot
+// (thousands of rows are drawn), or asks the device for events: other threads of Python run meanwhile.
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "bale/python/bindings/gil.hpp"
+
+namespace bale::python {
+
+/// Destroys `batch`, which the process `owner` made, without the GIL. In a forked child the memory is the parent's to
+/// give back.
+template <typename AnyBatch>
+void let_go(std::unique_ptr<AnyBatch> batch, pid_t owner) noexcept {
+  if (!batch) return;
+  if (owner != ::getpid()) {
+    [[maybe_unused]] AnyBatch* const parents = batch.release();
+    return;
+  }
+  const WithoutGil without_gil;
+  batch.reset();
+}
+
+}  // namespace bale::python
