@@ -7,6 +7,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/loader/worker_location.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -20,6 +21,12 @@ std::string own_directory() {
   return parent_directory(path);
 }
 
+/// What set_worker_directory() named. In a function, for it is called before main().
+std::string& installed_directory() {
+  static std::string directory;
+  return directory;
+}
+
 }  // namespace
 
 std::string find_worker_program(const std::string& asked) {
@@ -31,14 +38,20 @@ std::string find_worker_program(const std::string& asked) {
     candidates = {named};
   } else {
     const std::string here = own_directory();
-    candidates = {join_path(here, k_name), join_path(here, "../libexec/bale/bale-worker"), BALE_INSTALLED_WORKER};
+    candidates = {join_path(here, k_name), join_path(here, "../libexec/bale/bale-worker")};
+    if (!installed_directory().empty()) candidates.push_back(join_path(installed_directory(), k_name));
+    candidates.emplace_back(BALE_INSTALLED_WORKER);
   }
   for (const std::string& path : candidates) {
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
-  throw Error(ErrorCode::not_found, "the loader's worker program is not there",
+  std::string others;
+  for (std::size_t i = 1; i < candidates.size(); ++i) others += (i == 1 ? ", nor " : ", ") + candidates[i];
+  throw Error(ErrorCode::not_found, "the loader's worker program is not there" + others,
               {.path = candidates.front(),
                .hint = "set BALE_WORKER or LoaderOptions::worker_program to the path of bale-worker, or use threads"});
 }
 
 }  // namespace bale::loader_detail
+
+void bale::set_worker_directory(const std::string& directory) { loader_detail::installed_directory() = directory; }

@@ -5,15 +5,14 @@
 #include "bale/loader/loader.hpp"
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 2) return 2;
   try {
     bale::Loader loader{argv[1],
                         {.batch_size = 16,
                          .workers = 2,
                          .seed = 1,
                          .tail = bale::Tail::drop,
-                         .transform = bale::train_transform(64),
-                         .worker_program = argv[2]}};
+                         .transform = bale::train_transform(64)}};
     for (int epoch = 0; epoch < 2; ++epoch) {
       std::uint64_t num_images = 0;
       std::uint64_t brightness = 0;

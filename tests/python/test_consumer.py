@@ -22,10 +22,16 @@ def test_consumer_project(photos, tmp_path):
     for format_name in FORMATS:
         assert run(build / "pack_folder", photos, tmp_path / format_name, format_name) == f"{len(expected)}\n"
         assert run(build / "count_bytes", tmp_path / format_name) == f"{len(expected)} 5 {num_bytes}\n"
-        # Two epochs of whole batches of 16, by the installed worker.
-        lines = run(build / "train_loop", tmp_path / format_name, prefix / "libexec" / "bale" / "bale-worker").splitlines()
+        # Two epochs of whole batches of 16, by the installed worker, which the package knows.
+        lines = run(build / "train_loop", tmp_path / format_name).splitlines()
         whole = len(expected) // 16 * 16
         assert [line.split()[0] for line in lines] == [f"{whole}", f"{whole}", "2"]
         assert all(20 < int(line.split()[1]) < 235 for line in lines[:2])
+    # Without it, the error names every place.
+    worker = prefix / "libexec" / "bale" / "bale-worker"
+    worker.rename(tmp_path / "moved-worker")
+    done = subprocess.run([build / "train_loop", tmp_path / FORMATS[0]], capture_output=True, text=True)
+    assert done.returncode == 1 and f"{build}/bale-worker" in done.stderr and str(worker) in done.stderr, done
+    run(build / "train_loop", tmp_path / FORMATS[0], env={**os.environ, "BALE_WORKER": str(tmp_path / "moved-worker")})
     # The installed program runs too.
     assert run(prefix / "bin" / "bale", "--version", env={**os.environ, "PATH": "/nowhere"}).startswith("bale ")
