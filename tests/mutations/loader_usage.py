@@ -9,7 +9,4 @@ MUTATIONS = [
     Mutation("a copied batch loses the end of its pixels", "loader/batch_copy.cpp",
              "  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes);",
              "  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes / 2);", KEPT),
-    Mutation("the prefix of an installed package is not looked in", "loader/worker/worker_program.cpp",
-             "    if (!installed_directory().empty()) candidates", "    if (candidates.empty()) candidates",
-             ("python", "tests/python/test_consumer.py")),
 ]
