@@ -5,9 +5,11 @@ loss and accuracy before training are not. Those that need a framework: test_pyt
 """
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
+from conftest import REPO
 from python_support import ENVIRONMENT, SYSTEM_PYTHON, torchrun
 from scripts_support import SCRIPTS, assert_same, photos_and_pack, report_of, reports_of  # noqa: F401 - a fixture
 from torch_support import Torch
@@ -85,6 +87,12 @@ def test_list_of_a_loader(both):
     theirs, ours = both("list_loader.py")
     assert_same(ours, theirs)
     assert ours["singles"] == 4 and ours["steps"] == 3
+
+
+def test_migration_names_every_script():
+    named = set(re.findall(r"`(\w+\.(?:py|ipynb))`", (REPO / "docs" / "MIGRATION.md").read_text()))
+    there = {path.name for path in SCRIPTS.iterdir() if path.suffix in (".py", ".ipynb")} - {"common.py", "run_notebook.py"}
+    assert there == {name for name in named if (SCRIPTS / name).exists()} and len(there) == 13
 
 
 def test_ddp_evaluation(photos_and_pack, tmp_path):

@@ -141,8 +141,13 @@ def test_names_of_dataloader(run):
     assert subset == labels_of(workers=0, seed=3, subset=[1, 2, 3])
     weighted = data.WeightedRandomSampler([1.0] * 40, 12)
     assert labels_of(workers=0, seed=3, sampler=weighted) == labels_of(workers=0, seed=3, weights=[1.0] * 40, num_draws=12)
-    dealt = data.DistributedSampler(positions, num_replicas=2, rank=1, seed=9, drop_last=True)
-    assert labels_of(workers=0, sampler=dealt) == labels_of(workers=0, rank=1, world_size=2, seed=9, drop_last=True)
+    dealt = data.DistributedSampler(positions, num_replicas=2, rank=1, seed=9)
+    assert labels_of(workers=0, sampler=dealt) == labels_of(workers=0, rank=1, world_size=2, seed=9)
+    # Its drop_last is about samples per rank, not about batches: 13 samples are 4 batches, as in a DataLoader.
+    dealt = data.DistributedSampler(positions, num_replicas=3, rank=1, drop_last=True)
+    theirs = data.DataLoader(bt.Dataset(PACK), 4, sampler=dealt)
+    assert len(labels_of(workers=0, sampler=dealt)) == len(theirs) == 4
+    assert len(labels_of(workers=0, sampler=dealt, drop_last=True)) == 3
 
     class Odd(data.Sampler):
         def __init__(self): pass
@@ -360,6 +365,18 @@ def test_a_loop_that_broke_off_is_followed_by_other_batches(run_indices):
     """)
 
 
+def test_ranks_read_what_a_distributed_sampler_deals(run_indices):
+    """Those that fill up the last batches included: evaluations count the same rows."""
+    run_indices("""
+    from torch.utils.data import DistributedSampler
+    for size, world_size, batch_size in ((39, 2, 4), (37, 3, 4), (5, 4, 2), (40, 2, 7)):
+        for rank in range(world_size):
+            sampler = DistributedSampler(range(size), world_size, rank, shuffle=False)
+            with small(batch_size, subset=range(size), sampler=sampler, seed=None, workers=0, with_samples=True) as loader:
+                assert indices(loader) == list(sampler) and len(loader.sampler) == len(sampler), (size, world_size, rank)
+    """)
+
+
 def test_datasets_are_taken_in_place_of_a_path(run_indices):
     run_indices("""
     from torch.utils import data
@@ -417,6 +434,10 @@ def test_the_attributes_of_a_dataloader(run):
                 getattr(ours, name)
         assert len(ours.sampler) == len(theirs.sampler) == 40 and len(iter(ours)) == len(iter(theirs)) == 10
         assert ours.pin_memory is False and ours.timeout == 0 and ours.worker_init_fn is None
+        for name in ("batch_size", "drop_last", "persistent_workers"):
+            raises(ValueError, name, lambda: setattr(theirs, name, 8))
+            raises(ValueError, f"{name} cannot be changed after a Loader is made", lambda: setattr(ours, name, 8))
+        raises(ValueError, "transform cannot be changed", lambda: setattr(ours, "transform", bale.transforms.eval(32)))
     for options in ({"drop_last": True}, {"tail": "uneven"}, {}):
         for rank in range(3):
             with small(rank=rank, world_size=3, workers=0, batch_size=6, with_samples=True, **options) as loader:

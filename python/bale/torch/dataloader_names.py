@@ -23,6 +23,8 @@ _OURS = {
     "timeout": (0, "give stall_timeout_s, the seconds after which a stalled worker is replaced"),
 }
 
+_FIXED = {"batch_size", "drop_last", "transform", "pin_memory", "persistent_workers", "generator", "device"}
+
 
 class Attributes:
     """What a DataLoader has, a Loader has no use for, and some look for: Lightning at batch_sampler, timm's PrefetchLoader at
@@ -36,6 +38,14 @@ class Attributes:
     prefetch_factor = None
     timeout = 0
     worker_init_fn = None
+
+    _is_made = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """ValueError for what the workers know already, as of a DataLoader: to set it would change nothing."""
+        if self._is_made and name in _FIXED:
+            raise ValueError(f"{name} cannot be changed after a Loader is made; make another Loader")
+        super().__setattr__(name, value)
 
 
 def refuse_others(**given: Any) -> None:
@@ -69,8 +79,9 @@ def options_of_sampler(sampler: Any) -> dict[str, Any]:
     if kind is torch.utils.data.WeightedRandomSampler and sampler.replacement:
         return {"weights": sampler.weights.numpy(), "num_draws": sampler.num_samples}
     if kind is DistributedSampler:
-        return {"rank": sampler.rank, "world_size": sampler.num_replicas, "shuffle": sampler.shuffle, "seed": sampler.seed,
-                "drop_last": sampler.drop_last}
+        # Its drop_last leaves out less than one sample per rank. The Loader's would leave out whole batches, so ranks are
+        # filled up instead, as without it.
+        return {"rank": sampler.rank, "world_size": sampler.num_replicas, "shuffle": sampler.shuffle, "seed": sampler.seed}
     if isinstance(sampler, (Sequence, np.ndarray, torch.Tensor)):
         return {"subset": sampler, "shuffle": False}
     raise TypeError(f"sampler: {kind.__name__} has no counterpart here: give shuffle, subset, weights with num_draws, "

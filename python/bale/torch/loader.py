@@ -9,6 +9,7 @@ import torch.utils.dlpack
 
 from bale import _bale, transforms
 from bale.torch import dataloader_names
+from bale.torch.batch_samples import Samples
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
 from bale.torch.given import Part, given
 from bale.torch.prefetcher import Pixels
@@ -26,23 +27,6 @@ _NO_ROWS = object()
 _NOT_OURS = ("transform: {}.{} is not one of bale.transforms. The Loader's workers decode and augment natively: use "
              "bale.transforms.train(224, ...) or eval(224, ...). To run this transform in Python, use "
              "bale.torch.Dataset(spec, transform) with a torch DataLoader")
-
-
-class Samples:
-    """Which samples the rows of a batch are. A plain value: it keeps no slot."""
-
-    def __init__(self, indices: torch.Tensor, dataset: Any) -> None:
-        #: Positions in the dataset, int64; of an empty row 0.
-        self.indices = indices
-        self._dataset = dataset
-
-    @property
-    def keys(self) -> list[str]:
-        """Keys of the rows, looked up in the dataset when asked for."""
-        return [self._dataset.key(index) for index in self.indices.tolist()]
-
-    def __len__(self) -> int:
-        return len(self.indices)
 
 
 class Loader(FollowingLoader, dataloader_names.Attributes):
@@ -116,7 +100,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             shuffle, subset = dealt.get("shuffle", shuffle), dealt.get("subset", subset)
             weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
             rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
-            seed, drop_last = dealt.get("seed", seed), drop_last or dealt.get("drop_last", False)
+            seed = dealt.get("seed", seed)
         if transform is not None and not isinstance(transform, transforms.Transform):
             raise TypeError(_NOT_OURS.format(type(transform).__module__, type(transform).__qualname__))
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
@@ -158,6 +142,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         self.pin = pin and torch.cuda.is_available() and self.device is None
         self._shortens = tail == "uneven" and not with_mask
         self._follow(sampler)
+        self._is_made = True
 
     # --- resuming
 

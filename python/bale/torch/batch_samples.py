@@ -1,0 +1,23 @@
+"""Which samples a batch is made of: what with_samples=True adds to it."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+class Samples:
+    """Which samples the rows of a batch are. A plain value: it keeps no slot."""
+
+    def __init__(self, indices: torch.Tensor, dataset: Any) -> None:
+        #: Positions in the dataset, int64; of an empty row 0.
+        self.indices = indices
+        self._dataset = dataset
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of the rows, looked up in the dataset when asked for."""
+        return [self._dataset.key(index) for index in self.indices.tolist()]
+
+    def __len__(self) -> int:
+        return len(self.indices)
