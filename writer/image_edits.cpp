@@ -71,6 +71,21 @@ void check_edits(const ImageEdits& edits) {
   }
 }
 
+void require_one_image(const SampleView& sample) {
+  const FieldView* const image = sample.find_image();
+  for (const FieldView& field : sample.fields) {
+    // The last extension tells what mask.png is.
+    const std::string_view extension = field.name.substr(field.name.rfind('.') + 1);
+    if (image == nullptr || &field == image || !is_image_field(extension)) continue;
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the image would be resized or turned, but not the {} of its sample, and they would no longer "
+                    "fit each other",
+                    printable(field.name)),
+        {.hint = "resize or turn both files before packing them"});
+  }
+}
+
 SampleView ImageEditor::apply(const SampleView& sample) {
   const FieldView* const image = sample.find_image();
   if (image == nullptr || !edit(*image)) return sample;

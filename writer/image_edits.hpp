@@ -23,6 +23,10 @@ std::map<std::string, std::string> describe_edits(const ImageEdits& edits, bool 
 /// Throws `invalid_argument` for edits that contradict each other or would do nothing.
 void check_edits(const ImageEdits& edits);
 
+/// Throws `invalid_argument` for a sample with another image beside its first one (mask.png), which stays as it is: if
+/// only one of the two is resized or turned, they no longer fit each other.
+void require_one_image(const SampleView& sample);
+
 /// Edits one sample after another. For one thread.
 class ImageEditor {
  public:

@@ -19,8 +19,8 @@
 #include "bale/formats/core/shard_name.hpp"
 #include "bale/formats/core/zstd_codec.hpp"
 #include "bale/formats/image/entry_points.hpp"
-#include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/signature.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
@@ -223,6 +223,8 @@ class ShardRun {
   SampleView edited(std::uint32_t number, const SampleView& sample) {
     if (!edits_images_) return sample;
     try {
+      const bool changes_size = job_.options.edits.resizes() || job_.options.edits.orient;
+      if (changes_size || job_.options.format_options.contains("size")) require_one_image(sample);
       return editor_.apply(sample);
     } catch (const Error& error) {
       // The editor knows bytes only; here is known whose.

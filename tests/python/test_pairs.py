@@ -192,6 +192,18 @@ def test_masks_of_another_tree_are_another_source(bale, tmp_path):
     bale.ok(*pack, "--pair-path", "mask.png=../one/{stem}.png", "--resume")
 
 
+@pytest.mark.parametrize("options", [["--resize-short", "8"], ["--resize-max", "8"], ["--orient"],
+                                     ["--format", "hdf5", "--layout", "array", "--size", "8"]], ids=" ".join)
+def test_an_image_is_not_resized_without_its_mask(bale, tmp_path, options):
+    source = beside(tmp_path / "in")
+    (source / "x" / "a.png").unlink()
+    result = bale("pack", source, tmp_path / "p", "--pair", "jpg,mask.png", *options)
+    assert result.code == 2 and "but not the mask.png of its sample" in result.error_line(), result
+    bale.pack(source, tmp_path / "q", *options)  # each file for itself
+    (source / "x" / "a.json").write_text("{}")
+    bale.pack(source, tmp_path / "r", "--pair", "jpg,json", "--include", "*/a.*", *options)
+
+
 @pytest.mark.parametrize("options, message", [
     (["--pair", "jpg,mask.png", "--pair-path", "mask.png=../m/{steam}.png"], "is none of {dir}, {stem} and {key}"),
     (["--pair", "jpg,mask.png", "--pair-path", "mask.png=../m/all.png"], "has neither {stem} nor {key}"),
