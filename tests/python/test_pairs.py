@@ -8,7 +8,7 @@ import random
 import tempfile
 
 import pytest
-from conftest import LAYOUTS, tree_bytes
+from conftest import LAYOUTS, SHIM, tree_bytes
 from PIL import Image
 
 
@@ -185,11 +185,14 @@ def test_masks_of_another_tree_are_another_source(bale, tmp_path):
             make_image(mask, "png")
             mask.write_bytes(mask.read_bytes().ljust(400, tree[0].encode()))
             os.utime(mask, (1, 1))
-    pack = ["pack", root / "images", tmp_path / "p", "--flat", "--pair", "jpg,mask.png", "--shard-samples", "2"]
-    bale.ok(*pack, "--pair-path", "mask.png=../one/{stem}.png")
-    next((tmp_path / "p").glob("*000001.tar")).unlink()
-    assert bale(*pack, "--pair-path", "mask.png=../two/{stem}.png", "--resume").code != 0
-    bale.ok(*pack, "--pair-path", "mask.png=../one/{stem}.png", "--resume")
+    pack = ["pack", root / "images", tmp_path / "p", "--flat", "--pair", "jpg,mask.png", "--shard-samples", "2",
+            "--jobs", "1"]
+    broken_off = bale(*pack, "--pair-path", "mask.png=../one/{stem}.png",
+                      env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "images/d.jpg"})
+    assert broken_off.code == 1 and list((tmp_path / "p").glob("*000000.tar"))
+    result = bale(*pack, "--pair-path", "mask.png=../two/{stem}.png", "--resume")
+    assert result.code == 1 and "unfinished pack of other files or options" in result.error_line(), result
+    assert "1 shard" in bale.ok(*pack, "--pair-path", "mask.png=../one/{stem}.png", "--resume").out
 
 
 @pytest.mark.parametrize("options", [["--resize-short", "8"], ["--resize-max", "8"], ["--orient"],
