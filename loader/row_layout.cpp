@@ -1,6 +1,9 @@
 #include "bale/loader/row_layout.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <vector>
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/image/image.hpp"
@@ -14,22 +17,56 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + k_alignment_bytes - 1) / k_alignment_bytes * k_alignment_bytes;
 }
 
+/// The most that a batch can need: its rows are the largest samples, each as often as it can be in one batch. Pages
+/// that no batch reaches are never taken, but address space is.
+class LargestRows {
+ public:
+  LargestRows(std::uint64_t num_rows, std::uint64_t max_deliveries)
+      : num_rows_(num_rows), max_deliveries_(std::clamp<std::uint64_t>(max_deliveries, 1, num_rows)) {}
+
+  void add(std::uint64_t bytes) {
+    if (smallest_.size() * max_deliveries_ < num_rows_) {
+      smallest_.push(bytes);
+    } else if (bytes > smallest_.top()) {
+      smallest_.pop();
+      smallest_.push(bytes);
+    }
+  }
+
+  /// Empties it.
+  std::uint64_t total() {
+    std::uint64_t sum = 0;
+    // The smallest one fills what the others leave of the rows.
+    std::uint64_t rows_left = num_rows_;
+    for (std::uint64_t samples = smallest_.size(); samples > 0; --samples) {
+      const std::uint64_t others = std::min(rows_left, (samples - 1) * max_deliveries_);
+      sum += smallest_.top() * std::min(rows_left - others, max_deliveries_);
+      rows_left = others;
+      smallest_.pop();
+    }
+    return sum;
+  }
+
+ private:
+  std::uint64_t num_rows_;
+  std::uint64_t max_deliveries_;
+  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> smallest_;
+};
+
 }  // namespace
 
-RowLayout::RowLayout(const Dataset& dataset, const Transform& transform, std::string field, std::uint32_t batch_size)
-    : dataset_(dataset), transform_(transform), field_(std::move(field)) {
+RowLayout::RowLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries)
+    : dataset_(dataset), transform_(options.transform), field_(options.field), max_pixels_(options.max_pixels) {
   if (transform_.has_fixed_shape()) {
-    batch_bytes_ = transform_.image_bytes() * batch_size;
+    batch_bytes_ = transform_.image_bytes() * options.batch_size;
     return;
   }
-  // Padding and draws with replacement may put the largest image in every row of a batch. Pages that no batch reaches
-  // are never taken.
-  std::uint64_t largest = 0;
+  LargestRows largest(options.batch_size, max_deliveries);
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
     if (transform_.kind == Transform::Kind::ragged) require_sizes(shard);
-    for (std::uint64_t i = 0; i < dataset.shard_size(shard); ++i) largest = std::max(largest, row_bytes(shard, i));
+    for (std::uint64_t i = 0; i < dataset.shard_size(shard); ++i) largest.add(row_bytes(shard, i));
   }
-  batch_bytes_ = largest * batch_size;
+  batch_bytes_ = largest.total();
 }
 
 /// An index that states the size of one image was made by somebody who looked at all of them. If it states none, the
@@ -68,7 +105,8 @@ std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) cons
     }
     return aligned(index.extent(sample, *field).length);
   }
-  return aligned(std::uint64_t{index.width(sample)} * index.height(sample) * 3 * dtype_bytes(transform_.dtype));
+  const std::uint64_t pixels = std::uint64_t{index.width(sample)} * index.height(sample);
+  return pixels > max_pixels_ ? 0 : aligned(pixels * 3 * dtype_bytes(transform_.dtype));
 }
 
 }  // namespace bale::loader_detail

@@ -46,12 +46,23 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
   return config;
 }
 
+/// The most often that one batch can have one sample. Padding goes round the epoch again, as often as a step of all
+/// ranks is longer than it.
+std::uint64_t max_deliveries(const Dataset& dataset, const LoaderOptions& options,
+                             const std::optional<Selection>& selection) {
+  const std::uint64_t in_epoch = selection ? selection->max_deliveries() : 1;
+  if (options.tail != Tail::pad) return in_epoch;
+  const std::uint64_t num_deliveries = std::max<std::uint64_t>(selection ? selection->size() : dataset.size(), 1);
+  const std::uint64_t step = std::uint64_t{options.batch_size} * options.world_size;
+  return in_epoch * (2 + step / num_deliveries);
+}
+
 }  // namespace
 
 Session::Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
     : options_(checked(std::move(options))),
       dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums, .direct_io = options_.direct_io})),
-      layout_(dataset_, options_.transform, options_.field, options_.batch_size),
+      layout_(dataset_, options_, max_deliveries(dataset_, options_, selection)),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
       fingerprint_(stream_.order().fingerprint(dataset_.size(), dataset_.identity())),
       config_(config_of(dataset_, options_)),

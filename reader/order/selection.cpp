@@ -132,6 +132,12 @@ Selection Selection::repeated(std::uint64_t times) const {
   return result;
 }
 
+std::uint64_t Selection::max_deliveries() const {
+  if (draws()) return size();
+  const auto& copies = tables_->copies;
+  return times_ * (copies.empty() ? 1 : *std::max_element(copies.begin(), copies.end()) + 1);
+}
+
 std::uint64_t Selection::size() const { return tables_->size * times_; }
 
 bool Selection::draws() const { return tables_->kind == Kind::weighted || tables_->kind == Kind::class_balanced; }

@@ -41,6 +41,8 @@ class Selection {
   std::uint64_t size() const;
   /// How often repeated() makes each delivery; 1 without it.
   std::uint64_t times() const { return times_; }
+  /// The most often that an epoch can deliver one sample: size() if the selection draws.
+  std::uint64_t max_deliveries() const;
   /// With replacement: what at() gives is a draw, keyed by seed and epoch; shuffling it again is of no use.
   bool draws() const;
   /// The delivery numbered `item` < size(). `seed` and `epoch` matter only where draws().

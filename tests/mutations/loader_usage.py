@@ -9,4 +9,7 @@ MUTATIONS = [
     Mutation("a copied batch loses the end of its pixels", "loader/batch_copy.cpp",
              "  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes);",
              "  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes / 2);", KEPT),
+    Mutation("every row has room for the largest image", "loader/row_layout.cpp",
+             "  LargestRows largest(options.batch_size, max_deliveries);", "  LargestRows largest(options.batch_size, options.batch_size + 0 * max_deliveries);",
+             ("python", "tests/python/test_python_loader.py", "-k", "one_large")),
 ]

@@ -4,6 +4,7 @@ import io
 import pickle
 import re
 import subprocess
+import sys
 
 import bale as bl
 import numpy as np
@@ -413,3 +414,23 @@ def test_images_that_are_decoded_already(bale, photos, tmp_path, transform):
     assert len(expected) == 3
     assert batches("npy") == expected
     assert batches("array") == expected
+
+
+def test_one_large_image_takes_room_once(bale, tmp_path):
+    """Ragged rows: not the largest image times the rows, so an address space of 6 GiB is enough."""
+    images = tmp_path / "images" / "a"
+    images.mkdir(parents=True)
+    for number in range(200):
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(images / f"{number:03}.png")
+    Image.new("RGB", (3000, 3000), (1, 2, 3)).save(images / "large.png")
+    bale.pack(tmp_path / "images", tmp_path / "packed")
+    script = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+import bale
+with bale.Loader(sys.argv[1], batch_size=200, workers=1, threads=True, transform=bale.transforms.ragged()) as loader:
+    shapes = [batch.images[row].shape for batch in loader for row in range(len(batch.images)) if batch.mask[row]]
+print(len(shapes), max(shapes))
+"""
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "packed"], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "201 (3000, 3000, 3)\n", done

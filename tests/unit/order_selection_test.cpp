@@ -153,3 +153,12 @@ TEST_CASE("another selection has another fingerprint", "[order]") {
 }
 
 }  // namespace bale
+
+TEST_CASE("The most often that a sample can come up in an epoch") {
+  CHECK(bale::Selection::all(5).max_deliveries() == 1);
+  CHECK(bale::Selection::all(5).repeated(3).max_deliveries() == 3);
+  CHECK(bale::Selection::subset({4, 1, 4, 4}, 5).max_deliveries() == 3);
+  CHECK(bale::Selection::subset({4, 1, 2}, 5).repeated(2).max_deliveries() == 2);
+  const std::vector<double> weights{1, 0, 2};
+  CHECK(bale::Selection::weighted(weights, 7).max_deliveries() == 7);
+}
