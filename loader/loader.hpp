@@ -72,7 +72,8 @@ class Loader {
 
   /// The next batch; nullopt once at the end of each epoch, after which the next epoch begins (no set_epoch needed).
   /// Throws the `Error` of a bad sample under OnBadSample::fail (calling again throws again), `invalid_argument` when
-  /// all slots of the ring are held by batches that the caller keeps (without copy_when_held only), `io` where workers cannot be started.
+  /// all slots of the ring are held by batches that the caller keeps (without copy_when_held only), `io` where workers
+  /// cannot be started.
   std::optional<Batch> next();
   /// The same for callers that must look after something else while they wait, such as signals: `on_wait` is called
   /// every 50 ms at the latest (between samples without workers), by the calling thread and under no lock. It may

@@ -52,7 +52,10 @@ struct LoaderOptions {
   bool verify_checksums = true;
   std::uint64_t max_pixels = k_default_max_pixels;  // of a stored image, checked before it is decoded
 
-  double stall_timeout_s = 120;  // a worker that is at one sample for longer is killed and replaced; 0: never
+  double stall_timeout_s = 120;  // a worker that works on one sample for longer is killed and replaced, waiting for the
+                                 // sample's bytes not counted; 0: never
+  double storage_timeout_s = 1800;  // next() throws `retryable` after so long if a worker still waits for a sample's
+                                    // bytes; 0: never
   std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // asked of the kernel before workers come to it; 0: none
   bool large_transfers = false;  // for disks that are limited in transfers a second: see ReadAheadOptions
   bool direct_io = false;        // around the page cache, nothing read ahead: see DatasetOptions

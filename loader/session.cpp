@@ -77,11 +77,13 @@ Ring Session::make_ring() {
   const std::vector<std::byte> config = pack_config(config_);
   const std::uint32_t num_slots =
       options_.copy_when_held ? std::max(options_.prefetch, k_min_slots) : options_.prefetch;
+  const bool has_programs = options_.workers > 0 && options_.worker_mode == WorkerMode::processes;
   Ring ring = Ring::create({.num_slots = num_slots,
                             .batch_size = options_.batch_size,
                             .pixel_bytes = layout_.batch_bytes(),
                             .config_bytes = config.size(),
-                            .kept_bytes = LearnedPoints::bytes_for(dataset_.size(), options_.learn_bytes)});
+                            .kept_bytes = LearnedPoints::bytes_for(dataset_.size(), options_.learn_bytes)},
+                           has_programs ? SharedMemory::With::programs : SharedMemory::With::children);
   std::copy(config.begin(), config.end(), ring.config().begin());
   return ring;
 }
@@ -118,12 +120,11 @@ void Session::start() {
   } else if (options_.worker_mode == WorkerMode::threads) {
     threads_ = std::make_unique<ThreadPool>(ring_, config_, options_.workers, shard_of_);
   } else {
-    processes_ =
-        std::make_unique<ProcessPool>(ring_,
-                                      ProcessPoolOptions{.program = find_worker_program(options_.worker_program),
-                                                         .num_workers = options_.workers,
-                                                         .stall_timeout_s = options_.stall_timeout_s},
-                                      [this](const WorkerEnd& end) { on_worker_end(end); });
+    if (!program_) program_ = std::make_unique<WorkerProgram>(options_.worker_program);
+    processes_ = std::make_unique<ProcessPool>(
+        ring_, *program_,
+        ProcessPoolOptions{.num_workers = options_.workers, .stall_timeout_s = options_.stall_timeout_s},
+        [this](const WorkerEnd& end) { on_worker_end(end); });
   }
   const std::lock_guard lock(mutex_);
   start_read_ahead();
@@ -232,6 +233,7 @@ void Session::empty_row(std::uint32_t slot, std::uint32_t row) const {
 
 std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   start();
+  if (unfinished_move_) go_to(unfinished_move_->epoch, unfinished_move_->position);
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   if (delivered_ == stream_.num_batches(epoch_)) {
@@ -302,6 +304,7 @@ void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const Open
                                   const std::function<void()>& on_wait) {
   if (ring_.complete(batch.slot, batch.number)) return;
   const auto begin = std::chrono::steady_clock::now();
+  double waited_s = 0;  // without the time for which this process was stopped
   lock.unlock();
   for (;;) {
     const std::uint32_t seen = ring_.completions();
@@ -312,7 +315,11 @@ void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const Open
       continue;
     }
     if (processes_) processes_->check();
+    const auto asked = std::chrono::steady_clock::now();
     ring_.wait_for_completion(seen, k_wait_ms);
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - asked;
+    waited_s += std::min(waited.count(), 2 * k_wait_ms / 1e3);
+    if (options_.storage_timeout_s > 0 && waited_s > options_.storage_timeout_s) tell_standstill(batch);
   }
   lock.lock();
   counters_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -345,15 +352,17 @@ void Session::close_open_batches(std::unique_lock<std::mutex>& lock) {
 }
 
 void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
-  if (epoch == epoch_ && position == state().position) return;  // what is being made ahead is what is wanted
+  if (!unfinished_move_ && epoch == epoch_ && position == state().position) return;  // what is made ahead is wanted
   BatchStream stream(stream_.order(), share_of(options_), epoch, position);
   std::unique_lock lock(mutex_);
+  unfinished_move_ = Move{epoch, position};
   close_open_batches(lock);
   stream_ = std::move(stream);
   epoch_ = epoch;
   delivered_ = 0;
   next_to_open_ = 0;
   closing_ = false;
+  unfinished_move_.reset();
   if (!has_workers()) return;
   start_read_ahead();
   open_batches();

@@ -72,6 +72,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void close_open_batches(std::unique_lock<std::mutex>& lock);
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                            const std::function<void()>& on_wait);
+  void tell_standstill(const OpenBatch& batch) const;
   bool copies_next() const;
   Batch deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot);
   bool has_failed_rows(const OpenBatch& batch) const;
@@ -100,6 +101,12 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t delivered_ = 0;       // batches of it
   bool closing_ = false;              // rows that come free are dropped rather than offered again
   bool ended_ = false;
+  struct Move {
+    std::uint64_t epoch = 0;
+    std::uint64_t position = 0;
+  };
+  std::optional<Move>
+      unfinished_move_{};       // rows of open batches may be dropped: nothing is delivered before it is done
   std::exception_ptr failure_;  // of opening a batch while a Batch was being destroyed
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attempts_;  // (batch, row) -> substitutes tried
   std::set<std::uint64_t> quarantined_;                                        // samples
@@ -110,6 +117,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   std::uint64_t rows_passed_ = 0;  // of the stream: those of batches that left open_
   std::unique_ptr<ReadAhead> read_ahead_;
+  std::unique_ptr<WorkerProgram> program_;  // from the first start on
   std::unique_ptr<Worker> own_worker_;
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<ProcessPool> processes_;

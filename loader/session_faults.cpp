@@ -93,6 +93,28 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
   return false;
 }
 
+/// Throws if the batch is not done because the storage does not answer, or no worker has started. Workers go on, and so
+/// does the next call.
+void Session::tell_standstill(const OpenBatch& batch) const {
+  constexpr const char* k_hint = "call next() again to go on waiting, and see whether the storage answers";
+  const std::string wait = fmt::format("{:g} s", options_.storage_timeout_s);
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    const Row& row = ring_.row(batch.slot, i);
+    const std::uint64_t state = row.state.load();
+    constexpr auto k_claimed = static_cast<std::uint32_t>(RowPhase::claimed);
+    if (Ring::batch_of(state) != batch.number || Ring::phase_of(state) < k_claimed) continue;
+    if (ring_.worker(Ring::phase_of(state) - k_claimed).reading.load() == 0) continue;
+    throw Error(ErrorCode::retryable, fmt::format("a worker has waited for {} for this sample's bytes", wait),
+                {.path = dataset_.shard_path(row.shard), .key = key_of(row), .hint = k_hint});
+  }
+  if (!processes_) return;
+  for (std::uint32_t number = 0; number < options_.workers; ++number) {
+    if (ring_.worker(number).seen_ns.load() != 0) return;
+  }
+  throw Error(ErrorCode::retryable, fmt::format("no worker has started in {}", wait),
+              {.path = program_->path(), .hint = k_hint});
+}
+
 void Session::on_worker_end(const WorkerEnd& end) {
   const std::lock_guard lock(mutex_);
   for (const OpenBatch& batch : open_) {
@@ -115,11 +137,8 @@ void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerE
   if (closing_) {
     return set_phase(RowPhase::dropped);
   }
-  if (end.by_own_fault) {
-    ++row.kills;
-  } else {
-    ++row.interruptions;
-  }
+  if (end.fault == WorkerEnd::Fault::own) ++row.kills;
+  if (end.fault == WorkerEnd::Fault::outside) ++row.interruptions;
   if (row.kills < k_max_kills && row.interruptions < k_max_interruptions) {
     return set_phase(RowPhase::free);
   }

@@ -85,7 +85,7 @@ Ring::Ring(SharedMemory memory)
       rows_(reinterpret_cast<Row*>(memory_.data() + layout().rows_at)),
       workers_(reinterpret_cast<WorkerEntry*>(memory_.data() + layout().workers_at)) {}
 
-Ring Ring::create(const RingShape& shape) {
+Ring Ring::create(const RingShape& shape, SharedMemory::With with) {
   if (shape.batch_size == 0 || shape.batch_size > k_max_rows) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a batch has 1 to {} samples, not {}", k_max_rows, shape.batch_size));
@@ -95,7 +95,7 @@ Ring Ring::create(const RingShape& shape) {
                                                          shape.num_slots, shape.pixel_bytes));
   }
   const Layout layout = lay_out(shape);
-  SharedMemory memory = SharedMemory::create(layout.total_bytes);
+  SharedMemory memory = SharedMemory::create(layout.total_bytes, with);
   // Fresh memory is all zeros, which is a valid value of everything in it.
   auto* const header = new (memory.data()) Header{.shape = shape, .layout = layout};
   std::strncpy(header->version, k_version_text, sizeof header->version - 1);

@@ -70,8 +70,10 @@ void set_error(Row& row, std::string_view text);
 
 /// What the supervisor and workers tell each other.
 struct WorkerEntry {
-  std::atomic<std::uint64_t> busy_since_ns;  // CLOCK_MONOTONIC when it began to claim the row in hand; 0 while idle
-  std::atomic<std::uint64_t> seen_ns;        // when it last looked for work; 0 until it first does
+  // CLOCK_MONOTONIC when it began with what it does now: to claim rows, to read, to decode; 0 while idle.
+  std::atomic<std::uint64_t> busy_since_ns;
+  std::atomic<std::uint32_t> reading;  // 1 while it waits for a sample's bytes
+  std::atomic<std::uint64_t> seen_ns;  // when it last looked for work; 0 until it first does
   std::atomic<std::uint64_t> rows_done;
   char error[k_error_bytes];  // why it gave up, NUL-terminated
 };
@@ -94,7 +96,7 @@ struct Claim {
 class Ring {
  public:
   /// Throws `io` where there is no memory, `invalid_argument` for a shape beyond the limits above.
-  static Ring create(const RingShape& shape);
+  static Ring create(const RingShape& shape, SharedMemory::With with = SharedMemory::With::programs);
   /// In a worker. Throws `damaged` where the memory is not a ring of this version of bale.
   static Ring attach(SharedMemory memory);
 

@@ -1,37 +1,82 @@
 #include "bale/loader/ring/shared_memory.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "bale/formats/core/error.hpp"
+#include "bale/formats/core/file.hpp"
+#include "bale/loader/ring/high_descriptor.hpp"
 
 namespace bale::loader_detail {
 namespace {
 
 constexpr const char* k_name = "bale ring";  // shown in /proc/PID/maps, no file of that name exists
 
+std::string temporary_directory() {
+  const char* const set = std::getenv("TMPDIR");
+  return set != nullptr && *set != '\0' ? set : "/tmp";
+}
+
+/// The descriptor of a file without a name. All of its bytes are taken now: a file system that is full later would be a
+/// signal. Throws `io`.
+int reserved_file_in(const std::string& directory, std::uint64_t size_bytes) {
+  const File file = File::create_unnamed(directory);
+  const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(size_bytes));
+  if (failed != 0) throw Error(ErrorCode::io, std::strerror(failed), {.path = directory});
+  const int fd = ::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) throw_errno("keep a file in", directory);
+  return fd;
+}
+
+/// For systems that refuse memfds.
+int file_without_name(std::uint64_t size_bytes, int memfd_error) {
+  std::string why_not = fmt::format("memfd_create: {}", std::strerror(memfd_error));
+  for (const std::string& directory : {std::string("/dev/shm"), temporary_directory()}) {
+    try {
+      return reserved_file_in(directory, size_bytes);
+    } catch (const Error& error) {
+      why_not += fmt::format("; {}", error.what());
+    }
+  }
+  throw Error(ErrorCode::io,
+              fmt::format("no {} bytes of memory to share with worker processes ({})", size_bytes, why_not),
+              {.hint = "use threads as workers: threads=True in Python, WorkerMode::threads in C++"});
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory(int fd, std::uint64_t size_bytes) : fd_(fd), size_bytes_(size_bytes) {
-  void* const at = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  const int kind = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+  void* const at = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, kind, fd, 0);
   if (at == MAP_FAILED) {
-    ::close(std::exchange(fd_, -1));
+    const int failed = errno;
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+    errno = failed;
     throw_errno("map shared memory", k_name);
   }
   data_ = static_cast<std::byte*>(at);
 }
 
-SharedMemory SharedMemory::create(std::uint64_t size_bytes) {
-  const int fd = ::memfd_create(k_name, MFD_CLOEXEC);
-  if (fd < 0) throw_errno("create shared memory", k_name);
-  if (::ftruncate(fd, static_cast<off_t>(size_bytes)) != 0) {
+SharedMemory SharedMemory::create(std::uint64_t size_bytes, With with) {
+  int fd = ::memfd_create(k_name, MFD_CLOEXEC);
+  if (fd >= 0 && ::ftruncate(fd, static_cast<off_t>(size_bytes)) != 0) {
+    const int failed = errno;
     ::close(fd);
+    errno = failed;
     throw_errno("size shared memory", k_name);
   }
-  return SharedMemory(fd, size_bytes);
+  if (fd < 0 && with == With::programs) fd = file_without_name(size_bytes, errno);
+  return SharedMemory(above_worker_descriptors(fd), size_bytes);
 }
 
 SharedMemory SharedMemory::attach(int fd) {

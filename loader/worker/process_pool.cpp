@@ -1,75 +1,35 @@
 #include "bale/loader/worker/process_pool.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/loader/worker/clock.hpp"
+#include "bale/loader/worker/worker_process.hpp"
 
 namespace bale::loader_detail {
 namespace {
 
-constexpr int k_ring_fd = 3;                              // in the worker
-constexpr int k_look_ms = 250;                            // how often stalls are looked for
-constexpr int k_patience_ms = 500;                        // for workers that were told to stop
-constexpr std::uint64_t k_stopped_ns = 2'000'000'000;     // no look at stalls is ever this late by itself
-constexpr std::uint64_t k_idle_limit_ns = 3'000'000'000;  // many times as long as an idle worker sleeps
+using std::chrono::milliseconds;
+
+constexpr int k_look_ms = 250;                 // how often stalls are looked for
+constexpr int k_look_closely_ms = 20;          // for the ends of workers that no descriptor tells of
+constexpr milliseconds k_patience{500};        // for workers that were told to stop
+constexpr milliseconds k_last_patience{2000};  // for those that were killed
+constexpr std::uint32_t k_max_failed_starts = 5;
 constexpr std::uint32_t k_max_fruitless = 16;
-constexpr int k_pause_ms = 20;  // before replacing a worker that got nothing done
-
-using Clock = std::chrono::steady_clock;
-
-/// posix_spawn's settings: descriptor 3 is the ring, no other but the standard ones, no signal blocked or ignored.
-class SpawnSettings {
- public:
-  explicit SpawnSettings(int ring_fd) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, ring_fd, k_ring_fd);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, k_ring_fd + 1);
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigset_t all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  int spawn(const std::string& program, std::vector<std::string> arguments, pid_t& pid) const {
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, argv.data(), environ);
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
-
-int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+// Before a worker that got nothing done is replaced; twice as long each time.
+constexpr milliseconds k_first_pause{20};
+constexpr std::uint32_t k_max_doublings = 6;
+constexpr milliseconds k_healthy_after{1000};
 
 /// Somebody else's doing, rather than the worker's or its sample's.
 bool is_outside_signal(int signal) {
@@ -78,8 +38,9 @@ bool is_outside_signal(int signal) {
 
 }  // namespace
 
-ProcessPool::ProcessPool(const Ring& ring, ProcessPoolOptions options, std::function<void(const WorkerEnd&)> on_end)
-    : ring_(ring), options_(std::move(options)), on_end_(std::move(on_end)), processes_(options_.num_workers) {
+ProcessPool::ProcessPool(const Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
+                         std::function<void(const WorkerEnd&)> on_end)
+    : ring_(ring), program_(program), options_(options), on_end_(std::move(on_end)), processes_(options_.num_workers) {
   stop_event_ = ::eventfd(0, EFD_CLOEXEC);
   if (stop_event_ < 0) throw_errno("create an event for", "the loader");
   thread_ = std::thread([this] { supervise(); });
@@ -98,101 +59,171 @@ std::vector<int> ProcessPool::pids() const {
   const std::lock_guard lock(mutex_);
   std::vector<int> pids;
   for (const Process& process : processes_) {
-    if (process.pid > 0) pids.push_back(process.pid);
+    if (process.child.exists()) pids.push_back(process.child.pid());
   }
   return pids;
 }
 
-void ProcessPool::check() const {
-  const std::lock_guard lock(mutex_);
-  if (!failure_.empty()) throw Error(ErrorCode::io, failure_, {.path = options_.program});
-}
-
-void ProcessPool::give_up(const std::string& why) {
+void ProcessPool::check() {
+  std::string failure;
   {
     const std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = why;
+    failure.swap(failure_);
   }
+  if (failure.empty()) return;
+  throw Error(ErrorCode::io, failure,
+              {.path = program_.path(),
+               .hint = "start that program by hand to see what it lacks, or use threads as workers: threads=True in "
+                       "Python, WorkerMode::threads in C++"});
+}
+
+/// Workers do rows: whatever failed before is over.
+bool ProcessPool::has_progress() {
+  std::uint64_t rows = 0;
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) rows += ring_.worker(number).rows_done.load();
+  return std::exchange(rows_seen_, rows) != rows;
+}
+
+/// Whether a worker is there that does not look as if it were about to fail like those before it.
+bool ProcessPool::has_healthy_worker() const {
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    const Process& process = processes_[number];
+    if (!process.child.exists() || ring_.worker(number).seen_ns.load() == 0) continue;
+    if (process.failures == 0 || Clock::now() - process.started_at > k_healthy_after) return true;
+  }
+  return false;
+}
+
+/// One that fails is tried again later, as long as others are at work. If none is, the caller is told.
+void ProcessPool::note_failure(bool is_start, const std::string& cause) {
+  if (has_progress()) failed_starts_ = fruitless_ = 0;
+  ++(is_start ? failed_starts_ : fruitless_);
+  const bool is_hopeless = failed_starts_ >= k_max_failed_starts && !has_healthy_worker();
+  if (!is_hopeless && fruitless_ < k_max_fruitless) return;
+  const std::string line = messages_.take_last_line();
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = fmt::format("a worker {}{}{}", cause, line.empty() ? "" : ": ", printable(line));
+  }
+  failed_starts_ = fruitless_ = 0;
   ring_.announce_completion();  // whoever waits for rows looks at check()
+}
+
+void ProcessPool::start_later(Process& process) {
+  process.start_at = Clock::now() + k_first_pause * (1U << std::min(process.failures, k_max_doublings));
+  ++process.failures;
 }
 
 void ProcessPool::start_worker(std::uint32_t number) {
   WorkerEntry& entry = ring_.worker(number);
   entry.busy_since_ns.store(0);
+  entry.reading.store(0);
   entry.seen_ns.store(0);
   entry.error[0] = '\0';
-  pid_t pid = -1;
-  const int failed =
-      SpawnSettings(ring_.fd())
-          .spawn(options_.program,
-                 {options_.program, std::to_string(k_ring_fd), std::to_string(number), std::to_string(::getpid())},
-                 pid);
-  if (failed != 0) return give_up(fmt::format("cannot start a worker: {}", std::strerror(failed)));
-  const int pidfd = open_pidfd(pid);
-  if (pidfd < 0) {  // its end would go unseen
-    const int why = errno;
-    ::kill(pid, SIGKILL);
-    siginfo_t info{};
-    ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED);
-    return give_up(fmt::format("cannot watch a worker: {}", std::strerror(why)));
+  Process& process = processes_[number];
+  process.rows_at_start = entry.rows_done.load();
+  process.stall = {};
+  try {
+    ChildProcess child(program_, number, {.ring = ring_.fd(), .messages = messages_.fd()});
+    const std::lock_guard lock(mutex_);
+    process.child = std::move(child);
+    process.started_at = Clock::now();
+  } catch (const Error& error) {
+    start_later(process);
+    note_failure(true, error.message());
   }
+}
+
+/// Until somebody has been told nothing more is tried.
+bool ProcessPool::has_failed() const {
   const std::lock_guard lock(mutex_);
-  processes_[number] = {.pid = pid, .pidfd = pidfd, .rows_at_start = entry.rows_done.load()};
+  return !failure_.empty();
+}
+
+void ProcessPool::start_due_workers() {
+  if (has_failed()) return;
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    const Process& process = processes_[number];
+    if (!process.child.exists() && Clock::now() >= process.start_at) start_worker(number);
+  }
+}
+
+WorkerEnd ProcessPool::end_of(std::uint32_t number, const ChildEnd& end) {
+  using Fault = WorkerEnd::Fault;
+  const char* const text = ring_.worker(number).error;
+  switch (processes_[number].stall.killed_for) {
+    case StallKind::sample:
+      return {number, Fault::own, fmt::format("made no progress for {} s and was killed", options_.stall_timeout_s)};
+    case StallKind::stopped:
+      return {number, Fault::none, fmt::format("was stopped for {} s and was killed", options_.stall_timeout_s)};
+    case StallKind::none:
+      break;
+  }
+  if (end.kind == ChildEnd::Kind::signal) {
+    return {number, is_outside_signal(end.status) ? Fault::outside : Fault::own,
+            fmt::format("was ended by signal {} ({})", end.status, ::sigdescr_np(end.status))};
+  }
+  if (*text != '\0') {
+    const bool lacks = end.kind == ChildEnd::Kind::exit && end.status == k_exit_lack_of_resources;
+    return {number, lacks ? Fault::none : Fault::own, fmt::format("gave up: {}", text)};
+  }
+  if (end.kind == ChildEnd::Kind::unknown) {
+    return {number, Fault::outside,
+            "ended; how is not known, because this process ignores SIGCHLD or waits for others"};
+  }
+  return {number, end.status == 0 ? Fault::outside : Fault::own, fmt::format("ended with code {}", end.status)};
 }
 
 void ProcessPool::take_leave(std::uint32_t number) {
   Process& process = processes_[number];
-  siginfo_t info{};
-  const bool known = ::waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED) == 0;
-  const bool by_signal = known && (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
-  WorkerEnd end{.worker = number};
-  if (process.stalled) {
-    end.by_own_fault = true;
-    end.cause = fmt::format("made no progress for {} s and was killed", options_.stall_timeout_s);
-  } else if (by_signal) {
-    end.by_own_fault = !is_outside_signal(info.si_status);
-    end.cause = fmt::format("was ended by signal {} ({})", info.si_status, ::sigdescr_np(info.si_status));
-  } else if (known && info.si_status != 0) {
-    end.by_own_fault = true;
-    const char* const text = ring_.worker(number).error;
-    end.cause = *text != '\0' ? fmt::format("gave up: {}", text) : fmt::format("ended with code {}", info.si_status);
-  } else {
-    end.cause = "is gone";
-  }
-  const bool fruitless = ring_.worker(number).rows_done.load() == process.rows_at_start;
+  ChildEnd ended;
   {
     const std::lock_guard lock(mutex_);
-    ::close(process.pidfd);
-    process = {};
+    ended = process.child.wait();
   }
+  const WorkerEnd end = end_of(number, ended);
+  const WorkerEntry& entry = ring_.worker(number);
+  const bool has_started = entry.seen_ns.load() != 0;
+  const bool is_fruitless = entry.rows_done.load() == process.rows_at_start;
   on_end_(end);
   ++num_replaced_;
-  fruitless_ = fruitless && end.by_own_fault ? fruitless_ + 1 : 0;
-  if (fruitless_ >= k_max_fruitless || (fruitless && known && !by_signal && info.si_status != 0)) {
-    return give_up(fmt::format("a worker {}", end.cause));
+  if (!is_fruitless) {
+    process.failures = 0;
+    return start_worker(number);
   }
-  if (fruitless_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(k_pause_ms));
-  start_worker(number);
+  start_later(process);
+  const bool gave_up = ended.kind == ChildEnd::Kind::exit && ended.status != 0;
+  if (!has_started || gave_up) {
+    note_failure(true, has_started ? end.cause : end.cause + " before it had started");
+  } else if (end.fault == WorkerEnd::Fault::own) {
+    note_failure(false, end.cause);
+  }
 }
 
 void ProcessPool::kill_stalled() {
-  const std::uint64_t now = now_ns();
-  // Where this process was stopped (Ctrl-Z), so were the workers, and it is no fault of theirs.
-  if (now - looked_ns_ > k_stopped_ns) resumed_ns_ = now;
-  looked_ns_ = now;
+  stall_clock_.look();
   const auto limit_ns = static_cast<std::uint64_t>(options_.stall_timeout_s * 1e9);
   for (std::uint32_t number = 0; number < processes_.size(); ++number) {
-    const WorkerEntry& entry = ring_.worker(number);
-    const std::uint64_t busy_since = entry.busy_since_ns.load();
-    const std::uint64_t seen = entry.seen_ns.load();
-    // An idle worker looks for work a few times a second, unless somebody stopped it.
-    const std::uint64_t since = std::max(busy_since != 0 ? busy_since : seen, resumed_ns_);
-    const std::uint64_t limit = busy_since != 0 ? limit_ns : std::max(limit_ns, k_idle_limit_ns);
     Process& process = processes_[number];
-    if (process.pid < 0 || seen == 0 || now < since || now - since < limit) continue;
-    process.stalled = true;
-    ::kill(process.pid, SIGKILL);
+    if (!process.child.exists() || process.stall.killed_for != StallKind::none) continue;
+    process.stall.killed_for = stall_clock_.stalled(ring_.worker(number), process.child.pid(), limit_ns, process.stall);
+    if (process.stall.killed_for != StallKind::none) process.child.kill();
   }
+}
+
+/// How long to wait for the end of a worker before there is something else to do.
+int ProcessPool::patience_ms() const {
+  auto patience = milliseconds(k_look_ms);
+  const bool starts_none = has_failed();
+  for (const Process& process : processes_) {
+    if (process.child.exists()) {
+      if (process.child.pidfd() < 0) patience = std::min(patience, milliseconds(k_look_closely_ms));
+    } else if (!starts_none) {
+      const auto left = std::chrono::ceil<milliseconds>(process.start_at - Clock::now());
+      patience = std::clamp(left, milliseconds(1), patience);
+    }
+  }
+  return static_cast<int>(patience.count());
 }
 
 void ProcessPool::supervise() {
@@ -201,31 +232,47 @@ void ProcessPool::supervise() {
   std::vector<pollfd> watched;
   for (;;) {
     watched.assign(1, {.fd = stop_event_, .events = POLLIN, .revents = 0});
-    // A negative descriptor (no process) is passed over by poll.
-    for (const Process& process : processes_) watched.push_back({.fd = process.pidfd, .events = POLLIN, .revents = 0});
-    if (::poll(watched.data(), watched.size(), k_look_ms) < 0 && errno != EINTR) break;
+    // A negative descriptor is passed over by poll.
+    for (const Process& process : processes_) {
+      watched.push_back({.fd = process.child.pidfd(), .events = POLLIN, .revents = 0});
+    }
+    if (::poll(watched.data(), watched.size(), patience_ms()) < 0 && errno != EINTR) break;
     if (watched[0].revents != 0) break;
     for (std::uint32_t number = 0; number < processes_.size(); ++number) {
-      if (watched[number + 1].revents != 0) take_leave(number);
+      const ChildProcess& child = processes_[number].child;
+      const bool is_to_be_asked = child.exists() && child.pidfd() < 0;
+      if (is_to_be_asked ? child.has_ended() : watched[number + 1].revents != 0) take_leave(number);
     }
+    start_due_workers();
     if (options_.stall_timeout_s > 0) kill_stalled();
   }
   end_all();
 }
 
 void ProcessPool::end_all() {
-  const auto deadline = Clock::now() + std::chrono::milliseconds(k_patience_ms);
-  for (Process& process : processes_) {
-    if (process.pid < 0) continue;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd ended{.fd = process.pidfd, .events = POLLIN, .revents = 0};
-    if (::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) <= 0) ::kill(process.pid, SIGKILL);
-    siginfo_t info{};
-    ::waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED);
-    ::close(process.pidfd);
-    const std::lock_guard lock(mutex_);
-    process = {};
+  const auto all_end_until = [this](Clock::time_point deadline) {
+    for (;;) {
+      bool is_left = false;
+      for (Process& process : processes_) {
+        if (!process.child.exists()) continue;
+        if (!process.child.has_ended()) {
+          is_left = true;
+          continue;
+        }
+        const std::lock_guard lock(mutex_);
+        process.child.wait();
+      }
+      if (!is_left || Clock::now() >= deadline) return;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  };
+  all_end_until(Clock::now() + k_patience);
+  for (const Process& process : processes_) {
+    if (process.child.exists()) process.child.kill();
   }
+  all_end_until(Clock::now() + k_last_patience);
+  const std::lock_guard lock(mutex_);
+  for (Process& process : processes_) process.child.abandon();  // waits for a device that does not answer
 }
 
 }  // namespace bale::loader_detail

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <latch>
@@ -14,27 +15,36 @@
 #include <vector>
 
 #include "bale/loader/ring/ring.hpp"
+#include "bale/loader/worker/child_process.hpp"
+#include "bale/loader/worker/stall.hpp"
+#include "bale/loader/worker/startup_messages.hpp"
+#include "bale/loader/worker/worker_program.hpp"
 
 namespace bale::loader_detail {
 
 /// How a worker ended.
 struct WorkerEnd {
+  enum class Fault : std::uint8_t {
+    own,      // it crashed, gave up or stalled at the row in hand
+    outside,  // somebody killed it, or how it ended is not known
+    none,     // nothing that has to do with the row
+  };
   std::uint32_t worker = 0;
-  bool by_own_fault = false;  // it crashed, gave up or stalled; false: somebody killed it
-  std::string cause;          // "was ended by signal 11 (Segmentation fault)"
+  Fault fault = Fault::outside;
+  std::string cause{};  // "was ended by signal 11 (Segmentation fault)"
 };
 
 struct ProcessPoolOptions {
-  std::string program;
   std::uint32_t num_workers = 1;
   double stall_timeout_s = 0;  // 0: never
 };
 
 class ProcessPool {
  public:
-  /// Returns when all workers are started. `ring` outlives the pool. `on_end` is called by the pool's thread for each
-  /// worker that ended unasked, when it is gone for sure and before it is replaced.
-  ProcessPool(const Ring& ring, ProcessPoolOptions options, std::function<void(const WorkerEnd&)> on_end);
+  /// Returns when it was tried to start each worker. `ring` and `program` outlive the pool. `on_end` is called by the
+  /// pool's thread for each worker that ended unasked, when it is gone for sure and before it is replaced.
+  ProcessPool(const Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
+              std::function<void(const WorkerEnd&)> on_end);
   /// Stops the ring; workers that do not end by themselves at once are killed.
   ~ProcessPool();
   ProcessPool(const ProcessPool&) = delete;
@@ -42,33 +52,46 @@ class ProcessPool {
 
   std::vector<int> pids() const;
   std::uint64_t num_replaced() const { return num_replaced_; }
-  /// Throws `io` where workers cannot be kept running; the pool has then given up.
-  void check() const;
+  /// Throws `io` if no worker can be kept running. They are tried again afterwards.
+  void check();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Process {
-    int pid = -1;
-    int pidfd = -1;
+    ChildProcess child{};
     std::uint64_t rows_at_start = 0;
-    bool stalled = false;
+    std::uint32_t failures = 0;  // ends and failed starts in a row without a row done
+    Clock::time_point started_at{};
+    Clock::time_point start_at{};  // when to try again
+    Stall stall{};
   };
 
   void supervise();
+  int patience_ms() const;
   void start_worker(std::uint32_t number);
+  void start_due_workers();
   void take_leave(std::uint32_t number);
+  WorkerEnd end_of(std::uint32_t number, const ChildEnd& end);
+  void start_later(Process& process);
+  void note_failure(bool is_start, const std::string& cause);
+  bool has_progress();
+  bool has_healthy_worker() const;
+  bool has_failed() const;
   void kill_stalled();
   void end_all();
-  void give_up(const std::string& why);
 
   const Ring& ring_;
+  const WorkerProgram& program_;
   ProcessPoolOptions options_;
   std::function<void(const WorkerEnd&)> on_end_;
-  mutable std::mutex mutex_;  // of processes_ and failure_
+  StartupMessages messages_;
+  mutable std::mutex mutex_;  // of processes_' children and failure_
   std::vector<Process> processes_;
   std::string failure_;
-  std::uint64_t looked_ns_ = 0;   // when stalls were last looked for
-  std::uint64_t resumed_ns_ = 0;  // when this process itself last went on after having been stopped
-  std::uint32_t fruitless_ = 0;   // ends in a row, each of a worker that had not finished a single row
+  StallClock stall_clock_;
+  std::uint64_t rows_seen_ = 0;      // done by all workers when progress was last looked for
+  std::uint32_t failed_starts_ = 0;  // in a row, of all workers, none of them with a row done in between
+  std::uint32_t fruitless_ = 0;      // the same of workers that had started and ended by their own fault
   std::atomic<std::uint64_t> num_replaced_{0};
   int stop_event_ = -1;
   std::latch all_started_{1};

@@ -15,6 +15,22 @@ constexpr int k_idle_check_ms = 400;
 /// what it does.
 bool is_suspect(const Row& row) { return row.kills + row.interruptions > 0; }
 
+/// While it lives the worker waits for bytes, which is no fault of a sample.
+class Reading {
+ public:
+  explicit Reading(WorkerEntry& entry) : entry_(entry) { mark(1); }
+  ~Reading() { mark(0); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  void mark(std::uint32_t reading) {
+    entry_.busy_since_ns.store(now_ns());
+    entry_.reading.store(reading);
+  }
+  WorkerEntry& entry_;
+};
+
 /// The pipeline knows bytes only; here is known whose.
 template <typename Work>
 auto in_the_name_of(const Row& row, const Shard& shard, const Work& work) {
@@ -38,10 +54,13 @@ Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t numbe
 
 void Worker::begin(Lane& lane) const {
   const Row& row = row_of(lane);
-  lane.shard = shard_of_(row.shard);
+  {
+    const Reading reading(ring_.worker(number_));
+    lane.shard = shard_of_(row.shard);
+    lane.image = config_.field.empty() ? lane.shard->read_image(row.sample_in_shard, lane.scratch)
+                                       : lane.shard->read_field(row.sample_in_shard, config_.field, lane.scratch);
+  }
   const Shard& shard = *lane.shard;
-  lane.image = config_.field.empty() ? shard.read_image(row.sample_in_shard, lane.scratch)
-                                     : shard.read_field(row.sample_in_shard, config_.field, lane.scratch);
   const DrawKey key{
       .seed = config_.seed, .epoch = ring_.slot(lane.claim.slot).epoch, .sample = row.sample, .copy = row.copy};
   const KeptEntryPoints kept = kept_entry_points(shard, row, lane.image);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/loader/worker/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
 #include "bale/reader/open_shards.hpp"
 
@@ -25,6 +26,20 @@ void end_with(pid_t parent) {
   if (::getppid() != parent) std::_Exit(0);  // it was gone before the kernel was asked
 }
 
+/// What this process may have is used up: no sample is to blame.
+class LackOfResources : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Until now whatever was printed told why a worker does not start.
+void print_where_the_loader_prints() {
+  ::dup2(k_error_fd, STDOUT_FILENO);
+  ::dup2(k_error_fd, STDERR_FILENO);
+  ::close(k_error_fd);
+  ::close(k_program_fd);
+}
+
 void work(const Ring& ring, std::uint32_t number, pid_t parent,
           const std::function<void(std::uint32_t)>& before_shard) {
   raise_descriptor_limit();
@@ -33,11 +48,11 @@ void work(const Ring& ring, std::uint32_t number, pid_t parent,
   // Whether the shards are those of their indexes is looked at by the loader's process.
   const ShardOpenOptions options{
       .verify_checksums = config.verify_checksums, .direct_io = config.direct_io, .check_stale = false};
-  const OpenShards shards(config.shards.size(), [&](std::size_t shard, const Format* format,
-                                                    const std::shared_ptr<const ShardIndex>& index) {
-    const std::string& path = config.shards[shard];
-    return index ? Shard::open(path, *format, index, options) : Shard::open(path, options);
-  });
+  const OpenShards shards(config.shards.size(),
+                          [&](std::size_t shard, const Format* format, const std::shared_ptr<const ShardIndex>& index) {
+                            const std::string& path = config.shards[shard];
+                            return index ? Shard::open(path, *format, index, options) : Shard::open(path, options);
+                          });
   const auto shard_of = [&](std::uint32_t shard) {
     if (before_shard) before_shard(shard);
     if (shard >= shards.size()) throw std::out_of_range("a row of a shard that is not there");
@@ -45,7 +60,7 @@ void work(const Ring& ring, std::uint32_t number, pid_t parent,
       return shards.use(shard);
     } catch (const Error& error) {
       // No sample is to blame: this worker gives up, and the one in its place begins with nothing open.
-      if (is_lack_of_resources(error)) throw std::runtime_error(error.what());
+      if (is_lack_of_resources(error)) throw LackOfResources(error.what());
       throw;
     }
   };
@@ -64,13 +79,20 @@ int run_worker_process(int argc, char** argv, const std::function<void(std::uint
   // Image buffers come and go with every row; handing them back to the system each time costs page faults.
   ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  ::prctl(PR_SET_NAME, "bale-worker");  // else the number of a descriptor
   const Ring ring = Ring::attach(SharedMemory::attach(std::atoi(argv[1])));
+  print_where_the_loader_prints();
+  const auto give_up = [&](const std::exception& why, int code) {
+    std::strncpy(ring.worker(number).error, why.what(), k_error_bytes - 1);
+    return code;
+  };
   try {
     work(ring, number, parent, before_shard);
     return 0;
+  } catch (const LackOfResources& error) {
+    return give_up(error, k_exit_lack_of_resources);
   } catch (const std::exception& error) {
-    std::strncpy(ring.worker(number).error, error.what(), k_error_bytes - 1);
-    return 1;
+    return give_up(error, 1);
   }
 }
 

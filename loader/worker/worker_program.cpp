@@ -1,5 +1,6 @@
 #include "bale/loader/worker/worker_program.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
+#include "bale/loader/ring/high_descriptor.hpp"
 #include "bale/loader/worker_location.hpp"
 
 namespace bale::loader_detail {
@@ -50,6 +52,13 @@ std::string find_worker_program(const std::string& asked) {
   throw Error(ErrorCode::not_found, "the loader's worker program is not there" + others,
               {.path = candidates.front(),
                .hint = "set BALE_WORKER or LoaderOptions::worker_program to the path of bale-worker, or use threads"});
+}
+
+WorkerProgram::WorkerProgram(const std::string& asked)
+    : path_(find_worker_program(asked)), fd_(above_worker_descriptors(::open(path_.c_str(), O_PATH | O_CLOEXEC))) {}
+
+WorkerProgram::~WorkerProgram() {
+  if (fd_ >= 0) ::close(fd_);
 }
 
 }  // namespace bale::loader_detail

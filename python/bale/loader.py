@@ -93,6 +93,7 @@ class Loader:
                  subset: Numbers | None = None, weights: Numbers | None = None,
                  num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
                  verify_checksums: bool = True, max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
+                 storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  learn_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
                  mix: transforms.Mix | None = None) -> None:
@@ -110,7 +111,7 @@ class Loader:
             "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
             "tail": tail, "transform": self.transform, "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
-            "stall_timeout_s": stall_timeout_s, "read_ahead_bytes": read_ahead_bytes,
+            "stall_timeout_s": stall_timeout_s, "storage_timeout_s": storage_timeout_s, "read_ahead_bytes": read_ahead_bytes,
             "large_transfers": large_transfers, "direct_io": direct_io, "learn_bytes": learn_bytes,
             "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
         }

@@ -73,6 +73,7 @@ LoaderOptions options_of(const nb::dict& given) {
   options.verify_checksums = option<bool>(given, "verify_checksums");
   options.max_pixels = option<std::uint64_t>(given, "max_pixels");
   options.stall_timeout_s = option<double>(given, "stall_timeout_s");
+  options.storage_timeout_s = option<double>(given, "storage_timeout_s");
   options.read_ahead_bytes = option<std::uint64_t>(given, "read_ahead_bytes");
   options.large_transfers = option<bool>(given, "large_transfers");
   options.learn_bytes = option<std::uint64_t>(given, "learn_bytes");

@@ -84,7 +84,7 @@ MUTATIONS = [
              "return row.kills + row.interruptions > 0;", "return row.kills + row.interruptions > 1000;",
              ("loader", "A sample that ends its worker twice*")),
     Mutation("stalled workers are left alone", "loader/worker/process_pool.cpp",
-             "    ::kill(process.pid, SIGKILL);\n  }\n}", "  }\n}", ("loader", "A worker that hangs*")),
+             "    if (process.stall.killed_for != StallKind::none) process.child.kill();\n", "", ("loader", "A worker that hangs*")),
     Mutation("a skipped sample is not told", "loader/session_faults.cpp",
              "      bad_samples_.push_back(describe(batch, i, BadSample::Action::skipped));\n", "",
              ("loader", "*ledger*")),

@@ -3,10 +3,40 @@ from mutations.mutation import Mutation
 
 DAEMONS = ("python", "tests/python/test_python_daemon_threads.py", "-k", "not torch and not device")
 
+WORKERS = "tests/python/test_python_workers.py"
+
+
+def workers(name):
+    return ("python", WORKERS, "-k", name)
+
+
 MUTATIONS = [
     Mutation("a daemon thread that wants the GIL at the end unwinds", "python/bindings/gil.cpp",
              "catch (abi::__forced_unwind&) {  // pthread_exit\n    park();", "catch (abi::__forced_unwind&) {\n    throw;",
              DAEMONS),
     Mutation("a daemon thread is told that its Loader is closed", "python/bindings/process_loader.hpp",
              "    if (!is_to_stop()) return;\n", "    if (is_to_stop() || !is_to_stop()) return;\n", DAEMONS),
+    Mutation("workers that do not start are tried for ever", "loader/worker/process_pool.cpp",
+             "constexpr std::uint32_t k_max_failed_starts = 5;", "constexpr std::uint32_t k_max_failed_starts = 5000;",
+             workers("do_not_start and kill")),
+    Mutation("one failed start is the end although others work", "loader/worker/process_pool.cpp",
+             "failed_starts_ >= k_max_failed_starts && !has_healthy_worker()", "failed_starts_ >= 1",
+             workers("stops_nobody")),
+    Mutation("an end without a status is not seen", "loader/worker/child_process.cpp",
+             "return failed != 0 ? errno == ECHILD : info.si_pid == pid_;", "return failed == 0 && info.si_pid == pid_;",
+             workers("ignores_sigchld")),
+    Mutation("the ring may have a number that a worker uses", "loader/ring/high_descriptor.cpp",
+             "if (fd < 0 || fd >= k_first) return fd;", "if (fd < k_first || fd >= k_first) return fd;", workers("closed")),
+    Mutation("without a pidfd ends are not looked for", "loader/worker/process_pool.cpp",
+             "const bool is_to_be_asked = child.exists() && child.pidfd() < 0;",
+             "const bool is_to_be_asked = child.exists() && child.pidfd() < -1;", workers("refused and pidfd")),
+    Mutation("without memfds there is no ring", "loader/ring/shared_memory.cpp",
+             "with == With::programs) fd =", "with == With::children) fd =", workers("refused and memfd")),
+    Mutation("workers are started by the program's path", "loader/worker/child_process.cpp",
+             "  int failed = ENOENT;\n  if (program.fd() >= 0)", "  int failed = ENOENT;\n  if (program.fd() < -1)",
+             workers("replaced")),
+    Mutation("a wait for bytes is a stall of the sample", "loader/worker/stall.cpp",
+             "entry.reading.load() != 0 && !works", "entry.reading.load() > 1 && !works", workers("condemns")),
+    Mutation("storage that does not answer is waited for in silence", "loader/session.cpp",
+             "waited_s > options_.storage_timeout_s)", "waited_s > 1000 * options_.storage_timeout_s)", workers("answer")),
 ]

@@ -4,6 +4,7 @@
 //   BALE_FAULT_ONCE=FILE              only while this file can be removed: the first one to come there
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -21,7 +22,9 @@ void fail() {
   }
   if (fault == "abort") ::raise(SIGABRT);
   if (fault == "exit") std::_Exit(9);
-  if (fault == "hang") ::pause();
+  if (fault == "hang") {
+    for (;;) std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
 }
 
 }  // namespace

@@ -18,6 +18,9 @@
 //   BALE_SHIM_UNREADABLE=SUFFIX  reading from that file fails with EIO
 //   BALE_SHIM_UNREADABLE_FROM=N  ... but only from this offset on
 //
+//   BALE_SHIM_STALL=SUFFIX       reading from the file whose name ends so waits ...
+//   BALE_SHIM_STALL_WHILE=FILE   ... as long as this file exists
+//
 //   BALE_SHIM_RECORD=FILE        what was done is appended: lines "CALL\tPATH\tPATH\tOFFSET\tLENGTH", and the bytes
 //                                that were written after a "write"; for runs of one thread
 //
@@ -54,7 +57,7 @@ static uint64_t kill_at, fail_at, delay_ms, unreadable_from;
 static uint64_t stop_at;
 static int record_fd = -1;
 static int fail_errno = EIO, fail_on, short_writes, eintr;
-static const char *only = "", *shrink, *unreadable;
+static const char *only = "", *shrink, *unreadable, *stall, *stall_while;
 
 static uint64_t number(const char* name) {
   const char* text = getenv(name);
@@ -74,6 +77,8 @@ __attribute__((constructor)) static void start(void) {
   if (getenv("BALE_SHIM_ONLY")) only = getenv("BALE_SHIM_ONLY");
   shrink = getenv("BALE_SHIM_SHRINK");
   unreadable = getenv("BALE_SHIM_UNREADABLE");
+  stall = getenv("BALE_SHIM_STALL");
+  stall_while = getenv("BALE_SHIM_STALL_WHILE");
   mount_start();
   typedef int (*open_t)(const char*, int, ...);
   const char* record = getenv("BALE_SHIM_RECORD");
@@ -193,12 +198,15 @@ static int ends_with(const char* text, const char* suffix) {
 
 static int before_read(int fd, off64_t offset, size_t* size) {
   if (interrupted()) return -1;
-  if (!shrink && !unreadable) return 0;
+  if (!shrink && !unreadable && !stall) return 0;
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   const ssize_t length = readlink(link, path, sizeof path - 1);
   if (length < 0) return 0;
   path[length] = 0;
+  if (stall && stall_while && ends_with(path, stall)) {
+    while (syscall(SYS_faccessat, AT_FDCWD, stall_while, F_OK) == 0) usleep(5000);
+  }
   if (unreadable && ends_with(path, unreadable)) {
     if ((uint64_t)offset >= unreadable_from) {
       errno = EIO;

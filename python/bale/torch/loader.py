@@ -75,7 +75,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
                  repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, field: str = "",
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", verify_checksums: bool = True,
-                 max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, read_ahead_bytes: int = 128 << 20,
+                 max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
+                 storage_timeout_s: float = 1800.0, read_ahead_bytes: int = 128 << 20,
                  large_transfers: bool = False, direct_io: bool = False, learn_bytes: int = 0,
                  with_mask: bool = False, with_samples: bool = False, pin: bool = False,
                  device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
@@ -129,8 +130,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
             block_samples=block_samples, window_blocks=window_blocks, field=field, on_bad_sample=on_bad_sample,
             verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
-            read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers, direct_io=direct_io,
-            learn_bytes=learn_bytes, device=None if self.device is None else str(self.device), depth=depth, hold=hold,
+            storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
+            direct_io=direct_io, learn_bytes=learn_bytes, device=None if self.device is None else str(self.device), depth=depth, hold=hold,
             device_hflip=device_hflip, mix=mix, no_label=IGNORE_INDEX)
         self.transform = delivered
         self._warned = False

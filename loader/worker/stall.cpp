@@ -1,0 +1,45 @@
+#include "bale/loader/worker/stall.hpp"
+
+#include <algorithm>
+
+#include "bale/loader/worker/child_process.hpp"
+#include "bale/loader/worker/clock.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+constexpr std::uint64_t k_stopped_ns = 2'000'000'000;     // no look is ever this late by itself
+constexpr std::uint64_t k_idle_limit_ns = 3'000'000'000;  // many times as long as an idle worker sleeps
+// A read that took this share of the time in the processor was no wait: a decompressor that does not end, say.
+constexpr std::uint64_t k_working_share = 10;
+
+}  // namespace
+
+void StallClock::look() {
+  const std::uint64_t now = now_ns();
+  // When this process was stopped (Ctrl-Z), so were the workers, and it is no fault of theirs.
+  if (now_ns_ != 0 && now - now_ns_ > k_stopped_ns) resumed_ns_ = now;
+  now_ns_ = now;
+}
+
+StallKind StallClock::stalled(const WorkerEntry& entry, pid_t pid, std::uint64_t limit_ns, Stall& stall) const {
+  const std::uint64_t busy_since = entry.busy_since_ns.load();
+  const std::uint64_t seen = entry.seen_ns.load();
+  if (busy_since != stall.busy_since_ns) {
+    stall.busy_since_ns = busy_since;
+    stall.cpu_ns = cpu_time_ns(pid);
+  }
+  if (seen == 0) return StallKind::none;  // it has not started yet
+  // An idle worker looks for work a few times a second, unless somebody stopped it.
+  const std::uint64_t since = std::max(busy_since != 0 ? busy_since : seen, resumed_ns_);
+  const std::uint64_t limit = busy_since != 0 ? limit_ns : std::max(limit_ns, k_idle_limit_ns);
+  if (now_ns_ < since || now_ns_ - since < limit) return StallKind::none;
+  const char state = state_of_process(pid);
+  if (state == 'T' || state == 't' || busy_since == 0) return StallKind::stopped;
+  // Uninterruptible: a page of a mapped file, or one that was swapped out.
+  if (state == 'D') return StallKind::none;
+  const bool works = cpu_time_ns(pid) >= stall.cpu_ns + limit_ns / k_working_share;
+  return entry.reading.load() != 0 && !works ? StallKind::none : StallKind::sample;
+}
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,322 @@
+"""Worker processes that cannot start, do not stay, or have less of a system than usual: training goes on if it can, and ends
+with a message that says why and what to do if it cannot."""
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import threading
+import time
+
+import bale as bl
+import pytest
+from bale import transforms
+from conftest import BUILD, SHIM
+from python_support import ENVIRONMENT, command, is_gone, run_script, worker_pids
+
+WORKER = BUILD / "bin" / "bale-worker"
+OPTIONS = {"workers": 2, "seed": 5, "transform": transforms.train(32)}
+HEAD = """
+    import ctypes, errno, os, signal, sys, time
+    import bale
+    options = dict(workers=2, seed=5, transform=bale.transforms.train(32))
+
+    def digests(loader):
+        return [batch.images.tobytes() for batch in loader]
+"""
+
+
+@pytest.fixture(scope="module")
+def pack(bale, photos, tmp_path_factory):
+    root = tmp_path_factory.mktemp("pack") / "pack"
+    bale.pack(photos, root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def expected(pack):
+    with bl.Loader(pack, 4, **{**OPTIONS, "workers": 0}) as loader:
+        return [batch.images.tobytes() for batch in loader]
+
+
+def program(path, text):
+    """A program in the worker's place; it counts its starts in the file STARTS beside it."""
+    path.write_text(f'#!/bin/sh\necho start >> "{path.parent}/STARTS"\n{text}\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def starts(folder):
+    path = folder / "STARTS"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+# --- workers that die before their first row
+
+@pytest.mark.parametrize("end, told", [
+    ("echo 'libjpeg.so.62: cannot open shared object file' >&2; exit 127",
+     "ended with code 127 before it had started: libjpeg.so.62: cannot open shared object file"),
+    ("exit 0", "ended with code 0 before it had started"),
+    ("kill -9 $$", r"was ended by signal 9 \(Killed\) before it had started"),
+    ("kill -SYS $$", r"was ended by signal 31 \(Bad system call\) before it had started"),
+])
+@pytest.mark.parametrize("ignores", [False, True], ids=["", "SIGCHLD ignored"])
+def test_workers_that_do_not_start(pack, tmp_path, monkeypatch, end, told, ignores):
+    monkeypatch.setenv("BALE_WORKER", str(program(tmp_path / "worker", end)))
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN if ignores else signal.SIG_DFL)
+    try:
+        with bl.Loader(pack, 4, **OPTIONS) as loader:
+            with pytest.raises(bl.Error, match=r"threads=True") as caught:
+                next(iter(loader))
+            assert starts(tmp_path) <= 16
+            time.sleep(0.5)
+            assert starts(tmp_path) <= 32  # until it is told once more
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert caught.value.code == "io" and str(tmp_path / "worker") in str(caught.value)
+    if not ignores:
+        caught.match(told)
+    else:
+        caught.match("SIGCHLD")
+
+
+def test_a_loader_goes_on_when_workers_start_again(pack, expected, tmp_path, monkeypatch):
+    broken = program(tmp_path / "worker", f'test -e "{tmp_path}/mended" && exec "{WORKER}" "$@"; exit 3')
+    monkeypatch.setenv("BALE_WORKER", str(broken))
+    with bl.Loader(pack, 4, **OPTIONS) as loader:
+        with pytest.raises(bl.Error, match="ended with code 3"):
+            next(iter(loader))
+        (tmp_path / "mended").touch()
+        deadline = time.monotonic() + 60
+        found = None
+        while found is None and time.monotonic() < deadline:
+            with contextlib.suppress(bl.Error):
+                found = [batch.images.tobytes() for batch in loader]
+    assert found == expected
+
+
+def test_one_worker_that_does_not_start_stops_nobody(pack, expected, tmp_path, monkeypatch):
+    monkeypatch.setenv("BALE_WORKER", str(program(tmp_path / "worker", f'test "$2" = 1 && exit 3; exec "{WORKER}" "$@"')))
+    with bl.Loader(pack, 4, **OPTIONS) as loader:
+        for epoch in range(3):
+            assert [batch.images.tobytes() for batch in loader] == expected or epoch
+            time.sleep(0.5)
+    assert starts(tmp_path) > 2  # it was tried again
+
+
+@pytest.mark.parametrize("ignore", ["signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+                                    "signal.signal(signal.SIGCHLD, lambda *_: reap())"])
+def test_a_trainer_that_ignores_sigchld_or_takes_all_statuses(pack, ignore):
+    """Workers work, are replaced when they are killed, and end with the loader."""
+    out = run_script(HEAD + f"""
+    def reap():
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+    {ignore}
+    with bale.Loader(sys.argv[1], 4, **{{**options, "workers": 0}}) as loader:
+        expected = digests(loader)
+    with bale.Loader(sys.argv[1], 4, prefetch=2, **options) as loader:
+        found = []
+        for step, batch in enumerate(loader):
+            found.append(batch.images.tobytes())
+            if step in (1, 5):
+                os.kill(loader.worker_pids[0], signal.SIGKILL)
+                time.sleep(0.2)
+        assert found == expected and loader.counters["workers_replaced"] == 2, loader.counters
+        assert not loader.bad_samples
+        pids = loader.worker_pids
+        begin = time.monotonic()
+    print(time.monotonic() - begin < 5, *pids)
+    """, pack)
+    ended, *pids = out.split()
+    assert ended == "True" and len(pids) == 2 and all(is_gone(int(pid)) for pid in pids)
+
+
+# --- a system that lacks something
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2), (0, 1, 2, 3, 4, 5)], ids=str)
+def test_standard_descriptors_that_are_closed(pack, tmp_path, closed):
+    """As daemons have them."""
+    result = tmp_path / "result"
+    script = HEAD + f"""
+    for number in {closed}:
+        try:
+            os.close(number)
+        except OSError:
+            pass
+    found = []
+    for workers in (0, 2):
+        with bale.Loader(sys.argv[1], 4, **{{**options, "workers": workers}}) as loader:
+            found.append(digests(loader))
+            assert loader.counters["workers_replaced"] == 0
+    with open(sys.argv[2], "w") as file:
+        file.write(str(found[0] == found[1] and len(found[0]) == 10))
+    os._exit(0)
+    """
+    subprocess.run(command(script, pack, result), env=ENVIRONMENT, timeout=60, stdin=subprocess.DEVNULL)
+    assert result.read_text() == "True"
+
+
+# A seccomp profile that refuses system calls by number with an error; it is inherited by workers.
+REFUSE = """
+    import struct
+    SYSCALLS = {"x86_64": {"memfd_create": 319, "pidfd_open": 434}, "aarch64": {"memfd_create": 279, "pidfd_open": 434}}
+    def refuse(names, error):
+        numbers = SYSCALLS[os.uname().machine]
+        program = [(0x20, 0, 0, 0)]  # load the number
+        for name in names:
+            program += [(0x15, 0, 1, numbers[name]), (0x06, 0, 0, 0x00050000 | error)]
+        program.append((0x06, 0, 0, 0x7FFF0000))
+        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
+        filter = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+        if libc.prctl(22, 2, ctypes.byref(filter), 0, 0) != 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+            print("no seccomp")
+            raise SystemExit
+"""
+
+
+def with_refused(script, *args, **options):
+    out = run_script(HEAD + REFUSE + script, *args, **options)
+    if out == "no seccomp\n":
+        pytest.skip("no seccomp filters here")
+    return out
+
+
+@pytest.mark.parametrize("names", [["pidfd_open"], ["memfd_create"], ["pidfd_open", "memfd_create"]], ids=" ".join)
+@pytest.mark.parametrize("error", ["ENOSYS", "EPERM"])
+def test_system_calls_that_are_refused(pack, names, error):
+    out = with_refused(f"""
+    with bale.Loader(sys.argv[1], 4, **{{**options, "workers": 0}}) as loader:
+        expected = digests(loader)
+    refuse({names}, errno.{error})
+    files = os.listdir("/dev/shm")
+    with bale.Loader(sys.argv[1], 4, prefetch=2, **options) as loader:
+        found = []
+        for step, batch in enumerate(loader):
+            found.append(batch.images.tobytes())
+            if step in (1, 5):
+                os.kill(loader.worker_pids[0], signal.SIGKILL)
+                time.sleep(0.3)
+        assert found == expected and loader.counters["workers_replaced"] == 2, loader.counters
+        pids = loader.worker_pids
+        assert os.listdir("/dev/shm") == files
+    with bale.Loader(sys.argv[1], 4, threads=True, **options) as loader:
+        assert digests(loader) == expected
+    print(*pids)
+    """, pack)
+    pids = out.split()
+    assert len(pids) == 2 and all(is_gone(int(pid)) for pid in pids)
+
+
+def test_no_memory_to_share_at_all(pack):
+    """Threads need none, and the message names them."""
+    out = with_refused("""
+    import resource
+    refuse(["memfd_create"], errno.EPERM)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    try:
+        bale.Loader(sys.argv[1], 4, **options)
+    except bale.Error as error:
+        assert error.code == "io"
+        print(error)
+    with bale.Loader(sys.argv[1], 4, threads=True, **options) as loader:
+        print(len(digests(loader)))
+    """, pack)
+    message, batches = out.splitlines()
+    assert "memfd_create: Operation not permitted" in message and "/dev/shm" in message and "threads=True" in message
+    assert batches == "10"
+
+
+# --- the package is replaced while it is in use
+
+@pytest.mark.parametrize("then", ["removed", "another", "not executable"])
+def test_a_program_that_is_replaced_during_training(pack, expected, tmp_path, monkeypatch, then):
+    path = tmp_path / "bin" / "bale-worker"
+    path.parent.mkdir()
+    shutil.copy(WORKER, path)
+    monkeypatch.setenv("BALE_WORKER", str(path))
+    with bl.Loader(pack, 4, persistent_workers=False, **OPTIONS) as loader:
+        for epoch in range(2):
+            found = []
+            for step, batch in enumerate(loader):
+                found.append(batch.images.tobytes())
+                if epoch == 0 and step == 0:
+                    path.unlink()
+                    if then == "another":
+                        program(path, "exit 9")
+                    elif then == "not executable":
+                        path.write_text("half of a package")
+                if step == 1:
+                    os.kill(worker_pids(loader)[0], signal.SIGKILL)
+            assert epoch or found == expected
+        assert len(found) == 10 and loader.counters["workers_replaced"] >= 1
+
+
+def test_workers_have_their_name(pack):
+    with bl.Loader(pack, 4, **OPTIONS) as loader:
+        next(iter(loader))
+        pid = worker_pids(loader)[0]
+        name = pathlib.Path(f"/proc/{pid}/comm")
+        deadline = time.monotonic() + 20
+        while name.read_text() != "bale-worker\n" and time.monotonic() < deadline:
+            time.sleep(0.01)  # it has only just been started
+        assert name.read_text() == "bale-worker\n"
+        assert pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].endswith(b"/bin/bale-worker")
+        names = {os.readlink(f"/proc/{pid}/fd/{number}") for number in (0, 3)}
+        assert names == {os.devnull, "/memfd:bale ring (deleted)"}
+
+
+# --- storage that does not answer
+
+@pytest.fixture
+def stalled(tmp_path, monkeypatch):
+    """As long as this file exists, reads of the shard wait in workers that are started now."""
+    path = tmp_path / "stalled"
+    for name, value in {"LD_PRELOAD": SHIM, "BALE_SHIM_STALL": ".tar", "BALE_SHIM_STALL_WHILE": path}.items():
+        monkeypatch.setenv(name, str(value))
+    return path
+
+
+def test_a_stall_of_the_storage_condemns_no_sample(pack, expected, stalled):
+    """Of several times stall_timeout_s, with every worker in it."""
+    stalled.touch()
+    with bl.Loader(pack, 4, stall_timeout_s=1, on_bad_sample="skip", **OPTIONS) as loader:
+        timer = threading.Timer(3.5, stalled.unlink)
+        timer.start()
+        found = [batch.images.tobytes() for batch in loader]
+        timer.join()
+        assert found == expected and loader.bad_samples == [] and loader.counters["workers_replaced"] == 0
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_storage_that_does_not_answer_is_told(pack, stalled, threads):
+    """With a sample that waits; who calls again goes on waiting, and gets the same batches."""
+    out = run_script(HEAD + """
+    with bale.Loader(sys.argv[1], 4, threads=sys.argv[3] == "True", prefetch=2, storage_timeout_s=0.5, **options) as loader:
+        iterator = iter(loader)
+        taken = 1 + (next(iterator) is None)
+        open(sys.argv[2], "w").close()
+        errors = 0
+        while errors < 2:
+            try:
+                next(iterator)
+                taken += 1  # it was ready
+            except bale.Error as error:
+                assert error.code == "retryable"
+                errors += 1
+                print(error)
+        os.unlink(sys.argv[2])
+        print(taken + len(digests(iterator)), loader.bad_samples)
+    """, pack, stalled, threads, timeout=30, LD_PRELOAD=str(SHIM), BALE_SHIM_STALL=".tar", BALE_SHIM_STALL_WHILE=str(stalled))
+    first, second, end = out.splitlines()
+    assert re.search(r"\.tar: a worker has waited for 0.5 s for this sample's bytes \(key .*\)", first), first
+    assert "bytes" in second and end == "10 []"
