@@ -257,8 +257,11 @@ def test_a_program_that_is_replaced_during_training(pack, expected, tmp_path, mo
                         path.write_text("half of a package")
                 if step == 1:
                     os.kill(worker_pids(loader)[0], signal.SIGKILL)
+                    deadline = time.monotonic() + 20
+                    while loader.counters["workers_replaced"] <= epoch and time.monotonic() < deadline:
+                        time.sleep(0.01)
             assert epoch or found == expected
-        assert len(found) == 10 and loader.counters["workers_replaced"] >= 1
+        assert len(found) == 10 and loader.counters["workers_replaced"] == 2
 
 
 def test_workers_have_their_name(pack):
