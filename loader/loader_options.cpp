@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/core/parallel.hpp"
+#include "bale/loader/default_workers.hpp"
 #include "bale/loader/ring/ring.hpp"
 
 namespace bale {
@@ -21,7 +21,7 @@ void refuse_unless(bool right, std::string_view what) {
 LoaderOptions checked(LoaderOptions options) {
   using loader_detail::k_max_rows;
   using loader_detail::k_max_workers;
-  if (options.workers == k_workers_auto) options.workers = usable_cores();
+  if (options.workers == k_workers_auto) options.workers = loader_detail::default_workers();
   refuse_unless(options.workers <= k_max_workers,
                 fmt::format("{} workers; {} is the most", options.workers, k_max_workers));
   refuse_unless(options.batch_size > 0 && options.batch_size <= k_max_rows,

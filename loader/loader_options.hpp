@@ -25,7 +25,8 @@ enum class OnBadSample : std::uint8_t {
   substitute,  // another sample, drawn from the same dataset, takes the row
 };
 
-inline constexpr unsigned k_workers_auto = ~0U;  // one a core that this process may run on
+inline constexpr unsigned k_workers_auto =
+    ~0U;  // one per core of this rank: affinity, CPU quota and $LOCAL_WORLD_SIZE are heeded
 
 struct LoaderOptions {
   std::uint32_t batch_size = 256;     // DataLoader(batch_size)

@@ -1,7 +1,5 @@
 #include "bale/formats/core/parallel.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -9,13 +7,12 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/core/cores.hpp"
+
 namespace bale {
 
 unsigned usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return static_cast<unsigned>(std::max(CPU_COUNT(&cores), 1));
-  return std::max(1U, std::thread::hardware_concurrency());  // more cores than the mask can name
+  return limited_by(cpu_quota(), affinity_cores().value_or(std::thread::hardware_concurrency()));
 }
 
 void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work) {

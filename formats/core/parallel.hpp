@@ -6,7 +6,7 @@
 
 namespace bale {
 
-/// Cores that this process may run on (its affinity mask), at least 1.
+/// Cores that this process may use (its affinity mask and its control groups' CPU quota), at least 1.
 unsigned usable_cores();
 
 /// Calls `work(i)` for every i in [0, count) on up to `jobs` threads (0: one a core), lowest first. After an

@@ -61,7 +61,7 @@ class Loader:
     (`Batch.is_copy`), which costs time and memory.
 
     spec           a packed dataset, as the CLI takes it, a list of such, or a bale.Dataset
-    workers        processes (None: one a core; 0: decode in the caller); threads=True: threads of this process
+    workers        processes (None: one per core that this rank has; 0: decode in the caller); threads=True: threads of this process
     seed           of the order; also of what is drawn for images, unless augment_seed is given
     no_label       class number of rows that have none: unlabeled samples, empty and skipped rows
     shuffle        True, False, or "block" (long reads for slow storage) with block_samples, window_blocks
