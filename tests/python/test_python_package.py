@@ -1,6 +1,8 @@
 """The package as it is installed, what building it needs, and its life beside h5py's and lmdb's own wheels."""
 import os
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -33,11 +35,34 @@ def test_everything_is_installed(site):
     compile(stub, "_bale.pyi", "exec")
 
 
+STABLE_ABI = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
 def test_the_module_is_named_for_the_pythons_that_can_import_it(site):
     """From Python 3.12 on it uses the stable ABI, so that one wheel serves all later versions."""
-    stable = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")
-    suffix = ".abi3.so" if stable else sysconfig.get_config_var("EXT_SUFFIX")
+    suffix = ".abi3.so" if STABLE_ABI else sysconfig.get_config_var("EXT_SUFFIX")
     assert [path.name for path in (site / "bale").glob("_bale*.so")] == ["_bale" + suffix]
+
+
+def pythons():
+    """The one that runs the tests, and every other on this machine that the module is named for: on PATH or of pyenv."""
+    minors = range(12, 30) if STABLE_ABI else [sys.version_info.minor]
+    versions = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
+    found = [sys.executable]
+    for minor in minors:
+        found += [path for path in [shutil.which(f"python3.{minor}")] if path and "shims" not in path]
+        found += versions.glob(f"3.{minor}.*/bin/python3.{minor}")
+    return sorted({os.path.realpath(path) for path in found})
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_every_python_here_imports_the_module(bale, site, photos, tmp_path, python):
+    bale.pack(photos, tmp_path / "pack")
+    out = run_script("""
+        import sys, bale
+        print(bale.Dataset(sys.argv[1]).label(0))
+    """, tmp_path / "pack", python=python, PYTHONPATH=str(site))
+    assert out == "0\n"
 
 
 def test_the_installed_package_works(bale, site, photos, tmp_path):
