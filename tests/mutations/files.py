@@ -9,7 +9,7 @@ VERIFY = ("python", "tests/python/test_verify.py")
 MUTATIONS = [
     Mutation("new files are written through links", "formats/core/file.cpp",
              "  constexpr int k_flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;\n",
-             "  constexpr int k_flags = O_RDWR | O_CREAT | O_TRUNC;\n", (*TEMPORARY, "-k", "staged")),
+             "  constexpr int k_flags = O_RDWR | O_CREAT | O_TRUNC;\n", ("core", "A new file takes the name*")),
     Mutation("temporary files share a name", "formats/core/temporary_file.cpp",
              'return fmt::format("{}{}-{}-{:016x}", k_prefix, machine_digits(), ::getpid(), random_number());',
              'return fmt::format("{}{}-{}-{:016x}", k_prefix, machine_digits(), 7, 7);', (*TEMPORARY, "-k", "two_runs")),

@@ -24,7 +24,7 @@ MUTATIONS = [
     # Sources that are damaged or cannot be read.
     Mutation("a sample that lost a field to damage is taken", "formats/shard_salvage.cpp",
              "    complete[last] = last > 0 && fields_of(index, last) == fields_of(index, last - 1);\n", "",
-             (*SHARDS, "truncated_archive")),
+             (*SHARDS, "damaged_header")),
     Mutation("a shard that is lost is in no ledger", "writer/packer.cpp",
              "      if (report.outputs.empty()) {", "      if (!report.outputs.empty()) {", (*SHARDS, "no_shard")),
     Mutation("a shard without its index's size is believed without checksums", "formats/shard_salvage.cpp",

@@ -142,7 +142,7 @@ def test_verify_of_a_split(bale, split):
     assert report["findings"] == []
 
 
-@pytest.mark.parametrize("damage", ["payload", "manifest", "no shard"])
+@pytest.mark.parametrize("damage", ["payload", "manifest", "manifest that cannot be read", "no shard"])
 def test_damage_in_one_part_hides_no_other(bale, split, damage):
     """Damage in the first part, and a flipped bit in the second: both are found, and the exit code says so."""
     first, second = shards(split / "train"), shards(split / "val")
@@ -150,6 +150,9 @@ def test_damage_in_one_part_hides_no_other(bale, split, damage):
         flip_payload(bale, first[0])
     elif damage == "manifest":
         (split / "train" / "manifest.json").write_text("{")
+    elif damage == "manifest that cannot be read":
+        (split / "train" / "manifest.json").unlink()
+        (split / "train" / "manifest.json").mkdir()
     else:
         first[0].unlink()
     key = flip_payload(bale, second[-1])

@@ -29,6 +29,17 @@ std::vector<std::byte> write_random(const std::string& path, std::size_t size) {
 
 }  // namespace
 
+TEST_CASE("A new file takes the name of a link, and leaves alone what the link leads to") {
+  const test::TempDir dir;
+  const std::string victim = dir / "victim";
+  const std::string link = dir / "link";
+  const std::vector<std::byte> expected = write_random(victim, 100);
+  REQUIRE(::symlink(victim.c_str(), link.c_str()) == 0);
+  CHECK(write_random(link, 50).size() == 50);
+  CHECK(read_file(victim) == expected);
+  CHECK(read_file(link).size() == 50);
+}
+
 TEST_CASE("Reads around the page cache give the file's bytes at any place") {
   const test::TempDir dir;
   const std::string path = dir / "file";
