@@ -1,5 +1,7 @@
-// DirectFile: reads that go around the page cache (O_DIRECT), for data that will not be read again before memory is
-// needed for something else. Safe in many threads at once; each has an aligned buffer of its own, which it keeps.
+// DirectFile: reads that bypass the page cache (O_DIRECT), for data that would be evicted before it is read again.
+//
+// Memory: each thread that reads keeps an aligned buffer as large as its largest read.
+// Threads: const methods may be called by many threads at once.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +14,10 @@ namespace bale {
 
 class DirectFile {
  public:
-  /// nullopt where the file system has no such reads. Throws what File::open_read throws.
+  /// nullopt if the file system does not support O_DIRECT. Throws what File::open_read() throws.
   static std::optional<DirectFile> open(const std::string& path);
 
-  /// Fills `out` from `offset`; throws `damaged` where the file ends before.
+  /// Fills `out` from `offset`, which need not be aligned. Throws `damaged` if the file ends earlier, and `io`.
   void read_exact(std::uint64_t offset, MutableBytes out) const;
 
  private:

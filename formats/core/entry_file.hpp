@@ -1,11 +1,10 @@
-// EntryFile: the entry points of one shard's images, `X.bentry` beside shard X. To this room they are records of bytes,
-// one a sample; what is in them is formats/image's (ENTRY_POINTS.md there). Bytes of the file: formats/core/INDEX.md.
+// EntryFile: the entry points of one shard's images, in `X.bentry` beside shard X. Here they are opaque records, one
+// per sample. Format of the file: formats/core/INDEX.md. Format of a record: formats/image/ENTRY_POINTS.md.
 //
-// A shard is whole without it, and every reader that does not know it reads the shard as before. Nothing in it is
-// believed until it has been compared with the image's own bytes.
+// The file is optional: a shard is complete without it. A record is used only after it has been checked against the
+// image's own bytes.
 //
-// Threads: immutable once made; safe to read from any number of threads. Processes: the mapping is shared between
-// processes through the page cache.
+// Threads: immutable; any number of threads may read it. Processes: the mapping is shared through the page cache.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +19,22 @@ namespace bale {
 
 class EntryFile {
  public:
-  /// Maps a `.bentry` file and asks the kernel to read it; throws `damaged` where header or table contradict their
-  /// checksums or sizes, `unsupported` for a newer version. The records are not read: each has a checksum of its own.
+  /// Maps a `.bentry` file and asks the kernel to read it. The records are not checked: each has its own checksum.
+  /// Throws `damaged` if the header or table contradicts its checksum or size, `unsupported` for another version, and
+  /// what File::open_read() throws.
   static EntryFile load(const std::string& path);
-  /// The same from memory; `path` is for messages only.
+  /// The same from memory. `path` is used in messages only.
   static EntryFile from_bytes(std::vector<std::byte> bytes, const std::string& path);
 
-  /// Samples of the shard, and the size in bytes of the shard file, that it was made for.
+  /// Number of samples of the shard that it was made for.
   std::uint64_t size() const { return num_samples_; }
+  /// Size in bytes of the shard file that it was made for.
   std::uint64_t shard_bytes() const { return shard_bytes_; }
-  /// Whether that is so of the shard with this index.
+  /// Whether the shard with this index has the same number of samples and the same size.
   bool fits(const ShardIndex& index) const { return size() == index.size() && shard_bytes() == index.shard_bytes(); }
-  /// The record of sample i < size(); empty where it has none. Borrows.
+  /// The record of sample `i`, empty if it has none. Borrows from this object. Precondition: i < size().
   Bytes record(std::uint64_t i) const;
-  /// Reads all records: whether they are the bytes that were written.
+  /// Whether all records match the file's checksum. Reads all of them.
   bool records_are_whole() const;
 
  private:
@@ -49,11 +50,12 @@ class EntryFile {
   Bytes records_{};
 };
 
-/// Collects the records of one shard, sample by sample. For one thread.
+/// Collects the records of one shard, in the order of its samples. Used by one thread.
 class EntryFileBuilder {
  public:
-  /// The next sample's; empty where it has none.
+  /// Adds a copy of the next sample's record; empty if it has none.
   void add(Bytes record);
+  /// The content of the file. `shard_bytes` is the size of the finished shard file.
   std::vector<std::byte> build(std::uint64_t shard_bytes) const;
 
  private:
@@ -61,7 +63,7 @@ class EntryFileBuilder {
   std::vector<std::byte> records_;
 };
 
-/// Path of the entry points that belong to a shard file.
+/// Path of the entry points of a shard file: "X.bentry" for shard "X".
 std::string entry_path(const std::string& shard_path);
 
 }  // namespace bale

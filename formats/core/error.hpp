@@ -1,8 +1,8 @@
 // The one exception type of the libraries.
 //
-// Every room throws `bale::Error`; only tools/, python/ and worker mains catch it. Libraries never print
-// and never abort. `what()` is one line: WHERE: WHAT (key ..., offset ...); WHAT TO DO.
-// Bytes that a terminal would act upon (control bytes, invalid UTF-8) are escaped as \xNN in it.
+// Libraries throw `bale::Error`. They never print and never abort. `what()` is one line:
+//   PATH: MESSAGE (key "KEY", offset N); HINT
+// In path and key, control bytes and invalid UTF-8 are escaped as \xNN, and long parts are shortened.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 namespace bale {
 
 enum class ErrorCode {
-  invalid_argument,  // the caller asked for something that makes no sense (exit 2)
-  not_found,         // a path, shard, key or field that is not there
-  io,                // the operating system refused; errno text is in the message
-  damaged,           // bytes that contradict their checksum, index or format (verify: exit 3)
-  unsupported,       // well-formed, but nothing we read or write
-  exists,            // a destination that holds something already
-  changed,           // a source that changed while it was read
-  retryable,         // may go through when tried again (exit 5)
-  interrupted,       // the caller's stop request was honoured (exit 130)
+  invalid_argument,  // an argument is out of range or contradicts another
+  not_found,         // a path, shard, key or field does not exist
+  io,                // a system call failed; the message has the text of errno
+  damaged,           // bytes contradict their checksum, index or format
+  unsupported,       // valid data that bale does not read or write
+  exists,            // the destination already holds something
+  changed,           // a file changed while it was read, or after its index was made
+  retryable,         // may succeed if tried again
+  interrupted,       // stopped because the caller asked for it
 };
 
-/// Where an error happened and what to do about it; every part is optional.
+/// Where an error happened and what to do about it. Every part is optional.
 struct ErrorContext {
-  std::string path{};                     // file or directory, as raw bytes
-  std::string key{};                      // sample key, as raw bytes
+  std::string path{};                     // file or directory, raw bytes
+  std::string key{};                      // sample key, raw bytes, not shortened
   std::optional<std::uint64_t> offset{};  // byte offset in `path`
-  std::string hint{};                     // what to do, a short imperative clause
-  int system_error = 0;                   // an errno value; its text is added to the message
+  std::string hint{};                     // what to do: a short imperative clause
+  int system_error = 0;                   // errno, 0 if none; its text is added to what()
 };
 
 class Error : public std::exception {
@@ -41,7 +41,7 @@ class Error : public std::exception {
   const char* what() const noexcept override { return text_.c_str(); }
   ErrorCode code() const noexcept { return code_; }
   const ErrorContext& context() const noexcept { return context_; }
-  /// The message alone, without place and hint.
+  /// The message alone, without path, key, offset and hint.
   const std::string& message() const noexcept { return message_; }
 
  private:
@@ -51,14 +51,14 @@ class Error : public std::exception {
   std::string text_;
 };
 
-/// Whether the process lacks something (descriptors, memory), whatever it was reading: no file and no sample is to
-/// blame, and to go on without it would lose good ones by the thousand.
+/// Whether the process ran out of file descriptors or memory (EMFILE, ENFILE, ENOMEM). Such an error is not about the
+/// file or sample that was being read: code that skips bad samples must not skip this one.
 bool is_lack_of_resources(const Error& error);
 
-/// Throws `ErrorCode::io` for the current `errno`: "PATH: cannot ACTION: strerror".
+/// Throws `io` for the current `errno`: "PATH: cannot ACTION: strerror".
 [[noreturn]] void throw_errno(std::string_view action, const std::string& path);
 
-/// `raw` made safe to print: control bytes and invalid UTF-8 become \xNN.
+/// `raw` made safe to print on a terminal: control bytes and invalid UTF-8 become \xNN.
 std::string printable(std::string_view raw);
 
 }  // namespace bale

@@ -1,8 +1,9 @@
-// Files: one owner of a descriptor, with the retries and the errors every room needs.
+// File: the owner of a file descriptor. Also whole-file reads, durable writes, and path helpers.
 //
-// EINTR and short transfers are handled here; a failed fsync is never retried. Every error is a
-// `bale::Error` that names the path. A File may be read by many threads at once (pread); writes are
-// for one thread.
+// EINTR and short transfers are handled here. A failed fsync is never retried.
+//
+// Threads: const methods of a File may be called by many threads at once; the others by one thread at a time.
+// Errors: every error is a `bale::Error` that names the path. A failed system call is `io` unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -22,39 +23,43 @@ class File {
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
 
-  /// Opens a regular file for reading. Throws `not_found`, `io`, or `unsupported` (not a regular file).
+  /// Opens a regular file for reading. Throws `not_found`, `unsupported` (not a regular file) or `io`.
   static File open_read(const std::string& path);
-  /// Opens an existing regular file for reading and writing.
+  /// Opens an existing regular file for reading and writing. Throws what open_read() throws.
   static File open_update(const std::string& path);
-  /// Creates a new file (mode 0644 & ~umask) for reading and writing. What has the name is removed first, so nothing is
-  /// written through a link.
+  /// Creates a new file (mode 0644 & ~umask) for reading and writing. An existing file or link of that name is removed
+  /// first, so nothing is written through a link.
   static File create(const std::string& path);
-  /// Creates a file without a name in `directory`, for reading and writing: gone once closed.
+  /// Creates a file without a name in `directory` (mode 0600), for reading and writing. It is gone when it is closed.
   static File create_unnamed(const std::string& directory);
 
+  /// The descriptor, which this object keeps; -1 if not open.
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
   bool is_open() const { return fd_ >= 0; }
 
+  /// Current size in bytes.
   std::uint64_t size() const;
-  /// Fills `out` from `offset`; throws `damaged` where the file ends before.
+  /// Fills `out` from `offset`. Throws `damaged` if the file ends earlier.
   void read_exact(std::uint64_t offset, MutableBytes out) const;
-  /// Reads up to `out.size()` bytes; 0 at the end of the file.
+  /// Reads up to out.size() bytes and returns how many; 0 at the end of the file.
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const;
 
   void write_at(std::uint64_t offset, Bytes bytes);
-  /// Writes the parts one after another from `offset`, gathered into as few calls as the system allows.
+  /// Writes the parts one after another from `offset`, in few system calls (pwritev).
   void write_all_at(std::uint64_t offset, std::span<const Bytes> parts);
-  /// Asks the kernel to start writing the range to disk; returns at once and never fails.
+  /// A hint: asks the kernel to start writing the range to disk. Never fails.
   void start_writeback(std::uint64_t offset, std::uint64_t length);
   void truncate(std::uint64_t size);
-  /// Makes content and size durable. Throws on failure; never call it again after that.
+  /// Makes content and size durable. If it throws, do not call it again: the kernel may have dropped the unwritten
+  /// data.
   void sync();
-  /// Closes and reports errors that only close can tell.
+  /// Closes the file and throws errors that only close() reports, which the destructor ignores.
   void close();
 
+  /// A hint that the file will be read from start to end. Never fails.
   void advise_sequential() const;
-  /// Asks the kernel to start reading the range; returns at once and never fails.
+  /// A hint: asks the kernel to start reading the range. Never fails.
   void advise_will_need(std::uint64_t offset, std::uint64_t length) const;
 
  private:
@@ -63,48 +68,51 @@ class File {
   std::string path_;
 };
 
-/// A read-only private mapping of a whole file; lives as long as the object.
-/// Only for files that are never truncated once published (our index): touching a page beyond a
-/// truncated end is SIGBUS.
+/// A read-only private mapping of a whole file. The bytes live as long as the object. Use it only for files that are
+/// never truncated, such as our index: access to a page after a truncated end raises SIGBUS.
 class FileMapping {
  public:
   FileMapping() = default;
+  /// Throws what File::open_read() throws, and `io`.
   explicit FileMapping(const std::string& path);
   ~FileMapping();
   FileMapping(FileMapping&& other) noexcept;
   FileMapping& operator=(FileMapping&& other) noexcept;
 
   Bytes bytes() const { return bytes_; }
-  /// Asks the kernel to read the file; returns at once and never fails.
+  /// A hint: asks the kernel to read the whole file. Never fails.
   void will_need() const;
 
  private:
   Bytes bytes_{};
 };
 
-/// Whole content of a file of at most `limit` bytes; throws `unsupported` beyond that.
+/// The whole content of a file. Throws what File::open_read() throws, and `unsupported` if it has more than `limit`
+/// bytes.
 std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 32);
 
-/// Creates `path` with `bytes` as its content, which is durable when it returns; its name is not.
+/// Creates `path` with the content `bytes`, replacing what was there. When it returns, the content is durable; the
+/// directory entry is not (sync_directory()).
 void write_durably(const std::string& path, Bytes bytes);
 
-/// Writes `bytes` to `path` so that after a crash it holds the old content or the new, never a mix:
-/// a random temporary name in the same directory, fsync, rename, fsync of the directory.
+/// Replaces `path` atomically and durably: after a crash it holds the old content or the new, never a mix. Writes a
+/// temporary file in the same directory, then fsync, rename, and fsync of the directory.
 void publish_file(const std::string& path, Bytes bytes);
 
-/// Renames `from` to `to` (same file system) and makes the rename durable.
+/// Renames `from` to `to` (same file system), replacing it, and makes the rename durable.
 void publish_rename(const std::string& from, const std::string& to);
 
-/// Makes a directory's entries durable. Does nothing if the file system cannot sync directories; other failures throw.
+/// Makes a directory's entries durable. Does nothing if the file system cannot sync directories. Throws `io` on other
+/// failures.
 void sync_directory(const std::string& path);
 
-/// Directory part of a path ("." where it has none).
+/// Directory part of a path, "." if it has none.
 std::string parent_directory(const std::string& path);
-/// Last component of a path, trailing slashes ignored.
+/// Last component of a path. Trailing slashes are ignored.
 std::string base_name(const std::string& path);
-/// `a` + "/" + `b`, one slash between them.
+/// `a` and `b` with one slash between them; `b` alone if `a` is empty.
 std::string join_path(const std::string& a, std::string_view b);
-/// Whether `name` is that of an entry of a directory, so that it cannot lead anywhere else.
+/// Whether `name` names an entry of a directory and cannot lead out of it: not empty, ".", or "..", without '/' or NUL.
 bool is_plain_name(std::string_view name);
 
 }  // namespace bale

@@ -1,4 +1,6 @@
-// FileRange: bytes of a file. Plain values.
+// FileRange: a range of bytes of a file.
+//
+// Threads: plain values.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 
 namespace bale {
 
-/// A byte range of the shard file.
+/// Bytes [offset, offset + length) of a file.
 struct FileRange {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -15,7 +17,7 @@ struct FileRange {
   friend bool operator==(const FileRange&, const FileRange&) = default;
 };
 
-/// Sorts by offset and makes one range of those that overlap, touch, or have at most `gap` bytes between them.
+/// Sorts the ranges by offset and merges those that overlap, touch, or have at most `gap` bytes between them.
 inline void merge_ranges(std::vector<FileRange>& ranges, std::uint64_t gap = 0) {
   std::sort(ranges.begin(), ranges.end(), [](const FileRange& a, const FileRange& b) { return a.offset < b.offset; });
   std::size_t kept = 0;

@@ -1,11 +1,14 @@
-// Format: what a container must offer to be packed, read, scanned and verified. One const object each.
+// Format: what a container implements to be packed, read, scanned and verified.
 //
-// A format is one folder under formats/ and one line in formats/CMakeLists.txt; nothing outside names it.
-// What formats share (keys, labels, checksums, compression, lookup) is not theirs: `Shard` does it
-// on top of an index and a `Payload`. So a format answers three questions only:
-//   scan    which samples are in this file, and where        (headers only, no payload is read)
-//   open    give me the stored bytes of this field            (random access)
-//   create  write these samples in this order                 (and say where they went)
+// A format is one folder under formats/ and one line in formats/CMakeLists.txt. No other code contains its name. Keys,
+// labels, checksums, compression and lookup are done once, by `Shard`, on top of an index and a `Payload`. So a format
+// implements three functions:
+//   scan    which samples are in this file, and at which offsets (reads headers only)
+//   open    random access to the stored bytes of a field
+//   create  write samples in a given order and report their offsets
+//
+// Ownership: Format, Layout, Sidecar and ShardList objects are constants that live as long as the process.
+// Threads: the functions of a Format may be called by many threads at once.
 #pragma once
 
 #include <cstdint>
@@ -25,75 +28,78 @@
 
 namespace bale {
 
-/// A small file beside a shard that readers other than ours look for.
+/// A small file beside a shard for readers other than bale.
 struct Sidecar {
-  std::string_view suffix;  // in place of the layout's suffix: "train-000003.rec" has "train-000003.idx"
-  /// Its content, a function of the finished shard alone. Throws `damaged` where the shard is.
+  std::string_view suffix;  // replaces the layout's suffix: "train-000003.rec" has "train-000003.idx"
+  /// Its content, a function of the finished shard alone. Throws `damaged` if the shard is damaged.
   std::string (*text)(const std::string& shard_path, const ShardIndex& index);
-  std::string_view name{};  // by which it is asked for; may be empty where it comes with every shard
-  bool always = true;       // false: written only where it is asked for
+  std::string_view name{};  // name in PackOptions::sidecars; may be empty if `always`
+  bool always = true;       // false: written only if requested
 };
 
-/// One shard of a dataset, as a file that lists them needs it.
+/// One shard of a dataset, as ShardList::text() gets it.
 struct ListedShard {
-  std::string file;  // within the dataset's directory
+  std::string file;  // relative to the dataset's directory
   std::uint64_t num_samples = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // of the shard file
 };
 
-/// A file beside all shards of a dataset that lists them for readers other than ours; written where it is asked for.
+/// A file that lists all shards of a dataset for readers other than bale. Written only if requested.
 struct ShardList {
-  std::string_view name;  // by which it is asked for
-  std::string_view file;
+  std::string_view name;  // name in PackOptions::sidecars
+  std::string_view file;  // file name in the dataset's directory
+  /// Its content. `dataset` is the dataset's name.
   std::string (*text)(const std::string& dataset, std::span<const ListedShard> shards);
 };
 
-/// One way a format lays samples out on disk.
+/// One way in which a format stores samples.
 struct Layout {
   std::string_view name;           // "plain", "zst", "blob", ...
-  std::string_view suffix;         // of shard files, with the dot: ".tar.zst"; may be empty where names are counted
-  bool counted = false;            // shards are called NAME-00003-of-00012SUFFIX rather than NAME-000003SUFFIX
-  bool keeps_bytes = true;         // false: fields come back decoded, not as the bytes that were packed
-  bool keeps_keys_in_file = true;  // false: keys live in our index only
-  bool keys_name_files = false;    // keys become names that readers cut at the first dot: others are encoded (key.hpp)
-  bool keeps_all_fields = true;    // false: an image and a label, nothing else
-  bool compresses_fields = false;  // has room for zstd-compressed fields ("json.zst")
+  std::string_view suffix;         // of shard files, with the dot: ".tar.zst"; may be empty if `counted`
+  bool counted = false;            // shards are named NAME-00003-of-00012SUFFIX instead of NAME-000003SUFFIX
+  bool keeps_bytes = true;         // false: images are stored as pixels, not as the bytes that were packed
+  bool keeps_keys_in_file = true;  // false: keys are stored in the index only
+  bool keys_name_files = false;    // keys become file names that readers split at the first dot: see encode_key()
+  bool keeps_all_fields = true;    // false: an image and a label only
+  bool compresses_fields = false;  // can store zstd-compressed fields ("json.zst")
   std::string_view summary{};      // one line for --help
   std::span<const Sidecar> sidecars{};
   std::span<const ShardList> lists{};
 };
 
-/// What `probe` may look at: the name and the first bytes of a file.
+/// The name, first bytes and size of a file, for Format::probe().
 struct ProbeInput {
   std::string_view path;
-  Bytes head;  // up to 4 KiB
+  Bytes head;  // the first 4 KiB, or the whole file if it is shorter
   std::uint64_t file_bytes = 0;
 };
 
-/// Random access to the stored bytes of one shard. Const methods may be called by many threads at once.
-/// Open in the process that uses it; never carry one across fork.
+/// Random access to the stored bytes of one shard.
+/// Threads: const methods may be called by many threads at once. Processes: do not use one after fork(); open it in the
+/// process that uses it.
 class Payload {
  public:
   virtual ~Payload() = default;
 
   /// Fills `out` (out.size() == extent.length) with the stored bytes of field `field` of sample `sample`.
-  /// Throws `damaged` where the container does not give them.
+  /// Throws `damaged` if the container does not have them, and `io`.
   virtual void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const = 0;
 
-  /// Where those bytes are in the shard file (whole compressed frames where it is compressed);
-  /// nullopt where only the container's library knows.
+  /// The range of the shard file that holds those bytes (the whole compressed frames if the file is compressed);
+  /// nullopt if only the container's library knows.
   virtual std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const = 0;
 
-  /// Asks for the range to be read ahead; returns at once.
+  /// A hint: asks the kernel to read the range ahead. Never fails.
   virtual void will_need(const FileRange& range) const = 0;
 
-  /// Whether a located field's stored bytes are those at its extent's offset in the shard file, of its length.
+  /// Whether the stored bytes of each located field are the bytes [offset, offset + length) of the shard file.
   virtual bool is_plain() const { return false; }
 };
 
-/// Payload of every container whose located fields lie in the file as they are: one pread a field.
+/// Payload of containers that store fields in the file unchanged. One pread per field.
 class FilePayload : public Payload {
  public:
+  /// Throws what File::open_read() throws.
   explicit FilePayload(const std::string& path);
   void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override;
   std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override;
@@ -104,64 +110,66 @@ class FilePayload : public Payload {
   File file_;
 };
 
-/// What is known of a shard before its first sample: upper bounds, exact unless a sample is skipped.
+/// What a writer knows of a shard before its first sample. Upper bounds, exact unless samples are skipped.
 struct ShardPlan {
   struct Field {
     std::string name;  // stored name: "jpg", "json.zst"
     std::uint64_t num_samples = 0;
-    std::uint64_t bytes = 0;  // for compressed fields: of the uncompressed bytes
+    std::uint64_t bytes = 0;  // before compression
   };
   std::uint64_t num_samples = 0;
   std::vector<Field> fields{};
-  std::uint64_t key_bytes = 0;
+  std::uint64_t key_bytes = 0;  // length of all keys together
 };
 
 struct WriterOptions {
-  std::string path;         // file to create; a temporary name
+  std::string path;         // file to create, under a temporary name
   std::string_view layout;  // Layout::name
   ShardPlan plan{};
-  std::map<std::string, std::string> format_options{};  // the format's own, e.g. {"size", "128"}
-  std::vector<std::string> class_names{};               // may be empty
+  std::map<std::string, std::string> format_options{};  // options of the format, e.g. {"size", "128"}
+  std::vector<std::string> class_names{};               // of label 0, 1, ...; may be empty
 };
 
-/// Writes one shard. For one thread; destroying it without finish() leaves an unfinished file to delete.
+/// Writes one shard. Used by one thread at a time. Destroyed without finish(), it leaves an unfinished file that the
+/// caller removes.
 class ShardWriter {
  public:
   virtual ~ShardWriter() = default;
 
-  /// Appends a sample. Field names are stored names; views are not kept. Throws `invalid_argument` for
-  /// a sample the container cannot hold (the shard then goes on without it), `io` when writing fails.
+  /// Appends a sample. Field names are stored names ("json.zst"). The views are not kept. Throws `invalid_argument` for
+  /// a sample that the container cannot hold, after which more samples may be added, and `io` if writing fails.
   virtual void add(const SampleView& sample) = 0;
 
-  /// Completes the file, and for the n-th added sample calls set_extent(n, f, ...) on `index` for each
-  /// field it has, f being the position of the field's stored name in `index.fields()` (stored_name()).
-  /// Fields whose offsets are not byte positions are declared so with index.set_located(f, false).
-  /// The caller makes the file durable.
+  /// Completes the file. For each field of the n-th added sample, calls set_extent(n, f, ...) on `index`, where f is
+  /// the id of the field's stored name (IndexBuilder::stored_field_id()). Calls set_located(f, false) for fields whose
+  /// offsets are not byte positions. Does not make the file durable: the caller does.
   virtual void finish(IndexBuilder& index) = 0;
 };
 
 struct Format {
   std::string_view name;
   std::span<const Layout> layouts;  // the first is the default
-  /// How sure the format is that the file is its own: 0 no, 100 by signature; cheap, never throws.
+  /// How likely it is that the file is of this format, from 0 (it is not) to 100 (it has the signature). Cheap. Never
+  /// throws.
   int (*probe)(const ProbeInput& input);
-  /// Finds every sample of a container that has no index of ours, reading headers only. Declares fields,
-  /// adds samples, sets extents and labels. What it does not deliver goes into index.notices(). Throws `damaged`
-  /// or `unsupported`.
+  /// Finds every sample of a container that has no index, reading headers only. The input may be hostile. Declares
+  /// fields, adds samples, sets extents and labels. Adds what is not delivered to index.notices(). Throws `damaged` or
+  /// `unsupported`.
   void (*scan)(const std::string& path, IndexBuilder& index);
-  /// Opens the payload of a shard whose index is known; `index` outlives the payload.
+  /// Opens a shard for reading. `index` must outlive the payload.
   std::unique_ptr<Payload> (*open)(const std::string& path, const ShardIndex& index);
+  /// Creates a shard. Throws `invalid_argument` for bad options, and `io`.
   std::unique_ptr<ShardWriter> (*create)(const WriterOptions& options);
-  /// Whether scan is safe on damaged bytes: our own bounds-checked parser rather than a library that may crash.
+  /// Whether `scan` is safe on damaged bytes: our own bounds-checked parser, not a library that may crash.
   bool scan_survives_damage = false;
-  /// Whether shards outlive the process; false for a format that keeps them in its memory.
+  /// Whether shards are files. False for a format that keeps them in the memory of the process.
   bool on_disk = true;
-  /// Reads everything and compares the checksums that the container itself keeps; null where it keeps none. Throws
-  /// `damaged`, naming the place.
+  /// Reads the whole shard and compares the checksums in the container itself. Null if the container has none. Throws
+  /// `damaged`, naming the offset.
   void (*check)(const std::string& path) = nullptr;
 };
 
-/// Every format that was built in, in the order of formats/CMakeLists.txt.
+/// All formats of this build, in the order of formats/CMakeLists.txt.
 std::span<const Format* const> formats();
 
 struct FormatAndLayout {
@@ -169,13 +177,15 @@ struct FormatAndLayout {
   const Layout* layout;
 };
 
-/// Looks up "NAME", "NAME.LAYOUT" (or NAME with `layout` given); throws `invalid_argument` listing what there is.
+/// Finds a format by "NAME" or "NAME.LAYOUT", or by NAME and `layout`. Without a layout, the format's first one. Throws
+/// `invalid_argument`, listing the choices.
 FormatAndLayout find_format(std::string_view name, std::string_view layout = {});
 
-/// The same among layouts that hold pixels: the format's first of them where no layout is given.
+/// The same among layouts that store pixels. Without a layout, the format's first such layout.
 FormatAndLayout find_decoded_format(std::string_view name, std::string_view layout = {});
 
-/// The format that bids highest for a file; throws `unsupported` where none does.
+/// The format whose probe() is highest for a file. Throws `unsupported` if no format recognizes it, and what
+/// File::open_read() throws.
 const Format& probe_format(const std::string& path);
 
 }  // namespace bale

@@ -1,7 +1,8 @@
-// IndexBuilder: collects the samples of one shard and lays them out as an index.
+// IndexBuilder: collects the samples of one shard and writes its index.
 //
-// Memory: about 33 bytes per sample, 24 per field that it has, and its key. What a sample lacks takes none.
-// For one thread.
+// Memory: per sample about 33 bytes, its key, and 24 bytes for each field that it has.
+// Threads: used by one thread at a time.
+// Preconditions: sample numbers are below size(), field ids below fields().size().
 #pragma once
 
 #include <cstdint>
@@ -19,38 +20,44 @@ namespace bale {
 
 class IndexBuilder {
  public:
-  /// Declares the next column; its id is its position. Throws `invalid_argument` past k_max_index_fields columns or
-  /// for a name over k_max_field_name_bytes.
+  /// Declares a field and returns its id, which is its position in fields(). Throws `invalid_argument` for more than
+  /// k_max_index_fields fields or a name of more than k_max_field_name_bytes.
   std::uint32_t add_field(std::string_view name, Codec codec = Codec::none, bool located = true);
+  /// The id of the first field of this name ("json").
   std::optional<std::uint32_t> field_id(std::string_view name) const;
-  /// The same by the name inside the container ("json.zst").
+  /// The same by stored name, the name inside the container ("json.zst").
   std::optional<std::uint32_t> stored_field_id(std::string_view stored_name) const;
+  /// Sets FieldInfo::located.
   void set_located(std::uint32_t field, bool located) { fields_[field].located = located; }
   const std::vector<FieldInfo>& fields() const { return fields_; }
 
-  /// Opens the next sample and returns its ordinal; every field starts absent.
+  /// Adds a sample without fields and returns its number. Width and height are in pixels, 0 if unknown.
   std::uint64_t add_sample(std::string_view key, std::int64_t label = k_no_label, std::uint32_t width = 0,
                            std::uint32_t height = 0);
   std::uint64_t size() const { return samples_.size(); }
-  /// Borrows until the next add_sample.
+  /// The view lives until the next add_sample().
   std::string_view key(std::uint64_t i) const;
 
   void set_label(std::uint64_t i, std::int64_t label) { samples_[i].label = label; }
   void set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height);
   void set_condition(std::uint64_t i, ImageCondition condition) { conditions_[i] = condition; }
   ImageCondition condition(std::uint64_t i) const { return conditions_[i]; }
+  /// Gives sample `i` the field, stored at `offset` (see FieldInfo::located) in `length` bytes. Throws `unsupported` if
+  /// the shard has more fields than an index can hold.
   void set_extent(std::uint64_t i, std::uint32_t field, std::uint64_t offset, std::uint32_t length);
+  /// Sets the CRC32C of the delivered (decompressed) bytes.
   void set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_t crc);
+  /// The field's extent; Extent::present() is false if the sample does not have it.
   Extent extent(std::uint64_t i, std::uint32_t field) const { return extents_.get(i, field); }
 
-  /// What a scan found and does not deliver, and what it wants said of the container: NoticeLog::add() and warn() (with
-  /// no place).
+  /// What a scan found but does not deliver, and its warnings about the container. Scans leave Warning::place empty.
   NoticeLog& notices() { return notices_; }
   const NoticeLog& notices() const { return notices_; }
 
-  /// Lays the index out, without the columns that no sample has. `digest` where the file's is known, `ends_digest`
-  /// likewise (digest_file_ends()); `has_checksums` where every present extent was given its CRC. Throws `damaged` for
-  /// duplicate keys, naming one.
+  /// The content of the index file. Fields that no sample has are left out. `shard_bytes` is the size of the shard
+  /// file; `digest` and `ends_digest` are its digest_file() and digest_file_ends(), if known; `has_checksums` says that
+  /// set_crc32c() was called for every extent; `shard_path` is used in messages only. Throws `damaged` if two samples
+  /// have the same key, naming it, and `unsupported` for too many samples.
   std::vector<std::byte> build(std::uint64_t shard_bytes, const std::optional<Digest>& digest, bool has_checksums,
                                const std::string& shard_path,
                                const std::optional<Digest>& ends_digest = std::nullopt) const;
@@ -73,8 +80,8 @@ class IndexBuilder {
     void append_row(std::uint64_t row, std::vector<FieldExtent>& out) const;
 
    private:
-    // A row is a chain of nodes in the order in which they were set; what a row has beyond k_chain_length is found by
-    // hash, so that no row takes quadratic time.
+    // A row is a linked list of nodes in the order in which they were set. Fields after the first k_chain_length are in
+    // a hash table, so that no row takes quadratic time.
     struct Node {
       Extent extent;
       std::uint32_t next;
@@ -85,7 +92,7 @@ class IndexBuilder {
 
     const Extent* find(std::uint64_t row, std::uint32_t field) const;
 
-    std::vector<std::uint32_t> first_;  // node per row
+    std::vector<std::uint32_t> first_;  // first node of each row
     std::vector<Node> nodes_;
     std::unordered_map<std::uint64_t, std::unordered_map<std::uint32_t, Extent>> long_rows_;
   };
