@@ -1,5 +1,7 @@
-// manifest.json: what a packed dataset is, written last of all; its presence says the dataset is whole.
-// Schema: formats/core/MANIFEST.md.
+// Manifest: the content of manifest.json, which describes a packed dataset. It is written last: a directory with a
+// manifest is complete. Schema: formats/core/MANIFEST.md.
+//
+// Threads: plain values; the functions may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +13,21 @@
 namespace bale {
 
 inline constexpr const char* k_manifest_name = "manifest.json";
-/// Directory inside the destination that holds an unfinished run's journal and temporary files.
+/// Directory inside the destination with the journal and temporary files of an unfinished run.
 inline constexpr const char* k_partial_name = ".bale-partial";
 
 struct ManifestField {
   std::string name;
-  std::string codec = "none";  // "none" | "zstd"
-  std::uint64_t stored_bytes = 0;
+  std::string codec = "none";      // "none" or "zstd"
+  std::uint64_t stored_bytes = 0;  // over all shards
 };
 
 struct ManifestShard {
-  std::string file;    // relative to the manifest
+  std::string file;    // name of a file in the manifest's directory
   std::string digest;  // "xxh3:..." of the shard file
   std::uint64_t num_samples = 0;
   std::uint64_t bytes = 0;              // of the shard file
-  std::vector<std::string> sidecars{};  // files that belong to it: its entry points, and files for other readers
+  std::vector<std::string> sidecars{};  // files beside it: entry points, and files for other readers
 };
 
 struct Manifest {
@@ -33,24 +35,26 @@ struct Manifest {
   std::string format;
   std::string layout;
   std::uint64_t num_samples = 0;
-  std::uint64_t num_skipped = 0;
+  std::uint64_t num_skipped = 0;  // bad samples that were left out
   std::vector<ManifestField> fields{};
   std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
   std::vector<ManifestShard> shards{};
-  std::vector<std::string> lists{};  // files beside the manifest that list the shards for readers other than ours
-  std::map<std::string, std::string> edits{};  // what was done to the images, by name; empty: nothing
-  bool encoded_keys = false;  // keys are encode_key() of the source's, which are other than names of files
-  std::string plan{};                          // hash of input list and options that shape the output
-  std::string created_by{};                    // "bale 0.1.0"
+  std::vector<std::string> lists{};            // files beside the manifest that list the shards for other readers
+  std::map<std::string, std::string> edits{};  // how the images were changed, by name of the edit; empty: unchanged
+  bool encoded_keys = false;  // keys are encode_key() of the source's keys, which were not names of files
+  std::string plan{};         // hash of the input list and of the options that determine the output
+  std::string created_by{};   // "bale 0.1.0"
 };
 
-/// Canonical text: fixed key order, one-space indent, a checksum of what precedes it, final newline. Class names that are
-/// not UTF-8 are written as {"hex": "..."}.
+/// Canonical text: fixed order of members, indented by one space, ending with a checksum of the preceding text and a
+/// newline. Field and class names that are not UTF-8 are written as {"hex": "..."}.
 std::string manifest_text(const Manifest& manifest);
 
-/// The checksum is compared where there is one; the first manifests had none. Throws `damaged` or `unsupported` (a newer schema version), naming `path`.
+/// Parses a manifest and compares its checksum, which the first manifests did not have. Throws `damaged`, and
+/// `unsupported` for another schema version or another program's manifest.json. `path` is used in messages only.
 Manifest parse_manifest(const std::string& text, const std::string& path);
 
+/// Reads and parses a file of at most 1 GiB. Throws what parse_manifest() and read_file() throw.
 Manifest load_manifest(const std::string& path);
 
 }  // namespace bale

@@ -1,7 +1,9 @@
-// NoticeLog: what was found but not delivered, and what a reader should know of a source or a container.
+// NoticeLog: what was found but not delivered, and warnings about a source or a container.
 //
-// Everything is counted. Names and texts are kept up to a bound, so that a hostile container cannot fill memory.
-// Names are raw bytes: make them printable() before they are shown. For one thread.
+// Everything is counted. The number and length of the names and texts kept are bounded, so that a hostile container
+// cannot fill memory. Names are raw bytes: pass them through printable() before you show them.
+//
+// Threads: used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +15,49 @@
 
 namespace bale {
 
-/// Something that was passed over: a file, a member of an archive, a dataset of a file.
+/// Something that was skipped: a file, a member of an archive, a dataset in an HDF5 file.
 struct Notice {
-  std::string name;  // path, or "SHARD: NAME"; a name over k_max_name_bytes is cut
-  std::string why;   // "symbolic link", "not an image by its name", ...: one of a few fixed texts
+  std::string name;  // path, or "SHARD: NAME"; shortened to k_max_name_bytes
+  std::string why;   // one of a few fixed texts: "symbolic link", "not an image by its name", ...
 };
 
-/// Something worth a line about a container whose samples are all delivered.
+/// A remark about a container whose samples are all delivered.
 struct Warning {
-  std::string place;  // the container; empty in its own scan
+  std::string place;  // path of the container; empty in its own scan
   std::string what;
-  bool is_flaw = false;                   // the container breaks its format's rules: verify counts it as damage
-  std::optional<std::uint64_t> offset{};  // of the flaw
+  bool is_flaw = false;                   // the container violates its format: verify counts it as damage
+  std::optional<std::uint64_t> offset{};  // of the defect, in bytes
 };
 
 class NoticeLog {
  public:
   struct Reason {
     std::uint64_t count = 0;
-    std::string example;  // the first name
+    std::string example;  // the first name with this reason
   };
   static constexpr std::size_t k_max_notices = 1000;
   static constexpr std::size_t k_max_name_bytes = 4096;
 
   NoticeLog() = default;
-  /// Keeps the names of the first `max_kept` notices, and as many warnings.
+  /// Keeps the names of the first `max_kept` notices, and the same number of warnings.
   explicit NoticeLog(std::size_t max_kept) : max_kept_(max_kept) {}
 
-  /// Something that is there and is not delivered.
+  /// Adds something that exists but is not delivered.
   void add(std::string_view name, std::string_view why);
-  /// Something worth a line about the container being scanned. A text is kept once.
+  /// Adds a remark about the container being scanned. Each text is kept once.
   void warn(std::string_view what);
-  /// The same if the container breaks its format's rules and other readers tolerate it.
+  /// Adds a violation of the container's format that readers tolerate.
   void flaw(std::string_view what, std::uint64_t offset);
+  /// Removes all warnings with Warning::is_flaw.
   void drop_flaws();
-  /// Adds all that `other` says of the container `place`.
+  /// Adds everything in `other`, as notices about the container `place`.
   void merge(const NoticeLog& other, std::string_view place);
 
-  /// What was passed over: the first names.
+  /// The first notices.
   const std::vector<Notice>& kept() const { return kept_; }
+  /// Number of notices, including those that are not kept.
   std::uint64_t count() const { return count_; }
-  /// By reason: every notice is counted in one of them.
+  /// Counts by reason, which add up to count(). At most 64 reasons; the rest are counted as "other reasons".
   const std::map<std::string, Reason, std::less<>>& reasons() const { return reasons_; }
   /// The first warnings.
   const std::vector<Warning>& warnings() const { return warnings_; }

@@ -1,4 +1,7 @@
-// Progress of a long run: counters that a display may read at any time from another thread.
+// Progress: counters of a long operation, and the flag that stops it.
+//
+// Ownership: the caller owns it, and it must outlive the operation.
+// Threads: every member may be read and written by any thread at any time.
 #pragma once
 
 #include <atomic>
@@ -16,9 +19,11 @@ struct Progress {
   std::atomic<std::uint64_t> total_samples{0};
   std::atomic<std::uint64_t> total_bytes{0};
   std::atomic<std::uint64_t> total_shards{0};
-  /// Set from anywhere, a signal handler included: the run ends soon after with `interrupted`.
+  /// Set it from any thread, or from a signal handler, to stop the operation, which then throws `interrupted`. An
+  /// operation may also set it itself after an error, to stop its own threads: see pack().
   std::atomic<bool> stop{false};
 
+  /// Throws `interrupted` if `stop` is set.
   void throw_if_stopped() const {
     if (stop.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
   }

@@ -1,7 +1,8 @@
-// Sample: a key and named fields, WebDataset's model (`jpg`, `cls`, `json`, ...).
+// Sample: a key and named fields ("jpg", "cls", "json", ...), as in WebDataset.
 //
-// Views borrow: a `SampleView` read from a shard points into the caller's `Scratch` and lives until that
-// Scratch is used again or destroyed. A Scratch belongs to one thread at a time.
+// Lifetime: a `SampleView` that was read from a shard points into the shard and into the caller's `Scratch`. It lives
+// until the Scratch is used again or either is destroyed.
+// Threads: a Scratch is used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@
 
 namespace bale {
 
-/// Label of a sample that has none.
+/// Stands for the label of a sample without one.
 inline constexpr std::int64_t k_no_label = std::numeric_limits<std::int64_t>::min();
 
-/// The field that holds a sample's class, an ASCII decimal integer.
+/// The field that holds a sample's class number, an ASCII decimal integer.
 inline constexpr std::string_view k_label_field = "cls";
 
 struct FieldView {
@@ -27,27 +28,27 @@ struct FieldView {
 };
 
 struct SampleView {
-  std::string_view key;  // raw bytes, directories kept: "n01440764/n01440764_10026"
+  std::string_view key;  // raw bytes with directories: "n01440764/n01440764_10026"
   std::int64_t label = k_no_label;
-  std::uint32_t width = 0;   // pixels of the image field; 0 where unknown
-  std::uint32_t height = 0;  // pixels of the image field; 0 where unknown
+  std::uint32_t width = 0;   // of the image in pixels; 0: unknown
+  std::uint32_t height = 0;  // of the image in pixels; 0: unknown
   std::span<const FieldView> fields{};
 
-  /// The field's bytes, or nullptr where the sample has no such field.
+  /// The field of this name, or nullptr if the sample does not have it.
   const FieldView* find(std::string_view name) const {
     for (const FieldView& field : fields) {
       if (field.name == name) return &field;
     }
     return nullptr;
   }
-  /// The first field with an image's name, else the decoded one (k_array_field); nullptr where the sample has neither.
+  /// The first field with an image's name (is_image_field()), else the field of pixels (k_array_field), else nullptr.
   const FieldView* find_image() const;
 };
 
-/// Reusable memory that is not initialized: what is reserved but never written costs address space alone.
+/// Reusable memory that is not initialized. Pages that are never written cost only address space.
 class RawBuffer {
  public:
-  /// Keeps no contents.
+  /// Returns `size` bytes, which live until the next call. Their content is undefined.
   MutableBytes take(std::size_t size) {
     if (size > capacity_) {
       capacity_ = 0;
@@ -63,23 +64,24 @@ class RawBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// Reusable memory behind the views of one sample. Reusing one Scratch for many reads allocates only
-/// when a sample is larger than any before it. Not for use by two threads at once.
+/// The memory behind the views of one sample. A Scratch that is used for many reads allocates only if a sample is
+/// larger than all before it.
 class Scratch {
  public:
   Scratch() = default;
-  /// bytes() gives `memory`, which is the caller's, for all that fits in it.
+  /// Lets bytes() return the caller's `memory` if the size fits. `memory` must outlive this object.
   explicit Scratch(MutableBytes memory) : lent_(memory) {}
 
-  /// A buffer of `size` bytes, uninitialised; invalidates every view into this Scratch.
+  /// A buffer of `size` bytes, not initialized. Invalidates the result of the previous call.
   MutableBytes bytes(std::size_t size) { return size <= lent_.size() ? lent_.first(size) : buffer_.take(size); }
-  /// Of the same kind, for the `n`-th field of a sample that is decompressed; the others stay as they are.
+  /// A buffer for the `n`-th decompressed field of a sample, not initialized. Buffers of other `n` stay valid.
   MutableBytes inflated(std::size_t n, std::size_t size) {
     if (inflated_.size() <= n) inflated_.resize(n + 1);
     return inflated_[n].take(size);
   }
+  /// Memory for SampleView::fields.
   std::vector<FieldView>& fields() { return fields_; }
-  /// Text made for a view: a key that is stored nowhere, a label's digits.
+  /// Memory for text that a view needs and that is not stored: a key, the digits of a label.
   std::string& text() { return text_; }
 
  private:
@@ -90,8 +92,8 @@ class Scratch {
   std::string text_;
 };
 
-/// The label in a `cls` field: an ASCII decimal integer with optional surrounding white space;
-/// `k_no_label` where the bytes are anything else.
+/// The label in a `cls` field: an ASCII decimal integer, optionally surrounded by white space. k_no_label if the bytes
+/// are anything else.
 std::int64_t parse_label(Bytes cls);
 
 }  // namespace bale

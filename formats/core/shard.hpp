@@ -1,10 +1,13 @@
-// Shard: one container file opened for reading; index and payload together.
+// Shard: one container file opened for reading, with its index.
 //
-// Checksums are compared before anything is delivered (unless turned off), compressed fields are
-// decompressed, and every error names the shard, the key and the offset.
+// Checksums are compared before anything is delivered, unless turned off. Compressed fields are decompressed.
 //
-// Threads: const methods may be called by many threads at once, each with a Scratch of its own.
-// Processes: open in the process that reads; never use one across fork.
+// Ownership: keys, names and indexes that are handed out borrow from the shard; field bytes borrow from the caller's
+// Scratch, and live until it is used again.
+// Threads: const methods may be called by many threads at once, each with its own Scratch.
+// Processes: do not use a Shard after fork(); open it in the process that reads.
+// Errors: they name the shard, the key, and the offset if it is known. Preconditions, which are not checked: sample
+// numbers are below size().
 #pragma once
 
 #include <functional>
@@ -23,28 +26,29 @@ namespace bale {
 
 struct ShardOpenOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
-  bool direct_io = false;        // around the page cache, where format and file system can
-  bool check_size = true;        // refuse a file whose size is not the one its index was made for
-  /// Refuse a file that was changed after its index was made, as far as that can be told cheaply (stale_index.hpp).
-  /// For the first process of many that read the same shards.
+  bool direct_io = false;        // bypass the page cache, if format and file system support it
+  bool check_size = true;        // refuse a file whose size differs from the one in its index
+  /// Refuse a file that was changed after its index was made, as far as a cheap check can tell (stale_index.hpp). If
+  /// many processes read the same shards, it is enough that the first one checks.
   bool check_stale = true;
 };
 
-/// One finding of verify.
+/// One finding of Shard::verify().
 struct Damage {
-  std::string path;   // shard or index file
-  std::string key{};  // sample affected; empty: container structure
-  std::string field{};
-  std::optional<std::uint64_t> offset{};  // of the field's stored bytes in the file
+  std::string path;                       // shard or index file
+  std::string key{};                      // of the affected sample; empty: not about one sample
+  std::string field{};                    // of that sample
+  std::optional<std::uint64_t> offset{};  // in the file, in bytes
   std::string what;
 };
 
 class Shard {
  public:
-  /// Opens `path` with the `.bidx` beside it, or (none there) by scanning its headers. Throws `damaged`
-  /// where the file's size is not the one its index was made for.
+  /// Opens `path` with the index beside it (`.bidx`). Without an index, scans the headers of the file. Throws `damaged`
+  /// if the file's size differs from the one in its index, `changed` if the index is stale, and what probe_format(),
+  /// ShardIndex::load(), scan_shard() and Format::open() throw.
   static Shard open(const std::string& path, const ShardOpenOptions& options = {});
-  /// The same with format and index given.
+  /// The same with a given format and index. ShardOpenOptions::check_stale is ignored.
   static Shard open(const std::string& path, const Format& format, ShardIndex index,
                     const ShardOpenOptions& options = {});
   static Shard open(const std::string& path, const Format& format, std::shared_ptr<const ShardIndex> index,
@@ -56,28 +60,29 @@ class Shard {
   const std::shared_ptr<const ShardIndex>& shared_index() const { return index_; }
   std::uint64_t size() const { return index_->size(); }
 
-  /// All fields of sample `i`. The view borrows from `scratch` (bytes) and from this shard (names, key).
+  /// All fields of sample `i`. Throws `damaged` if a checksum does not match or a field cannot be read from the
+  /// container, and `io`.
   SampleView read(std::uint64_t i, Scratch& scratch) const;
-  /// One field of sample `i`; throws `not_found` where the sample has none of that name.
+  /// One field of sample `i`. Also throws `not_found` if the sample does not have it.
   Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
-  /// The first field with an image's name; throws `not_found` where sample `i` has none.
+  /// The image of sample `i`, as ShardIndex::image_field() chooses it. Also throws `not_found` if it has none.
   Bytes read_image(std::uint64_t i, Scratch& scratch) const;
 
-  /// The record of sample `i` in the file of entry points beside the shard (formats/image/entry_points.hpp), as it is
-  /// there: whether it is this image's is for the decoder to see. Empty where there is none. The file is opened at the
-  /// first call; one that is damaged, or was made for another shard, counts as none. Borrows from this shard.
+  /// The entry points of sample `i` in the file beside the shard (formats/image/entry_points.hpp), not checked: the
+  /// decoder compares them with the image. Empty if there are none. The first call opens the file; a file that is
+  /// damaged, or was made for another shard, is ignored. Borrows from this shard.
   Bytes entry_points(std::uint64_t i) const;
 
-  /// Where sample `i`'s bytes lie in the file, merged where they touch; empty where only the container's
-  /// library knows.
+  /// The ranges of the file that hold sample `i`, sorted and merged. Empty if only the container's library knows.
   std::vector<FileRange> locate(std::uint64_t i) const;
   const Payload& payload() const { return *payload_; }
 
-  /// Reads and compares everything: file size, whole-file digest, every field's checksum, and the container's
-  /// own structure by a fresh scan against the index (where the scan cannot be crashed by damage, or the
-  /// digest has shown that there is none). Calls `report` for each finding. `on_progress` (bytes read since the last
-  /// call) may throw to stop. Flaws of the container that reading tolerates are findings. Returns the scan's other
-  /// notices.
+  /// Reads everything and compares file size, digest, the checksum of every field, and a new scan of the container with
+  /// the index. The scan is left out if damaged bytes could crash it (Format::scan_survives_damage) and the digest does
+  /// not match. Defects of the container that reading tolerates are findings too.
+  /// Calls `report` for each finding and `on_progress` with the number of bytes since its last call, both from the
+  /// calling thread. Either may throw to stop. Returns the other notices of the scan. Throws errors that are not about
+  /// the shard's content, such as a lack of file descriptors.
   NoticeLog verify(const std::function<void(const Damage&)>& report,
                    const std::function<void(std::uint64_t)>& on_progress = {}) const;
 
@@ -95,28 +100,31 @@ class Shard {
   std::unique_ptr<const Payload> payload_;
   std::optional<DirectFile> direct_;
   struct EntryPoints;
-  std::shared_ptr<EntryPoints> entry_points_;  // opened late
+  std::shared_ptr<EntryPoints> entry_points_;  // opened on first use
   ShardOpenOptions options_;
 };
 
-/// Scans `path` into an index without checksums. Throws `damaged` or `unsupported`.
+/// Scans `path` and returns an index without checksums. Throws `damaged`, `unsupported`, and what File::open_read()
+/// throws.
 ShardIndex scan_shard(const std::string& path, const Format& format);
 
-/// What an index says of an image besides where it is.
+/// What an index says about an image besides its extent.
 struct ImageEntry {
   std::uint32_t width = 0;  // 0: unknown
   std::uint32_t height = 0;
   ImageCondition condition = ImageCondition::unknown;
 };
+/// Examines the stored bytes of an image, which live until it returns.
 using LookAtImage = std::function<ImageEntry(Bytes image)>;
 
-/// Reads every field of every sample through the payload and sets its CRC32C, and with `look` what it says of the
-/// images, on `builder`, whose samples and extents are known. `on_progress`: bytes since the last call.
+/// Reads every field of every sample and sets its CRC32C on `builder`, whose samples and extents must be complete. If
+/// `look` is not null, also sets size and condition of the images. Calls `on_progress` (may be null) with the number of
+/// bytes since its last call. Callbacks run on the calling thread. Throws what Shard::read() throws.
 void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format, const LookAtImage& look,
                       const std::function<void(std::uint64_t)>& on_progress);
 
-/// Builds the full index of a foreign shard: scan, then every payload read once for its CRC32C, the
-/// file's digest and what `look` (may be null) says of the images. What the scan left out is added to `notices`.
+/// Makes the index file of a shard that has none: a scan, checksum_payload(), and the digests of the file. Adds the
+/// notices of the scan to `notices`. Throws what scan_shard() and checksum_payload() throw.
 std::vector<std::byte> index_shard(const std::string& path, const Format& format, const LookAtImage& look,
                                    const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices);
 

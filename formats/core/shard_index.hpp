@@ -1,11 +1,12 @@
-// ShardIndex: where every field of every sample of one shard lies, with checksums, labels and sizes.
+// ShardIndex: offset, length and checksum of every field of every sample of one shard, with keys, labels and image
+// sizes.
 //
-// One layout serves three ends: the `.bidx` file beside a shard (mapped, not parsed), the index a
-// packer builds, and the one made by scanning a foreign container. Bytes: formats/core/INDEX.md.
+// The same format is used for the `.bidx` file beside a shard, which is mapped and used in place, for the index that
+// packing builds, and for the one that a scan makes. Format: formats/core/INDEX.md.
 //
-// Ownership: names and keys handed out borrow from the index and live as long as it does.
-// Threads: immutable once made; safe to read from any number of threads. Processes: the mapping is
-// shared between processes through the page cache.
+// Ownership: keys, names and rows borrow from the index and live as long as it does.
+// Threads: immutable except for set_notices(); any number of threads may read it.
+// Processes: the mapping is shared through the page cache.
 #pragma once
 
 #include <cstdint>
@@ -29,28 +30,28 @@ inline constexpr std::size_t k_max_field_name_bytes = 4096;
 /// How a field's bytes are stored in the container.
 enum class Codec : std::uint8_t { none = 0, zstd = 1 };
 
-/// What is known of a sample's image: whether all of it is there, and whether a decoder takes it.
+/// Whether a sample's image is complete and can be decoded.
 enum class ImageCondition : std::uint8_t { unknown = 0, complete = 1, incomplete = 2, undecodable = 3 };
 
 /// One column of a shard: a field that some of its samples have.
 struct FieldInfo {
-  std::string name;                // as delivered: "json"
-  Codec codec = Codec::none;       // zstd: stored as one zstd frame a sample, in the container as "json.zst"
-  bool located = true;             // offsets are byte positions in the container's stream; else ordinals of its own
+  std::string name;           // as delivered: "json"
+  Codec codec = Codec::none;  // zstd: one zstd frame per sample, named "json.zst" in the container
+  bool located = true;        // offsets are byte positions in the container's stream, else the format's own numbers
   std::uint64_t stored_bytes = 0;  // sum of stored lengths
   std::uint64_t num_samples = 0;   // that have it
 
-  /// The name inside the container: "json", or "json.zst" where compressed.
+  /// The name inside the container: "json", or "json.zst" if compressed.
   std::string stored_name() const { return codec == Codec::zstd ? name + ".zst" : name; }
 };
 
-/// A field of one sample. 16 bytes, as on disk.
+/// Where a field of one sample is stored. 16 bytes, as on disk.
 struct Extent {
   static constexpr std::uint64_t k_absent = ~std::uint64_t{0};
 
   std::uint64_t offset = k_absent;  // see FieldInfo::located
   std::uint32_t length = 0;         // stored bytes
-  std::uint32_t crc32c = 0;         // of the delivered (decompressed) bytes; meaningless without checksums
+  std::uint32_t crc32c = 0;         // of the delivered (decompressed) bytes, if ShardIndex::has_checksums()
 
   bool present() const { return offset != k_absent; }
 };
@@ -60,7 +61,7 @@ struct FieldExtent {
   Extent extent{};
 };
 
-/// The fields that one sample has, by ascending field id. Borrows from the index, as do its iterators.
+/// The fields that one sample has, by ascending field id. It and its iterators borrow from the index.
 class ExtentRow {
  public:
   class Iterator {
@@ -107,6 +108,7 @@ class ExtentRow {
 
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size_}; }
+  /// The field's extent; Extent::present() is false if the sample does not have it.
   Extent find(std::uint32_t field) const;
 
  private:
@@ -119,45 +121,49 @@ class ExtentRow {
 
 class ShardIndex {
  public:
-  /// Maps a `.bidx` file; throws `damaged` where it contradicts its own checksums or sizes.
+  /// Maps a `.bidx` file and checks it. Throws `damaged` if it contradicts its own checksums or sizes, `unsupported`
+  /// for another version, and what File::open_read() throws.
   static ShardIndex load(const std::string& path);
-  /// The same from memory; `path` is for messages only.
+  /// The same from memory. `path` is used in messages only.
   static ShardIndex from_bytes(std::vector<std::byte> bytes, const std::string& path);
 
   std::uint64_t size() const { return num_samples_; }
   const std::vector<FieldInfo>& fields() const { return fields_; }
-  /// The first field of this name.
+  /// The id of the first field of this name.
   std::optional<std::uint32_t> field_id(std::string_view name) const;
 
-  /// Preconditions of all below: i < size(), field < fields().size().
+  // Preconditions from here to image_field(), which are not checked: i < size(), field < fields().size().
+
   std::string_view key(std::uint64_t i) const;
+  /// k_no_label if the sample has none.
   std::int64_t label(std::uint64_t i) const;
+  /// Size of the image in pixels, 0 if unknown.
   std::uint32_t width(std::uint64_t i) const;
   std::uint32_t height(std::uint64_t i) const;
   ImageCondition condition(std::uint64_t i) const;
-  /// The fields that sample `i` has. Of a shard with thousands of columns, most samples have a few.
+  /// The fields that sample `i` has.
   ExtentRow row(std::uint64_t i) const;
+  /// The field's extent; Extent::present() is false if the sample does not have it.
   Extent extent(std::uint64_t i, std::uint32_t field) const;
-  /// The first field of sample `i` that has an image's name, else the decoded one (k_array_field); nullopt where it has
-  /// neither.
+  /// The first field of sample `i` with an image's name, else the field of pixels (k_array_field), else nullopt.
   std::optional<std::uint32_t> image_field(std::uint64_t i) const;
 
-  /// Sample with this key; O(log n), allocates nothing.
+  /// The sample with this key. O(log n). Does not allocate.
   std::optional<std::uint64_t> find(std::string_view key) const;
 
   /// Version of the index format, 1 or 2.
   std::uint32_t version() const { return version_; }
-  /// Whether the extents carry CRC32Cs (a header-only scan cannot know them).
+  /// Whether Extent::crc32c is known. A scan does not compute it.
   bool has_checksums() const { return has_checksums_; }
-  /// Size in bytes of the shard file this index was made for.
+  /// Size in bytes of the shard file that this index was made for.
   std::uint64_t shard_bytes() const { return shard_bytes_; }
-  /// XXH3-128 of the whole shard file; nullopt where it was not computed.
+  /// XXH3-128 of the whole shard file; nullopt if it was not computed.
   std::optional<Digest> digest() const { return digest_; }
-  /// digest_file_ends() of the shard file; nullopt if it was not computed, as in version 1.
+  /// digest_file_ends() of the shard file; nullopt if it was not computed. Version 1 does not have it.
   std::optional<Digest> ends_digest() const { return ends_digest_; }
-  /// The index as it is on disk; borrows.
+  /// The content of the index file. Borrows from this object.
   Bytes bytes() const { return bytes_; }
-  /// What the scan that made this index left out; empty for an index from a file.
+  /// Notices of the scan that made this index, or of the check that it is not stale.
   const NoticeLog& notices() const { return notices_; }
   void set_notices(NoticeLog notices) { notices_ = std::move(notices); }
 
@@ -197,7 +203,7 @@ class ShardIndex {
   const char* keys_ = nullptr;
 };
 
-/// Path of the index that belongs to a shard file.
+/// Path of the index of a shard file: "X.bidx" for shard "X".
 std::string index_path(const std::string& shard_path);
 
 }  // namespace bale

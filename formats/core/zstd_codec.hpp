@@ -1,4 +1,6 @@
-// zstd for single fields: one frame per field, content size always in the frame header.
+// zstd for single fields: one frame per field, with the content size in the frame header.
+//
+// Threads: may be called from any thread. Each thread keeps one context for compression and one for decompression.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +11,16 @@
 
 namespace bale {
 
-/// Compresses `input` into `out` (replaced). One context a thread is kept for reuse. Deterministic for a
-/// given zstd version. Level 1..19 (negative levels are zstd's fast modes).
+/// Replaces `out` by `input` compressed at `level`, 1..19; negative levels are zstd's fast modes. The result is the
+/// same in every run with one version of zstd. Throws `invalid_argument`.
 void zstd_compress(Bytes input, int level, std::vector<std::byte>& out);
 
-/// Decompressed size that a frame states. Throws `damaged` if it states none, more than `limit`, or more than a frame
-/// of so few bytes can hold. So memory may be reserved for it; take memory that is not initialized, since what is
-/// stated may still be more than what is there.
+/// The decompressed size in a frame's header. Throws `damaged` if there is none, or if it is more than `limit` or than
+/// a frame of this length can hold. So it is safe to reserve memory of this size. Do not initialize that memory: the
+/// header may still claim more than the frame contains.
 std::uint64_t zstd_content_size(Bytes frame, std::uint64_t limit);
 
-/// Decompresses exactly one frame into `out`, whose size must be the content size. Throws `damaged`.
+/// Decompresses exactly one frame into `out`, whose size must be zstd_content_size(). Throws `damaged`.
 void zstd_decompress(Bytes frame, MutableBytes out);
 
 }  // namespace bale

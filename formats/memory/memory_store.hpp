@@ -1,12 +1,13 @@
-// Housekeeping of the `memory` format: its shards stay until they are dropped or the process ends.
-// Threads: safe to call from many at once. A shard that is open outlives its being dropped.
+// The shards of the `memory` format, which stay until they are dropped or the process ends.
+//
+// Threads: may be called from any thread.
 #pragma once
 
 #include <string>
 
 namespace bale {
 
-/// Forgets the shard packed to `path`; does nothing where there is none.
+/// Removes the shard that was packed to `path`. Does nothing if there is none. A shard that is open stays readable.
 void drop_memory_shard(const std::string& path);
 
 }  // namespace bale
