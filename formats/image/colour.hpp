@@ -1,5 +1,8 @@
-// Colour adjustments of 8-bit RGB pixels in Pillow's arithmetic, bit for bit (ImageEnhance, and torchvision's
-// adjust_hue over Pillow's HSV). In place, `num_pixels` pixels of three bytes. Pure functions; any thread.
+// Color adjustments of RGB pixels, in place. `rgb` holds `num_pixels` pixels of three bytes, without gaps.
+//
+// The results are Pillow's and torchvision's bit for bit, on every CPU.
+// Threads: pure functions; may be called from any thread. They never throw.
+// Source: Pillow's ImageEnhance (Blend.c) and Convert.c, torchvision's adjust_hue for PIL images.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +10,16 @@
 
 namespace bale {
 
-/// Towards black (factor < 1) or away from it: ImageEnhance.Brightness.
+/// Blends with black: ImageEnhance.Brightness. Factor 0 gives black, 1 changes nothing, more is brighter.
 void adjust_brightness(std::uint8_t* rgb, std::size_t num_pixels, double factor);
-/// Towards the mean grey level of these pixels or away from it: ImageEnhance.Contrast.
+/// Blends with the mean gray level of these pixels: ImageEnhance.Contrast. Factor 0 gives gray, 1 changes nothing.
 void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor);
-/// Towards grey or away from it: ImageEnhance.Color.
+/// Blends each pixel with its gray level: ImageEnhance.Color. Factor 0 gives gray, 1 changes nothing.
 void adjust_saturation(std::uint8_t* rgb, std::size_t num_pixels, double factor);
-/// Turns the hue by `turn` of the circle, -0.5 to 0.5: torchvision.transforms.functional.adjust_hue on a PIL image.
+/// Shifts the hue by `turn` of the color circle, -0.5 to 0.5: torchvision.transforms.functional.adjust_hue for PIL
+/// images.
 void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn);
-/// Pillow's convert("L"), in all three channels: torchvision's rgb_to_grayscale(image, 3).
+/// Pillow's convert("L") in all three channels: torchvision's rgb_to_grayscale(image, 3).
 void make_grey(std::uint8_t* rgb, std::size_t num_pixels);
 
 }  // namespace bale

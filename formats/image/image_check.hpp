@@ -1,4 +1,6 @@
-// What becomes of an image when it is decoded, found out before: for indexes.
+// Checking images before an epoch needs them: whether they are complete and can be decoded. Indexes record the result.
+//
+// Threads: pure functions; may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +12,20 @@
 namespace bale {
 
 enum class ImageCheck : std::uint8_t {
-  quick,   // the header and the end; decoded only if the end is missing
-  decode,  // decoded
+  quick,   // reads the header and looks for the end; decodes only if the end is missing
+  decode,  // decodes every image
 };
 
-/// What is known of an image.
+/// The result of a check.
 struct ImageFacts {
-  std::uint32_t width = 0;  // 0 if the header does not tell
+  std::uint32_t width = 0;  // in pixels; 0: the header does not say
   std::uint32_t height = 0;
   ImageCondition condition = ImageCondition::unknown;
-  std::string why{};  // it cannot be decoded
+  std::string why{};  // reason, if incomplete or undecodable
 };
 
-/// Looks at an image. `unknown` are images of kinds that cannot be decoded here, and those of more than `max_pixels`
-/// that would have to be decoded to know more. Never throws but `std::bad_alloc`; safe in any thread.
+/// Checks an image. The condition is `unknown` if bale does not decode images of this kind, or if the image would have
+/// to be decoded and has more than `max_pixels`. Throws only `std::bad_alloc`.
 ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels = k_default_max_pixels);
 
 }  // namespace bale

@@ -1,11 +1,12 @@
-// ImageDecoder: JPEG and PNG bytes to pixels, whole or a part, with memory that is reused from image to image. A part
-// of an array of pixels is where it is: nothing is copied.
+// ImageDecoder: decodes a region of a JPEG or PNG, or the whole image, and reuses its memory for the next image. A
+// region of an array of pixels is a view of the stored bytes.
 //
-// A part is what decode_image() holds at that place, bit for bit, and costs little more than the entropy decoding of
-// the rows down to its last one. For one thread at a time.
+// The pixels are those of decode_image() at that place, bit for bit. The cost of a region is little more than the
+// entropy decoding of the rows down to its last one. A truncated image is refused whichever region is read: open()
+// looks for the end of the image, and decodes all of it if the end is missing. So whether an image is refused depends
+// on its bytes alone.
 //
-// An image that is cut off is refused, whichever part is read: open() looks for the image's end, and decodes all of it
-// if the end is missing. So what comes of an image depends on its bytes alone.
+// Threads: used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -16,10 +17,10 @@
 
 namespace bale {
 
-/// What open() makes sure of before a part is read.
+/// What open() checks before a region is read.
 enum class WholeCheck : std::uint8_t {
-  none,    // nothing: bytes that are cut off after a part's last row decode, although decode_image() refuses them
-  end,     // that the image ends where its bytes do or before, or else that all of it decodes
+  none,    // nothing: a region of a truncated image may decode, although decode_image() refuses the image
+  end,     // that the end of the image is there, or else that all of it decodes
   decode,  // that all of it decodes
 };
 
@@ -30,30 +31,30 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
-  /// Reads the header and checks that the image is whole. `bytes` must outlive the reads that follow. Throws `damaged`
-  /// or `unsupported`, the latter if width * height exceeds `max_pixels`, before anything of that size is allocated.
+  /// Reads the header and checks that the image is complete. `bytes` must outlive read(). Throws `damaged` or
+  /// `unsupported`; throws `unsupported` before it allocates if width * height exceeds `max_pixels`.
   ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels, WholeCheck check = WholeCheck::end);
 
-  /// Hands over the entry points that are kept of the image that is open; they must outlive the read that follows.
-  /// Those that are damaged, or were made of other bytes, are not used. Pixels and errors are the same with and
-  /// without, only the time differs.
+  /// Entry points of the open image, which must outlive read(). They are ignored if they are damaged or were made from
+  /// other bytes. They change only the time, not the pixels and errors.
   void use_entry_points(const KeptEntryPoints& kept);
 
-  /// The pixels of `region`, as decode_image() has them there; rows may be further apart than the region is wide.
-  /// Borrows from the decoder until its next read(), and from the bytes where they are pixels already. One successful
-  /// read an open(). Throws `damaged` or `unsupported` as decode_image() does for what the region needs, and
-  /// `invalid_argument` for a region that is empty or not inside the image; after that one a read may be tried again,
-  /// after the others the next image is to be opened.
+  /// The pixels of `region`. The stride may be larger than a row. Each open() permits one read().
+  /// Lifetime: the view borrows from this decoder until its next open(), read() or decode_ahead(). The view of an array
+  /// of pixels borrows from the bytes given to open().
+  /// Throws `damaged` or `unsupported`, after which the next image must be opened. Throws `invalid_argument` if no
+  /// image is open, or if the region is empty or not inside the image; in the latter case read() may be called again.
   PixelView read(const Region& region);
 
-  /// A decoder whose image is open, and the region that is to be read of it next.
+  /// A decoder whose image is open, and the region that will be read next.
   struct Upcoming {
     ImageDecoder* decoder = nullptr;
     Region region{};
   };
-  /// Decodes two images side by side, where they are baseline JPEGs: in a good deal less time than one after the other,
-  /// since decoding waits most of the time for its own last result. Each decoder's next read() of that region finds it
-  /// done; results and errors are those of a read() alone.
+  /// Decodes two baseline JPEGs in one loop, which takes much less time than one after the other, because decoding
+  /// mostly waits for its own last result. The next read() of each decoder, if it is for this region, returns at once,
+  /// with the same result or error as without this call. Does nothing if either image is not a JPEG. The decoders must
+  /// be different objects.
   static void decode_ahead(const Upcoming& first, const Upcoming& second);
 
  private:

@@ -1,4 +1,6 @@
-// Parts of images: rectangles, and borrowed pixels.
+// Region and PixelView: a rectangle of an image, and borrowed pixels.
+//
+// Threads: plain values.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +18,8 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-/// 8-bit RGB pixels, `height` rows of `width` pixels, rows `stride` bytes apart. Borrows.
+/// 8-bit RGB pixels: `height` rows of `width` pixels, whose starts are `stride` bytes apart. Borrows its memory: the
+/// function that returns one says how long it lives.
 struct PixelView {
   const std::uint8_t* rgb = nullptr;
   std::size_t stride = 0;

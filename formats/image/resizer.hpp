@@ -1,6 +1,7 @@
-// Resizer: Pillow's antialiased resampling, bit for bit, by SIMD chosen at run time, with memory that is reused.
+// Resizer: Pillow's antialiased resampling, bit for bit, with SIMD kernels that are chosen at run time.
 //
-// For one thread at a time.
+// Threads: a Resizer reuses its memory and is used by one thread at a time; the functions may be called from any
+// thread. Source: Pillow's Resample.c.
 #pragma once
 
 #include <memory>
@@ -11,13 +12,13 @@ namespace bale {
 
 enum class Filter : std::uint8_t { bilinear, bicubic };
 
-/// Which pass comes first changes the rounding, and so the pixels.
+/// The order of the two passes, which changes the rounding and so the pixels.
 enum class PassOrder : std::uint8_t {
-  pillow_13,  // rows first where the height shrinks by more than twice as many pixels as the width does, else columns
-  pillow_12,  // columns first, always: Pillow up to 12.x
+  pillow_13,  // vertical pass first if the height loses more than twice as many pixels as the width, else horizontal
+  pillow_12,  // horizontal pass first, always: Pillow up to 12.x
 };
 
-/// An image of source_width x source_height pixels resized to width x height, of which `window` is wanted.
+/// Resize an image of source_width x source_height pixels to width x height, and make the part `window` of the result.
 struct ResizeSpec {
   std::uint32_t source_width = 0;
   std::uint32_t source_height = 0;
@@ -26,20 +27,20 @@ struct ResizeSpec {
   Region window{};
   Filter filter = Filter::bilinear;
   PassOrder pass_order = PassOrder::pillow_13;
-  bool mirror = false;  // window's columns written from right to left
+  bool mirror = false;  // write the window mirrored left to right
 };
 
-/// The whole of the resized image.
+/// The whole resized image.
 ResizeSpec resize_whole(std::uint32_t source_width, std::uint32_t source_height, std::uint32_t width,
                         std::uint32_t height);
-/// torchvision's Resize(resize_short), then CenterCrop(width x height) of it; throws `unsupported` for images so
-/// long and thin that the resized one would be beyond reason. Where the resized image is smaller than the crop, throws
-/// `invalid_argument`: resize_short must be at least as long as the crop's sides.
+/// torchvision's Resize(resize_short), then CenterCrop((height, width)). Throws `invalid_argument` if the resized image
+/// is smaller than the crop, so resize_short must be at least as long as the sides of the crop. Throws `unsupported` if
+/// the longer side would exceed 2^30 pixels.
 ResizeSpec resize_short_and_center_crop(std::uint32_t source_width, std::uint32_t source_height,
                                         std::uint32_t resize_short, std::uint32_t width, std::uint32_t height);
 
-/// The part of the source that the window is made of. Throws `invalid_argument` for sizes of nothing, beyond reason, or
-/// a window that is not inside the resized image.
+/// The part of the source from which the window is computed. Throws `invalid_argument` for sizes of 0 or above 2^30
+/// pixels, and for a window that is not inside the resized image.
 Region resize_needs(const ResizeSpec& spec);
 
 class Resizer {
@@ -49,9 +50,9 @@ class Resizer {
   Resizer(Resizer&&) noexcept;
   Resizer& operator=(Resizer&&) noexcept;
 
-  /// Writes window.height rows of window.width RGB pixels to `out`, rows `out_stride` bytes apart and nothing between
-  /// them touched. `source` holds the pixels of resize_needs(spec). Throws `invalid_argument` where the sizes
-  /// contradict each other.
+  /// Writes window.height rows of window.width RGB pixels to `out`, whose rows start `out_stride` bytes apart. Bytes
+  /// between rows are not written. `source` holds the pixels of resize_needs(spec), and no others. Throws
+  /// `invalid_argument` if the sizes contradict each other.
   void run(const ResizeSpec& spec, const PixelView& source, std::uint8_t* out, std::size_t out_stride);
 
  private:

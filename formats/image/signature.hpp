@@ -1,6 +1,6 @@
-// What a file is that was taken for an image and is none that bale knows, by the bytes that open or close it.
+// The kind of a file that probe_image() does not recognize, by the bytes at its start or end. For messages.
 //
-// Pure functions, safe in any thread.
+// Threads: pure functions; may be called from any thread.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,10 @@
 
 namespace bale {
 
-/// "AVIF", "JPEG 2000", "HTML", ...; empty if nothing is recognized. For what probe_image() calls unknown.
+/// "AVIF", "JPEG 2000", "HTML", ...; empty if nothing is recognized. A literal.
 std::string_view name_by_signature(Bytes file);
 
-/// Whether decode_image() takes images of this kind.
+/// Whether decode_image() decodes images of this kind.
 bool can_decode(ImageKind kind);
 
 }  // namespace bale
