@@ -1,5 +1,5 @@
-// Checking a whole dataset: every shard by Shard::verify on several threads, and the shards as a set
-// against the manifest.
+// Checking a whole dataset: every shard by Shard::verify() on several threads, and the set of shards against the
+// manifest. This is `bale verify`.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,26 @@ struct CheckReport {
   std::uint64_t num_samples = 0;
   std::uint64_t num_shards = 0;
   std::uint64_t num_bytes = 0;               // of shard files
-  std::uint64_t num_images_not_decoded = 0;  // of kinds or sizes that are not decoded here
-  std::uint64_t num_unchecked_shards = 0;    // without checksums: only their structure could be checked
-  std::vector<Damage> findings;              // shards in order
-  NoticeLog notices;                         // what the shards hold beside their samples
-  std::vector<std::string> leftovers;        // temporary files of killed runs: harmless
-  std::vector<CheckReport> parts;            // if the spec holds several datasets: of each, and the sum is above
+  std::uint64_t num_images_not_decoded = 0;  // with CheckOptions::decode: of kinds or sizes that are not decoded
+  std::uint64_t num_unchecked_shards = 0;    // without checksums: only their structure was checked
+  std::vector<Damage> findings;              // in the order of the shards
+  NoticeLog notices;                         // what the shards hold besides samples
+  std::vector<std::string> leftovers;        // temporary files of killed runs; harmless
+  std::vector<CheckReport> parts;            // one per dataset if there are several; the fields above are their sum
 };
 
 struct CheckOptions {
-  unsigned jobs = 0;    // 0: one per core
-  bool decode = false;  // every image too
-  std::uint64_t max_pixels = k_default_max_pixels;
+  unsigned jobs = 0;                                // threads; 0: one per core
+  bool decode = false;                              // also decode every image
+  std::uint64_t max_pixels = k_default_max_pixels;  // larger images are not decoded
 };
 
-/// A spec that names several datasets (a directory of them, as `pack --split` makes it, or a "::" list) is all of them,
-/// each checked against its own manifest.
-/// `on_finding` is called as findings are made, from any thread, one at a time.
-/// What is damaged, missing or unreadable is a finding, never thrown, and the rest is checked all the same. Thrown are
-/// `interrupted`, a lack of resources, and what is wrong with the spec itself (`not_found`, `io`).
+/// Checks the dataset `spec`, as Dataset::open() takes it, or all datasets in a directory, as `bale pack --split` makes
+/// them. Each dataset is checked against its own manifest.
+/// Calls `on_finding` for each finding, from any thread, one call at a time. Adds to the counters of `progress`.
+/// Damaged, missing and unreadable files are findings, not errors: the rest is still checked. Throws `interrupted` soon
+/// after progress.stop is set, errors for which is_lack_of_resources() holds, and errors about the spec itself
+/// (`not_found`, `invalid_argument`, `io`).
 CheckReport check_dataset(const std::string& spec, const CheckOptions& options, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding);
 

@@ -1,4 +1,4 @@
-// What a packed dataset is, gathered from its manifest and indexes; no payload is read.
+// DatasetSummary: what a packed dataset contains, from its manifest and indexes. This is `bale info`.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DatasetSummary {
     std::string path;
     std::uint64_t num_samples = 0;
     std::uint64_t bytes = 0;
-    bool indexed = false;
+    bool indexed = false;  // has an index file
     bool has_checksums = false;
     bool has_entry_points = false;
     std::string digest;  // empty: unknown
@@ -32,21 +32,21 @@ struct DatasetSummary {
   bool has_manifest = false;
   std::string name;                          // with a manifest
   std::string created_by;                    // with a manifest
-  std::map<std::string, std::string> edits;  // what was done to the images before they were packed
+  std::map<std::string, std::string> edits;  // Dataset::edits()
   std::string plan;                          // with a manifest
   std::uint64_t num_skipped = 0;
   std::string format;  // of the first shard
   std::string layout;  // empty: unknown
   std::uint64_t num_samples = 0;
   std::uint64_t num_bytes = 0;  // of shard files
-  ImageConditions images;       // counts only
+  ImageConditions images;       // counts only, no names
   std::vector<Field> fields;
   std::vector<std::string> classes;
   std::vector<ShardRow> shards;
-  NoticeLog notices;  // what scans of shards without an index left out
+  NoticeLog notices;  // Dataset::notices()
 };
 
-/// Opens every shard. Throws as Dataset::open does.
+/// Summarizes the dataset `spec`. Opens every shard, reads no samples. Throws what Dataset::open() throws.
 DatasetSummary summarize_dataset(const std::string& spec);
 
 }  // namespace bale

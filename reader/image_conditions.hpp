@@ -1,4 +1,4 @@
-// What the indexes of a dataset say of its images.
+// ImageConditions: which images of a dataset are incomplete or undecodable, according to its indexes.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ struct ImageConditions {
   std::uint64_t num_complete = 0;
   std::uint64_t num_incomplete = 0;
   std::uint64_t num_undecodable = 0;
-  std::uint64_t num_unknown = 0;  // not looked at, of kinds that are not decoded here, or samples without an image
-  std::vector<Flawed> flawed;     // the first of those that are incomplete or undecodable
+  std::uint64_t num_unknown = 0;  // not examined, of a kind that is not decoded, or samples without an image
+  std::vector<Flawed> flawed;     // the first incomplete or undecodable ones
 
   std::uint64_t num_flawed() const { return num_incomplete + num_undecodable; }
 };
 
-/// Looks at every shard's index, and names the first `max_named` flawed images. No payload is read.
+/// Counts the images by condition and names the first `max_named` flawed ones. Opens every shard, reads no samples.
+/// Throws what Dataset::index() throws.
 ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named);
 
 }  // namespace bale

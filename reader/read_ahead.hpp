@@ -1,11 +1,13 @@
-// ReadAhead: a thread that asks the kernel for the bytes of samples before they are read.
+// ReadAhead: a thread that asks the kernel to read the bytes of samples before they are needed.
 //
-// It walks the deliveries that are to come, in their order, and stays at most window_bytes ahead of what has been
-// consumed. Deliveries are asked for in groups, each sorted by where its samples lie and merged into as few and as
-// large requests as that allows: a window of a block shuffle is one group, so that a block is one request.
+// It follows the order of deliveries and stays at most window_bytes ahead of what was consumed. It requests deliveries
+// in groups. The samples of a group are sorted by their place in the shards and merged into few, large requests. A
+// window of a block shuffle is one group, so each block is one request.
 //
-// It is a hint and never fails: a shard that cannot be opened is left to whoever reads it. The Dataset outlives the
-// object. Threads: consumed() may be called from any; `upcoming` is called from the object's own thread alone.
+// Ownership: the Dataset must outlive this object.
+// Threads: methods may be called from any thread. Upcoming is called only by the object's own thread.
+// Processes: not usable after fork().
+// Errors: reading ahead is a hint and does not fail. A shard that cannot be opened is reported when it is read.
 #pragma once
 
 #include <cstdint>
@@ -19,36 +21,35 @@ namespace bale {
 
 struct UpcomingSample {
   std::uint64_t sample = 0;               // position in the Dataset
-  std::optional<std::uint64_t> window{};  // EpochOrder::window: neighbours in the order that share one are one group
+  std::optional<std::uint64_t> window{};  // EpochOrder::window(): consecutive deliveries of one window are one group
 };
 
 struct ReadAheadOptions {
-  std::uint64_t window_bytes = std::uint64_t{128} << 20;  // of the page cache; 0: asks for nothing
-  /// For disks that are limited in transfers a second, and a block shuffle: long requests go out in transfers of 2 MiB
-  /// and more, for which up to twice as much is read as is asked for.
+  std::uint64_t window_bytes = std::uint64_t{128} << 20;  // how far ahead to read; 0: not at all
+  /// For disks that are limited in transfers per second, with a block shuffle: long requests are issued in transfers of
+  /// 2 MiB and more, for which up to twice the requested bytes are read.
   bool large_transfers = false;
-  std::uint64_t group_samples = 32;  // where the order has no windows
+  std::uint64_t group_samples = 32;  // samples per group if the order has no windows
 };
 
 class ReadAhead {
  public:
-  /// The n-th delivery, counted from 0 and across epochs; nullopt where nothing more is known yet: it is asked again
-  /// once more has been consumed. Must not throw.
+  /// Returns the n-th delivery, counted from 0 across all epochs. nullopt if it is not known yet: it is called again
+  /// after more was consumed. Must not throw.
   using Upcoming = std::function<std::optional<UpcomingSample>(std::uint64_t n)>;
 
   /// Starts the thread.
   ReadAhead(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options = {});
-  /// Stops it: returns once the request in hand is out.
+  /// Stops the thread. Waits for the request that is being issued.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// Every delivery before `n` has been read, or is about to be. Lower numbers than before change nothing.
+  /// Says that every delivery before `n` was read or is about to be. A number lower than before has no effect.
   void consumed(std::uint64_t n);
 
-  /// Returns once delivery `n` has been asked for, or is not going to be: reading it before would only take a request
-  /// of its own. Never waits where nothing is read ahead. For readers in this process; the last one to come also keeps
-  /// the window moving.
+  /// Waits until delivery `n` was requested, or will not be: to read it earlier would cost a request of its own.
+  /// Returns at once if window_bytes is 0. For readers in this process.
   void wait_until_requested(std::uint64_t n);
 
  private:

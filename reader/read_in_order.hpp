@@ -1,4 +1,4 @@
-// Reading one epoch after another in a given order, by several threads, with requests going out ahead of them.
+// Reading a dataset in the order of its epochs, with several threads and with reading ahead.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 namespace bale {
 
 struct ReadInOrderOptions {
-  unsigned jobs = 0;             // threads; 0: one a core, and 16 where reads go around the page cache (DatasetOptions)
+  unsigned jobs = 0;             // threads; 0: one per core, or 16 with DatasetOptions::direct_io
   bool large_transfers = false;  // see ReadAheadOptions
 };
 
-/// Deliveries [begin, end) of an endless sequence of epochs: number n is position n % order.size() of epoch n /
-/// order.size(). Threads take one after another and call `on_sample` with what they read; it may be called by many
-/// threads at once, the view lives until it returns, and what it throws ends the reading and is rethrown here.
+/// Reads deliveries [begin, end) of an endless sequence of epochs: number n is position n % order.size() of epoch n /
+/// order.size(). Calls `on_sample` for each, from many threads at once, roughly in order. The view lives until
+/// `on_sample` returns. The first exception of a read or of `on_sample` stops all threads and is thrown here.
+/// Precondition: order.size() > 0, unless begin == end.
 void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_t begin, std::uint64_t end,
                    const ReadInOrderOptions& options, const std::function<void(const SampleView&)>& on_sample);
 

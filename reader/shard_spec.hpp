@@ -1,4 +1,6 @@
-// How a dataset is named on a command line: braces, globs and "::" lists, as WebDataset has them.
+// Names of shards with braces, globs and "::" lists, as in WebDataset.
+//
+// Threads: the functions may be called from any thread.
 #pragma once
 
 #include <string>
@@ -7,12 +9,14 @@
 
 namespace bale {
 
-/// "x-{000000..000009}.tar" -> ten names, zero padding kept; comma lists and nesting too; text without
-/// braces comes back alone. Throws `invalid_argument` for unbalanced braces or over 1,000,000 names.
+/// Expands braces: "x-{000000..000009}.tar" gives ten names. Zero padding is kept; comma lists and nested braces work
+/// too. Text without braces is returned as it is. Throws `invalid_argument` for unbalanced braces or more than
+/// 1,000,000 names. Source: the rules of the Python package `braceexpand`.
 std::vector<std::string> expand_braces(std::string_view text);
 
-/// Splits at "::", expands braces, then globs (matches sorted by bytes; a pattern that matches nothing
-/// throws `not_found`). A directory stays a directory.
+/// Splits `spec` at "::", and expands braces and globs. The matches of a glob are sorted by bytes. The name of an
+/// existing file or directory is not expanded. Throws `not_found` for a pattern without a match, `invalid_argument` for
+/// a malformed spec.
 std::vector<std::string> expand_shard_spec(std::string_view spec);
 
 }  // namespace bale

@@ -1,6 +1,7 @@
-// EpochOrder: position in an epoch -> sample, a pure function in O(1) memory.
+// EpochOrder: the order of an epoch, as a pure function from a position to a sample. Uses O(1) memory.
 //
-// The same for any world size, worker count and restart. Values; safe in any thread.
+// The order does not depend on the number of ranks and workers, or on restarts.
+// Threads: values; const methods may be called by many threads at once.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@ struct Shuffle {
   enum class Kind : std::uint8_t { none, full, block };
 
   Kind kind = Kind::full;
-  std::uint64_t block_samples = 0;  // block: neighbours in the selection that are read together; copies not counted
-  std::uint64_t window_blocks = 0;  // block: so many blocks, from all over the dataset, are mixed with each other
+  std::uint64_t block_samples = 0;  // block: consecutive samples that are read together; copies are not counted
+  std::uint64_t window_blocks = 0;  // block: number of blocks whose samples are shuffled with each other
 
-  /// The order of the dataset.
+  /// The order of the selection.
   static Shuffle none() { return {.kind = Kind::none}; }
-  /// Every permutation of the epoch about as likely as any other.
+  /// A pseudorandom permutation of the whole epoch.
   static Shuffle full() { return {}; }
-  /// For cold and remote storage: blocks are permuted, then the samples of a window of blocks are shuffled with each
-  /// other, so that reads are as long as a block. Holds back nothing: a reader needs one window's bytes at hand at
-  /// most; with the defaults and ImageNet's images that is 112 MB, which fits what is read ahead by default.
+  /// For cold and remote storage: permutes blocks of `block_samples` consecutive samples, then shuffles the samples of
+  /// every `window_blocks` blocks with each other. So each read is as long as a block. A reader needs at most one
+  /// window in memory: with the defaults and ImageNet's images 112 MB, less than what is read ahead by default.
   static Shuffle block(std::uint64_t block_samples = 64, std::uint64_t window_blocks = 16) {
     return {.kind = Kind::block, .block_samples = block_samples, .window_blocks = window_blocks};
   }
@@ -32,22 +33,23 @@ struct Shuffle {
 
 class EpochOrder {
  public:
-  /// Throws `invalid_argument` for a block shuffle with blocks or windows of 0.
-  /// A selection that draws is in random order as it is: `shuffle` is taken for none() then.
+  /// If the selection draws, its order is random already, and `shuffle` is replaced by Shuffle::none(). Throws
+  /// `invalid_argument` for a block shuffle with block_samples or window_blocks of 0.
   EpochOrder(Selection selection, const Shuffle& shuffle, std::uint64_t seed);
 
+  /// Deliveries per epoch.
   std::uint64_t size() const { return selection_.size(); }
-  /// The delivery at `position` < size() of epoch `epoch`.
+  /// The delivery at a position of an epoch. Precondition: position < size().
   Pick at(std::uint64_t epoch, std::uint64_t position) const;
-  /// Block shuffle: which window of the epoch `position` is in. Samples of one window lie in few places, so whoever
-  /// reads ahead does best to ask for a window at a time. Otherwise nullopt.
+  /// With a block shuffle, the number of the window that the position is in; otherwise nullopt. The samples of a window
+  /// are stored in few places, so it is best to read ahead one window at a time. Precondition: position < size().
   std::optional<std::uint64_t> window(std::uint64_t epoch, std::uint64_t position) const;
-  /// Hash of selection, shuffle and seed: two orders that agree in it are the same.
+  /// A hash of selection, shuffle and seed: different orders have different hashes, except by chance.
   std::uint64_t fingerprint() const;
-  /// The same over a dataset of `dataset_size` samples: what states carried up to version 0.1.0.
+  /// The same with the size of the dataset. States up to version 0.1.0 have this one.
   std::uint64_t fingerprint(std::uint64_t dataset_size) const;
-  /// The same over a dataset of that size and identity (Dataset::identity()): what the states of all who resume carry.
-  /// Below 2^63, so that tensors of signed integers can hold it.
+  /// The same with the size and identity of the dataset (Dataset::identity()). States have this one. Below 2^63, so
+  /// that it fits a signed integer.
   std::uint64_t fingerprint(std::uint64_t dataset_size, std::uint64_t dataset_identity) const;
   const Shuffle& shuffle() const { return shuffle_; }
   std::uint64_t seed() const { return seed_; }

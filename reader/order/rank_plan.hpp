@@ -1,8 +1,10 @@
-// RankPlan: which positions of an epoch go into which batch of which rank. Pure; safe in any thread.
+// RankPlan: assigns the positions of an epoch to batches and ranks.
 //
-// Step t of all ranks together takes the next batch_size * world_size positions, so what the first t steps took is a
-// prefix of the epoch: the rest can be dealt out again to any other world size or batch size, nothing lost or repeated.
-// Within a step the p-th position goes to rank p % world_size, as torch's DistributedSampler deals.
+// At step t all ranks together take the next batch_size * world_size positions. So what the first t steps took is a
+// prefix of the epoch, and the rest can be assigned again with another world size or batch size: nothing is lost or
+// repeated. Within a step, the p-th position goes to rank p % world_size, as in torch's DistributedSampler.
+//
+// Threads: values; const methods may be called by many threads at once.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +12,11 @@
 
 namespace bale {
 
-/// What becomes of the end of an epoch that does not fill a step.
+/// What happens at the end of an epoch, if the rest does not fill a step.
 enum class Tail : std::uint8_t {
-  pad,     // filled up from the epoch's beginning (a resumed one's too), round and round where the epoch is that short,
-           // until every rank has as many: DistributedSampler's way
-  drop,    // left out: drop_last
-  uneven,  // each sample exactly once; ranks that have fewer get rows that are masked out
+  pad,   // repeats deliveries from the epoch's beginning until every rank has equally many, as DistributedSampler does
+  drop,  // leaves the rest out: drop_last
+  uneven,  // delivers each sample exactly once; ranks that have fewer get rows that are masked out
 };
 
 struct RankShare {
@@ -29,8 +30,8 @@ struct RankShare {
 struct PlannedRow {
   enum class Kind : std::uint8_t {
     sample,   // the epoch's delivery at `position`
-    padding,  // the same, but of a position that is delivered elsewhere in this epoch already
-    empty,    // nothing: `uneven` ran out of positions
+    padding,  // the same, for a position that is delivered elsewhere in this epoch too
+    empty,    // nothing: `uneven` has no positions left
   };
   Kind kind = Kind::empty;
   std::uint64_t position = 0;
@@ -38,18 +39,19 @@ struct PlannedRow {
 
 class RankPlan {
  public:
-  /// Positions [start, epoch_size) of an epoch. Throws `invalid_argument` for a batch size or world of 0, a rank
-  /// outside its world, a start beyond the epoch, or sizes whose products are beyond 2^62.
+  /// Plans positions [start, epoch_size) of an epoch. Throws `invalid_argument` for a batch size or world size of 0, a
+  /// rank that is not below the world size, a start after the end of the epoch, or sizes above 2^62.
   RankPlan(std::uint64_t epoch_size, std::uint64_t start, const RankShare& share);
 
-  /// Batches of every rank; the same for all.
+  /// Number of batches, the same on every rank.
   std::uint64_t num_batches() const { return num_batches_; }
-  /// Rows of a batch: batch_size, fewer in the last one of `pad` and `uneven`; the same for all ranks.
+  /// Rows of a batch, the same on every rank: batch_size, or fewer in the last batch of `pad` and `uneven`.
+  /// Precondition: batch < num_batches().
   std::uint64_t num_rows(std::uint64_t batch) const;
-  /// Precondition: batch < num_batches(), index < num_rows(batch).
+  /// A row of a batch of this rank. Preconditions: batch < num_batches(), index < num_rows(batch).
   PlannedRow row(std::uint64_t batch, std::uint64_t index) const;
-  /// Where a resumed epoch starts after `batches` batches of every rank; its end after all of them, but for what `drop`
-  /// leaves out.
+  /// The position at which to resume after `batches` batches on every rank. After all batches, the end of the epoch;
+  /// with `drop`, the first position that is left out.
   std::uint64_t position_after(std::uint64_t batches) const;
 
  private:
