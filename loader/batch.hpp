@@ -1,11 +1,11 @@
-// Batch: a lease on one slot of the loader's ring, or a copy of one.
+// Batch: a batch of images and labels in ordinary memory.
 //
-// What it hands out lives until the Batch is destroyed. It lies in the ring (zero copies), and the slot goes back to
-// the workers then. A caller that keeps so many batches that the workers would run out of slots gets copies in memory
-// of their own (is_copy(), LoaderOptions::copy_when_held), so any number of batches may be kept. A Batch may outlive
-// its Loader; the ring's memory stays until the last lease is gone.
-//
-// Threads: any one thread at a time may use a Batch; it may be destroyed in another thread than next() was called in.
+// Ownership: a Batch is a lease on one slot of the loader's ring, without a copy. Everything that it returns lives
+// until it is destroyed; then the workers reuse the slot. If the caller keeps so many batches that the workers would
+// run out of slots, next() returns copies instead (is_copy(), LoaderOptions::copy_when_held). A Batch may outlive its
+// Loader. Threads: a Batch is used by one thread at a time. It may be destroyed in another thread than the one that
+// called next(), also while that thread uses the Loader. Preconditions, which are not checked: row numbers are below
+// size(); the Batch was not moved from.
 #pragma once
 
 #include <cstdint>
@@ -30,41 +30,43 @@ class Batch {
   Batch& operator=(Batch&&) noexcept;
   ~Batch();
 
-  /// Number in its epoch, from 0 (a resumed epoch goes on counting from 0), and the epoch.
+  /// Number in its epoch, from 0. After a resume it counts from 0 again.
   std::uint64_t index() const;
   std::uint64_t epoch() const;
-  /// Rows, masked ones included.
+  /// Number of rows, including masked ones.
   std::size_t size() const;
 
-  /// All rows one after another, size() x H x W x C or size() x C x H x W of the transform's dtype. Transforms of fixed
-  /// shape only; throws `invalid_argument` for ragged and raw ones.
+  /// All rows without gaps: size() x H x W x 3 or size() x 3 x H x W, in the transform's layout and dtype. Throws
+  /// `invalid_argument` for ragged and raw transforms.
   Bytes pixels() const;
+  /// The same as values of the transform's dtype.
   template <typename Value>
   std::span<const Value> pixels_as() const {
     return {reinterpret_cast<const Value*>(pixels().data()), pixels().size() / sizeof(Value)};
   }
-  /// Row `i` alone, of any transform: H x W x C; empty where masked out.
+  /// Row `i`: one image in the transform's layout and dtype; for raw, the stored bytes. Empty if the row has no image.
   Bytes image(std::size_t i) const;
-  /// Size in pixels of row `i` as it lies in the batch (ragged: its own); 0 x 0 for raw and for masked rows.
+  /// Size in pixels of row `i` in the batch. 0 for raw transforms and for rows without an image.
   std::uint32_t width(std::size_t i) const;
   std::uint32_t height(std::size_t i) const;
 
-  /// Class numbers; k_no_label where the sample has none or the row is empty.
+  /// Class numbers, one per row. LoaderOptions::no_label if the sample has no label or the row no sample.
   std::span<const std::int64_t> labels() const;
-  /// Positions in the Dataset; of the substitute where there is one, 0 where the row is empty. Dataset::key() gives the
-  /// key.
+  /// Sample numbers in the Dataset, one per row; of the substitute for a bad sample; 0 for a row without a sample.
   std::span<const std::uint64_t> samples() const;
-  /// Which of the deliveries of its sample in this epoch row `i` is: Pick::copy. A substitute has a number of its own.
+  /// Pick::copy of row `i`, which distinguishes the deliveries of one sample in an epoch. Substitutes have numbers of
+  /// their own.
   std::uint64_t copy(std::size_t i) const;
-  /// 1: a delivery that counts once in this epoch; 0: padding (pixels are there), an empty row or a skipped sample
-  /// (zeros).
+  /// One per row. 1: the delivery counts in this epoch. 0: padding, which has pixels; or a row without a sample or with
+  /// a skipped one, which is zero.
   std::span<const std::uint8_t> mask() const;
-  /// The drawn parameters of row `i`, and the size of its stored image.
+  /// The random parameters of row `i`.
   const AugmentDraw& draw(std::size_t i) const;
+  /// Size in pixels of the stored image of row `i`.
   std::uint32_t source_width(std::size_t i) const;
   std::uint32_t source_height(std::size_t i) const;
 
-  /// Whether this is a copy rather than a slot of the ring.
+  /// Whether this is a copy instead of a slot of the ring.
   bool is_copy() const { return owned_ != nullptr; }
 
  private:

@@ -1,13 +1,15 @@
-// Loader: shuffled, augmented batches of a packed dataset, the same ones for any number of workers, ranks and restarts.
+// Loader: shuffled, augmented batches of a packed dataset. The order of the samples and their augmentation do not
+// depend on the number of workers and ranks, or on restarts.
 //
 //   bale::Loader loader{"packs/train", {.batch_size = 256, .seed = 1, .transform = bale::train_transform(224)}};
 //   for (int epoch = 0; epoch < 90; ++epoch) {
 //     while (auto batch = loader.next()) train(batch->pixels(), batch->labels(), batch->mask());
 //   }
 //
-// Threads: one thread at a time calls a Loader; batches may be destroyed in any. Processes: workers are programs of
-// their own, started on first use and gone within a second of this process, however it ends. After fork only the parent
-// may use it.
+// Ownership: the Loader owns its workers and its Dataset. Batches may outlive it.
+// Threads: a Loader is used by one thread at a time. Batches may be destroyed in any thread.
+// Processes: workers are separate programs (bale-worker), started on first use. They exit within a second after this
+// process ends, for whatever reason. After fork(), only the parent may use a Loader and its batches.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +26,17 @@
 
 namespace bale {
 
-/// Where a stream of batches is: enough to go on in another process, at any world size, batch size and worker count.
+/// A position in the stream of batches. With it, another process can continue, with any world size, batch size and
+/// number of workers.
 struct LoaderState {
   std::uint64_t epoch = 0;
-  std::uint64_t position = 0;     // deliveries of the epoch that are consumed, over all ranks
+  std::uint64_t position = 0;     // deliveries of the epoch that were consumed, over all ranks
   std::uint64_t fingerprint = 0;  // of dataset, selection, shuffle and seed; below 2^63
 
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
-/// A sample that was not delivered as it should have been.
+/// A sample that could not be read or decoded.
 struct BadSample {
   enum class Action : std::uint8_t { failed, skipped, substituted };
 
@@ -43,68 +46,77 @@ struct BadSample {
   std::string reason;  // one line
   std::uint64_t epoch = 0;
   Action action = Action::failed;
-  bool quarantined = false;  // it ended its worker repeatedly and is not tried again
+  bool quarantined = false;  // it crashed or stalled workers repeatedly and is not tried again
 };
 
-/// What the loader has done so far.
+/// Counters since the Loader was made.
 struct LoaderCounters {
   std::uint64_t batches = 0;           // delivered
   std::uint64_t samples = 0;           // delivered rows with mask 1
-  std::uint64_t batches_copied = 0;    // delivered as copies, because the caller keeps many
-  std::uint64_t workers_replaced = 0;  // died or stalled, and were started anew
-  std::uint64_t bad_samples = 0;       // so many does bad_samples() name
+  std::uint64_t batches_copied = 0;    // delivered as copies, because the caller keeps many batches
+  std::uint64_t workers_replaced = 0;  // died or stalled, and were started again
+  std::uint64_t bad_samples = 0;       // size of bad_samples()
   double wait_seconds = 0;             // spent in next() waiting for a batch
 };
 
 class Loader {
  public:
-  /// Opens the dataset; workers start with the first next() or start(). Throws what Dataset::open throws, and
-  /// `invalid_argument`.
+  /// Opens the dataset. Workers are started by the first next() or start(). Throws what Dataset::open() and checked()
+  /// throw, `invalid_argument` for a rank that is not below world_size, and `unsupported` for a ragged transform if an
+  /// index does not have the sizes of the images.
   Loader(const std::string& spec, LoaderOptions options = {});
-  /// The same over part of the dataset, or draws from it; `selection` is of this dataset's size.
+  /// The same for a selection of samples. `selection` must have been made for a dataset of this size.
   Loader(const std::string& spec, LoaderOptions options, Selection selection);
+  /// Stops the workers. Batches that are held stay valid.
   ~Loader();
   Loader(Loader&&) noexcept;
   Loader& operator=(Loader&&) noexcept;
 
-  /// Starts the workers ahead of the first next().
+  /// Starts the workers, if they do not run. Throws `not_found` if bale-worker is not found, `io` if it cannot be
+  /// started.
   void start();
 
-  /// The next batch; nullopt once at the end of each epoch, after which the next epoch begins (no set_epoch needed).
-  /// Throws the `Error` of a bad sample under OnBadSample::fail (calling again throws again), `invalid_argument` when
-  /// all slots of the ring are held by batches that the caller keeps (without copy_when_held only), `io` where workers
-  /// cannot be started.
+  /// Waits for the next batch. Returns nullopt once at the end of each epoch; the call after that starts the next epoch
+  /// (set_epoch() is not needed). Starts the workers if necessary. Throws what start() throws, and
+  ///   `damaged`           OnBadSample::fail and a bad sample; calling again throws again. OnBadSample::substitute and
+  ///   65
+  ///                       bad samples in a row
+  ///   `invalid_argument`  the caller holds all slots of the ring (only without copy_when_held)
+  ///   `io`                workers cannot be started
   std::optional<Batch> next();
-  /// The same for callers that must look after something else while they wait, such as signals: `on_wait` is called
-  /// every 50 ms at the latest (between samples without workers), by the calling thread and under no lock. It may
-  /// throw, which ends the wait; the next call waits for the same batch.
+  /// The same. While it waits, it calls `on_wait` at least every 50 ms (with workers = 0: before every sample), on the
+  /// calling thread and without holding a lock. `on_wait` may throw, which ends the wait; the next call waits for the
+  /// same batch.
   std::optional<Batch> next(const std::function<void()>& on_wait);
 
-  /// Whether next() would return, or give nullopt, without waiting for workers.
+  /// Whether next() would return without waiting for workers.
   bool ready() const;
 
-  /// Goes to the beginning of an epoch.
+  /// Goes to the beginning of an epoch. Does nothing if the loader is there already. Otherwise waits until the workers
+  /// have finished the rows that they are working on.
   void set_epoch(std::uint64_t epoch);
   std::uint64_t epoch() const;
 
-  /// Batches of the current epoch on every rank; of a resumed one those that were left.
+  /// Number of batches of the current epoch, the same on every rank. After load_state(), the batches that are left.
   std::uint64_t size() const;
 
-  /// After the last batch that next() gave.
+  /// The position after the last batch that next() returned.
   LoaderState state() const;
-  /// Goes to where `state` was taken. Throws `invalid_argument` where it is of another dataset, selection, shuffle or
-  /// seed.
+  /// Continues where `state` was taken. Waits as set_epoch() does. Throws `invalid_argument` if the state is of another
+  /// dataset, selection, shuffle or seed.
   void load_state(const LoaderState& state);
 
+  /// The dataset, which lives as long as the Loader.
   const Dataset& dataset() const;
+  /// The options, as checked() completed them.
   const LoaderOptions& options() const;
-  /// Every bad sample that came up in delivered batches, in their order.
+  /// Every bad sample of the batches so far, in their order.
   std::vector<BadSample> bad_samples() const;
   LoaderCounters counters() const;
-  /// Process ids of the workers that are alive; empty for threads.
+  /// Process ids of the running workers; empty for threads.
   std::vector<int> worker_pids() const;
-  /// Where the pixels of all batches lie, for page-locking them once; lives as long as this Loader and its batches.
-  /// Whole pages.
+  /// The memory of the pixels of all slots, in whole pages, so that a caller can page-lock it once. It lives as long as
+  /// this Loader or any of its batches that is not a copy.
   MutableBytes pixel_memory() const;
 
  private:

@@ -1,4 +1,6 @@
-// What a Loader is asked for, beside PyTorch's names for it. Plain values.
+// LoaderOptions: the options of a Loader, with PyTorch's names for them.
+//
+// Threads: plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +16,30 @@
 namespace bale {
 
 enum class WorkerMode : std::uint8_t {
-  processes,  // exec'd programs: a crash of one is survived and goes unseen
-  threads,    // of this process, over the same ring
+  processes,  // separate programs: one that crashes is replaced and its row made again
+  threads,    // of this process
 };
 
-/// What a sample that cannot be read or decoded does to its row. Each is named in Loader::bad_samples().
+/// What to do with a sample that cannot be read or decoded. Loader::bad_samples() lists each of them.
 enum class OnBadSample : std::uint8_t {
-  fail,        // next() throws, naming it
-  skip,        // the row stays, masked out and zero
-  substitute,  // another sample, drawn from the same dataset, takes the row
+  fail,        // next() throws
+  skip,        // the row is zero and masked out
+  substitute,  // another sample of the selection takes the row
 };
 
-inline constexpr unsigned k_workers_auto =
-    ~0U;  // one per core of this rank: affinity, CPU quota and $LOCAL_WORLD_SIZE are heeded
+// one per core of this rank: affinity, CPU quota and $LOCAL_WORLD_SIZE are respected
+inline constexpr unsigned k_workers_auto = ~0U;
 
 struct LoaderOptions {
   std::uint32_t batch_size = 256;     // DataLoader(batch_size)
-  unsigned workers = k_workers_auto;  // DataLoader(num_workers); 0: in the caller, inside next()
+  unsigned workers = k_workers_auto;  // DataLoader(num_workers); 0: next() makes the batches itself
   WorkerMode worker_mode = WorkerMode::processes;
-  std::uint32_t prefetch = 4;  // batches in the ring, those in the caller's hands included; DataLoader counts per
-                               // worker (prefetch_factor * num_workers), here it is all workers together
-  bool copy_when_held = true;  // a batch beyond what the ring can spare is delivered as a copy (at least 3 slots are
-                               // made then); false: next() throws when the caller holds all slots
-  bool persistent_workers = true;  // false: workers end with each epoch and start with the next
-  bool read_on = true;             // start on the next epoch while the end of this one is being consumed
+  std::uint32_t prefetch = 4;  // batches in the ring, including those that the caller holds, for all workers together;
+                               // DataLoader has prefetch_factor * num_workers
+  bool copy_when_held = true;  // deliver copies if the caller holds too many slots; the ring then has at least 3 slots.
+                               // false: next() throws if the caller holds all slots
+  bool persistent_workers = true;  // false: workers exit at the end of each epoch; implies read_on = false
+  bool read_on = true;             // make batches of the next epoch before this one is consumed
 
   std::uint64_t seed = 0;                       // of the order
   std::optional<std::uint64_t> augment_seed{};  // of crops, flips, colors and mixing; none: `seed`
@@ -47,11 +49,11 @@ struct LoaderOptions {
   Tail tail = Tail::pad;  // DataLoader(drop_last), DistributedSampler(drop_last)
 
   Transform transform = train_transform();
-  std::string field{};                 // field that holds the image; empty: the first one with an image's name
-  std::int64_t no_label = k_no_label;  // class number of rows that have none: unlabeled samples, empty and skipped rows
+  std::string field{};                 // field of the image; empty: the first one with an image's name
+  std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows
   OnBadSample on_bad_sample = OnBadSample::fail;
   bool verify_checksums = true;
-  std::uint64_t max_pixels = k_default_max_pixels;  // of a stored image, checked before it is decoded
+  std::uint64_t max_pixels = k_default_max_pixels;  // a stored image with more is a bad sample and is not decoded
 
   double stall_timeout_s = 120;  // a worker that works on one sample for longer is killed and replaced, waiting for the
                                  // sample's bytes not counted; 0: never
@@ -64,14 +66,20 @@ struct LoaderOptions {
   /// epoch, which takes half as long again, and later ones of this loader decode faster. Some 0.4% of the dataset's
   /// bytes are enough; what has no room is decoded as before. 0: none. `bale index --entry-points` does it once for
   /// all.
+  double stall_timeout_s = 120;  // a worker that takes longer for one sample is killed and replaced; 0: never
+  std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // requested from the kernel ahead of the workers; 0: none
+  bool large_transfers = false;  // for disks that are limited in transfers per second: see ReadAheadOptions
+  bool direct_io = false;        // bypass the page cache, without reading ahead: see DatasetOptions
+  /// Bytes of shared memory for entry points of JPEGs that have none beside their shard. Workers make them in the first
+  /// epoch, which takes 1.5 times as long; later epochs of this loader decode faster. About 0.4% of the dataset's bytes
+  /// is enough; images without room are decoded as before. 0: none. `bale index --entry-points` makes them permanently.
   std::uint64_t learn_bytes = 0;
-  /// Path of bale-worker; empty: $BALE_WORKER, beside this program, or where it was installed.
+  /// Path of bale-worker. Empty: $BALE_WORKER, else beside this program or where bale was installed.
   std::string worker_program{};
 };
 
-/// The options as a Loader goes by them: the number of workers decided, and what contradicts or is beyond a limit
-/// refused
-/// (`invalid_argument`).
+/// Returns the options as a Loader uses them, with defaults such as the number of workers filled in. Throws
+/// `invalid_argument` for options that are out of range or contradict each other.
 LoaderOptions checked(LoaderOptions options);
 
 }  // namespace bale

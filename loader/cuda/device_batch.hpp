@@ -1,14 +1,15 @@
 // DeviceBatch: a batch in the memory of a CUDA device.
 //
-// next(stream) returns at once, while the batch may still be on its way: work that is given to that stream afterwards
-// finds it there. The memory is the batch's until it is destroyed; then what the stream was given up to that moment may
-// still use it, and nothing that comes later.
+// next(stream) returns while the batch may still be copied. Work that is enqueued on that stream afterwards runs after
+// the copy, so the host does not wait:
 //
 //   auto batch = loader.next(stream);
-//   forward<<<..., stream>>>(static_cast<const __half*>(batch->images()), ...);   // no waiting
+//   forward<<<..., stream>>>(static_cast<const __half*>(batch->images()), ...);
 //
-// Threads: any one thread at a time may use a DeviceBatch; it may be destroyed in any. Streams outlive the batches that
-// were made for them. A DeviceBatch may outlive its CudaLoader.
+// Ownership: the DeviceBatch owns its device memory until it is destroyed. Work that was enqueued on its stream before
+// that may still use the memory; later work may not. A DeviceBatch may outlive its CudaLoader. Streams must outlive the
+// batches that were made for them.
+// Threads: a DeviceBatch is used by one thread at a time. It may be destroyed in any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,32 +34,35 @@ class DeviceBatch {
   DeviceBatch& operator=(DeviceBatch&&) noexcept;
   ~DeviceBatch();
 
-  /// As Batch has them.
+  /// As in Batch.
   std::uint64_t index() const;
   std::uint64_t epoch() const;
   std::size_t size() const;
 
-  /// Device memory: size() x H x W x C, or size() x C x H x W, of the transform's dtype and layout, without gaps.
+  /// Device memory: size() x H x W x 3 or size() x 3 x H x W, in the transform's layout and dtype, without gaps.
   void* images() const;
-  /// size() class numbers, k_no_label where there is none. Device memory, as is what follows.
+  /// Device memory: size() labels, as Batch::labels().
   std::int64_t* labels() const;
-  /// size() bytes, 1 where the row counts once in this epoch.
+  /// Device memory: size() bytes, as Batch::mask().
   std::uint8_t* mask() const;
-  /// Under MixOptions: the labels of the partners, and each image's own share in the loss (float32, 1 where it was not
-  /// mixed). Else nullptr.
+  /// Device memory: size() labels of the images that each image was mixed with. nullptr unless MixOptions::active().
   std::int64_t* partner_labels() const;
+  /// Device memory: size() weights of each image's own label in the loss, 1 if it was not mixed. The partner's label
+  /// has the rest. nullptr unless MixOptions::active().
   float* shares() const;
 
-  /// Positions in the Dataset; host memory.
+  /// Host memory: size() sample numbers, as Batch::samples().
   std::span<const std::uint64_t> samples() const;
 
-  /// Whether the caller held CudaOptions::hold batches or more when this one was delivered.
+  /// Whether the caller held at least CudaOptions::hold other batches when this one was delivered.
   bool is_beyond_hold() const;
   const Transform& transform() const;
+  /// CUDA's number of the device.
   int device() const;
+  /// The stream of next().
   CudaStream stream() const;
-  /// Lets another stream use the batch: what it is given from now on finds the batch there, and what it has been given
-  /// when the batch is destroyed may use it too.
+  /// Makes the batch usable on another stream: work that is enqueued there from now on runs after the copy, and work
+  /// that was enqueued there before the batch is destroyed may use it. Throws `io` if the driver failed.
   void use_on(CudaStream other);
 
  private:

@@ -1,6 +1,7 @@
-// AugmentDraw: the random parameters of one image, drawn from (seed, epoch, sample, copy) and its size alone.
+// AugmentDraw: the random parameters of one image. They depend only on (seed, epoch, sample, copy), the transform and
+// the size of the image, and are the same in every process and on every machine.
 //
-// Pure functions: any process, machine or test that asks again is told the same.
+// Threads: pure functions; may be called from any thread.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace bale {
 
-/// What a draw depends on besides the transform and the image's size.
+/// What a draw depends on, in addition to the transform and the image's size.
 struct DrawKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -21,10 +22,10 @@ struct DrawKey {
 struct AugmentDraw {
   enum class Step : std::uint8_t { brightness, contrast, saturation, hue };
 
-  Region crop{};        // of the source image
-  bool flip = false;    // after resizing
-  bool grey = false;    // last
-  bool jitter = false;  // whether the factors below are to be applied, in `order`
+  Region crop{};        // of the source image, in pixels
+  bool flip = false;    // mirror after resizing
+  bool grey = false;    // convert to gray, as the last step
+  bool jitter = false;  // apply the factors below, in `order`
   std::array<Step, 4> order{Step::brightness, Step::contrast, Step::saturation, Step::hue};
   double brightness = 1;
   double contrast = 1;
@@ -32,10 +33,10 @@ struct AugmentDraw {
   double hue = 0;
 };
 
-/// torchvision's RandomResizedCrop.get_params (ten tries, then the central crop of the nearest ratio),
-/// RandomHorizontalFlip, ColorJitter.get_params and RandomGrayscale, from our own counter-based generator; exp and log
-/// are our own too, so that no mathematical library can move a crop by a pixel. For other kinds than train: the whole
-/// image, no flip.
+/// Draws the parameters for an image of width x height pixels. For Transform::Kind::train, as torchvision's
+/// RandomResizedCrop.get_params (ten tries, then the central crop of the nearest ratio), RandomHorizontalFlip,
+/// ColorJitter.get_params and RandomGrayscale, but with KeyedRandom and with our own exp and log, so that crops do not
+/// depend on the math library. For other kinds: the whole image, without changes.
 AugmentDraw draw_augment(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height);
 
 }  // namespace bale

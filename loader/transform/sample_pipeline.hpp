@@ -1,6 +1,7 @@
-// SamplePipeline: the bytes of one stored image into its place in a batch.
+// SamplePipeline: decodes and transforms one stored image into its row of a batch.
 //
-// Holds decoder, resizer and scratch memory, reused from image to image. For one thread at a time.
+// It owns a decoder, a resizer and scratch memory, which it reuses for the next image.
+// Threads: used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@ namespace bale {
 
 /// What was done to an image.
 struct AppliedTransform {
-  std::uint32_t source_width = 0;  // of the stored image; 0 for raw
+  std::uint32_t source_width = 0;  // of the stored image in pixels; 0 for raw
   std::uint32_t source_height = 0;
   AugmentDraw draw{};
   std::uint64_t bytes = 0;  // written to `out`
@@ -22,23 +23,25 @@ struct AppliedTransform {
 
 class SamplePipeline {
  public:
-  /// Throws what check_transform() throws.
+  /// Images of more than `max_pixels` pixels are refused. Throws what check_transform() throws.
   explicit SamplePipeline(const Transform& transform, std::uint64_t max_pixels);
   ~SamplePipeline();
   SamplePipeline(SamplePipeline&&) noexcept;
   SamplePipeline& operator=(SamplePipeline&&) noexcept;
 
-  /// Fixed shapes fill `out` (transform.image_bytes() long) wholly; ragged and raw write what they need at its front.
-  /// Throws `damaged` or `unsupported` for a bad image, or one that `out` has no room for; `out` is then in no defined
-  /// state. Entry points that are kept of the image make it faster and nothing else.
+  /// Writes the transformed image to `out`. A transform of fixed shape fills transform.image_bytes() bytes; ragged and
+  /// raw ones write AppliedTransform::bytes bytes at the front. Entry points of the image (`kept`) only save time.
+  /// Throws `damaged` or `unsupported` for a bad image, `unsupported` if a ragged or raw image does not fit,
+  /// `invalid_argument` if `out` is too small for a fixed shape. After an error, the content of `out` is undefined.
   AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptEntryPoints& kept = {});
 
-  /// run() in two parts: reads the image's header, checks as `check` says that the image is whole, and draws; then
-  /// makes the pixels. `image` and what is kept of it must stay until the second is over.
+  /// run() in two parts. begin() reads the image's header, checks as `check` says that the image is complete, and
+  /// draws. finish() makes the pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run()
+  /// does.
   void begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept = {}, WholeCheck check = WholeCheck::end);
   AppliedTransform finish(MutableBytes out);
-  /// Between the two, of two pipelines that have begun: decodes both images side by side, which takes less time than
-  /// one after the other. Results and errors of finish() are the same.
+  /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes
+  /// less time than one after the other. Results and errors of finish() are the same.
   static void decode_ahead(SamplePipeline& first, SamplePipeline& second);
 
  private:
