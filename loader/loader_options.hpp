@@ -55,18 +55,9 @@ struct LoaderOptions {
   bool verify_checksums = true;
   std::uint64_t max_pixels = k_default_max_pixels;  // a stored image with more is a bad sample and is not decoded
 
-  double stall_timeout_s = 120;  // a worker that works on one sample for longer is killed and replaced, waiting for the
-                                 // sample's bytes not counted; 0: never
-  double storage_timeout_s = 1800;  // next() throws `retryable` after so long if a worker still waits for a sample's
-                                    // bytes; 0: never
-  std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // asked of the kernel before workers come to it; 0: none
-  bool large_transfers = false;  // for disks that are limited in transfers a second: see ReadAheadOptions
-  bool direct_io = false;        // around the page cache, nothing read ahead: see DatasetOptions
-  /// Bytes of shared memory for entry points of JPEGs that have none beside their shard: workers make them in the first
-  /// epoch, which takes half as long again, and later ones of this loader decode faster. Some 0.4% of the dataset's
-  /// bytes are enough; what has no room is decoded as before. 0: none. `bale index --entry-points` does it once for
-  /// all.
-  double stall_timeout_s = 120;  // a worker that takes longer for one sample is killed and replaced; 0: never
+  double stall_timeout_s = 120;  // a worker that works on one sample for longer is killed and replaced; waiting for the
+                                 // sample's bytes does not count; 0: never
+  double storage_timeout_s = 1800;  // next() throws `retryable` if a worker waits longer for a sample's bytes; 0: never
   std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // requested from the kernel ahead of the workers; 0: none
   bool large_transfers = false;  // for disks that are limited in transfers per second: see ReadAheadOptions
   bool direct_io = false;        // bypass the page cache, without reading ahead: see DatasetOptions

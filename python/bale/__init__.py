@@ -1,10 +1,10 @@
 """bale: batches and samples from packed datasets.
 
     loader = bale.Loader("packs/train", batch_size=256, transform=bale.transforms.train(224), seed=1)
-    for images, labels in loader:   # numpy, views of shared memory
+    for images, labels in loader:   # numpy arrays; images are views of shared memory
         ...
 
-`bale.torch` gives the same as torch tensors. Importing bale imports neither torch nor numpy.
+`bale.torch` has the same with torch tensors. Importing bale imports neither torch nor numpy.
 """
 from bale import transforms
 from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available

@@ -1,4 +1,4 @@
-"""`python -m bale`: the program, as the console command."""
+"""`python -m bale` runs the program, as the console command does."""
 from bale.program import main
 
 main()

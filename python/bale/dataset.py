@@ -25,8 +25,8 @@ _SPECIAL = frozenset("*?[{")
 
 
 def text_of_spec(spec: Path | Sequence[Path]) -> str:
-    """A path as str, or what the CLI takes: globs, braces, several joined by `::` or in a list. Relative ones are made
-    absolute, so that another process may open the same."""
+    """A spec as one str, with relative paths made absolute, so that another process can open the same dataset. Raises
+    ValueError for an empty list or the name of a remote file, TypeError for anything that is not a path."""
     if isinstance(spec, (list, tuple)):
         if not spec:
             raise ValueError("spec: an empty list names no dataset")
@@ -47,7 +47,7 @@ def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:
 
 
 def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]], stacklevel: int) -> None:
-    """One UserWarning of what a container holds and no sample has."""
+    """Issues one UserWarning with all notices."""
     if notices:
         import warnings
 
@@ -55,16 +55,20 @@ def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]], stacklev
 
 
 class Dataset:
-    """Samples by position or key. Holds no Python object per sample; may be pickled and used after a fork, either of
-    which opens the files again. Any number of threads may read.
+    """Random access to the samples of a packed dataset, by position or key.
 
         dataset = bale.Dataset("packs/train")
         dataset[0]                      # {"jpg": b"...", "cls": b"0"}
         dataset.keys[0], dataset.label(0), dataset.read_field(0, "jpg"), dataset.find("cat/1")
 
-    Positions are Python's: -1 is the last, IndexError beyond the ends. Errors of the files are bale.Error.
+    spec               directory of a packed dataset; or shards: a path, a glob, or braces ("x-{0..9}.tar"); or several of
+                       these, as a list or joined by `::`
+    verify_checksums   compare the checksum of each field before it is returned
 
-    spec   a packed dataset's directory; shards as a path, a glob, braces; several of them as a list or joined by `::`
+    Positions are Python's: -1 is the last sample. The dataset holds no Python object per sample.
+
+    Threads: may be used by many threads at once. Processes: it can be pickled, and used after a fork; both open the files
+    again. Raises IndexError for a position out of range, and bale.Error for missing or damaged files.
     """
 
     def __init__(self, spec: Path | Sequence[Path], *, verify_checksums: bool = True) -> None:
@@ -77,65 +81,66 @@ class Dataset:
         return len(self._dataset)
 
     def __getitem__(self, i: SupportsIndex) -> dict[str, bytes]:
-        """The sample's fields, name -> bytes."""
+        """All fields of a sample, as a dict from name to bytes."""
         return self._dataset.read(self._position(i))
 
     def read_field(self, i: SupportsIndex, field: str) -> bytes:
-        """KeyError where the sample has no such field."""
+        """The bytes of one field. Raises KeyError if the sample does not have it."""
         return self._dataset.read_field(self._position(i), field)
 
     def read_image(self, i: SupportsIndex) -> bytes:
-        """The first field with an image's name."""
+        """The bytes of the first field with an image's name. Raises KeyError if there is none."""
         return self._dataset.read_image(self._position(i))
 
     def prefetch(self, positions: Iterable[SupportsIndex]) -> None:
-        """Asks the kernel to read these samples ahead; returns at once. Give as many at a time as are about to be read:
-        neighbours on disk are asked for together."""
+        """Asks the kernel to read these samples ahead; does not wait for the disk. Pass all the samples that you will
+        read next: neighbors on disk are requested together."""
         self._dataset.prefetch([self._position(i) for i in positions])
 
     def key(self, i: SupportsIndex) -> str:
         return self._dataset.key(self._position(i))
 
     def label(self, i: SupportsIndex) -> int | None:
-        """Class number, or None."""
+        """Class number, or None if the sample has none."""
         label = self._dataset.label(self._position(i))
         return None if label == _bale.NO_LABEL else label
 
     def find(self, key: str) -> int | None:
-        """Position of the sample of this key, or None."""
+        """Position of the first sample with this key, or None. Searches shard after shard, and opens those that were not
+        opened before."""
         return self._dataset.find(key)
 
     @property
     def notices(self) -> list[str]:
-        """What shards without an index hold beside their samples (links, members that make no sample, other arrays of a
-        file), a line per reason with the number and an example, and what a reader should know of them. Opening such a
-        dataset warns with these lines; `bale index` shows them once and for all."""
+        """What shards without an index hold besides samples (links, members that belong to no sample, other arrays), and
+        warnings about them: one line per reason, with the number and an example. Opening such a dataset warns with these
+        lines; after `bale index` it does not."""
         return lines_of_notices(self._dataset.notices())
 
     @property
     def keys(self) -> Keys:
-        """All keys, as a sequence that reads them when asked."""
+        """All keys, as a sequence that looks each of them up when it is needed."""
         return Keys(self)
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """All class numbers as a new int64 array; NO_LABEL where there is none."""
+        """All class numbers, as a new int64 array; NO_LABEL for a sample without one."""
         return self._dataset.labels()
 
     @property
     def targets(self) -> list[int]:
-        """All class numbers as torchvision's datasets have them: a new list of int; NO_LABEL if there is none."""
+        """All class numbers, as a new list of int, as in torchvision's datasets; NO_LABEL for a sample without one."""
         targets: list[int] = self.labels.tolist()
         return targets
 
     @property
     def classes(self) -> list[str]:
-        """Names of class 0, 1, ...; empty where the dataset does not say."""
+        """Names of class 0, 1, ...; empty if the classes have no names."""
         return self._dataset.classes()
 
     @property
     def class_to_idx(self) -> dict[str, int]:
-        """Class numbers by name, as torchvision's datasets have them."""
+        """Class numbers by name, as in torchvision's datasets."""
         return {name: i for i, name in enumerate(self.classes)}
 
     @property
@@ -158,7 +163,7 @@ class Dataset:
 
 
 class Keys(Sequence[str]):
-    """dataset.keys: len, [i], slices (a list), iteration, `in`."""
+    """The type of Dataset.keys, a sequence of str. Slices are lists."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset

@@ -1,4 +1,4 @@
-"""bale.Error, and what an error of the C++ side becomes."""
+"""bale.Error and its subclasses."""
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -7,11 +7,14 @@ if TYPE_CHECKING:
 
 
 class Error(RuntimeError):
-    """Whatever bale finds wrong. `code` is one of invalid_argument, not_found, io, damaged, unsupported, exists,
-    changed, retryable, interrupted; `path`, `key` and `offset` say where, `hint` what to do, as far as is known.
+    """Any error that bale reports.
 
-    Errors are also what Python calls them: ValueError (invalid_argument), FileNotFoundError (a path that is not
-    there), KeyError (a field that a sample does not have)."""
+    code                invalid_argument, not_found, io, damaged, unsupported, exists, changed, retryable or interrupted
+    path, key, offset   where: file, sample key, offset in bytes; None if not known
+    hint                what to do; None if there is no advice
+
+    Errors also have Python's own types: ValueError (invalid_argument), FileNotFoundError (a missing path), KeyError (a
+    field that a sample does not have). They can be pickled."""
 
     code: str = "io"
     path: str | None = None

@@ -1,4 +1,4 @@
-"""bale.Loader: shuffled, augmented batches, the same ones for any number of workers, ranks and restarts."""
+"""bale.Loader: shuffled, augmented batches, which do not depend on the number of workers or on restarts."""
 from __future__ import annotations
 
 import atexit
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class BadSample(NamedTuple):
-    """A sample that could not become a row, and what became of it."""
+    """A sample that could not be read or decoded, and what was done. `sample` is its position in the dataset, `shard` a
+    path, `reason` one line."""
 
     sample: int
     key: str
@@ -40,7 +41,7 @@ _live: weakref.WeakSet[Loader] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Workers end before the interpreter does; batches that are still held stay readable. Daemon threads that iterate a
+    """Stops the workers before the interpreter exits. Batches that are held stay readable. Daemon threads that iterate a
     Loader stop, without an exception that nobody could catch."""
     _bale.stop_other_threads()
     for loader in list(_live):
@@ -48,7 +49,7 @@ def _close_all() -> None:
 
 
 class Loader:
-    """Iterating is one epoch:
+    """Shuffled, augmented batches of a packed dataset. One iteration is one epoch:
 
         loader = bale.Loader("packs/train", batch_size=256, transform=bale.transforms.train(224), seed=1)
         for epoch in range(90):
@@ -56,31 +57,42 @@ class Loader:
             for images, labels in loader:
                 ...
 
-    A batch (`Batch`) unpacks as images, labels. The images are a view of shared memory, the ring's `prefetch` slots; labels
-    are a copy. You may keep any number of batches: when you keep nearly all slots, further batches are copies
-    (`Batch.is_copy`), which costs time and memory.
+    A batch (`Batch`) unpacks as images, labels. Images are N x H x W x C (or N x C x H x W) of the transform's dtype, labels
+    int64. Images are a view of shared memory, a ring of `prefetch` slots; labels are a copy. You may keep any number of
+    batches: if you keep nearly all slots, further batches are copies (`Batch.is_copy`), which costs time and memory.
 
-    spec           a packed dataset, as the CLI takes it, a list of such, or a bale.Dataset
-    workers        processes (None: one per core that this rank has; 0: decode in the caller); threads=True: threads of this process
-    seed           of the order; also of what is drawn for images, unless augment_seed is given
-    no_label       class number of rows that have none: unlabeled samples, empty and skipped rows
+    spec           a packed dataset as bale.Dataset takes it, a list of datasets, or a bale.Dataset
+    workers        number of processes; None: one per core that this rank has; 0: decode in the caller. threads=True: threads instead
+    seed           of the order, and of the augmentation unless augment_seed is given
+    no_label       label of rows without one: unlabeled and skipped samples, empty rows
+    rank, world_size   this process's share of each epoch
     shuffle        True, False, or "block" (long reads for slow storage) with block_samples, window_blocks
-    tail           "pad", "drop" (also drop_last=True) or "uneven": what becomes of an epoch's incomplete end
-    prefetch       batches in the ring, of all workers together, those in your hands included
+    tail           the incomplete end of an epoch: "pad" repeats samples, "drop" (also drop_last=True) leaves it out, "uneven"
+                   masks the missing rows
+    transform      one of bale.transforms; default: transforms.train()
+    prefetch       number of batches in the ring, for all workers together, including those that you hold
     subset         positions in the dataset that make up an epoch
-    weights        draw `num_draws` (default: as many as weights) samples an epoch with these probabilities
-    repeats        each sample so often an epoch
-    read_ahead_bytes, large_transfers, direct_io    for slow disks and data beyond memory, see docs/TUNING.md
-    learn_bytes    shared memory for entry points of JPEGs that workers make in the first epoch, so that later ones decode
-                   faster (0: none), see docs/TUNING.md
-    on_bad_sample  "fail", "skip" (zeros, masked out) or "substitute"; see bad_samples
+    weights        draw `num_draws` samples per epoch with these probabilities, with replacement; default: len(weights)
+    repeats        deliver each sample this often per epoch
+    field          name of the field of the image; default: the first one with an image's name
+    max_pixels     images with more pixels are bad samples
+    stall_timeout_s   seconds after which a worker that is stuck at one sample is replaced; 0: never
+    read_ahead_bytes, large_transfers, direct_io   for slow disks and datasets larger than memory, see docs/TUNING.md
+    learn_bytes    bytes of shared memory for entry points of JPEGs, which workers make in the first epoch so that later
+                   epochs decode faster; 0: none; see docs/TUNING.md
+    on_bad_sample  "fail" raises bale.Error, "skip" gives a masked row of zeros, "substitute" gives another sample; see
+                   bad_samples
 
-    device         "cuda" or "cuda:N": batches (`DeviceBatch`) in that GPU's memory, copied ahead of time. The workers make 8
-                   bits a value and the device the rest, with the same bits as without a device
-    depth, hold    batches that are copied ahead, and in your hands, that device memory is taken for at first; when you hold
-                   more, each takes more of it
+    device         "cuda" or "cuda:N": batches (`DeviceBatch`) in the memory of that GPU, copied ahead of time. Workers make
+                   8-bit pixels, and the device converts them, with the same bits as without a device
+    depth          number of batches that are copied ahead
+    hold           number of batches that you hold for which device memory is allocated in advance; each batch more allocates
+                   memory
     device_hflip   probability that the device mirrors an image, for transforms that do not
-    mix            transforms.Mix(...): mixup and cutmix; batches have partner_labels and shares then. Needs a float dtype
+    mix            transforms.Mix(...): mixup and cutmix; batches then have partner_labels and shares. Needs a float dtype
+
+    Threads: used by one thread at a time. Processes: after a fork, only the parent can use it; it cannot be pickled. Workers
+    are separate programs, which exit with this process. Raises bale.Error; ValueError for contradictory options.
     """
 
     def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *,
@@ -151,8 +163,8 @@ class Loader:
     # --- iterating
 
     def __iter__(self) -> Iterator[Batch | DeviceBatch]:
-        """The rest of the current epoch: all of it, but after load_state_dict() what was left. An epoch that an earlier
-        loop broke off begins again."""
+        """Iterates over the current epoch; after load_state_dict(), over the rest of it. If an earlier loop was left
+        before its end, its epoch begins again. Earlier iterators become invalid."""
         if self._under_way:
             self._loader.set_epoch(self._epoch_after_a_break())
         self._under_way = False
@@ -160,7 +172,7 @@ class Loader:
         return _Epoch(self, self._turn)
 
     def _epoch_after_a_break(self) -> int:
-        """What a new iteration gives when the last one was not finished."""
+        """The epoch of a new iteration if the last one was not finished."""
         return self._loader.epoch
 
     def _next(self) -> Any:
@@ -175,12 +187,12 @@ class Loader:
         return batch
 
     def _stream(self) -> int:
-        """The device's stream that is to find the batch there, as a number. 0 is the default stream; DLPack tells those of
-        others later."""
+        """The handle of the stream on which the batch will be used. 0 is the default stream; DLPack names other streams
+        later."""
         return 0
 
     def __len__(self) -> int:
-        """Batches of a whole epoch, the same on every rank. A resumed epoch gives those that were left of them."""
+        """Number of batches of a whole epoch, the same on every rank. A resumed epoch has only the batches that are left."""
         return self._num_batches
 
     @property
@@ -188,9 +200,9 @@ class Loader:
         return self._loader.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch. Right after load_state_dict() the epoch of that state goes on where it was,
-        so the usual loop over epochs needs no case of its own. An iterator that has given nothing yet goes along: some
-        trainers make it first."""
+        """Goes to the beginning of an epoch. Directly after load_state_dict(), the epoch of that state is continued
+        instead, so the usual loop over epochs needs no special case. An iterator that has not returned a batch yet stays
+        valid, because some trainers make it first."""
         if self._resumed and epoch == self._loader.epoch:
             return
         self._loader.set_epoch(epoch)
@@ -198,20 +210,20 @@ class Loader:
         self._resumed = False
 
     def _leave(self) -> None:
-        """An epoch that is under way: its iterator is void."""
+        """Leaves an epoch that has begun: its iterator becomes invalid."""
         self._turn += self._under_way
         self._under_way = False
 
     # --- resuming
 
     def state_dict(self) -> dict[str, int]:
-        """After the last batch that was taken. Loads at any world size, batch size and number of workers; take it on one
-        rank, between steps."""
+        """The position after the last batch that was returned, as a dict of int. It can be loaded with any world size,
+        batch size and number of workers. Take it on one rank, between steps."""
         epoch, position, fingerprint = self._loader.state()
         return {"version": 1, "epoch": epoch, "position": position, "fingerprint": fingerprint}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Goes to where `state` was taken; ValueError where it is of another dataset, selection, shuffle or seed."""
+        """Continues where `state` was taken. Raises ValueError if it is of another dataset, selection, shuffle or seed."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.Loader: {state!r}")
         if "worker" in state:
@@ -225,7 +237,7 @@ class Loader:
 
     @property
     def dataset(self) -> Any:
-        """The bale.Dataset that batches come from."""
+        """The bale.Dataset of the batches."""
         return self._whole_dataset
 
     @property
@@ -236,19 +248,21 @@ class Loader:
 
     @property
     def bad_samples(self) -> list[BadSample]:
-        """Every bad sample that came up in batches so far."""
+        """Every bad sample of the batches so far."""
         return [BadSample(*bad) for bad in self._loader.bad_samples()]
 
     @property
     def counters(self) -> dict[str, Any]:
+        """Counters since the Loader was made, such as `batches`, `samples`, `workers_replaced` and `wait_seconds`."""
         return self._loader.counters()
 
     @property
     def worker_pids(self) -> list[int]:
+        """Process ids of the running workers; empty with threads."""
         return self._loader.worker_pids()
 
     def __repr__(self) -> str:
-        """What it loads and how; of a closed one, too."""
+        """Also works after close()."""
         module = type(self).__module__.replace(".loader", "")
         return (f"{module}.Loader({self._spec!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
                 f"rank={self.rank} of {self.world_size}): {self._num_batches} batches")
@@ -256,7 +270,7 @@ class Loader:
     # --- ending
 
     def close(self) -> None:
-        """Ends the workers. Batches that are still held stay readable."""
+        """Stops the workers. Batches that are held stay readable. The Loader cannot be used afterwards."""
         self._loader.close()
         self._turn += 1
 
@@ -282,7 +296,7 @@ def _ordinal(device: str) -> int:
 
 
 class _Epoch:
-    """An iterator over an epoch. Holds no batch: the slot is the caller's alone."""
+    """An iterator over an epoch. Holds no batch, so that only the caller holds its slot."""
 
     def __init__(self, loader: Loader, turn: int) -> None:
         self._loader: Loader | None = loader
@@ -292,7 +306,7 @@ class _Epoch:
         return self
 
     def __len__(self) -> int:
-        """Batches of a whole epoch, as len() of a DataLoader's iterator."""
+        """Number of batches of a whole epoch, as for a DataLoader's iterator."""
         return 0 if self._loader is None else len(self._loader)
 
     def __next__(self) -> Any:

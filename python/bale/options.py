@@ -1,4 +1,4 @@
-"""The options of pack(), convert() and verify(): the program's flags, with underscores. A test compares them with it."""
+"""The options of pack(), convert() and verify(): the program's flags, with underscores. A test compares the two."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ OnError = Literal["fail", "skip", "quarantine"]
 
 
 class WriteOptions(TypedDict, total=False):
-    """What pack() and convert() share; `bale pack --help` explains each."""
+    """Options of both pack() and convert(). `bale pack --help` explains them."""
 
     format: str
     layout: str
@@ -48,7 +48,7 @@ class WriteOptions(TypedDict, total=False):
 
 
 class PackOptions(WriteOptions, total=False):
-    """Of pack()."""
+    """Options of pack()."""
 
     class_map: str
     pair: str
@@ -63,11 +63,11 @@ class PackOptions(WriteOptions, total=False):
 
 
 class ConvertOptions(WriteOptions, total=False):
-    """Of convert()."""
+    """Options of convert()."""
 
 
 class VerifyOptions(TypedDict, total=False):
-    """Of verify()."""
+    """Options of verify(). `bale verify --help` explains them."""
 
     decode: bool
     max_pixels: int

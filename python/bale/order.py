@@ -1,4 +1,4 @@
-"""What makes up an epoch and in which order, as bale.Loader and bale.torch.IterableDataset take it."""
+"""The samples of an epoch and their order: options of bale.Loader and bale.torch.IterableDataset."""
 from __future__ import annotations
 
 from bale import _bale
@@ -17,7 +17,7 @@ SHUFFLES = {True: "full", False: "none", "block": "block"}
 
 
 def shuffle_name(shuffle: Shuffle) -> str:
-    """What the C++ side calls it."""
+    """The name on the C++ side. Raises ValueError for anything but True, False and "block"."""
     try:
         return SHUFFLES[shuffle]
     except (KeyError, TypeError):
@@ -25,7 +25,7 @@ def shuffle_name(shuffle: Shuffle) -> str:
 
 
 def tail_name(tail: Tail, drop_last: bool) -> Tail:
-    """drop_last=True is another name of tail="drop"."""
+    """`tail`, or "drop" if drop_last. Raises ValueError if the two contradict each other."""
     if drop_last and tail == "uneven":
         raise ValueError("drop_last=True contradicts tail='uneven'")
     return "drop" if drop_last else tail
@@ -33,7 +33,8 @@ def tail_name(tail: Tail, drop_last: bool) -> Tail:
 
 def selection(size: int, subset: Numbers | None, weights: Numbers | None, num_draws: int | None,
               repeats: int) -> _bale.Selection:
-    """The deliveries of an epoch over a dataset of `size` samples; ValueError for what makes no sense."""
+    """The deliveries of an epoch of a dataset of `size` samples. Raises ValueError for contradictory options and for
+    positions or weights that do not fit the dataset."""
     if subset is not None and weights is not None:
         raise ValueError("subset and weights: give one of them")
     if num_draws is not None and weights is None:

@@ -1,4 +1,4 @@
-"""The program `bale` that came with the package: as a command, and as functions that return what it prints as JSON."""
+"""The program `bale` of this package, as a command and as functions that return its JSON report."""
 from __future__ import annotations
 
 import os
@@ -28,41 +28,45 @@ _PATIENCE_S = 10.0
 
 
 def program_path(name: str = "bale") -> str:
+    """Path of a program of this package."""
     return os.path.join(_BIN, name)
 
 
 def main() -> NoReturn:
-    """The console command: becomes the program."""
+    """The console command: replaces this process by the program."""
     program = program_path()
     os.execv(program, ["bale", *sys.argv[1:]])
 
 
 def pack(source: Path | None, destination: Path, *, progress: bool | None = None,
          **options: Unpack[PackOptions]) -> Report:
-    """`bale pack`: options (bale.options.PackOptions) are the command's, with underscores: shard_size="1GiB", split="train=0.9,val=0.1",
-    stratify=True, include=["*.jpg", "*.png"]; `source` is None with files_from. Returns the report; what
-    on_error="skip" left out is listed in its `skipped`. After an interrupt resume=True goes on.
+    """Runs `bale pack` and returns its report, a dict. Samples that on_error="skip" left out are in its `skipped`.
 
-    progress    a bar of tqdm on sys.stderr, or in the notebook; where tqdm is not installed the program's own on
-                standard error. None: where somebody sees it, a terminal or a notebook."""
+    source      what to pack; None with files_from
+    progress    show a tqdm bar on sys.stderr or in the notebook, or the program's own bar if tqdm is not installed. None:
+                only in a terminal or a notebook
+    options     the command's flags, with underscores (bale.options.PackOptions): shard_size="1GiB",
+                split="train=0.9,val=0.1", stratify=True, include=["*.jpg", "*.png"]
+
+    Raises bale.Error. An interrupted run continues with resume=True."""
     return _run("pack", [destination] if source is None else [source, destination], dict(options), progress,
                 fine=(0, _LEFT_OUT))
 
 
 def convert(source: Path, destination: Path, *, progress: bool | None = None,
             **options: Unpack[ConvertOptions]) -> Report:
-    """`bale convert`, as pack()."""
+    """Runs `bale convert` and returns its report. Arguments as for pack()."""
     return _run("convert", [source, destination], dict(options), progress, fine=(0, _LEFT_OUT))
 
 
 def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[VerifyOptions]) -> Report:
-    """`bale verify`: the report; what is damaged is listed in its `findings` and raises nothing. `progress` as in
-    pack()."""
+    """Runs `bale verify` and returns its report. Damage is listed in its `findings` and does not raise. `progress` as for
+    pack(). Raises bale.Error if nothing could be verified."""
     return _run("verify", [spec], dict(options), progress, fine=(0, 3))
 
 
 def inspect(spec: Path) -> Report:
-    """`bale inspect`."""
+    """Runs `bale inspect` and returns its report. Raises bale.Error."""
     return _run("inspect", [spec], {}, progress=False)
 
 
@@ -108,8 +112,8 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
 
 
 class _Messages:
-    """Lines that the program writes to standard error: progress goes to a bar of the class `bar`, if there is one, and
-    notes above it."""
+    """Handles the lines that the program writes to standard error. If `bar`, the class of progress bars, is not None, it
+    shows progress in a bar and prints notes above it."""
 
     def __init__(self, command: str, bar: Any) -> None:
         self._command = command
@@ -159,7 +163,7 @@ def _is_watched() -> bool:
 
 
 def _tqdm() -> Any:
-    """The class of bars, that of notebooks in one; None where tqdm is not installed."""
+    """The class of progress bars, the notebook's one in a notebook; None if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
@@ -168,9 +172,10 @@ def _tqdm() -> Any:
 
 
 def _call(words: list[str], take_line: Callable[[str], None] | None, out: IO[bytes]) -> int:
-    """Runs a program and calls `take_line` with each line of its standard error, which without it is this process's.
+    """Runs a program, calls `take_line` with each line of its standard error, and returns its exit code. Without
+    `take_line`, the program writes to this process's standard error.
 
-    Ctrl-C in a terminal reaches the program by itself; a signal to this process alone is passed on."""
+    Ctrl-C in a terminal reaches the program by itself. A signal to this process alone is passed on."""
     import subprocess
 
     process, received = None, []

@@ -1,4 +1,5 @@
-"""What becomes of an image on its way into a batch. Names and defaults are torchvision's, pixels are Pillow's."""
+"""Transforms of a Loader: how a stored image becomes a row of a batch. Names and defaults are torchvision's, pixels are
+Pillow's, bit for bit."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -22,7 +23,7 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 class Transform(NamedTuple):
-    """A plain value; made by the functions below."""
+    """The parameters of a transform, an immutable value. Make one with train(), eval(), padded(), ragged() or raw()."""
 
     kind: str = "train"
     height: int = 224
@@ -49,8 +50,8 @@ class Transform(NamedTuple):
 
 
 class Mix(NamedTuple):
-    """Mixup and cutmix, on a device only (Loader(device=..., mix=...)): each image with the one before it in its batch, all
-    images of a batch alike. Names are timm's; where both are on, `switch` is the probability of cutmix."""
+    """Mixup and cutmix on a device: Loader(device=..., mix=...). Each image is mixed with the one before it in its batch,
+    with the same parameters for the whole batch. Names are timm's. If both are on, `switch` is the probability of cutmix."""
 
     mixup: float = 0.0  # alpha: shares are drawn from Beta(alpha, alpha); 0: none
     cutmix: float = 0.0
@@ -65,12 +66,16 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
     """RandomResizedCrop(size, scale, ratio), RandomHorizontalFlip(hflip), ColorJitter(*jitter), RandomGrayscale(grey).
 
     size           side, or (height, width)
-    jitter         (brightness, contrast, saturation, hue) as ColorJitter takes them, each a number or a range
+    scale, ratio   ranges of the crop's area, as a share of the image's, and of its width / height
+    hflip, grey    probabilities
+    jitter         (brightness, contrast, saturation, hue) as for ColorJitter, each a number or a range; None: no jitter
     interpolation  "bilinear" or "bicubic"
-    dtype          "uint8", "float16", "bfloat16", "float32"; floats are value / 255
-    layout         "nhwc" or "nchw": how pixels lie in memory
-    normalize      True (ImageNet's mean and deviation), or (mean, std) of three numbers each; float types only
-    pillow         "13" or "12": whose rounding
+    dtype          "uint8", "float16", "bfloat16" or "float32"; float values are value / 255
+    layout         memory layout of the pixels: "nhwc" or "nchw"
+    normalize      True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each; needs a float dtype
+    pillow         "13" or "12": the version of Pillow whose rounding is used
+
+    Raises ValueError for values that are out of range or contradict each other.
     """
     height, width = _sides(size)
     ranges = _jitter(jitter)
@@ -82,7 +87,8 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
 def eval(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
          dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
          pillow: str | int = "13") -> Transform:
-    """Resize(resize), CenterCrop(size); resize defaults to size * 256 / 224."""
+    """Resize(resize), CenterCrop(size). `resize`, the shorter side in pixels, defaults to size * 256 / 224 and must not be
+    below `size`. Other arguments as for train()."""
     height, width = _sides(size)
     if resize is None:
         resize = (max(height, width) * 256 + 112) // 224
@@ -91,19 +97,19 @@ def eval(size: Size = 224, *, resize: int | None = None, interpolation: Interpol
 
 
 def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
-    """Decoded as it is into the top left of (height, width), zeros elsewhere; larger images are bad samples."""
+    """The image, unscaled, at the top left of (height, width), with zeros elsewhere. Larger images are bad samples."""
     height, width = _sides(size)
     return _checked(kind="padded", height=height, width=width, dtype=dtype, layout=layout,
                     normalize=mean_and_std(normalize))
 
 
 def ragged(*, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
-    """Decoded as it is, each of its own size."""
+    """The image, unscaled; each row has its own size."""
     return _checked(kind="ragged", dtype=dtype, layout=layout, normalize=mean_and_std(normalize))
 
 
 def raw() -> Transform:
-    """The stored bytes."""
+    """The stored bytes, not decoded."""
     return _checked(kind="raw")
 
 
@@ -126,7 +132,7 @@ def _range(given: Range) -> Range:
 
 
 def mean_and_std(normalize: Normalize) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """What `normalize` says: (mean, std), or None."""
+    """(mean, std) for an option `normalize`, or None. Raises ValueError."""
     if normalize is None or normalize is False:
         return None
     if normalize is True:
