@@ -2,14 +2,16 @@
 
     import bale.torch as bt
     loader = bt.Loader("packs/train", batch_size=256, transform=bale.transforms.train(224), seed=1)
-    for images, labels in loader:   # N x C x H x W and int64, zero-copy views of a slot
+    for images, labels in loader:   # N x C x H x W, a view of shared memory, and int64
         ...
 
-Loader            whole batches, decoded and augmented by bale's own workers
-Dataset           samples by position, for the ordinary DataLoader: image and label, or any fields
-IterableDataset   the same as a stream in bale's order, dealt out to ranks and DataLoader workers
-Prefetcher        any of these, a batch ahead on the device, and normalised there
-to_tv_tensors     images and masks as torchvision's v2 transforms know them
+Loader                batches that bale's own workers decode and augment
+Dataset               samples by position, for torch's DataLoader: image and label, or any fields
+IterableDataset       the same as a stream in bale's order, shared by ranks and DataLoader workers
+Prefetcher            copies the batches of any loader to a device one batch ahead, and normalizes them there
+Sampler               the type of Loader.sampler
+rank_and_world_size   rank and world size of this process
+to_tv_tensors         wraps images and masks for torchvision's v2 transforms
 """
 from bale.torch.dataset import Dataset
 from bale.torch.iterable import IterableDataset

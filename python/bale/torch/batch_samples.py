@@ -7,7 +7,7 @@ import torch
 
 
 class Samples:
-    """Which samples the rows of a batch are. A plain value: it keeps no slot."""
+    """The samples of the rows of a batch. It does not keep the batch's slot."""
 
     def __init__(self, indices: torch.Tensor, dataset: Any) -> None:
         #: Positions in the dataset, int64; of an empty row 0.

@@ -1,4 +1,4 @@
-"""DataLoader's names on a Loader: options that mean the same are taken, others refused by ours; attributes are there."""
+"""DataLoader's options and attributes on a Loader: options with the same meaning are accepted, others are refused."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ _FIXED = {"batch_size", "drop_last", "transform", "pin_memory", "persistent_work
 
 
 class Attributes:
-    """What a DataLoader has, a Loader has no use for, and some look for: Lightning at batch_sampler, timm's PrefetchLoader at
-    collate_fn. The values are those of a DataLoader to which nobody gave any."""
+    """Attributes of a DataLoader that a Loader does not need but frameworks read: Lightning batch_sampler, timm's
+    PrefetchLoader collate_fn. The values are DataLoader's defaults."""
 
     batch_sampler = None
     collate_fn = None
@@ -49,7 +49,7 @@ class Attributes:
 
 
 def refuse_others(**given: Any) -> None:
-    """TypeError for the first option that has no meaning here, with what to give instead."""
+    """Raises TypeError for the first option that has no meaning here, saying what to use instead."""
     for name, value in given.items():
         default, instead = _OURS[name]
         if value != default and value is not torch.utils.data.default_collate:
@@ -57,7 +57,7 @@ def refuse_others(**given: Any) -> None:
 
 
 def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any) -> Any:
-    """The value of an option that has two names; ValueError if both are given and differ."""
+    """The value of an option with two names. Raises ValueError if both are given and differ."""
     if theirs == default:
         return ours
     if ours not in (default, theirs):
@@ -66,7 +66,7 @@ def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any)
 
 
 def options_of_sampler(sampler: Any) -> dict[str, Any]:
-    """The Loader's options that deal samples out as `sampler` does; TypeError for samplers that have none."""
+    """The Loader's options that are equivalent to `sampler`. Raises TypeError if there are none."""
     kind = type(sampler)
     if kind is torch.utils.data.SequentialSampler:
         return {"shuffle": False}
@@ -89,7 +89,7 @@ def options_of_sampler(sampler: Any) -> dict[str, Any]:
 
 
 def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
-    """(subset, weights) of the whole dataset, from those of what was given."""
+    """Translates subset and weights of the given dataset to those of the whole dataset."""
     if taken.positions is None:
         return subset, weights
     places = np.asarray(taken.positions, np.int64)

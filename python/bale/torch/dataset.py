@@ -1,4 +1,4 @@
-"""bale.torch.Dataset: samples by position, for the ordinary DataLoader."""
+"""bale.torch.Dataset: samples by position, for torch's DataLoader."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -13,29 +13,31 @@ if TYPE_CHECKING:
 
 
 class Dataset(Samples, torch.utils.data.Dataset[Any]):
-    """(image, label) by position, as torchvision's ImageFolder gives them, or any fields of a sample. Pickled, or in a
-    forked worker, it opens its files again; it holds no Python object per sample.
+    """A map-style dataset: (image, label) by position, as torchvision's ImageFolder has it, or any fields of a sample.
 
         bt.Dataset("packs/train", transform)                                        # (image, label)
         bt.Dataset("scenes", fields=("jpg", "mask.png"), transforms=joint)          # (image, mask)
-        bt.Dataset("coco", fields=("jpg;png", "json"), decode="tensor")             # (image, what the JSON says)
+        bt.Dataset("coco", fields=("jpg;png", "json"), decode="tensor")             # (image, decoded JSON)
 
-    transform          of the image
-    target_transform   of the target
-    transforms         instead of these: of both together, transforms(image, target), as torchvision's VisionDataset
-                       takes it; a v2.Compose that begins with bale.torch.to_tv_tensors crops image and mask alike
-    fields             names of the image and of its target; of several targets a tuple. "jpg;png" is the first that a
-                       sample has; "cls" the label, "__key__" the sample's key, "__index__" its position.
+    spec               a packed dataset, as bale.Dataset takes it, or a bale.Dataset
+    transform          applied to the image
+    target_transform   applied to the target
+    transforms         instead of these two: applied to both, transforms(image, target), as in torchvision's VisionDataset.
+                       A v2.Compose that begins with bale.torch.to_tv_tensors crops image and mask alike
+    fields             names of the image and its targets; several targets become a tuple. "jpg;png" is the first of these
+                       that a sample has; "cls" is the label, "__key__" the sample's key, "__index__" its position.
                        Default: the image and its label
-    field              the field that holds the image, with the label as target; default: each sample's first one with an
-                       image's name
-    decode             "pil": images as ImageFolder loads them, in RGB; "tensor": uint8 C x H x W; "bytes": every field
-                       as stored. An image that is a target comes as it is stored (a mask's class numbers), `json`
-                       decoded, `txt` as str, `npy` as an array, a label as int: -100 if the sample has none
+    field              name of the image, with the label as target; default: each sample's first field with an image's
+                       name
+    decode             "pil": images in RGB, as ImageFolder loads them; "tensor": uint8 C x H x W; "bytes": every field as
+                       stored. Unless "bytes": an image that is a target keeps its stored mode (a mask's class numbers),
+                       `json` is decoded, `txt` is a str, `npy` an array, a label an int, -100 if the sample has none
                        (torch's ignore_index)
-    verify_checksums   compare each field's checksum before it is given
+    verify_checksums   compare the checksum of each field before it is returned
 
-    Raises bale.Error: KeyError where a sample lacks a field, code "damaged" where one cannot be decoded.
+    It holds no Python object per sample. Processes: it can be pickled, and used in forked workers; both open the files
+    again. Raises KeyError (also a bale.Error) if a sample does not have a field, bale.Error with code "damaged" if a field
+    cannot be decoded.
     """
 
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
@@ -51,6 +53,6 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
         return self._at(i)
 
     def __getitems__(self, positions: list[int]) -> list[Any]:
-        """A DataLoader's batch: the kernel is asked for all of it before the first is read."""
+        """The samples of a DataLoader's batch. The kernel is asked to read all of them before the first is needed."""
         self.samples.prefetch(positions)
         return [self[i] for i in positions]

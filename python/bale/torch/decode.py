@@ -1,4 +1,4 @@
-"""What a stored field becomes, by its name."""
+"""Decoding of stored fields by their names."""
 from __future__ import annotations
 
 import io
@@ -14,14 +14,15 @@ _ARRAY = b"\x93NUMPY"  # what an array file begins with
 
 
 def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
-    """`field` says what it is, by what follows its last dot, as webdataset's decoders do:
+    """Decodes a field by what follows the last dot of its name, as webdataset's decoders do:
 
-    image, jpg, png, ...   a PIL image, or with decode="tensor" a uint8 tensor, C x H x W (bool of 1 bit, int32 of
-             16 bits); in RGB, or as stored: a palette's numbers, grey values. An image that is stored decoded is one too
-    json     what json.loads makes of it
+    image, jpg, png, ...   a PIL image; with decode="tensor" a uint8 tensor, C x H x W (bool for 1 bit, int32 for 16 bits
+             per value). In RGB if `rgb`, else in the stored mode: palette indices, gray levels. An image may also be stored
+             as an array of pixels
+    json     the result of json.loads
     txt      str
     npy      a numpy array; with decode="tensor" a tensor
-    others   bytes; so is everything with decode="bytes"
+    others   bytes, as is everything with decode="bytes"
     """
     kind = field.rpartition(".")[2]
     if decode == "bytes":

@@ -1,4 +1,4 @@
-"""What a Loader follows after it was made: epochs that others set, and ranks that exist only later."""
+"""Changes that a Loader follows after it was made: epochs that a sampler sets, and ranks that are known only later."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,18 +14,19 @@ MAX_SEED = (1 << 63) - 1
 
 
 def default_seed(world_size: int) -> int:
-    """Ranks must agree on the order, and their initial seeds need not."""
+    """torch's initial seed; 0 on several ranks, which must agree on the order although their initial seeds may differ."""
     return torch.initial_seed() & MAX_SEED if world_size == 1 else 0
 
 
 class FollowingLoader(bale.loader.Loader):
-    """Scripts make a DataLoader first and set up the rest around it:
+    """Scripts make a DataLoader first and set up other things later. A Loader follows these:
 
-    ranks     torch.distributed is initialized after the Loader is made (Lightning's Trainer does so): from its next
-              iteration on the Loader gives this rank's share
-    sampler   set_epoch() of the DistributedSampler that was given as `sampler`: the next iteration is that epoch
-    break     a loop that was broken off, as by next(iter(loader)): the next one gives other batches, as with a DataLoader
-              that shuffles. Several ranks, and epochs that were set by set_epoch(), begin again instead, as with a
+    ranks     if torch.distributed is initialized after the Loader was made (as Lightning's Trainer does), the Loader gives
+              this rank's share from the next iteration on
+    sampler   if set_epoch() of the DistributedSampler that was given as `sampler` is called, the next iteration is that
+              epoch
+    break     if a loop is left before its end, as by next(iter(loader)), the next one gives other batches, as with a
+              DataLoader that shuffles. On several ranks, and after set_epoch(), the epoch begins again instead, as with a
               DistributedSampler
     """
 
@@ -33,7 +34,7 @@ class FollowingLoader(bale.loader.Loader):
     _seed_given: bool  # by the caller, or by a state
 
     def _follow(self, sampler: Any) -> None:
-        """Called once, at the end of making the Loader."""
+        """Called once, at the end of the constructor."""
         self._given_sampler = sampler
         self._first_epoch_of_sampler = getattr(sampler, "epoch", 0)
         self._epochs_are_set = False
@@ -61,7 +62,7 @@ class FollowingLoader(bale.loader.Loader):
 
     @property
     def sampler(self) -> Any:
-        """The one that was given, else one with set_epoch(), rank, num_replicas and len()."""
+        """The sampler that was given, else one with set_epoch(), rank, num_replicas and len()."""
         return Sampler(self) if self._given_sampler is None else self._given_sampler
 
     def _epoch_after_a_break(self) -> int:
@@ -83,11 +84,11 @@ class FollowingLoader(bale.loader.Loader):
             super().load_state_dict(state)
 
     def _open_again(self) -> None:
-        """After options have changed."""
+        """Opens the loader again after options have changed."""
         self._loader.close()
         self._loader = self._open()
         self._leave()
 
     def _plan_of_epoch(self) -> _bale.RankPlan:
-        """Of a whole one, for this rank."""
+        """The plan of a whole epoch for this rank."""
         return _bale.RankPlan(self._num_deliveries, 0, self.batch_size, self.rank, self.world_size, self._options["tail"])

@@ -1,4 +1,4 @@
-"""What may be given to Loader in place of a spec: a Dataset of ours, or a torch Subset of one."""
+"""Datasets that a Loader accepts in place of a spec: a Dataset of bale, or a torch Subset of one."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,8 @@ class Given(NamedTuple):
 
 
 def given(spec: Any) -> Given:
-    """TypeError for datasets of others and for those whose samples the Loader would not give."""
+    """Resolves what was given as `spec`. Raises TypeError for other datasets, and for those whose samples the Loader would
+    not deliver unchanged."""
     if isinstance(spec, torch.utils.data.Subset):
         inner = given(spec.dataset)
         if inner.dataset is None:
@@ -39,7 +40,8 @@ def given(spec: Any) -> Given:
 
 
 def _field_of(dataset: Dataset) -> str:
-    """The Loader gives (image, label) and transforms natively: a Dataset that does anything else is refused, not ignored."""
+    """The image field of a Dataset. Raises TypeError if it transforms samples in Python or does not deliver (image, label):
+    the Loader would ignore that."""
     for name in ("transform", "target_transform", "transforms"):
         if getattr(dataset, name) is not None:
             raise TypeError(f"spec: this bale.torch.Dataset has a {name}, which runs in Python; the Loader's workers run none. "
@@ -61,7 +63,8 @@ def _instead_of(dataset: Any) -> str:
 
 
 class Part(torch.utils.data.Subset[Any]):
-    """`loader.dataset` of a Loader with subset=: as many samples as an epoch has, so that sums may be divided by its length."""
+    """`loader.dataset` of a Loader with subset=. It has as many samples as an epoch, so scripts may divide sums by its
+    length."""
 
     @property
     def classes(self) -> list[str]:
@@ -74,7 +77,7 @@ class Part(torch.utils.data.Subset[Any]):
 
     @property
     def targets(self) -> list[int]:
-        """Labels of these samples; bale.NO_LABEL if one has none."""
+        """Labels of these samples; bale.NO_LABEL for a sample without one."""
         label_of = self.dataset.labels
         targets: list[int] = [int(label_of[i]) for i in self.indices]
         return targets

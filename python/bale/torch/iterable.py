@@ -1,4 +1,4 @@
-"""bale.torch.IterableDataset: samples as a stream, dealt out to ranks and DataLoader workers."""
+"""bale.torch.IterableDataset: a stream of samples, shared by ranks and DataLoader workers."""
 from __future__ import annotations
 
 import functools
@@ -33,15 +33,15 @@ class _OrderOptions(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where in an epoch to begin: `taken` samples of this worker's share of what is left from `position` on."""
+    """Where in an epoch to begin: at `position`, after the first `taken` samples of this worker's share of the rest."""
     epoch: int
     position: int
     taken: int = 0
 
 
 class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
-    """What Dataset gives, as a stream in the Loader's order. Each rank gets its share, and within a DataLoader each of its
-    workers gets its share of that: nothing twice, nothing lost.
+    """The samples of a Dataset as a stream, in the Loader's order. Each rank gets its share, and each worker of a
+    DataLoader its share of that. No sample is lost or repeated (but see `tail`).
 
         stream = bt.IterableDataset("packs/train", transform, seed=1, batch_size=64)
         loader = torch.utils.data.DataLoader(stream, batch_size=64, num_workers=8)
@@ -52,17 +52,21 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     spec, transform, target_transform, transforms, fields, field, decode, verify_checksums   as for Dataset
     seed, shuffle, block_samples, window_blocks, subset, weights, num_draws, repeats         as for bale.Loader
-    tail               "pad": every rank gets as many samples, some of them twice; "drop" (also drop_last=True): what
-                       would not make whole batches on all ranks is left out; "uneven": each sample exactly once, so some
-                       ranks get one less
-    batch_size         the DataLoader's: its workers then take turns batch by batch, so its batches are the same for any
-                       number of them, and only the last is short. Default: they take turns sample by sample
-    rank, world_size   default: of torch.distributed where it is initialised when iterating begins, else $RANK and
-                       $WORLD_SIZE, else 0 of 1
+    tail               "pad": every rank gets equally many samples, so some are repeated; "drop" (also drop_last=True): the
+                       rest that does not make whole batches on all ranks is left out; "uneven": each sample exactly once,
+                       so some ranks get one less
+    batch_size         the batch size of the DataLoader. Its workers then take turns batch by batch, so its batches do not
+                       depend on the number of workers, and only the last one is short. Default: they take turns sample by
+                       sample
+    rank, world_size   default: those of torch.distributed if it is initialized when an iteration begins, else $RANK and
+                       $WORLD_SIZE, else 0 and 1. With Accelerate, which distributes a stream to ranks by itself, pass 0
+                       and 1
 
-    It pickles, opens its files again in each worker and holds no Python object per sample. state_dict() and
-    load_state_dict() go on in the middle of an epoch; torchdata's StatefulDataLoader calls them in its workers. Accelerate
-    deals a stream out to ranks by itself: pass rank=0, world_size=1 there.
+    state_dict() and load_state_dict() continue in the middle of an epoch; torchdata's StatefulDataLoader calls them in its
+    workers. It holds no Python object per sample.
+
+    Processes: it can be pickled, and used in forked workers; both open the files again. Raises as Dataset does, and
+    ValueError for contradictory options.
     """
 
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
@@ -87,7 +91,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     # --- iterating
 
     def __iter__(self) -> Iterator[Any]:
-        """The current epoch; after load_state_dict() what was left of that state's."""
+        """Iterates over the current epoch; after load_state_dict(), over the rest of that state's epoch."""
         progress = self._progress = self._begin()
         self._resume = None
         return self._deliver(progress)
@@ -116,7 +120,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
                          1 if worker is None else worker.num_workers, self.batch_size, world_size)
 
     def __len__(self) -> int:
-        """Samples of this rank in a whole epoch, of all workers together. A resumed epoch gives those that were left."""
+        """Number of samples of this rank in a whole epoch, over all its workers. A resumed epoch has only the samples that
+        are left."""
         return rows_of_rank(self._plan(0), self.batch_size)
 
     def _plan(self, position: int) -> _bale.RankPlan:
@@ -136,8 +141,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         return self._resume.epoch if self._resume else int(self._epoch[0])
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch; call it before each. Workers of a DataLoader see it from their next iteration
-        on. Right after load_state_dict() the epoch of that state goes on where it was."""
+        """Sets the epoch of the next iteration; call it before each. Persistent workers of a DataLoader follow it. Directly
+        after load_state_dict(), the epoch of that state is continued instead."""
         epoch = operator.index(epoch)
         if epoch < 0:
             raise ValueError(f"epoch {epoch} is below 0")
@@ -161,9 +166,10 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     # --- resuming
 
     def state_dict(self) -> dict[str, Any]:
-        """After the last sample that was given. Iterated in one process, it loads at any world size, and so does it into a
-        bale.Loader of the same seed and shuffle, or from one. In one of several DataLoader workers it is that worker's, and
-        loads into the same worker of as many, at the same world size and batch_size."""
+        """The position after the last sample that was returned, as a dict. If the stream is iterated in one process, the
+        state can be loaded with any world size, and is interchangeable with that of a bale.Loader of the same seed and
+        shuffle. In one of several DataLoader workers, it is the state of that worker: it can be loaded only by the same
+        worker, with the same number of workers, world size and batch_size."""
         progress = self._progress or self._begin()
         state: dict[str, Any] = {"version": 1, "epoch": progress.epoch, "position": progress.position,
                                  "fingerprint": self._fingerprint}
@@ -172,8 +178,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """The next iteration begins where `state` was taken. ValueError where it is of another dataset, selection, shuffle
-        or seed, or of another worker."""
+        """Makes the next iteration begin where `state` was taken. Raises ValueError if it is of another dataset, selection,
+        shuffle or seed, or of another worker."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.torch.IterableDataset: {state!r}")
         fingerprint = state["fingerprint"]
@@ -193,8 +199,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         return self._order.fingerprint(len(self.samples), self.samples._dataset.identity())
 
     def _older_fingerprints(self) -> Iterator[int]:
-        """Up to version 0.1.0 a state knew its dataset by the number of samples alone; and shards that had no index when
-        the state was taken were known by their samples."""
+        """Fingerprints that earlier states may have: up to version 0.1.0, with the number of samples only; and if the shards
+        had no index then, with a hash of their samples."""
         size = len(self.samples)
         yield self._order.fingerprint(size)
         yield self._order.fingerprint(size, self.samples._dataset.identity_of_samples())
@@ -212,7 +218,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
 
 class _Progress:
-    """One iteration: how far it is in the share of one worker of one rank."""
+    """The progress of one iteration, in the share of one worker of one rank."""
 
     def __init__(self, place: _Place, plan: _bale.RankPlan, worker: int, num_workers: int, batch_size: int,
                  world_size: int) -> None:
@@ -228,14 +234,14 @@ class _Progress:
 
     @property
     def position(self) -> int:
-        """In the epoch: everything before it is taken, by all ranks. Of several workers the share is from where they
-        began."""
+        """The position in the epoch before which all ranks have taken everything. With several workers, the position at
+        which they began."""
         if self.num_workers > 1:
             return self.start
         return min(self.start + self.taken * self.world_size, self.plan.position_after(self.plan.num_batches))
 
     def positions(self) -> Iterator[int]:
-        """In the epoch, of what is left of the share."""
+        """The positions in the epoch of the rest of the share."""
         for n in itertools.count(self.taken):
             turn, row = divmod(n, self.batch_size)
             batch = turn * self.num_workers + self.worker

@@ -1,4 +1,4 @@
-"""bale.torch.Loader: bale.Loader's batches as tensors."""
+"""bale.torch.Loader: the batches of bale.Loader as tensors."""
 from __future__ import annotations
 
 import warnings
@@ -30,42 +30,45 @@ _NOT_OURS = ("transform: {}.{} is not one of bale.transforms. The Loader's worke
 
 
 class Loader(FollowingLoader, dataloader_names.Attributes):
-    """bale.Loader that gives (images, labels) as tensors, images N x C x H x W: channels_last if the transform's layout
-    is "nhwc" (the default), contiguous if it is "nchw"; a list of tensors for ragged and raw. Labels are int64, -100
-    (IGNORE_INDEX, which torch's losses ignore) if a row has none: an unlabeled sample or a skipped one.
+    """bale.Loader with tensors: each batch is (images, labels).
 
-    Images are a view of a slot of shared memory, which goes back to the workers when the last tensor of it is gone. You may
-    keep any number of batches: when you keep nearly all slots, further batches are copies in ordinary memory, and a warning
-    says so once. On a device further batches take more of its memory, and a warning says so once. Labels, mask, indices and
-    keys are always copies.
+    Images are N x C x H x W of the transform's dtype: channels_last if the transform's layout is "nhwc" (the default),
+    contiguous if it is "nchw"; for ragged and raw transforms a list of tensors. Labels are int64, -100 (IGNORE_INDEX, which
+    torch's losses ignore) for an unlabeled or skipped sample.
+
+    Images are a view of a slot of shared memory, which the workers reuse when the last tensor of it is gone. You may keep
+    any number of batches: if you keep nearly all slots, further batches are copies in ordinary memory; on a device, further
+    batches allocate device memory. A warning says so once. Labels, mask, indices and keys are always copies.
 
     The options are bale.Loader's, and:
 
-    spec               also a bale.torch.Dataset without transforms, or a torch Subset of one (random_split makes such):
-                       positions in subset=, weights= and sampler= are then positions in what you give
-    seed               of the order. Default: torch.initial_seed() on one rank; 0 on several, which must have the same order
-                       (as DistributedSampler has it)
+    spec               also a bale.torch.Dataset without transforms, or a torch Subset of one, as random_split makes it. The
+                       positions in subset=, weights= and sampler= are then positions in that dataset
+    seed               of the order. Default: torch.initial_seed() on one rank; 0 on several ranks, which must have the same
+                       order (as DistributedSampler)
     augment_seed       of crops, flips and colors. Default: `seed` if it is given, else torch.initial_seed()
-    rank, world_size   default: of torch.distributed if it is initialized, else $RANK and $WORLD_SIZE, else 0 of 1; looked
-                       up again when an iteration begins. Give 0 and 1 for a Loader that each rank reads as a whole
-    with_mask          give (images, labels, mask): for tail="uneven" and on_bad_sample="skip". Without it the last batch of
-                       tail="uneven" is shorter, and a rank that has no sample left has one batch less
-    with_samples       give one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`
-    pin                page-locked copies if CUDA is available; ignored elsewhere
+    rank, world_size   default: those of torch.distributed if it is initialized, else $RANK and $WORLD_SIZE, else 0 and 1;
+                       looked up again when an iteration begins. Pass 0 and 1 if each rank should read the whole epoch
+    with_mask          return (images, labels, mask): for tail="uneven" and on_bad_sample="skip". Without it, the last batch
+                       of tail="uneven" is shorter, and a rank without samples left has one batch less
+    with_samples       return one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`
+    pin                return page-locked copies if CUDA is available
     device             "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time;
-                       "cpu" is the same as None.
-                       They are the loader's memory, which goes to a later batch when the last of them is gone; use them on
-                       other streams after `tensor.clone()`, or tell by `Event`s when those are done
-    mix                bale.transforms.Mix(...): give (images, (labels, partner_labels, shares)); the loss is
-                       shares * loss(labels) + (1 - shares) * loss(partner_labels), per image
+                       "cpu" is the same as None. The tensors are the loader's memory, which a later batch reuses when the
+                       last of them is gone. To use them on another stream, clone() them, or make the current stream wait
+                       (`Event`) until that stream is done
+    mix                bale.transforms.Mix(...): return (images, (labels, partner_labels, shares)). The loss per image is
+                       shares * loss(labels) + (1 - shares) * loss(partner_labels)
 
-    DataLoader's names are taken if they mean the same: num_workers (workers), pin_memory (pin), drop_last,
-    persistent_workers, generator (seed), sampler (those of torch that shuffle, subset, weights or rank and world_size can
-    say). Its other options are refused with what to give instead.
+    These options of DataLoader are accepted: num_workers (workers), pin_memory (pin), drop_last, persistent_workers,
+    generator (seed), sampler (torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size).
+    Others raise TypeError, which says what to use instead.
 
-    Frameworks find here what they look for in a DataLoader: all of its public attributes, `sampler.set_epoch`, len(). They
-    leave it as it is: Accelerate's prepare() and Lightning's Trainer pass it through. What it follows after it was made
-    (ranks, the epoch of a DistributedSampler, loops that were broken off): see FollowingLoader.
+    A Loader has all public attributes of a DataLoader, `sampler.set_epoch` and len(), so frameworks accept it: Accelerate's
+    prepare() and Lightning's Trainer pass it through. It follows ranks and epochs that change after it was made: see
+    FollowingLoader.
+
+    Threads, processes and errors as for bale.Loader.
     """
 
     def __init__(self, spec: Spec, batch_size: int = 256, *, transform: transforms.Transform | None = None,
@@ -148,7 +151,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     # --- resuming
 
     def state_dict(self) -> dict[str, int]:
-        """As of bale.Loader, with the seeds: a Loader that was given none goes on with those of the state."""
+        """As bale.Loader.state_dict(), with the seeds: a Loader that was given no seed continues with those of the state."""
         return {**super().state_dict(), "seed": self._options["seed"], "augment_seed": self._options["augment_seed"]}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
@@ -162,8 +165,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     # --- what frameworks look for
 
     def __len__(self) -> int:
-        """Batches of a whole epoch. The same on every rank, but for tail="uneven" without a mask: a rank that has no sample
-        left has one less. A resumed epoch gives those that were left of them."""
+        """Number of batches of a whole epoch. It is the same on every rank, except with tail="uneven" without a mask, where
+        a rank without samples left has one less. A resumed epoch has only the batches that are left."""
         batches = super().__len__()
         if not (self._shortens and batches):
             return batches
@@ -171,7 +174,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
 
     @property
     def dataset(self) -> Any:
-        """The dataset that was given; of a path its bale.Dataset, of which a Loader with subset= has a torch Subset."""
+        """The dataset that was given; for a path its bale.Dataset, or with subset= a torch Subset of that."""
         if self._given_dataset is not None and self._part is None:
             return self._given_dataset
         whole = self._whole_dataset
@@ -185,7 +188,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         return _current_stream(self.device)
 
     def _next(self) -> Any:
-        """As of bale.Loader; an epoch ends before a last batch that would hold no row."""
+        """As in bale.Loader, but an epoch ends before a last batch without rows."""
         batch = super()._next()
         return super()._next() if batch is _NO_ROWS else batch
 
@@ -260,7 +263,7 @@ def _tensor(array: Any, transform: Any) -> torch.Tensor:
 
 
 def _cuda_device(device: torch.device | str | int) -> torch.device | None:
-    """None for the CPU, where batches are anyway: scripts give `device=accelerator.device`."""
+    """The CUDA device; None for the CPU, which scripts pass as `device=accelerator.device`."""
     chosen = torch.device(device)
     if chosen.type == "cpu":
         return None
@@ -275,7 +278,7 @@ def _current_stream(device: torch.device | None) -> int:
 
 
 def _tensor_of(exported: Any) -> torch.Tensor:
-    """Of a DLPack capsule, or of what makes one."""
+    """The tensor of a DLPack capsule, or of an object that exports one."""
     tensor: torch.Tensor = torch.utils.dlpack.from_dlpack(exported)
     return tensor
 

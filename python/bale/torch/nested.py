@@ -1,4 +1,4 @@
-"""Batches as DataLoaders give them: tensors, and tuples, lists and dicts of them."""
+"""Nested batches, as DataLoaders return them: tensors, and tuples, lists and dicts of them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +8,7 @@ import torch
 
 
 def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
-    """The same structure with every tensor changed; what is neither tensor nor structure stays as it is."""
+    """The same structure with every tensor replaced by change(tensor). Other values stay the same."""
     if isinstance(batch, torch.Tensor):
         return change(batch)
     if isinstance(batch, (tuple, list)):
@@ -19,7 +19,7 @@ def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
 
 
 def change_entry(change: Callable[[Any], Any], batch: Any, where: Any) -> Any:
-    """The same tuple, list or dict with one entry changed. LookupError where it has none there."""
+    """The same tuple, list or dict with one entry changed. Raises LookupError if there is no such entry."""
     if isinstance(batch, Mapping):
         return {**batch, where: change(batch[where])}
     entries = list(batch)
@@ -28,14 +28,14 @@ def change_entry(change: Callable[[Any], Any], batch: Any, where: Any) -> Any:
 
 
 def like(batch: tuple[Any, ...] | list[Any], entries: list[Any]) -> Any:
-    """The entries as what `batch` is: a list, a tuple, a namedtuple."""
+    """The entries in a container of the type of `batch`: a list, a tuple or a namedtuple."""
     if isinstance(batch, list):
         return entries
     return type(batch)(*entries) if hasattr(batch, "_fields") else tuple(entries)
 
 
 def tensors(batch: Any) -> Iterator[torch.Tensor]:
-    """All that are in it."""
+    """All tensors of a nested batch."""
     if isinstance(batch, torch.Tensor):
         yield batch
     elif isinstance(batch, (tuple, list, Mapping)):

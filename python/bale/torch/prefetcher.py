@@ -1,4 +1,4 @@
-"""bale.torch.Prefetcher: batches of any loader on the device, the next one's copy under way meanwhile."""
+"""bale.torch.Prefetcher: copies the batches of any loader to a device, one batch ahead."""
 from __future__ import annotations
 
 import functools
@@ -16,27 +16,31 @@ _END = object()
 
 
 class Prefetcher:
-    """Iterating gives the batches of `loader` with every tensor on `device`:
+    """Iterates over the batches of `loader`, with every tensor on `device`:
 
         loader = bt.Prefetcher(bt.Loader("packs/train", 256, pin=True), "cuda", normalize=True, dtype=torch.bfloat16)
         for images, labels in loader:
             ...
 
-    On a device with streams (CUDA) the next batch is copied, and normalised, on a stream of its own while you work on
-    this one; a batch on the host, and with it its slot, is kept until its copy is done. So the loader is one batch ahead;
-    state_dict() is nevertheless after the last batch that you got. Copies are asynchronous where the loader's batches are
-    page-locked: pin=True, a DataLoader's pin_memory=True. Elsewhere (CPU) the same is done without streams, no batch ahead.
+    On a device with streams (CUDA), the next batch is copied and normalized on a separate stream while you work on this one.
+    A batch on the host, and its slot, is kept until its copy is done. So the loader is one batch ahead, but state_dict() is
+    the state after the last batch that you got. Copies are asynchronous if the loader's batches are page-locked: pin=True,
+    or a DataLoader's pin_memory=True. On other devices (CPU), the batches are not copied ahead.
 
-    loader      any iterable of batches: tensors, tuples, lists and dicts of them, nested; all else in them stays as it is
-    device      what torch.device takes
-    normalize   True (ImageNet's mean and deviation), or (mean, std) of three numbers each: uint8 images, N x C x H x W or
-                N x H x W x C, become (value / 255 - mean) / std, N x C x H x W, as bale.transforms would have made them
-    dtype       of the images then; default torch.float32. Without normalize: uint8 becomes value / 255
-    images      where in a batch the images are: its index or key; default: the batch itself where it is a tensor, else
-                its first entry. May be a list of images
+    loader      any iterable of batches: tensors, and nested tuples, lists and dicts of them. Other values stay the same
+    device      as for torch.device
+    normalize   True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each: uint8 images, N x C x H
+                x W or N x H x W x C, become (value / 255 - mean) / std, N x C x H x W, as bale.transforms makes them
+    dtype       dtype of the images, a float type. With it and without normalize, uint8 becomes value / 255. Default with
+                normalize: torch.float32
+    images      index or key of the images in a batch; default: the batch itself if it is a tensor, else its first entry.
+                It may be a list of images
 
-    len(), set_epoch(), state_dict(), load_state_dict(), `sampler`, `dataset`, `batch_size` and all else are the loader's,
-    as far as it has them. Use it from the thread, and on the current stream, that work on the batches.
+    len(), set_epoch(), state_dict(), load_state_dict(), `sampler`, `dataset`, `batch_size` and all other attributes are the
+    loader's, if it has them.
+
+    Threads: use it in the thread, and on the current stream, in which you work on the batches. Raises ValueError if the
+    images to normalize are not uint8 with three channels.
     """
 
     if TYPE_CHECKING:
@@ -95,7 +99,7 @@ class Prefetcher:
         self._state = None
 
     def _next(self, batches: Iterator[Any], lane: _Lane) -> Any:
-        """A copy under way; or the exception to raise once the batch before it has been given."""
+        """Starts the next copy. Returns it, or the exception to raise after the batch before it was returned."""
         try:
             lane.let_go()
             batch = next(batches, _END)
@@ -123,7 +127,7 @@ class Prefetcher:
     # --- what the loader has
 
     def set_epoch(self, epoch: int) -> None:
-        """The loader's; or else of its sampler and its dataset, as far as they have one."""
+        """Calls set_epoch() of the loader; if it has none, of its sampler and its dataset, if they have one."""
         self._state = None
         if hasattr(self.loader, "set_epoch"):
             self.loader.set_epoch(epoch)
@@ -142,7 +146,7 @@ class Prefetcher:
 
 class _StatefulPrefetcher(Prefetcher):
     def state_dict(self) -> dict[str, Any]:
-        """The loader's, after the last batch that was given."""
+        """The state of the loader after the last batch that was returned."""
         return self._loaders_state() if self._state is None else self._state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -155,7 +159,7 @@ class _StatefulPrefetcher(Prefetcher):
 
 
 class Pixels:
-    """uint8 images -> what is wanted of them, with the arithmetic of bale.transforms: in float32, then rounded once."""
+    """Converts and normalizes uint8 images with the arithmetic of bale.transforms: in float32, then rounded once."""
 
     def __init__(self, mean_and_std: tuple[Any, Any] | None, dtype: torch.dtype | None) -> None:
         self._mean_and_std = mean_and_std
@@ -181,8 +185,8 @@ class Pixels:
         return pixels.to(self._dtype)
 
     def _constants_on(self, device: torch.device) -> tuple[torch.Tensor, ...]:
-        """Tensors also where a number would do: CUDA divides by a number as it multiplies by its inverse, which is not
-        quite the same. Kept, since to make them waits for the device."""
+        """Mean, deviation and 255 as tensors: to divide by a number, CUDA multiplies by its inverse, which rounds
+        differently. They are kept, because making them waits for the device."""
         if device not in self._constants:
             mean, std = self._mean_and_std or ((0, 0, 0), (1, 1, 1))
             make = functools.partial(torch.tensor, dtype=torch.float32, device=device)
@@ -191,7 +195,7 @@ class Pixels:
 
 
 class _Lane:
-    """A stream beside the one of the work, and the host's batches that it still reads."""
+    """A stream for copies, and the batches on the host that it still reads."""
 
     def __init__(self, device: torch.device, streams: Any) -> None:
         self._device, self._streams = device, streams
@@ -211,7 +215,7 @@ class _Lane:
         return copy, event
 
     def received(self, copied: tuple[Any, Any]) -> Any:
-        """The batch, for the current stream: work on it waits for the copy, its memory's next use for that work."""
+        """The batch, for the current stream: work there waits for the copy, and the next use of the memory for that work."""
         copy, event = copied
         current = self._streams.current_stream(self._device)
         current.wait_event(event)
@@ -220,7 +224,7 @@ class _Lane:
         return copy
 
     def let_go(self) -> None:
-        """Of batches that have been read. One at most is kept, so a loader needs one slot more than without a lane."""
+        """Releases batches that were read. At most one is kept, so a loader needs one slot more."""
         while self._read and (len(self._read) > 1 or self._read[0][0].query()):
             self._let_go_of_oldest()
 
@@ -234,7 +238,7 @@ class _Lane:
 
 
 def _streams(device: torch.device) -> Any:
-    """The module that makes streams for the device, such as torch.cuda; None where there are none."""
+    """The module with the streams of the device, such as torch.cuda; None if it has no streams."""
     if device.type == "cpu":
         return None
     module = getattr(torch, device.type, None)

@@ -1,4 +1,4 @@
-"""Which of how many processes this is."""
+"""Rank and world size of this process."""
 from __future__ import annotations
 
 import os
@@ -10,8 +10,8 @@ from bale import _bale
 
 
 def rank_and_world_size(rank: int | None = None, world_size: int | None = None) -> tuple[int, int]:
-    """The arguments where they are given, else of torch.distributed where it is initialised, else of the launcher's
-    environment ($RANK and $WORLD_SIZE), else 0 of 1. ValueError where one is given without the other."""
+    """(rank, world_size): the arguments if they are given, else those of torch.distributed if it is initialized, else the
+    launcher's $RANK and $WORLD_SIZE, else (0, 1). Raises ValueError if only one argument is given."""
     if rank is not None and world_size is not None:
         return rank, world_size
     if rank is not None or world_size is not None:
@@ -24,7 +24,7 @@ def rank_and_world_size(rank: int | None = None, world_size: int | None = None) 
 
 
 class Sampler:
-    """What training scripts look for in `loader.sampler`: set_epoch(), and who reads how much."""
+    """The type of `loader.sampler`, with what training scripts use: set_epoch(), rank, num_replicas and len()."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -35,12 +35,12 @@ class Sampler:
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:
-        """Samples of this rank in a whole epoch."""
+        """Number of samples of this rank in a whole epoch."""
         return rows_of_rank(self._loader._plan_of_epoch(), self._loader.batch_size)
 
 
 def rows_of_rank(plan: _bale.RankPlan, batch_size: int) -> int:
-    """Samples that a rank gets in what the plan deals out: the rows of its batches, without an empty one at the end."""
+    """Number of samples of a rank in a plan: the rows of its batches, without an empty one at the end."""
     last = plan.num_batches - 1
     if last < 0:
         return 0

@@ -1,4 +1,4 @@
-"""What Dataset and IterableDataset have in common: which fields of a sample become what."""
+"""The base class of Dataset and IterableDataset: the fields of a sample and how they are decoded."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -46,16 +46,17 @@ class Samples:
 
     @property
     def classes(self) -> list[str]:
-        """Names of class 0, 1, ...; empty where the pack does not say."""
+        """Names of class 0, 1, ...; empty if the classes have no names."""
         return self.samples.classes
 
     @property
     def targets(self) -> list[int]:
-        """Every sample's label, as torchvision's datasets have it: a new list; -100 if a sample has none."""
+        """Labels of all samples, as a new list of int, as in torchvision's datasets; -100 for a sample without one."""
         return [IGNORE_INDEX if label == bale.NO_LABEL else label for label in self.samples.targets]
 
     @property
     def class_to_idx(self) -> dict[str, int]:
+        """Class numbers by name, as in torchvision's datasets."""
         return self.samples.class_to_idx
 
     def _at(self, i: int) -> Any:

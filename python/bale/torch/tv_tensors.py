@@ -1,4 +1,4 @@
-"""to_tv_tensors: images and masks as torchvision's v2 transforms know them."""
+"""to_tv_tensors: wraps images and masks for torchvision's v2 transforms."""
 from __future__ import annotations
 
 import importlib
@@ -10,17 +10,17 @@ from bale.torch.nested import like
 
 
 def to_tv_tensors(*sample: Any) -> Any:
-    """(image, target, ...) with the image as tv_tensors.Image and masks as tv_tensors.Mask, so that torchvision's v2
-    transforms treat them alike. For one sample, as (the first of) a Dataset's `transforms`:
+    """Returns (image, target, ...) with the image as tv_tensors.Image and masks as tv_tensors.Mask, so that torchvision's v2
+    transforms treat them alike. Use it for one sample, as (the first of) a Dataset's `transforms`:
 
         joint = v2.Compose([bt.to_tv_tensors, v2.RandomCrop(512), v2.RandomHorizontalFlip()])
         bt.Dataset("scenes", fields=("jpg", "mask.png"), transforms=joint)
 
-    or for a batch: `images, masks = bt.to_tv_tensors(images, masks)`, also given as one tuple or list.
+    or for a batch: `images, masks = bt.to_tv_tensors(images, masks)`. One tuple or list of the values works too.
 
-    The first value is the image: PIL or tensor. Among the others a PIL image, or a tensor of whole numbers of two
-    dimensions or more, is a mask; what is in a tuple or list is looked at one by one; labels and all else stay as they are.
-    Tensors share their memory with what was given. ImportError where torchvision is older than 0.16.
+    The first value is the image, PIL or tensor. Among the others, a PIL image, and a tensor of integers with two or more
+    dimensions, is a mask; tuples and lists are searched; labels and other values stay the same. Tensors share their memory
+    with the arguments. Raises ImportError if torchvision is older than 0.16.
     """
     tv_tensors = _tv_tensors()
     if len(sample) == 1 and isinstance(sample[0], (tuple, list)):
