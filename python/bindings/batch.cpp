@@ -97,7 +97,7 @@ nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
   return array.attr("__dlpack__")(**kwargs);
 }
 
-/// The steps of the colour jitter that are not left out, in their order.
+/// The steps of the color jitter that are on, in their order.
 nb::list jitter_of(const AugmentDraw& draw, const ColorJitter& jitter) {
   struct Named {
     const char* name;
@@ -155,23 +155,25 @@ std::pair<nb::object, nb::object> capsules(nb::handle self) {
 void bind_batch(nb::module_& module) {
   nb::class_<ProcessBatch>(
       module, "Batch",
-      "One batch, a slot of the loader's shared memory. Arrays of its images are views of the slot "
-      "and keep it; it goes back to the workers when the last of them is gone. A caller that keeps "
-      "many batches gets copies (is_copy). Labels, mask and samples are always copies.")
+      "One batch, a slot of the loader's shared memory. Arrays of its images are views of the slot and keep it; the "
+      "workers reuse it when the last of them is gone. If the caller keeps many batches, further ones are copies "
+      "(is_copy). Labels, mask and samples are always copies.")
       .def_prop_ro(
           "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
-          "N x H x W x C (or N x C x H x W) of the transform's dtype, zero copy; bfloat16 as uint16. A list of "
-          "arrays where images differ in size (ragged) or are stored bytes (raw).")
+          "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. A list of "
+          "arrays if images differ in size (ragged) or are stored bytes (raw).")
       .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
-           "Row `i` alone.")
+           "Row `i`. Raises IndexError.")
       .def("draw", &draw_of_row, nb::arg("i"), nb::sig("def draw(self, i: int) -> dict[str, typing.Any] | None"),
-           "What was drawn for row `i`, in the order it is applied: the stored image's `source` size (width, height), "
-           "`crop` (x, y, width, height), `flip`, `jitter` [(name, factor), ...], `grey`. None where the row is empty.")
+           "The random parameters of row `i`, in the order in which they are applied: `source`, the size of the stored "
+           "image (width, height); `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `grey`. None "
+           "if "
+           "the row is empty. Raises IndexError.")
       .def_prop_ro("labels", &labels, nb::rv_policy::move,
-                   "int64 class numbers; the loader's `no_label` if there is none.")
-      .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset.")
+                   "int64 class numbers, one per row; the loader's `no_label` if there is none.")
+      .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset, one per row.")
       .def_prop_ro("mask", &mask, nb::rv_policy::move,
-                   "True where the row counts once in this epoch; False for padding and empty rows.")
+                   "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")
       .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
@@ -183,12 +185,11 @@ void bind_batch(nb::module_& module) {
            nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
            "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
       .def("capsules", &capsules,
-           "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of a copy of the "
-           "labels; "
-           "each for one torch.from_dlpack. For transforms of a fixed shape.")
+           "DLPack capsules of the images, N x C x H x W with strides according to the layout, and of a copy of the "
+           "labels. Each can be imported once. Raises TypeError if images differ in size.")
       .def_prop_ro(
           "is_copy", [](nb::handle self) { return batch_of(self).is_copy(); },
-          "Whether the images are in memory of their own, because so many batches are kept.")
+          "Whether the images are a copy, because the caller keeps many batches.")
       .def("__dlpack_device__", [](nb::handle) { return std::make_tuple(1, 0); });
 }
 

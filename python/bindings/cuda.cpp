@@ -198,7 +198,7 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) 
 void bind_device_batch(nb::module_& module) {
   nb::class_<DeviceArray>(
       module, "DeviceArray",
-      "An array of a DeviceBatch, which it keeps. Other packages take it by DLPack "
+      "An array of a DeviceBatch, which it keeps. Other packages import it by DLPack "
       "(torch.from_dlpack, cupy.from_dlpack, jax.dlpack.from_dlpack) or by __cuda_array_interface__.")
       .def_prop_ro("shape",
                    [](const DeviceArray& self) {
@@ -216,14 +216,16 @@ void bind_device_batch(nb::module_& module) {
 
   nb::class_<ProcessDeviceBatch>(
       module, "DeviceBatch",
-      "One batch in the memory of a CUDA device. Arrays made from it are views, and keep it; when the last of them is "
-      "gone, the memory goes to a later batch, after the work that its streams have been given.")
+      "One batch in the memory of a CUDA device. Its arrays are views and keep it. When the last of them is gone, a "
+      "later batch reuses the memory, after the work that was enqueued on its streams.")
       .def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
-      .def_prop_ro("labels", &labels_of, "int64 class numbers; the loader's `no_label` if there is none.")
-      .def_prop_ro("mask", &mask_of, "uint8: 1 where the row counts once in this epoch, 0 for padding and empty rows.")
-      .def_prop_ro("partner_labels", &partner_labels_of, "int64 labels of what is mixed in; None without mixing.")
+      .def_prop_ro("labels", &labels_of, "int64 class numbers, one per row; the loader's `no_label` if there is none.")
+      .def_prop_ro("mask", &mask_of,
+                   "uint8, one per row: 1 if it counts in this epoch, 0 for padding, skipped and empty rows.")
+      .def_prop_ro("partner_labels", &partner_labels_of,
+                   "int64 labels of the images that were mixed in; None without mixing.")
       .def_prop_ro("shares", &shares_of,
-                   "float32 shares of the labels, the partners' have the rest; None without mixing.")
+                   "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
       .def_prop_ro(
           "samples",
           [](nb::handle self) {
@@ -231,28 +233,26 @@ void bind_device_batch(nb::module_& module) {
             for (const std::uint64_t sample : batch_of(self).samples()) list.append(sample);
             return list;
           },
-          nb::for_getter(nb::sig("def samples(self) -> list[int]")), "Positions in the dataset.")
+          nb::for_getter(nb::sig("def samples(self) -> list[int]")), "Positions in the dataset, one per row.")
       .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def_prop_ro(
           "is_beyond_hold", [](nb::handle self) { return batch_of(self).is_beyond_hold(); },
-          "Whether you held `hold` batches or more when this one was delivered.")
+          "Whether you held at least `hold` other batches when this one was delivered.")
       .def_prop_ro(
-          "device", [](nb::handle self) { return batch_of(self).device(); }, "Ordinal of the device.")
+          "device", [](nb::handle self) { return batch_of(self).device(); }, "CUDA's number of the device.")
       .def(
           "use_on", [](nb::handle self, std::uintptr_t stream) { batch_of(self).use_on(stream_of(stream)); },
           nb::arg("stream"),
-          "Lets another stream (its handle as a number) use the batch: work it is given from now on finds the batch "
-          "there, "
-          "and the memory goes on only after it.")
-      .def(
-          "capsules", &capsules, nb::arg("stream"),
-          "DLPack capsules of the images, N x C x H x W with strides that tell the layout, and of the labels, for work "
-          "on that stream.")
+          "Makes the batch usable on another stream (its handle as a number): work that is enqueued there from now on "
+          "runs after the copy, and the memory is reused only after that work.")
+      .def("capsules", &capsules, nb::arg("stream"),
+           "DLPack capsules of the images, N x C x H x W with strides according to the layout, and of the labels, for "
+           "use on that stream. Each can be imported once.")
       .def_prop_ro(
           "__cuda_array_interface__", [](nb::handle self) { return cuda_array_interface(images_of(self)); },
-          "Of `images`, as `__dlpack__` is.")
+          "The interface of `images`.")
       .def(
           "__dlpack__",
           [](nb::handle self, const nb::object& stream, const nb::kwargs& kwargs) {

@@ -36,7 +36,7 @@ Tail tail_of(nb::handle name) {
 }
 
 void bind_order(nb::module_& module) {
-  nb::class_<Selection>(module, "Selection", "Which samples make up an epoch, and how often each occurs.")
+  nb::class_<Selection>(module, "Selection", "The samples of an epoch, and how often each is delivered.")
       .def_static("all", &Selection::all, nb::arg("size"))
       .def_static(
           "subset",
@@ -53,7 +53,7 @@ void bind_order(nb::module_& module) {
       .def("repeated", &Selection::repeated, nb::arg("times"))
       .def("__len__", &Selection::size);
 
-  nb::class_<EpochOrder>(module, "EpochOrder", "Position in an epoch -> sample, a pure function.")
+  nb::class_<EpochOrder>(module, "EpochOrder", "The order of an epoch: a function from a position to a sample.")
       .def(
           "__init__",
           [](EpochOrder* self, const Selection& selection, nb::handle shuffle, std::uint64_t block_samples,
@@ -68,20 +68,19 @@ void bind_order(nb::module_& module) {
             if (position >= self.size()) throw nb::index_error("no such position in this epoch");
             return self.at(epoch, position).sample;
           },
-          nb::arg("epoch"), nb::arg("position"), "The sample at a position of an epoch.")
+          nb::arg("epoch"), nb::arg("position"), "The sample at a position of an epoch. Raises IndexError.")
       .def(
           "fingerprint",
           [](const EpochOrder& self, std::uint64_t dataset_size) { return self.fingerprint(dataset_size); },
-          nb::arg("dataset_size"), "What the states of this order carried up to version 0.1.0.")
+          nb::arg("dataset_size"), "The fingerprint in states up to version 0.1.0.")
       .def(
           "fingerprint",
           [](const EpochOrder& self, std::uint64_t dataset_size, std::uint64_t dataset_identity) {
             return self.fingerprint(dataset_size, dataset_identity);
           },
-          nb::arg("dataset_size"), nb::arg("dataset_identity"),
-          "What the states of this order carry, the Loader's too.");
+          nb::arg("dataset_size"), nb::arg("dataset_identity"), "The fingerprint in states, also in the Loader's.");
 
-  nb::class_<RankPlan>(module, "RankPlan", "Which positions of an epoch go into which batch of one rank.")
+  nb::class_<RankPlan>(module, "RankPlan", "The positions of an epoch in each batch of one rank.")
       .def(
           "__init__",
           [](RankPlan* self, std::uint64_t epoch_size, std::uint64_t start, std::uint64_t batch_size,
@@ -94,7 +93,8 @@ void bind_order(nb::module_& module) {
           nb::arg("tail"))
       .def_prop_ro("num_batches", &RankPlan::num_batches)
       .def("num_rows", &RankPlan::num_rows, nb::arg("batch"))
-      .def("row", &row, nb::arg("batch"), nb::arg("index"), "Its position in the epoch; None where it is empty.")
+      .def("row", &row, nb::arg("batch"), nb::arg("index"),
+           "The position of a row in the epoch; None if the row is empty. Raises IndexError.")
       .def("position_after", &RankPlan::position_after, nb::arg("batches"));
 }
 
