@@ -3,9 +3,10 @@
 // Ownership: a Batch is a lease on one slot of the loader's ring, without a copy. Everything that it returns lives
 // until it is destroyed; then the workers reuse the slot. If the caller keeps so many batches that the workers would
 // run out of slots, next() returns copies instead (is_copy(), LoaderOptions::copy_when_held). A Batch may outlive its
-// Loader. Threads: a Batch is used by one thread at a time. It may be destroyed in another thread than the one that
-// called next(), also while that thread uses the Loader. Preconditions, which are not checked: row numbers are below
-// size(); the Batch was not moved from.
+// Loader.
+// Threads: a Batch is used by one thread at a time. It may be destroyed in another thread than the one that called
+// next(), also while that thread uses the Loader.
+// Preconditions, which are not checked: row numbers are below size(), and the Batch was not moved from.
 #pragma once
 
 #include <cstdint>

@@ -77,12 +77,11 @@ class Loader {
   void start();
 
   /// Waits for the next batch. Returns nullopt once at the end of each epoch; the call after that starts the next epoch
-  /// (set_epoch() is not needed). Starts the workers if necessary. Throws what start() throws, and
-  ///   `damaged`           OnBadSample::fail and a bad sample; calling again throws again. OnBadSample::substitute and
-  ///   65
-  ///                       bad samples in a row
+  /// (set_epoch() is not needed). Starts the workers if necessary. Throws
+  ///   `damaged`           OnBadSample::fail and a bad sample: the next call throws again; or OnBadSample::substitute
+  ///                       and 65 bad samples in a row
   ///   `invalid_argument`  the caller holds all slots of the ring (only without copy_when_held)
-  ///   `io`                workers cannot be started
+  /// and what start() throws.
   std::optional<Batch> next();
   /// The same. While it waits, it calls `on_wait` at least every 50 ms (with workers = 0: before every sample), on the
   /// calling thread and without holding a lock. `on_wait` may throw, which ends the wait; the next call waits for the

@@ -132,17 +132,17 @@ PackPreview preview_pack(const Source& source, const PackOptions& options);
 
 /// Packs `source` and returns when everything is durable. `progress` counts up from its current values; its totals are
 /// set. To stop from another thread or a signal handler, set progress.stop. pack() itself also sets progress.stop when
-/// a job fails, to stop the other jobs, and does not reset it: use a new Progress for each call. Throws
-///   `invalid_argument`  contradictory options, a source without samples, keys that are not unique, or a destination
-///   that
-///                       overlaps with the source
+/// a job fails, to stop the other jobs, and does not reset it: use a new Progress for each call.
+/// Throws
+///   `invalid_argument`  contradictory options, a source without samples, keys that are not unique, or a source and a
+///                       destination that overlap
 ///   `exists`            the destination is not empty
 ///   `retryable`         another run is packing into the destination
 ///   `interrupted`       progress.stop was set
 ///   `damaged`           every sample of a dataset was skipped
 ///   `changed`           a shard cannot be repaired because its samples have changed
 ///   `io`                reading or writing failed
-/// and with OnError::fail the error of the first bad sample. After an error, run again with DestinationMode::resume.
+/// and with OnError::fail the error of the first bad sample. To continue after an error, use DestinationMode::resume.
 PackReport pack(const Source& source, const PackOptions& options, Progress& progress);
 
 }  // namespace bale

@@ -17,7 +17,7 @@ namespace bale {
 
 /// Something that was skipped: a file, a member of an archive, a dataset in an HDF5 file.
 struct Notice {
-  std::string name;  // path, or "SHARD: NAME"; shortened to k_max_name_bytes
+  std::string name;  // path, or "SHARD: NAME"; a name is cut after k_max_name_bytes
   std::string why;   // one of a few fixed texts: "symbolic link", "not an image by its name", ...
 };
 

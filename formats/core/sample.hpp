@@ -72,7 +72,7 @@ class Scratch {
   /// Lets bytes() return the caller's `memory` if the size fits. `memory` must outlive this object.
   explicit Scratch(MutableBytes memory) : lent_(memory) {}
 
-  /// A buffer of `size` bytes, not initialized. Invalidates the result of the previous call.
+  /// A buffer of `size` bytes, not initialized. Invalidates every view into this Scratch.
   MutableBytes bytes(std::size_t size) { return size <= lent_.size() ? lent_.first(size) : buffer_.take(size); }
   /// A buffer for the `n`-th decompressed field of a sample, not initialized. Buffers of other `n` stay valid.
   MutableBytes inflated(std::size_t n, std::size_t size) {

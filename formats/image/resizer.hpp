@@ -1,7 +1,8 @@
 // Resizer: Pillow's antialiased resampling, bit for bit, with SIMD kernels that are chosen at run time.
 //
-// Threads: a Resizer reuses its memory and is used by one thread at a time; the functions may be called from any
-// thread. Source: Pillow's Resample.c.
+// Threads: a Resizer reuses its memory and is used by one thread at a time. The functions may be called from any
+// thread.
+// Source: Pillow's Resample.c.
 #pragma once
 
 #include <memory>
