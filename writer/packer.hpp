@@ -29,7 +29,7 @@ namespace bale {
 /// shard_bytes.
 struct ShardSizing {
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // at most this many bytes of fields; a larger sample is alone
-  std::uint64_t shard_count = 0;                         // number of shards, of equal numbers of samples
+  std::uint64_t shard_count = 0;                         // shards per dataset, of equal numbers of samples
   std::uint64_t shard_samples = 0;                       // samples per shard
 };
 

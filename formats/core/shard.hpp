@@ -6,8 +6,8 @@
 // Scratch, and live until it is used again.
 // Threads: const methods may be called by many threads at once, each with its own Scratch.
 // Processes: do not use a Shard after fork(); open it in the process that reads.
-// Errors: they name the shard, the key, and the offset if it is known. Preconditions, which are not checked: sample
-// numbers are below size().
+// Errors: they name the shard, the key, and the offset if it is known.
+// Preconditions, which are not checked: sample numbers are below size().
 #pragma once
 
 #include <functional>

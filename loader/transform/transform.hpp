@@ -54,8 +54,7 @@ struct Transform {
 
   Filter filter = Filter::bilinear;
   PassOrder pass_order = PassOrder::pillow_13;
-  std::uint32_t resize_short =
-      256;  // eval: shorter side after resizing, in pixels; at least as long as the crop's sides
+  std::uint32_t resize_short = 256;  // eval: shorter side after resizing; at least as long as the crop's sides
 
   Range scale{0.08, 1.0};         // train: area of the crop, as a share of the image's
   Range ratio{3.0 / 4, 4.0 / 3};  // train: width / height

@@ -27,7 +27,7 @@ struct SourceSample {
   std::int64_t label = k_no_label;
   struct Field {
     std::uint32_t id;     // position in Source::fields()
-    std::uint64_t bytes;  // expected size; reading may find another one
+    std::uint64_t bytes;  // expected size
   };
   std::vector<Field> fields;  // sorted by id
   std::uint64_t total_bytes() const {
