@@ -65,7 +65,7 @@ struct LoaderOptions {
   /// epoch, which takes 1.5 times as long; later epochs of this loader decode faster. About 0.4% of the dataset's bytes
   /// is enough; images without room are decoded as before. 0: none. `bale index --entry-points` makes them permanently.
   std::uint64_t learn_bytes = 0;
-  /// Path of bale-worker. Empty: $BALE_WORKER, else beside this program or where bale was installed.
+  /// Path of bale-worker. Empty: $BALE_WORKER, else where set_worker_directory() says.
   std::string worker_program{};
 };
 

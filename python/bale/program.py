@@ -144,7 +144,7 @@ class _Messages:
         if self._bar is None:
             if counts["total_samples"]:
                 self._counted, unit = "samples", "img"
-            elif counts["total_bytes"]:  # a pack that nobody has counted
+            elif counts["total_bytes"]:  # a pack without a count of its samples
                 self._counted, unit = "bytes", "B"
             else:
                 return
@@ -183,7 +183,7 @@ def _call(words: list[str], take_line: Callable[[str], None] | None, out: IO[byt
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
         handler = None
     try:
-        if handler:  # raised inside of Popen, it would leave a program that nobody knows of
+        if handler:  # raised inside Popen, it would leave a program running without a handle
             signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
         try:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,

@@ -55,7 +55,7 @@ class Mix(NamedTuple):
 
     mixup: float = 0.0  # alpha: shares are drawn from Beta(alpha, alpha); 0: none
     cutmix: float = 0.0
-    probability: float = 1.0  # that a batch is mixed at all
+    probability: float = 1.0  # that a batch is mixed
     switch: float = 0.5
 
 

@@ -1,4 +1,4 @@
-"""Which samples a batch is made of: what with_samples=True adds to it."""
+"""The samples of a batch: the element that with_samples=True adds."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,7 @@ class Samples:
 
     @property
     def keys(self) -> list[str]:
-        """Keys of the rows, looked up in the dataset when asked for."""
+        """Keys of the rows, looked up in the dataset at each access."""
         return [self._dataset.key(index) for index in self.indices.tolist()]
 
     def __len__(self) -> int:

@@ -50,7 +50,7 @@ def _image(stored: bytes, decode: str, rgb: bool) -> Any:
         except UnidentifiedImageError:
             raise ValueError("Pillow knows no such image") from None
         image.load()
-    if rgb and image.mode != "RGB":  # where it is, convert() would copy
+    if rgb and image.mode != "RGB":  # convert() copies even if it is RGB already
         image = image.convert("RGB")
     return image if decode == "pil" else _tensor(image)
 
@@ -59,7 +59,7 @@ def _tensor(image: Any) -> torch.Tensor:
     import numpy as np
 
     pixels = np.array(image)
-    if pixels.dtype == np.uint16:  # which torch hardly knows
+    if pixels.dtype == np.uint16:  # torch supports few operations on it
         pixels = pixels.astype(np.int32)
     tensor = torch.from_numpy(pixels)
     return tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.permute(2, 0, 1).contiguous()

@@ -84,7 +84,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         self.batch_size = batch_size
         self._given_rank = (rank, world_size)
         self._epoch = _shared(torch.zeros(1, dtype=torch.int64))  # persistent workers see set_epoch() through it
-        self._resume: _Place | None = None     # by load_state_dict: where the next iteration begins
+        self._resume: _Place | None = None     # from load_state_dict: start of the next iteration
         self._progress: _Progress | None = None  # of the latest iteration
         self._plan(0)  # options that make no sense are refused here
 

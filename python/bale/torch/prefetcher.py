@@ -209,7 +209,7 @@ class _Lane:
             event = self._streams.Event()
             try:
                 copy = moved(batch, non_blocking=True)
-            finally:  # where it failed half-way, copies are under way too
+            finally:  # copies are running also if it failed half-way
                 event.record(self._stream)
                 self._read.append((event, batch))
         return copy, event
