@@ -1,4 +1,4 @@
-// DatasetSummary: what a packed dataset contains, from its manifest and indexes. This is `bale info`.
+// DatasetSummary: what a packed dataset contains, from its manifest and indexes. This is `bale inspect`.
 #pragma once
 
 #include <cstdint>
