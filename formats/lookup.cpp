@@ -70,7 +70,7 @@ const Format& probe_format(const std::string& path) {
     }
   }
   if (best == nullptr) {
-    throw Error(ErrorCode::unsupported, "no format recognises this file",
+    throw Error(ErrorCode::unsupported, "no format recognizes this file",
                 {.path = path, .hint = "is it a packed shard?"});
   }
   return *best;

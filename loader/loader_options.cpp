@@ -34,7 +34,7 @@ LoaderOptions checked(LoaderOptions options) {
                 fmt::format("learn_bytes of {}; {} is the most", options.learn_bytes, k_max_learn_bytes));
   check_transform(options.transform);
   if (!options.augment_seed) options.augment_seed = options.seed;
-  if (!options.persistent_workers) options.read_on = false;
+  if (!options.persistent_workers) options.prefetch_next_epoch = false;
   return options;
 }
 

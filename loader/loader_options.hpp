@@ -38,8 +38,8 @@ struct LoaderOptions {
                                // DataLoader has prefetch_factor * num_workers
   bool copy_when_held = true;  // deliver copies if the caller holds too many slots; the ring then has at least 3 slots.
                                // false: next() throws if the caller holds all slots
-  bool persistent_workers = true;  // false: workers exit at the end of each epoch; implies read_on = false
-  bool read_on = true;             // make batches of the next epoch before this one is consumed
+  bool persistent_workers = true;   // false: workers exit at the end of each epoch; implies prefetch_next_epoch = false
+  bool prefetch_next_epoch = true;  // make batches of the next epoch before this one is consumed
 
   std::uint64_t seed = 0;                       // of the order
   std::optional<std::uint64_t> augment_seed{};  // of crops, flips, colors and mixing; none: `seed`

@@ -86,7 +86,7 @@ void RowLayout::require_sizes(std::size_t shard) const {
       continue;  // a bad sample: the worker will say so
     }
     if (header.width == 0 || header.height == 0) continue;
-    throw Error(ErrorCode::unsupported, "the index does not tell this image's size in pixels",
+    throw Error(ErrorCode::unsupported, "the index does not have this image's size in pixels",
                 {.path = dataset_.shard_path(shard),
                  .key = std::string(index.key(i)),
                  .hint = "make one that does with `bale index --force`, or use a transform of fixed size"});

@@ -156,7 +156,7 @@ void Session::open_batches() {
   while (!free_slots_.empty() && !ended_ && !closing_) {
     if (options_.workers == 0 && !open_.empty()) return;  // nobody would work on a second one meanwhile
     const auto place = stream_.place(next_to_open_);
-    if (!place || (!options_.read_on && place->epoch != epoch_)) return;
+    if (!place || (!options_.prefetch_next_epoch && place->epoch != epoch_)) return;
     open_batch(free_slots_.back(), *place);
     free_slots_.pop_back();
     ++next_to_open_;

@@ -284,7 +284,7 @@ bool Checker::is_finding(const Error& error, const Task& task) const {
     case ErrorCode::io:
       return !is_lack_of_resources(error);
     case ErrorCode::unsupported:
-      // Of a file that is known to be a shard, or one of several, "no format recognises it" is damage as well.
+      // Of a file that is known to be a shard, or one of several, "no format recognizes it" is damage as well.
       return !is_single_shard_ || exists(index_path(task.path));
     default:
       return false;

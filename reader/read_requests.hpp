@@ -20,7 +20,7 @@ inline constexpr std::uint64_t k_read_gap_bytes = std::uint64_t{32} << 10;
 /// bytes that is. Throws what opening its shard throws.
 std::uint64_t locate_reads(const Dataset& dataset, std::uint64_t sample, std::vector<ReadRequest>& requests);
 
-/// Sorts by shard and offset and makes one request of neighbours up to `gap_bytes` apart.
+/// Sorts by shard and offset and makes one request of neighbors up to `gap_bytes` apart.
 void merge_reads(std::vector<ReadRequest>& requests, std::uint64_t gap_bytes = k_read_gap_bytes);
 
 }  // namespace bale

@@ -17,7 +17,7 @@
 namespace bale {
 namespace {
 
-bool is_recognised(const std::string& path) {
+bool is_recognized(const std::string& path) {
   try {
     probe_format(path);
     return true;
@@ -52,7 +52,7 @@ std::vector<std::string> list_shards(const std::string& directory) {
   std::sort(files.begin(), files.end());
   std::vector<std::string> shards;
   std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_called_as_shard);
-  if (shards.empty()) std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_recognised);
+  if (shards.empty()) std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_recognized);
   if (shards.empty()) {
     const std::vector<std::string> datasets = datasets_below(directory);
     if (!datasets.empty()) {

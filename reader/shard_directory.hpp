@@ -6,7 +6,7 @@
 
 namespace bale {
 
-/// Files of the directory that are called as a format calls its shards, or, where none is, that a format recognises
+/// Files of the directory that are called as a format calls its shards, or, where none is, that a format recognizes
 /// by content; sorted by bytes, not recursive. Throws `not_found` where there are none and `damaged` for a
 /// directory that an interrupted `bale pack` left, because its shards are not the whole dataset.
 std::vector<std::string> list_shards(const std::string& directory);

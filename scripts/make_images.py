@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-# In the order of the colour wheel: a class has a hue of its own.
+# In the order of the color wheel: a class has a hue of its own.
 CLASS_NAMES = ["brick", "amber", "moss", "meadow", "forest", "lagoon", "ocean", "dusk", "orchid", "coral"]
 TYPICAL_SIZE = (500, 375)
 
@@ -24,16 +24,16 @@ def class_name(index, num_classes):
     return CLASS_NAMES[index] if num_classes <= len(CLASS_NAMES) else f"class_{index:04d}"
 
 
-def _colour(rng, hue, spread=0.08):
+def _color(rng, hue, spread=0.08):
     rgb = colorsys.hsv_to_rgb((hue + rng.normal(0, spread)) % 1.0, rng.uniform(0.25, 0.85), rng.uniform(0.3, 1.0))
     return np.array(rgb) * 255
 
 
 def _gradient(rng, hue, width, height):
-    """Four corner colours, blended: sky and ground."""
+    """Four corner colors, blended: sky and ground."""
     x = np.linspace(0, 1, width)[None, :, None]
     y = np.linspace(0, 1, height)[:, None, None]
-    a, b, c, d = (_colour(rng, hue) for _ in range(4))
+    a, b, c, d = (_color(rng, hue) for _ in range(4))
     return (a * (1 - x) + b * x) * (1 - y) + (c * (1 - x) + d * x) * y
 
 
@@ -64,8 +64,8 @@ def _with_shapes(rng, image, hue):
             angles = np.sort(rng.uniform(0, 2 * np.pi, rng.integers(3, 8)))
             draw.polygon([(cx + size * np.cos(a), cy + size * np.sin(a)) for a in angles], fill=255)
         mask = mask.filter(ImageFilter.GaussianBlur(rng.uniform(0.5, 3)))
-        colour = Image.new("RGB", image.size, tuple(int(c) for c in _colour(rng, hue + 0.5, 0.2)))
-        image = Image.composite(Image.blend(image, colour, rng.uniform(0.5, 0.9)), image, mask)
+        color = Image.new("RGB", image.size, tuple(int(c) for c in _color(rng, hue + 0.5, 0.2)))
+        image = Image.composite(Image.blend(image, color, rng.uniform(0.5, 0.9)), image, mask)
     return image
 
 
@@ -107,7 +107,7 @@ def _make_file(job):
 
 
 def _kinds(total, odd):
-    """ImageNet is not all RGB JPEGs: about one in 50 is grey, a few are CMYK, one is a PNG named .JPEG."""
+    """ImageNet is not all RGB JPEGs: about one in 50 is gray, a few are CMYK, one is a PNG named .JPEG."""
     kinds = ["RGB"] * total
     if odd:
         kinds[3::50] = ["L"] * len(kinds[3::50])
@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--per-class", type=int, default=50)
     parser.add_argument("--size", default="500x375", help="typical WIDTHxHEIGHT (500x375)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--odd", action="store_true", help="some grey, some CMYK, one PNG named .JPEG")
+    parser.add_argument("--odd", action="store_true", help="some gray, some CMYK, one PNG named .JPEG")
     args = parser.parse_args()
     width, height = (int(n) for n in args.size.split("x"))
 

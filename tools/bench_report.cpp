@@ -28,7 +28,7 @@ std::string memory_cell(const std::optional<std::uint64_t>& bytes) {
 
 std::string bench_table(std::span<const MeasuredStage> stages, std::size_t bar_columns) {
   TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::left});
-  table.add({"STAGE", "IMG/S", "MB/S", "CPU S/1,000", "MEMORY", "FIRST BATCH", bar_columns > 0 ? "TIME AN IMAGE" : ""});
+  table.add({"STAGE", "IMG/S", "MB/S", "CPU S/1,000", "MEMORY", "FIRST BATCH", bar_columns > 0 ? "TIME/IMAGE" : ""});
   double longest = 0;
   for (const auto& [stage, result] : stages) longest = std::max(longest, seconds_an_image(result));
   for (const auto& [stage, result] : stages) {

@@ -63,7 +63,7 @@ void touch(Bytes bytes) {
   static std::atomic<unsigned> sink{0};
   unsigned sum = 0;
   for (std::size_t at = 0; at < bytes.size(); at += k_page) sum += std::to_integer<unsigned>(bytes[at]);
-  sink.store(sum, std::memory_order_relaxed);  // so that the reads are not optimised away
+  sink.store(sum, std::memory_order_relaxed);  // so that the reads are not optimized away
 }
 
 std::uint64_t consume(const Batch& batch, bool fixed_shape) {

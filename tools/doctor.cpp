@@ -93,7 +93,7 @@ std::string report(const DoctorCommand& command, const DoctorFigures& figures, c
                fmt::format("{:.1f} GB/s to {}", examined.copies().bytes_per_s / 1e9, examined.copies().device_name)});
   }
   if (figures.compute) {
-    table.add({"compute", rate_cell(*figures.compute), fmt::format("{} ms a step", command.step_s * 1e3)});
+    table.add({"compute", rate_cell(*figures.compute), fmt::format("{} ms per step", command.step_s * 1e3)});
   }
   text += table.text();
   text += fmt::format("\nBound by {}. {}\n", bottleneck_name(bottleneck_of(figures)), advice(figures));

@@ -91,7 +91,7 @@ std::string advice(const DoctorFigures& figures) {
     case Bottleneck::read:
       return "Workers wait for storage. Read long runs (--order block; shuffle=\"block\"), on a disk that is limited "
              "in "
-             "transfers a second with large_transfers; on a fast one with data beyond memory use direct_io and more "
+             "transfers per second with large_transfers; on a fast one with data beyond memory use direct_io and more "
              "workers than cores. Fewer, larger shards help both.";
     case Bottleneck::decode:
       return decode_advice(figures);

@@ -85,7 +85,7 @@ Grammar::State::State() : app_("Packs folders of small images into shards and re
   declare_measuring_commands();
   declare_program_commands();
   app_.footer(
-      "`bale COMMAND --help` tells more. Exit codes: 0 success, 1 failure, 2 wrong usage,\n"
+      "Run `bale COMMAND --help` for details. Exit codes: 0 success, 1 failure, 2 wrong usage,\n"
       "3 verify found damage, 4 finished but samples were skipped, 5 may succeed when\n"
       "tried again, 130 interrupted.");
 }
@@ -102,10 +102,10 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   auto* from = app.add_option("SRC", command.source,
                               command.source_is_packed
                                   ? k_spec_text
-                                  : "Folder with one subfolder a class, a table (.csv, .tsv, .jsonl) with paths "
+                                  : "Folder with one subfolder per class, a table (.csv, .tsv, .jsonl) with paths "
                                     "and labels, or a packed dataset; omitted with --files-from");
   auto* to =
-      app.add_option("DST", options.destination, "Directory to write the dataset to; made where it does not exist");
+      app.add_option("DST", options.destination, "Directory to write the dataset to; created if it does not exist");
 
   needed_.insert(to);
   if (command.source_is_packed) needed_.insert(from);
@@ -117,7 +117,7 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   add_parsed(
       app, "--compress", "zstd[:LEVEL]",
       [&](const std::string& text) { options.compress_level = parse_compression("--compress", text); },
-      "Compress every field that is not an image, where the layout has room for it");
+      "Compress every field that is not an image, if the layout has room for it");
   add_parsed(
       app, "--size", "N",
       [&](const std::string& text) { options.format_options["size"] = std::to_string(parse_positive("--size", text)); },
@@ -149,7 +149,7 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   add_whole(app, "--shuffle", "SEED", options.shuffle_seed, "Shuffle the samples; the same seed gives the same order");
   auto* split = add_parsed(
       app, "--split", "NAME=F,...", [&](const std::string& text) { options.splits = parse_splits("--split", text); },
-      "Write one dataset a part to DST/NAME, such as train=0.95,val=0.05");
+      "Write one dataset per part to DST/NAME, such as train=0.95,val=0.05");
   app.add_flag("--stratify", options.stratify, "Split every class by the same fractions")->needs(split);
 
   app.option_defaults()->group("Samples");
@@ -178,7 +178,7 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
         "stem without SUFFIX; may be repeated")
         ->needs(pair);
     auto* files = add_text(app, "--files-from", "FILE", command.files_from,
-                           "Read paths to pack from a file, one a line; '-' is standard input");
+                           "Read paths to pack from a file, one per line; '-' is standard input");
     app.add_flag("-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline")->needs(files);
     app.add_flag("--flat", source.flat, "SRC has no class folders: pack without labels");
     app.add_flag("--allow-empty", source.allow_empty_classes, "Class folders without images keep their label");
@@ -207,13 +207,13 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
       "The same by the longer side")
       ->excludes(by_short);
   app.add_flag("--decode", command.decode,
-               "Store images as pixels: the format's layout that holds them, where --layout does not name one");
+               "Store images as pixels: the format's layout that holds them, unless --layout names one");
   app.add_flag("--orient", options.edits.orient, "Turn images as their EXIF orientation says, and drop the tag");
   app.add_flag("--strip-metadata", options.edits.strip_metadata,
-               "Leave out EXIF, XMP, colour profiles, comments and texts; pixels stay as they are");
+               "Leave out EXIF, XMP, color profiles, comments and texts; pixels stay as they are");
   add_parsed(
       app, "--quality", "Q", [&](const std::string& text) { options.edits.quality = parse_quality("--quality", text); },
-      "Quality of JPEGs that --resize-short, --resize-max or --orient encode anew, 1 to 100 (default: 90)");
+      "Quality of JPEGs that --resize-short, --resize-max or --orient encode again, 1 to 100 (default: 90)");
   app.add_flag(
       "--jpeg-lossless", options.edits.jpeg_lossless,
       "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
@@ -224,9 +224,9 @@ void Grammar::State::declare_pack(PackCommand& command, CLI::App& app) {
   add_max_pixels(app, options.max_pixels);
 
   app.option_defaults()->group("Run");
-  add_jobs(app, options.jobs, "Shards written at a time (default: two a core); the result never depends on it");
+  add_jobs(app, options.jobs, "Shards written at a time (default: two per core); the result never depends on it");
   auto* resume = app.add_flag_callback(
-      "--resume", [&] { options.mode = DestinationMode::resume; }, "Go on with an interrupted run of the same command");
+      "--resume", [&] { options.mode = DestinationMode::resume; }, "Continue an interrupted run of the same command");
   app.add_flag_callback(
          "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
          "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both; files "
@@ -264,27 +264,27 @@ void Grammar::State::declare_writing_commands() {
       add_command("index", "Write an index beside each shard that another program made, and what other readers want.",
                   [this](Terminal& terminal) { return run_index(index_, terminal); });
   add_spec(*index, index_.spec);
-  index->add_flag("--force", index_.force, "Make anew what is there already");
+  index->add_flag("--force", index_.force, "Make again what is there already");
   index->add_flag("--check-images", index_.check_images,
                   "Decode every image, and name those that cannot be; the index says so");
   add_max_pixels(*index, index_.max_pixels);
   index->add_flag("--entry-points", index_.entry_points, k_entry_points_text);
   add_sidecars(*index, index_.sidecars);
-  add_jobs(*index, index_.jobs, "Threads (default: one a core); the result never depends on it");
+  add_jobs(*index, index_.jobs, "Threads (default: one per core); the result never depends on it");
   add_quiet(*index, index_.quiet);
 }
 
 void Grammar::State::declare_reading_commands() {
-  auto* inspect = add_command("inspect", "Tell what a packed dataset is: counts, fields, classes, shards.",
+  auto* inspect = add_command("inspect", "Show what a packed dataset is: counts, fields, classes, shards.",
                               [this](Terminal& terminal) { return run_inspect(inspect_, terminal); });
   add_spec(*inspect, inspect_.spec);
   add_json(*inspect, inspect_.json);
 
-  auto* ls = add_command("ls", "List the keys of the samples, one a line.",
+  auto* ls = add_command("ls", "List the keys of the samples, one per line.",
                          [this](Terminal& terminal) { return run_ls(ls_, terminal); });
   add_spec(*ls, ls_.spec);
   ls->add_flag("-l,--long", ls_.long_lines, "Index, label, width x height and bytes of each field before the key");
-  add_json(*ls, ls_.json, "One JSON object a line; keys that are not UTF-8 are {\"hex\": ...}");
+  add_json(*ls, ls_.json, "One JSON object per line; keys that are not UTF-8 are {\"hex\": ...}");
   ls->add_flag("-0,--null", ls_.null_ended, "Keys as they are, each ended by NUL; without it odd bytes show as \\xNN");
 
   auto* cat = add_command("cat", "Write one field of one sample to standard output.",
@@ -314,16 +314,16 @@ void Grammar::State::declare_reading_commands() {
   add_spec(*verify, verify_.spec);
   verify->add_flag("--decode", verify_.decode, "Decode every image too, and name those that cannot be");
   add_max_pixels(*verify, verify_.max_pixels);
-  add_jobs(*verify, verify_.jobs, "Shards read at a time (default: one a core)");
+  add_jobs(*verify, verify_.jobs, "Shards read at a time (default: one per core)");
   add_json(*verify, verify_.json);
   add_quiet(*verify, verify_.quiet);
   add_json_progress(*verify, verify_.json_progress);
   verify->footer(
 
-      "Findings are printed one a line: shard, what is wrong, key, field and offset.\n"
+      "Findings are printed one per line: shard, what is wrong, key, field and offset.\n"
       "Exit code 3 when there are any.");
 
-  auto* stats = add_command("stats", "Samples a class, image sizes and file sizes as small histograms.",
+  auto* stats = add_command("stats", "Samples per class, image sizes and file sizes as small histograms.",
                             [this](Terminal& terminal) { return run_stats(stats_, terminal); });
   add_spec(*stats, stats_.spec);
 
@@ -337,11 +337,11 @@ void Grammar::State::declare_reading_commands() {
   add_parsed(
       *preview, "--columns", "N",
       [this](const std::string& text) { preview_.columns = parse_positive("--columns", text); },
-      "Samples a row (default: 6)");
+      "Samples per row (default: 6)");
   add_whole(*preview, "--seed", "SEED", preview_.seed, "Another seed, other samples (default: 0)");
   preview->add_flag("--force", preview_.force, "Replace OUT if it exists");
 
-  auto* read = add_command("read", "Read every sample once and tell how fast that was.",
+  auto* read = add_command("read", "Read every sample once and report how fast that was.",
                            [this](Terminal& terminal) { return run_read(read_, terminal); });
   add_spec(*read, read_.spec);
   auto* order = add_parsed(
@@ -359,13 +359,13 @@ void Grammar::State::declare_reading_commands() {
   add_parsed(
       *read, "--epochs", "N", [this](const std::string& text) { read_.epochs = parse_positive("--epochs", text); },
       "Times to read the dataset (default: 1)");
-  add_jobs(*read, read_.jobs, "Threads that read (default: one a core; 16 with --direct)");
+  add_jobs(*read, read_.jobs, "Threads that read (default: one per core; 16 with --direct)");
   auto* direct = read->add_flag("--direct", read_.direct_io,
-                                "Read around the page cache where the file system can: for a fast disk and data that "
+                                "Read around the page cache if the file system can: for a fast disk and data that "
                                 "do not fit into memory");
   read->add_flag("--large-transfers", read_.large_transfers,
                  "Read long runs in transfers of 2 MiB and more, with what lies around them: for a block shuffle from "
-                 "a disk that is limited in transfers a second")
+                 "a disk that is limited in transfers per second")
       ->excludes(direct);
   read->add_flag_callback(
       "--no-verify", [this] { read_.verify_checksums = false; }, "Do not compare checksums");

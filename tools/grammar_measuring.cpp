@@ -23,9 +23,9 @@ void declare_pipeline(PipelineCommand& command, CLI::App& app) {
       app, "--dtype", "uint8|float16|bfloat16|float32",
       [&](const std::string& text) {
         options.transform.dtype = parse_dtype("--dtype", text);
-        options.transform.normalise = options.transform.dtype != DType::uint8;
+        options.transform.normalize = options.transform.dtype != DType::uint8;
       },
-      "Type of the batches, the floats normalised (default: uint8)");
+      "Type of the batches, the floats normalized (default: uint8)");
   add_parsed(
       app, "--order", "none|full|block",
       [&](const std::string& text) { options.shuffle = parse_order("--order", text); },
@@ -67,7 +67,7 @@ void declare_bench(BenchCommand& command, CLI::App& app) {
              "Where the batches of train are to be: in memory (default), or on a CUDA device, whose copies are then "
              "measured too");
   add_step(command.step_s, app,
-           "Keep the device busy for so long after each batch, as a training step would, and tell how long it had "
+           "Keep the device busy for this long after each batch, as a training step would, and report how long it had "
            "nothing to do");
   add_parsed(
       app, "--epochs", "N", [&](const std::string& text) { command.epochs = parse_positive("--epochs", text); },
@@ -75,7 +75,7 @@ void declare_bench(BenchCommand& command, CLI::App& app) {
   add_parsed(
       app, "--max-batches", "N",
       [&](const std::string& text) { command.max_batches = parse_positive("--max-batches", text); },
-      "End a pass after so many batches");
+      "End a pass after this many batches");
   add_parsed(
       app, "--stages", "STAGE,...", [&](const std::string& text) { command.stages = parse_stages("--stages", text); },
       "Measure only these of read, verify, decode and train");
@@ -110,14 +110,14 @@ void declare_tune(TuneCommand& command, CLI::App& app) {
   add_quiet(app, command.quiet, "No progress on standard error");
   app.footer(
       "Recommended is the smallest setting within 3% of the fastest. Batches are thrown away at once:\n"
-      "a trainer that takes fewer images a second than shown does not wait for them. Each setting\n"
+      "a trainer that takes fewer images per second than shown does not wait for them. Each setting\n"
       "reads other samples than the one before, so that a dataset larger than memory stays cold.");
 }
 
 void declare_doctor(DoctorCommand& command, CLI::App& app) {
   command.pipeline.options.workers = k_workers_auto;
   declare_pipeline(command.pipeline, app);
-  add_setting(command.pipeline, app, "Workers (default: one a core)");
+  add_setting(command.pipeline, app, "Workers (default: one per core)");
   add_device(command.device, app, "Where batches are to go: nowhere (default), or to a CUDA device");
   add_step(command.step_s, app, "How long a training step takes with a batch that is there already");
   add_parsed(

@@ -49,7 +49,7 @@ void add_quiet(CLI::App& app, bool& quiet, const std::string& text) { app.add_fl
 
 void add_json_progress(CLI::App& app, bool& json_progress) {
   app.add_flag("--json-progress", json_progress,
-               "Progress for programs: JSON objects on standard error, one a line; totals of 0 are not known")
+               "Progress for programs: JSON objects on standard error, one per line; a total of 0 is unknown")
       ->excludes(app.get_option("--quiet"));
 }
 

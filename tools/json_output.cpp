@@ -22,7 +22,7 @@ double per_second(std::uint64_t count, double seconds) {
 
 Json or_null(const std::optional<double>& figure) { return figure ? Json(*figure) : Json(); }
 
-/// What was passed over: all of it counted, the first of it named; and warnings.
+/// What was ignored: all of it counted, the first of it named; and warnings.
 Json notices_json(const NoticeLog& notices) {
   Json reasons = Json::object();
   for (const auto& [why, reason] : notices.reasons()) reasons[printable(why)] = reason.count;
@@ -32,7 +32,7 @@ Json notices_json(const NoticeLog& notices) {
   for (const Warning& warning : notices.warnings()) {
     warnings.push_back({{"path", raw(warning.place)}, {"what", raw(warning.what)}});
   }
-  return {{"passed_over", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
+  return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
 }
 
 /// Figures of one stage.
@@ -173,7 +173,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                    {"bytes", report.num_bytes},
                    {"shards", num_shards},
                    {"resumed_shards", report.num_resumed_shards},
-                   {"passed_over", notices.count()},
+                   {"ignored", notices.count()},
                    {"notices", notices_json(notices)},
                    {"images", conditions_json(conditions)},
                    {"seconds", seconds},

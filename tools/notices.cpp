@@ -16,7 +16,7 @@ void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& t
   for (const auto& [why, reason] : notices.reasons()) {
     const std::string example =
         reason.example.empty() ? "" : fmt::format(" (such as {})", excerpt(printable(reason.example), k_shown_example));
-    terminal.note(fmt::format("passed over {}: {}{}", plural(reason.count, noun), printable(why), example));
+    terminal.note(fmt::format("ignored {}: {}{}", plural(reason.count, noun), printable(why), example));
   }
   const auto& warnings = notices.warnings();
   for (std::size_t i = 0; i < std::min(warnings.size(), k_max_warnings); ++i) {

@@ -1,4 +1,4 @@
-// What was passed over, as lines on standard error.
+// What was ignored, as lines on standard error.
 #pragma once
 
 #include <string>

@@ -56,7 +56,8 @@ bool is_png(const std::string& out) {
   const std::string suffix = field_name(std::string_view(out).substr(std::min(out.rfind('.'), out.size() - 1) + 1));
   if (suffix == "png") return true;
   if (suffix == "jpg") return false;
-  throw Error(ErrorCode::invalid_argument, "neither a .png nor a .jpg", {.path = out, .hint = "name the picture so"});
+  throw Error(ErrorCode::invalid_argument, "neither a .png nor a .jpg",
+              {.path = out, .hint = "use a .png or .jpg extension"});
 }
 
 }  // namespace

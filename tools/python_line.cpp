@@ -24,7 +24,7 @@ std::string_view dtype_text(DType dtype) {
 std::string transform_text(const Transform& transform) {
   std::string text = fmt::format("bale.transforms.train({}", transform.width);
   if (transform.dtype != DType::uint8) text += fmt::format(", dtype=\"{}\"", dtype_text(transform.dtype));
-  if (transform.normalise) text += ", normalize=True";
+  if (transform.normalize) text += ", normalize=True";
   return text + ")";
 }
 

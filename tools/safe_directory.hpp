@@ -49,7 +49,7 @@ class SafeDirectory {
 
   std::string path_;
   int root_fd_ = -1;
-  std::string parent_;  // directory that parent_fd_ is open on, relative; samples of one folder are neighbours
+  std::string parent_;  // directory that parent_fd_ is open on, relative; samples of one folder are neighbors
   int parent_fd_ = -1;
   std::set<std::string, std::less<>> cleared_;  // directories whose stale temporary files were removed
 };

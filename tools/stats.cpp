@@ -17,7 +17,7 @@ namespace {
 
 struct Gathered {
   std::map<std::int64_t, std::uint64_t> label_counts;
-  std::uint64_t num_unlabelled = 0;
+  std::uint64_t num_unlabeled = 0;
   std::vector<std::uint64_t> widths;  // of samples whose index tells
   std::vector<std::uint64_t> heights;
   std::vector<std::uint64_t> image_bytes;
@@ -30,7 +30,7 @@ Gathered gather(const Dataset& dataset) {
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       const std::int64_t label = dataset.label_in_shard(number, i);
       if (label == k_no_label) {
-        ++gathered.num_unlabelled;
+        ++gathered.num_unlabeled;
       } else {
         ++gathered.label_counts[label];
       }
@@ -71,7 +71,7 @@ std::string classes_text(const Dataset& dataset, Gathered& gathered) {
     gathered.label_counts.try_emplace(static_cast<std::int64_t>(label), 0);
   }
   std::string text = fmt::format("samples  {}\n", human_count(dataset.size()));
-  if (gathered.num_unlabelled > 0) text += fmt::format("without a label  {}\n", human_count(gathered.num_unlabelled));
+  if (gathered.num_unlabeled > 0) text += fmt::format("without a label  {}\n", human_count(gathered.num_unlabeled));
   if (gathered.label_counts.empty()) return text;
   std::vector<std::pair<std::uint64_t, std::int64_t>> counts;
   for (const auto& [label, count] : gathered.label_counts) counts.emplace_back(count, label);
@@ -79,7 +79,7 @@ std::string classes_text(const Dataset& dataset, Gathered& gathered) {
   const auto& [fewest, fewest_label] = counts.front();
   const auto& [most, most_label] = counts.back();
   text += fmt::format("classes  {}\n", human_count(counts.size()));
-  text += fmt::format("samples a class  min {} ({}), median {}, max {} ({})\n", human_count(fewest),
+  text += fmt::format("samples per class  min {} ({}), median {}, max {} ({})\n", human_count(fewest),
                       class_title(dataset, fewest_label), human_count(counts[counts.size() / 2].first),
                       human_count(most), class_title(dataset, most_label));
   text += fewest == 0 ? std::string("imbalance  some classes have no samples\n")
@@ -121,7 +121,8 @@ int run_stats(const StatsCommand& command, Terminal& terminal) {
   const std::vector<std::string> parts = datasets_below(command.spec);
   if (parts.empty()) terminal.print(stats_text(command.spec, terminal));
   for (const std::string& part : parts) {
-    terminal.print(fmt::format("{}{}:\n{}", &part == &parts.front() ? "" : "\n", printable(part), stats_text(part, terminal)));
+    terminal.print(
+        fmt::format("{}{}:\n{}", &part == &parts.front() ? "" : "\n", printable(part), stats_text(part, terminal)));
   }
   return 0;
 }

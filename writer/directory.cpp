@@ -44,7 +44,7 @@ std::optional<Directory> Directory::find(const std::string& name) const {
   if (below.valid()) return Directory(std::move(below), path);
   if (errno == ENOENT) return std::nullopt;
   if (errno == ELOOP || errno == ENOTDIR) {
-    throw Error(ErrorCode::exists, "a symbolic link or a file is where a directory is to be",
+    throw Error(ErrorCode::exists, "a symbolic link or a file has the name of a directory",
                 {.path = path, .hint = "bale writes through no link below its destination: move it away"});
   }
   throw_errno("open the directory", path);

@@ -67,7 +67,7 @@ void check_edits(const ImageEdits& edits) {
     refuse(fmt::format("quality {} is not within 1..100", *edits.quality));
   }
   if (!edits.resizes() && !edits.orient) {
-    refuse("--quality is of images that --resize-short, --resize-max or --orient encode anew, and none is given");
+    refuse("--quality needs --resize-short, --resize-max or --orient");
   }
 }
 
@@ -123,7 +123,7 @@ bool ImageEditor::edit_content(const FieldView& field) {
   // An array that is none of pixels: features, a mask.
   if (header.kind == ImageKind::array && header.width == 0) return false;
   if (header.kind == ImageKind::unknown) throw Error(ErrorCode::unsupported, "not an image of a known kind");
-  if (header.width == 0 || header.height == 0) throw Error(ErrorCode::damaged, "an image whose header tells no size");
+  if (header.width == 0 || header.height == 0) throw Error(ErrorCode::damaged, "an image whose header has no size");
   const bool known = header.kind == ImageKind::jpeg || header.kind == ImageKind::png || header.kind == ImageKind::array;
   if ((edits_.orient || edits_.strip_metadata) && !known) {
     throw Error(ErrorCode::unsupported, fmt::format("the metadata of {} images cannot be read; JPEG's and PNG's can",
@@ -175,10 +175,10 @@ void ImageEditor::encode(const FieldView& original, const ImageHeader& header, c
     return;
   }
   const bool jpeg = original.name == "jpg" || (original.name != "png" && header.kind == ImageKind::jpeg);
-  const bool grey = header.kind == ImageKind::jpeg && header.channels == 1;
+  const bool gray = header.kind == ImageKind::jpeg && header.channels == 1;
   const std::vector<std::byte> encoded =
       jpeg ? encode_jpeg(image, edits_.quality.value_or(ImageEdits::k_default_quality),
-                         grey ? JpegColours::grey : JpegColours::colour)
+                         gray ? JpegColors::gray : JpegColors::color)
            : encode_png(image);
   bytes_ = edits_.strip_metadata ? encoded : with_metadata_of(original.bytes, oriented, encoded);
   // A JPEG loses what its quality says and nothing else; a PNG loses nothing.

@@ -62,7 +62,7 @@ void check_options(const PackOptions& options) {
       if (&other == &split || ::strcasecmp(other.name.c_str(), split.name.c_str()) != 0) continue;
       if (other.name == split.name) fail_usage(fmt::format("split {} is given twice", split.name));
       fail_usage(fmt::format("splits {} and {} differ only by case", other.name, split.name),
-                 "not every file system tells such directories apart");
+                 "not every file system distinguishes such directories");
     }
   }
   if (!options.splits.empty() && std::abs(sum - 1) > 1e-6) {
@@ -178,7 +178,7 @@ void check_fields(const Source& source, const PackOptions& options) {
   for (const std::string& field : source.fields()) {
     // Images may have several names, one in each sample: which have two is seen when they are read.
     if (field == k_label_field || is_image_field(field) || field == k_array_field) continue;
-    fail_usage(fmt::format("format {} holds an image and a label a sample, the source has a field \"{}\" as well",
+    fail_usage(fmt::format("format {} holds one image and one label per sample, the source has a field \"{}\" as well",
                            options.format.format->name, printable(field)),
                "choose another --format, or leave the field out of the source");
   }

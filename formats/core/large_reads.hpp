@@ -1,7 +1,7 @@
 // LargeReads: brings long ranges of a file into the page cache by transfers of 2 MiB.
 //
 // What posix_fadvise asks for comes in single pages of memory, of which a transfer takes no more than the device has
-// segments (often 127 or 254): half a MiB or one. A disk that is limited in transfers a second gives several times as
+// segments (often 127 or 254): half a MiB or one. A disk that is limited in transfers per second gives several times as
 // much this way. For one thread.
 #pragma once
 

@@ -70,7 +70,7 @@ std::optional<ArrayShape> find_array(const InputFile& file) {
 
 void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index) {
   if (array.dataset.dims[0] != index.size()) {
-    file.damaged(fmt::format("/{} has not one row a sample", printable(array.dataset.name)));
+    file.damaged(fmt::format("/{} does not have one row per sample", printable(array.dataset.name)));
   }
   const std::uint32_t field = index_field(index, k_array_field);
   index.set_located(field, false);

@@ -22,7 +22,7 @@ struct StackSummary {
   int system_error = 0;
 };
 
-herr_t summarise(unsigned, const H5E_error2_t* entry, void* out) {
+herr_t summarize(unsigned, const H5E_error2_t* entry, void* out) {
   auto& summary = *static_cast<StackSummary*>(out);
   const std::string_view text = entry->desc == nullptr ? "" : entry->desc;
   if (summary.innermost.empty()) summary.innermost = text;
@@ -60,7 +60,7 @@ H5Handle untimed(hid_t kind, const std::string& path) {
 }  // namespace
 
 H5Lock::H5Lock() : guard_(library_mutex()) {
-  static const bool initialised = [] {
+  static const bool initialized = [] {
     // We close what we open; what a failed write left behind must not be touched again, least of all at exit.
     H5dont_atexit();
     H5open();
@@ -69,13 +69,13 @@ H5Lock::H5Lock() : guard_(library_mutex()) {
     register_lzf();
     return true;
   }();
-  static_cast<void>(initialised);
+  static_cast<void>(initialized);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
 void throw_h5(ErrorCode code, std::string_view action, const std::string& path) {
   StackSummary summary;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, summarise, &summary);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, summarize, &summary);
   H5Eclear2(H5E_DEFAULT);
   if (summary.system_error != 0) {
     errno = summary.system_error;

@@ -15,7 +15,7 @@ std::vector<std::uint8_t> read_present(const InputFile& file, const std::string&
   const auto dataset = file.find(name);
   if (!dataset) return {};
   std::vector<std::uint8_t> present = file.read_bytes(*dataset);
-  if (present.size() != num_samples) file.damaged(fmt::format("/{} has not one row a sample", printable(name)));
+  if (present.size() != num_samples) file.damaged(fmt::format("/{} does not have one row per sample", printable(name)));
   return present;
 }
 
@@ -101,7 +101,7 @@ void set_vlen_extents(const InputFile& file, const std::string& dataset, const s
                       std::string_view stored_name, IndexBuilder& index) {
   const std::vector<FileRange> ranges = locate_vlen(file, file.require(dataset));
   if (ranges.size() != index.size() || (!present.empty() && present.size() != ranges.size())) {
-    file.damaged(fmt::format("/{} has not one row a sample", printable(dataset)));
+    file.damaged(fmt::format("/{} does not have one row per sample", printable(dataset)));
   }
   const std::uint32_t field = index_field(index, stored_name);
   for (std::uint64_t i = 0; i < ranges.size(); ++i) {

@@ -39,7 +39,7 @@ std::size_t array_pixels_offset(Bytes bytes) {
   }
   const auto expected = num_elements(*header);
   if (!expected || bytes.size() - header->data_offset != *expected) {
-    throw Error(ErrorCode::damaged, fmt::format("array: {} bytes of pixels where its shape is ({})",
+    throw Error(ErrorCode::damaged, fmt::format("array: {} bytes of pixels, but its shape is ({})",
                                                 bytes.size() - header->data_offset, fmt::join(header->shape, ", ")));
   }
   return header->data_offset;

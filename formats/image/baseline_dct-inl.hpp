@@ -132,7 +132,7 @@ HWY_INLINE V16 largest(const V16 (&v)[8]) {
 
 alignas(16) constexpr std::int16_t k_not_dc[8] = {0, -1, -1, -1, -1, -1, -1, -1};
 
-inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantisers,
+inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantizers,
                         const SamplesOut& out) {
   const D16 d16;
   const V16 zero = hn::Zero(d16);
@@ -151,8 +151,8 @@ inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quan
     }
     if (hn::AllTrue(d16, hn::Eq(hn::Or(any, hn::And(v[0], not_dc)), zero))) {
       const V16 dc = v[0];
-      excess = hn::Max(excess, hn::Sub(hn::Abs(dc), hn::Set(d16, quantisers.limits[0])));
-      const V16 scaled = hn::Mul(dc, hn::Set(d16, quantisers.factors[0]));
+      excess = hn::Max(excess, hn::Sub(hn::Abs(dc), hn::Set(d16, quantizers.limits[0])));
+      const V16 scaled = hn::Mul(dc, hn::Set(d16, quantizers.factors[0]));
       const V16 sample = hn::ShiftRight<3>(hn::Add(scaled, hn::Set(d16, 4)));
       excess = hn::Max(excess, hn::Sub(hn::Abs(sample), hn::Set(d16, k_max_sample)));
       // The first of each block, in all its lanes.
@@ -166,8 +166,8 @@ inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quan
     }
     for (std::size_t row = 0; row < 8; ++row) {
       const V16 value = v[row];
-      excess = hn::Max(excess, hn::Sub(hn::Abs(value), hn::LoadDup128(d16, quantisers.limits.data() + row * 8)));
-      v[row] = hn::Mul(value, hn::LoadDup128(d16, quantisers.factors.data() + row * 8));
+      excess = hn::Max(excess, hn::Sub(hn::Abs(value), hn::LoadDup128(d16, quantizers.limits.data() + row * 8)));
+      v[row] = hn::Mul(value, hn::LoadDup128(d16, quantizers.factors.data() + row * 8));
     }
     transform<k_first_shift>(v);
     excess = hn::Max(excess, hn::Sub(largest(v), hn::Set(d16, k_max_value)));

@@ -125,10 +125,10 @@ bool BaselineDecoder::prepare(const BaselineFrame& frame, const Region& region) 
   region_ = region;
   if (!entropy_.open(frame, kernels_ == &baseline_kernels_plain())) return false;
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
-    const JQUANT_TBL* const table = frame.components[i].quantisers;
-    if (!quantisers_[i].set(table->quantval)) return false;
+    const JQUANT_TBL* const table = frame.components[i].quantizers;
+    if (!quantizers_[i].set(table->quantval)) return false;
   }
-  // The filters for chroma need a neighbour on each side.
+  // The filters for chroma need a neighbor on each side.
   const std::uint32_t end_x = region.x + region.width;
   const std::uint32_t end_y = region.y + region.height;
   const std::uint32_t margin_x = frame.mcu_width() == 8 ? 0 : 1;
@@ -210,7 +210,7 @@ bool BaselineDecoder::make_samples(std::uint32_t mcu_row, const CoefficientRows&
       }
       const SamplesOut out{.samples = plane.row(y), .stride = plane.stride};
       const std::size_t num_groups = from.blocks_across >> kernels_->group_shift;
-      if (!kernels_->inverse_dct(coefficients, num_groups, quantisers_[i], out)) return false;
+      if (!kernels_->inverse_dct(coefficients, num_groups, quantizers_[i], out)) return false;
     }
     if (i > 0 && frame_.mcu_width() > 8) pad_edges(plane, frame_.components[i], mcu_row);
   }
@@ -256,7 +256,7 @@ void BaselineDecoder::write_rows(std::uint32_t end, std::uint8_t* rgb) {
 void BaselineDecoder::write_row(std::uint32_t y, std::uint8_t* to) {
   const std::uint8_t* const luma = planes_[0].row(y) + (region_.x - planes_[0].first_column);
   if (frame_.num_components == 1) {
-    kernels_->grey_to_rgb(luma, region_.width, to);
+    kernels_->gray_to_rgb(luma, region_.width, to);
   } else {
     kernels_->to_rgb(luma, {chroma_row(y, 1), chroma_row(y, 2)}, region_.width, to);
   }

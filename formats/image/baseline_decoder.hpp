@@ -1,6 +1,6 @@
 // BaselineDecoder: a rectangle of a baseline Huffman JPEG, the pixels that libjpeg-turbo gives there, faster; internal.
 //
-// It reads sequential JPEGs of 8 bits in one scan, grey or YCbCr at 4:4:4, 4:2:2, 4:2:0 or 4:4:0. All others, and what
+// It reads sequential JPEGs of 8 bits in one scan, gray or YCbCr at 4:4:4, 4:2:2, 4:2:0 or 4:4:0. All others, and what
 // looks damaged down to the last row that is needed, it leaves to libjpeg, whose pixels, warnings and errors are
 // then what the caller gets. Blocks outside the rectangle are entropy-decoded only. For one thread at a time.
 #pragma once
@@ -91,7 +91,7 @@ class BaselineDecoder {
   std::uint32_t next_row_ = 0;
   EntropyDecoder entropy_;
   EntryPoints points_;
-  std::array<Quantisers, 3> quantisers_;
+  std::array<Quantisers, 3> quantizers_;
   std::array<CoefficientRows, EntropyDecoder::k_max_rows> coefficients_;
   std::array<Plane, 3> planes_;
   std::array<std::uint8_t*, 2> wide_chroma_{};

@@ -16,7 +16,7 @@ bool is_one_sequential_scan(const jpeg_decompress_struct& info) {
   return info.Ss == 0 && info.Se == k_last_coefficient && info.Ah == 0 && info.Al == 0;
 }
 
-bool has_known_colours(const jpeg_decompress_struct& info) {
+bool has_known_colors(const jpeg_decompress_struct& info) {
   if (info.out_color_space != JCS_RGB || info.scale_num != info.scale_denom) return false;
   if (info.num_components == 1) return info.jpeg_color_space == JCS_GRAYSCALE;
   return info.num_components == 3 && info.jpeg_color_space == JCS_YCbCr;
@@ -40,7 +40,7 @@ const Table* table_at(Table* const (&tables)[4], int index) {
 }  // namespace
 
 std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info) {
-  if (!is_one_sequential_scan(info) || !has_known_colours(info) || !has_known_sampling(info)) return std::nullopt;
+  if (!is_one_sequential_scan(info) || !has_known_colors(info) || !has_known_sampling(info)) return std::nullopt;
   BaselineFrame frame;
   frame.width = info.image_width;
   frame.height = info.image_height;
@@ -51,10 +51,10 @@ std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info) 
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
     const jpeg_component_info& from = info.comp_info[i];
     BaselineComponent& component = frame.components[i];
-    component.quantisers = table_at(info.quant_tbl_ptrs, from.quant_tbl_no);
+    component.quantizers = table_at(info.quant_tbl_ptrs, from.quant_tbl_no);
     component.dc_codes = table_at(info.dc_huff_tbl_ptrs, from.dc_tbl_no);
     component.ac_codes = table_at(info.ac_huff_tbl_ptrs, from.ac_tbl_no);
-    if (!component.quantisers || !component.dc_codes || !component.ac_codes) return std::nullopt;
+    if (!component.quantizers || !component.dc_codes || !component.ac_codes) return std::nullopt;
     component.width = i == 0 ? frame.width : divide_up(frame.width, across);
     component.height = i == 0 ? frame.height : divide_up(frame.height, down);
   }

@@ -17,7 +17,7 @@ struct BaselineComponent {
   std::uint32_t blocks_down = 1;
   std::uint32_t width = 0;  // of its samples, without padding
   std::uint32_t height = 0;
-  const JQUANT_TBL* quantisers = nullptr;
+  const JQUANT_TBL* quantizers = nullptr;
   const JHUFF_TBL* dc_codes = nullptr;
   const JHUFF_TBL* ac_codes = nullptr;
 };
@@ -25,7 +25,7 @@ struct BaselineComponent {
 struct BaselineFrame {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  std::uint32_t num_components = 0;             // 1: grey; 3: Y, Cb, Cr, chroma never finer than luma
+  std::uint32_t num_components = 0;             // 1: gray; 3: Y, Cb, Cr, chroma never finer than luma
   std::array<BaselineComponent, 3> components;  // luma first
   std::uint32_t restart_interval = 0;           // MCUs, 0 where there are no restarts
   std::uint32_t mcus_across = 0;

@@ -36,7 +36,7 @@ const BaselineKernels& kernels() {
                                                 .upsample_both = upsample_both,
                                                 .upsample_down = upsample_down,
                                                 .to_rgb = to_rgb,
-                                                .grey_to_rgb = grey_to_rgb};
+                                                .gray_to_rgb = gray_to_rgb};
   return k_kernels;
 }
 

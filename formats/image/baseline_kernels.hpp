@@ -41,7 +41,7 @@ struct BaselineKernels {
   std::uint32_t group_shift = 0;
   /// Turns groups of coefficients into samples and the coefficients into zeros. False where a value is so large that
   /// decoders may differ.
-  bool (*inverse_dct)(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantisers,
+  bool (*inverse_dct)(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantizers,
                       const SamplesOut& out) = nullptr;
   /// Twice as many samples across; reads one sample before `in` and after its `count`.
   void (*upsample_across)(const std::uint8_t* in, std::size_t count, std::uint8_t* out) = nullptr;
@@ -51,7 +51,7 @@ struct BaselineKernels {
   /// `chroma` is Cb and Cr.
   void (*to_rgb)(const std::uint8_t* luma, const std::array<const std::uint8_t*, 2>& chroma, std::size_t count,
                  std::uint8_t* rgb) = nullptr;
-  void (*grey_to_rgb)(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) = nullptr;
+  void (*gray_to_rgb)(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) = nullptr;
 };
 
 /// What suits this CPU, or use_resample_target()'s choice.

@@ -88,10 +88,10 @@ HWY_INLINE V16 load_signed(const std::uint8_t* from) { return hn::BitCast(D16(),
 
 inline void to_rgb(const std::uint8_t* luma, const std::array<const std::uint8_t*, 2>& chroma, std::size_t count,
                    std::uint8_t* rgb) {
-  const V16 centre = hn::Set(D16(), 128);
+  const V16 center = hn::Set(D16(), 128);
   const auto pixels_at = [&](std::size_t i) {
-    return convert(load_signed(luma + i), hn::Sub(load_signed(chroma[0] + i), centre),
-                   hn::Sub(load_signed(chroma[1] + i), centre));
+    return convert(load_signed(luma + i), hn::Sub(load_signed(chroma[0] + i), center),
+                   hn::Sub(load_signed(chroma[1] + i), center));
   };
   for (std::size_t i = 0; i < count; i += 2 * k_lanes16) {
     const Rgb16 low = pixels_at(i);
@@ -101,7 +101,7 @@ inline void to_rgb(const std::uint8_t* luma, const std::array<const std::uint8_t
   }
 }
 
-inline void grey_to_rgb(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) {
+inline void gray_to_rgb(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) {
   const D8 d8;
   for (std::size_t i = 0; i < count; i += 2 * k_lanes16) {
     const V8 value = hn::LoadU(d8, luma + i);

@@ -31,14 +31,14 @@ bool transform(std::int32_t* values, std::size_t step, int shift, std::int32_t l
   return good;
 }
 
-bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantisers, const SamplesOut& out) {
+bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantizers, const SamplesOut& out) {
   bool good = true;
   for (std::size_t block = 0; block < num_groups; ++block) {
     std::int16_t* const coefficients = groups + block * k_block_size;
     std::int32_t values[k_block_size];
     for (std::size_t i = 0; i < k_block_size; ++i) {
-      good = good && std::abs(coefficients[i]) <= quantisers.limits[i];
-      values[i] = coefficients[i] * quantisers.factors[i];
+      good = good && std::abs(coefficients[i]) <= quantizers.limits[i];
+      values[i] = coefficients[i] * quantizers.factors[i];
       coefficients[i] = 0;
     }
     if (!good) return false;
@@ -87,7 +87,7 @@ void to_rgb(const std::uint8_t* luma, const std::array<const std::uint8_t*, 2>& 
   }
 }
 
-void grey_to_rgb(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) {
+void gray_to_rgb(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) {
   for (std::size_t i = 0; i < count; ++i, rgb += 3) rgb[0] = rgb[1] = rgb[2] = luma[i];
 }
 
@@ -109,7 +109,7 @@ const BaselineKernels& baseline_kernels_plain() {
                                                 .upsample_both = upsample_both,
                                                 .upsample_down = upsample_down,
                                                 .to_rgb = to_rgb,
-                                                .grey_to_rgb = grey_to_rgb};
+                                                .gray_to_rgb = gray_to_rgb};
   return k_kernels;
 }
 

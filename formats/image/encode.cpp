@@ -13,14 +13,14 @@ using image_detail::JpegCompressor;
 using image_detail::PngErrors;
 using image_detail::run_png;
 
-std::vector<std::byte> compress(const Image& image, int quality, JpegColours colours) {
-  const int components = colours == JpegColours::grey ? 1 : 3;
-  std::vector<JSAMPLE> grey;
+std::vector<std::byte> compress(const Image& image, int quality, JpegColors colors) {
+  const int components = colors == JpegColors::gray ? 1 : 3;
+  std::vector<JSAMPLE> gray;
   if (components == 1) {
-    grey.resize(image.rgb.size() / 3);
-    for (std::size_t i = 0; i < grey.size(); ++i) grey[i] = image.rgb[i * 3];
+    gray.resize(image.rgb.size() / 3);
+    for (std::size_t i = 0; i < gray.size(); ++i) gray[i] = image.rgb[i * 3];
   }
-  const JSAMPLE* const samples = components == 1 ? grey.data() : image.rgb.data();
+  const JSAMPLE* const samples = components == 1 ? gray.data() : image.rgb.data();
   const std::size_t stride = std::size_t{image.width} * static_cast<std::size_t>(components);
   return JpegCompressor().write([&](jpeg_compress_struct& info) {
     info.image_width = image.width;
@@ -102,12 +102,12 @@ class PngEncoder {
 
 std::string_view jpeg_encoder_name() { return "libjpeg-turbo " BALE_VALUE_TEXT(LIBJPEG_TURBO_VERSION); }
 
-std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColours colours) {
+std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColors colors) {
   image_detail::check_pixels(image);
   if (quality < 1 || quality > 100) {
     throw Error(ErrorCode::invalid_argument, fmt::format("JPEG quality {} is not within 1..100", quality));
   }
-  return compress(image, quality, colours);
+  return compress(image, quality, colors);
 }
 
 std::vector<std::byte> encode_png(const Image& image) {

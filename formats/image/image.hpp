@@ -65,10 +65,10 @@ Image resize_image(const Image& image, std::uint32_t width, std::uint32_t height
 Image resize_and_center_crop(const Image& image, std::uint32_t size);
 
 /// Encodes a baseline JPEG as Pillow's `save(f, "JPEG", quality=quality)` does: libjpeg's standard tables scaled to
-/// `quality` (1..100), YCbCr with 4:2:0 subsampling; or, for `grey`, the first channel alone. Throws `invalid_argument`
+/// `quality` (1..100), YCbCr with 4:2:0 subsampling; or, for `gray`, the first channel alone. Throws `invalid_argument`
 /// for another quality or an empty image, `unsupported` if libjpeg cannot encode it.
-enum class JpegColours : std::uint8_t { colour, grey };
-std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColours colours = JpegColours::colour);
+enum class JpegColors : std::uint8_t { color, gray };
+std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColors colors = JpegColors::color);
 /// Name and version of the library behind encode_jpeg(): "libjpeg-turbo 2.1.5". A literal.
 std::string_view jpeg_encoder_name();
 /// Encodes an 8-bit RGB PNG. Throws `invalid_argument` for an empty image, `unsupported` if libpng cannot encode it.

@@ -18,7 +18,7 @@ namespace {
 
 using image_detail::RegionLayout;
 
-/// Memory for pixels, kept from image to image and never initialised. One huge image does not make it large for ever.
+/// Memory for pixels, kept from image to image and never initialized. One huge image does not make it large for ever.
 class PixelBuffer {
  public:
   std::uint8_t* get(std::size_t size) {

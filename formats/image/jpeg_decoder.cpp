@@ -12,13 +12,13 @@ namespace {
 // (every coefficient and bit alone, 4 components) is a few thousand.
 constexpr int k_max_scans = 500;
 
-// Fancy upsampling mixes a chroma sample with its neighbours, so one column more than the region on either side
+// Fancy upsampling mixes a chroma sample with its neighbors, so one column more than the region on either side
 // makes its own columns exact. Below two chroma samples libjpeg would change to another filter; chroma is at
 // most four times coarser than luma.
 constexpr JDIMENSION k_margin = 1;
 constexpr JDIMENSION k_min_columns = 8;
 
-// libjpeg-turbo estimates these first coefficients in zigzag order from neighbouring blocks where the scans of
+// libjpeg-turbo estimates these first coefficients in zigzag order from neighboring blocks where the scans of
 // a progressive file do not tell them in full.
 constexpr int k_smoothed_coefficients = 9;
 
@@ -66,7 +66,7 @@ void JpegDecoder::close() {
 }
 
 // JPEG_SUSPENDED never happens with this source: the end of the bytes is an error, as it is to Pillow,
-// rather than libjpeg's invented end-of-image marker and grey pixels.
+// rather than libjpeg's invented end-of-image marker and gray pixels.
 void JpegDecoder::connect_source(Bytes bytes) {
   source_.next_input_byte = as_uchar(bytes);
   source_.bytes_in_buffer = bytes.size();
@@ -95,8 +95,8 @@ void JpegDecoder::connect_source(Bytes bytes) {
 jvirt_barray_ptr* JpegDecoder::read_coefficients() {
   jvirt_barray_ptr* coefficients = nullptr;
   run([&] { coefficients = jpeg_read_coefficients(&info_); });
-  if (errors_.manager.num_warnings > 0) throw Error(ErrorCode::damaged, "JPEG: flaws that decoders pass over");
-  if (source_.bytes_in_buffer > 0) throw Error(ErrorCode::damaged, "JPEG: bytes behind the image's end");
+  if (errors_.manager.num_warnings > 0) throw Error(ErrorCode::damaged, "JPEG: corrupt data that decoders tolerate");
+  if (source_.bytes_in_buffer > 0) throw Error(ErrorCode::damaged, "JPEG: bytes after the image's end");
   return coefficients;
 }
 

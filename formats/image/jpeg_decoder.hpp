@@ -1,6 +1,6 @@
 // JpegDecoder: a rectangle of a JPEG's pixels by libjpeg-turbo; internal to this folder.
 //
-// A decompressor is made anew for each image: that takes 0.2 us, and quantisation and Huffman tables, which
+// A decompressor is made anew for each image: that takes 0.2 us, and quantization and Huffman tables, which
 // libjpeg keeps from image to image, could otherwise decode a file that lacks its own. An object that an
 // error left in disorder is gone with it. For one thread at a time.
 #pragma once

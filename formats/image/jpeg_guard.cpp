@@ -35,7 +35,7 @@ void on_error(j_common_ptr info) {
   std::longjmp(errors.jump, 1);
 }
 
-// Warnings are counted by libjpeg and otherwise passed over.
+// Warnings are counted by libjpeg and otherwise ignored.
 void on_message(j_common_ptr) {}
 
 }  // namespace

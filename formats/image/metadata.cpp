@@ -97,12 +97,12 @@ std::vector<std::byte> with_metadata_of(Bytes original, bool oriented, std::vect
   const ImagePieces from = image_pieces(original);
   const ImagePieces to = image_pieces(image);
   if (from.kind != to.kind) return image;
-  const bool same_colours = probe_image(original).channels == probe_image(image).channels;
+  const bool same_colors = probe_image(original).channels == probe_image(image).channels;
   std::vector<std::byte> out;
   out.reserve(image.size() + original.size());
   append(out, Bytes(image).first(to.insert_at));
   for (const Piece& piece : from.pieces) {
-    if (piece.use != PieceUse::metadata && (piece.use != PieceUse::profile || !same_colours)) continue;
+    if (piece.use != PieceUse::metadata && (piece.use != PieceUse::profile || !same_colors)) continue;
     if (oriented) {
       append_without_orientation(out, original, piece, from.kind);
     } else {

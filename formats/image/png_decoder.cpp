@@ -10,9 +10,9 @@ namespace {
 constexpr png_uint_32 k_max_side = 0x7FFFFFFF;  // the PNG format's own limit; the pixel budget is the real one
 constexpr png_alloc_size_t k_max_chunk_bytes = 8'000'000;
 
-// Samples are big-endian and fill the last two thirds of the row. Pillow reads grey of 16 bits as a mode of its own
+// Samples are big-endian and fill the last two thirds of the row. Pillow reads gray of 16 bits as a mode of its own
 // and clips it to 8.
-void widen_grey_16(png_bytep row, std::size_t width) {
+void widen_gray_16(png_bytep row, std::size_t width) {
   for (std::size_t x = 0; x < width; ++x) {
     const png_const_bytep sample = row + width + x * 2;
     const png_byte value = sample[0] != 0 ? png_byte{255} : sample[1];
@@ -56,8 +56,8 @@ RegionLayout PngDecoder::start(const Region& region) {
 }
 
 void PngDecoder::prepare_rows() {
-  grey_16_ = png_get_bit_depth(png_, info_) == 16 && png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY;
-  if (!grey_16_) {
+  gray_16_ = png_get_bit_depth(png_, info_) == 16 && png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY;
+  if (!gray_16_) {
     png_set_palette_to_rgb(png_);
     if (png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
     png_set_strip_16(png_);  // other 16-bit samples lose their low byte in Pillow too
@@ -66,7 +66,7 @@ void PngDecoder::prepare_rows() {
   }
   passes_ = png_set_interlace_handling(png_);
   png_read_update_info(png_, info_);
-  if (png_get_rowbytes(png_, info_) != std::size_t{width()} * (grey_16_ ? 2 : 3)) {
+  if (png_get_rowbytes(png_, info_) != std::size_t{width()} * (gray_16_ ? 2 : 3)) {
     png_error(png_, "unexpected row size");
   }
 }
@@ -78,17 +78,17 @@ void PngDecoder::read(std::uint8_t* out) {
 
 void PngDecoder::read_rows(png_bytep out) {
   const std::size_t width = this->width();
-  // Rows of grey take two bytes a pixel and go to the end of their three-byte rows, where they can
+  // Rows of gray take two bytes a pixel and go to the end of their three-byte rows, where they can
   // be widened in place.
-  const std::size_t indent = grey_16_ ? width : 0;
+  const std::size_t indent = gray_16_ ? width : 0;
   for (std::uint32_t y = 0; y < first_row_; ++y) png_read_row(png_, nullptr, nullptr);
   for (int pass = 0; pass < passes_; ++pass) {
     for (std::uint32_t y = first_row_; y < end_row_; ++y) {
       png_read_row(png_, out + (y - first_row_) * width * 3 + indent, nullptr);
     }
   }
-  if (!grey_16_) return;
-  for (std::uint32_t y = first_row_; y < end_row_; ++y) widen_grey_16(out + (y - first_row_) * width * 3, width);
+  if (!gray_16_) return;
+  for (std::uint32_t y = first_row_; y < end_row_; ++y) widen_gray_16(out + (y - first_row_) * width * 3, width);
 }
 
 void PngDecoder::read_bytes(png_structp png, png_bytep out, std::size_t length) {

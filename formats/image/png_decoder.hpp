@@ -37,7 +37,7 @@ class PngDecoder {
   Bytes rest_{};
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
-  bool grey_16_ = false;
+  bool gray_16_ = false;
   int passes_ = 1;
   std::uint32_t first_row_ = 0;  // of those that are kept
   std::uint32_t end_row_ = 0;

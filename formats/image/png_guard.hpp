@@ -17,7 +17,7 @@ struct PngErrors {
 
 /// libpng's error callback; its pointer is a PngErrors.
 [[noreturn]] void on_png_error(png_structp png, png_const_charp text);
-/// Warnings are passed over.
+/// Warnings are ignored.
 void on_png_warning(png_structp png, png_const_charp text);
 
 /// Runs `work`, which calls libpng; false where it ended with an error, told in `errors`.

@@ -11,7 +11,7 @@ namespace {
 
 using image_detail::ByteReader;
 
-// PNG (ISO/IEC 15948), 11.2.2: the signature, then IHDR with width, height, bit depth and colour type.
+// PNG (ISO/IEC 15948), 11.2.2: the signature, then IHDR with width, height, bit depth and color type.
 ImageHeader probe_png(const ByteReader& in) {
   ImageHeader header{.kind = ImageKind::png};
   if (!in.matches(12, "IHDR") || !in.has(16, 10)) return header;
@@ -22,7 +22,7 @@ ImageHeader probe_png(const ByteReader& in) {
       header.channels = 1;
       break;
     case 2:
-    case 3:  // palette: the file holds indices, the image colours
+    case 3:  // palette: the file holds indices, the image colors
       header.channels = 3;
       break;
     case 4:
@@ -151,7 +151,7 @@ std::uint32_t read_pnm_number(const ByteReader& in, std::size_t& at) {
   return static_cast<std::uint32_t>(value);
 }
 
-// Netpbm's formats: P1..P6, white space, width, height in ASCII; P3 and P6 are colour.
+// Netpbm's formats: P1..P6, white space, width, height in ASCII; P3 and P6 are color.
 ImageHeader probe_pnm(const ByteReader& in) {
   if (!in.has(2, 1) || !(is_pnm_space(in.u8(2)) || in.u8(2) == '#')) return {};
   ImageHeader header{.kind = ImageKind::pnm};

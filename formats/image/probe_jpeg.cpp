@@ -21,7 +21,7 @@ bool is_frame_header(std::uint32_t marker) {
 }
 
 /// Offset of the code byte of the next marker at or after `at`; the size of the data where there is none.
-/// Bytes between segments that belong to none are passed over, as libjpeg does.
+/// Bytes between segments that belong to none are ignored, as libjpeg does.
 std::size_t next_marker(const ByteReader& in, std::size_t at) {
   while (at < in.size()) {
     const void* found = std::memchr(in.data() + at, 0xFF, in.size() - at);

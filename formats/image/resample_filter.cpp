@@ -1,4 +1,4 @@
-// Weights are computed in double, normalised to a sum of 1 and rounded to fixed point. This file is built without
+// Weights are computed in double, normalized to a sum of 1 and rounded to fixed point. This file is built without
 // contraction of a * b + c: a fused step would change weights by one.
 #include "bale/formats/image/resample_filter.hpp"
 

@@ -1,4 +1,4 @@
-// The filter of one axis of a resize: which neighbours each position is made of, and by what weights, as
+// The filter of one axis of a resize: which neighbors each position is made of, and by what weights, as
 // Pillow computes them (precompute_coeffs and normalize_coeffs_8bpc of its Resample.c). Internal.
 //
 // Values without shared state; their memory is reused from one filter to the next.
@@ -38,7 +38,7 @@ class AxisFilter {
   void assign(const AxisSpec& spec);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(first_.size()); }
-  /// The first neighbour of position i, counted from the start of axis_needs().
+  /// The first neighbor of position i, counted from the start of axis_needs().
   std::uint32_t first(std::size_t i) const { return first_[i]; }
   std::uint32_t num_taps(std::size_t i) const { return num_taps_[i]; }
   /// Fixed point with k_fraction_bits; zeros from num_taps(i) up to taps_stride().

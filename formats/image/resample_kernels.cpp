@@ -1,4 +1,4 @@
-// The passes in SIMD. Both bring four neighbouring taps of a channel into one 32-bit lane (resample_sums-inl.hpp):
+// The passes in SIMD. Both bring four neighboring taps of a channel into one 32-bit lane (resample_sums-inl.hpp):
 // the one over the rows by interleaving four rows, the one over the columns by shuffling the 12 bytes of four pixels.
 //
 // Targets left out: SSSE3, since hardly a CPU has it without SSE4; and those of scalable vectors, since blocks of 16

@@ -1,7 +1,7 @@
 // Four taps at a time: what every instruction set makes of sums of products. Included once a target by
 // resample_kernels.cpp.
 //
-// A quad is four neighbouring taps of one channel, a byte each, in one 32-bit lane. Its four 22-bit weights are split
+// A quad is four neighboring taps of one channel, a byte each, in one 32-bit lane. Its four 22-bit weights are split
 // into parts that the CPU multiplies and adds natively:
 // - VNNI: three signed bytes a weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes a part.
 // - otherwise: two signed halves, w = h0 + 2^16 h1, for the even and for the odd taps; one dot product of two

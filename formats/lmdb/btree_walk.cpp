@@ -106,9 +106,9 @@ BTree::BTree(const std::string& path) : file_(File::open_read(path)) {
   const Meta& meta = newer_is_second ? second : first;
   const std::uint64_t meta_offset = newer_is_second ? page_bytes_ : 0;
   if (meta.last_page < 1 || meta.last_page >= file_bytes / page_bytes_) {
-    fail(fmt::format("cut short: {} bytes, its header tells of {} pages of {}", file_bytes, meta.last_page + 1,
-                     page_bytes_),
-         meta_offset);
+    fail(
+        fmt::format("cut short: {} bytes, its header says {} pages of {}", file_bytes, meta.last_page + 1, page_bytes_),
+        meta_offset);
   }
   if ((meta.flags & k_database_dupsort) != 0) {
     throw Error(ErrorCode::unsupported, "an LMDB database with duplicate keys (MDB_DUPSORT)",
@@ -129,7 +129,7 @@ void BTree::walk(Heads heads, const std::function<void(const TreeEntry&)>& visit
   Walk walk{.heads = heads, .visit = visit, .pages = std::vector<std::vector<std::byte>>(depth_)};
   if (depth_ > 0) descend(walk, root_, 1);
   if (walk.entries != num_entries_) {
-    fail(fmt::format("{} entries found, its header tells of {}", walk.entries, num_entries_), 0);
+    fail(fmt::format("found {} entries, header says {}", walk.entries, num_entries_), 0);
   }
 }
 

@@ -32,10 +32,11 @@ std::unique_ptr<Payload> open(const std::string& path, const ShardIndex&) {
   return std::make_unique<FilePayload>(path);
 }
 
-constexpr Layout k_layouts[] = {{.name = "plain",
-                                 .suffix = ".lmdb",
-                                 .compresses_fields = true,
-                                 .summary = "one LMDB file a shard: %08d gives the image, %08d.NAME the other fields"}};
+constexpr Layout k_layouts[] = {
+    {.name = "plain",
+     .suffix = ".lmdb",
+     .compresses_fields = true,
+     .summary = "one LMDB file per shard: %08d gives the image, %08d.NAME the other fields"}};
 
 }  // namespace
 

@@ -112,7 +112,7 @@ std::string primary_in(std::string_view header, const std::string& path) {
   constexpr std::string_view k_after = "\"}";
   if (header.starts_with(k_before) && header.ends_with(k_after) && header.size() > k_before.size() + k_after.size()) {
     const std::string_view name = header.substr(k_before.size(), header.size() - k_before.size() - k_after.size());
-    if (is_plain_name(name)) return std::string(name);
+    if (is_plain_field_name(name)) return std::string(name);
   }
   if (header.starts_with(k_version_part) && !header.starts_with(k_before)) {
     throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});

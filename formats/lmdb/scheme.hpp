@@ -25,13 +25,13 @@ inline constexpr std::uint64_t k_max_key_bytes = 64 * 1024;
 
 inline std::string number_key(std::uint64_t sample) { return fmt::format("{:08}", sample); }
 
-/// Value of `__bale__`. `primary` must be a plain name (is_plain_name).
+/// Value of `__bale__`. `primary` must be a plain name (is_plain_field_name).
 inline std::string header_text(std::string_view primary) {
   return fmt::format("{{\"version\":1,\"primary\":\"{}\"}}", primary);
 }
 
 /// Whether a field name can stand in header_text as it is.
-inline bool is_plain_name(std::string_view name) {
+inline bool is_plain_field_name(std::string_view name) {
   return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string_view::npos;
 }
 

@@ -46,7 +46,7 @@ class Demand {
     own_pages_ += other.own_pages_;
     leaf_bytes_ += other.leaf_bytes_;
   }
-  /// Two neighbouring leaves hold more than a page between them; half as much again covers the branches,
+  /// Two neighboring leaves hold more than a page between them; half as much again covers the branches,
   /// the spare pages what each commit copies (right edge of the tree, free list).
   std::uint64_t pages(std::uint64_t page_bytes) const {
     return own_pages_ + 3 * leaf_bytes_ / page_bytes + k_spare_pages;
@@ -60,9 +60,9 @@ class Demand {
 /// The field that plain readers shall find under the bare number.
 std::string primary_of(const ShardPlan& plan) {
   for (const ShardPlan::Field& field : plan.fields) {
-    if (is_image_field(field.name) && is_plain_name(field.name)) return field.name;
+    if (is_image_field(field.name) && is_plain_field_name(field.name)) return field.name;
   }
-  if (!plan.fields.empty() && is_plain_name(plan.fields.front().name)) return plan.fields.front().name;
+  if (!plan.fields.empty() && is_plain_field_name(plan.fields.front().name)) return plan.fields.front().name;
   return "jpg";
 }
 

@@ -29,13 +29,13 @@ std::string text_of_records(const std::string& path, Line line) {
 
 /// MXIndexedRecordIO's index: number and offset of every record.
 std::string record_index(const std::string& path, const ShardIndex&) {
-  return text_of_records(path, [](const recordio::Record& record, const recordio::ImageHeader& header) {
+  return text_of_records(path, [](const recordio::Record& record, const recordio::IrHeader& header) {
     return fmt::format("{}\t{}\n", header.id, record.offset);
   });
 }
 
 std::string image_list(const std::string& path, const ShardIndex& index) {
-  return text_of_records(path, [&](const recordio::Record& record, const recordio::ImageHeader& header) {
+  return text_of_records(path, [&](const recordio::Record& record, const recordio::IrHeader& header) {
     const auto image = record.number < index.size() ? index.image_field(record.number) : std::nullopt;
     if (!image) recordio::fail_record(path, record, "its index knows no image");
     return recordio::list_line(header, index.key(record.number), index.fields()[*image].name);

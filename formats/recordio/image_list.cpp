@@ -54,7 +54,7 @@ const std::string* ImageList::key(std::uint64_t id) const {
   return last - first == 1 ? &first->second : nullptr;
 }
 
-std::string list_line(const ImageHeader& header, std::string_view key, std::string_view image_field) {
+std::string list_line(const IrHeader& header, std::string_view key, std::string_view image_field) {
   std::string line = fmt::format("{}\t", header.id);
   if (header.labels.empty()) line += fmt::format("{:f}\t", header.label);
   for (const float label : header.labels) line += fmt::format("{:f}\t", label);

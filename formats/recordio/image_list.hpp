@@ -15,7 +15,7 @@ namespace bale::recordio {
 /// Keys by the numbers of their records.
 class ImageList {
  public:
-  /// The list beside a `.rec` file; empty where there is none. Lines that make no sense are passed over.
+  /// The list beside a `.rec` file; empty where there is none. Lines that make no sense are ignored.
   static ImageList beside(const std::string& record_path);
 
   /// nullptr where the list has no such number, or has it twice.
@@ -26,6 +26,6 @@ class ImageList {
 };
 
 /// A line of the list, as im2rec writes it.
-std::string list_line(const ImageHeader& header, std::string_view key, std::string_view image_field);
+std::string list_line(const IrHeader& header, std::string_view key, std::string_view image_field);
 
 }  // namespace bale::recordio

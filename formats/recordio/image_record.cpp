@@ -17,7 +17,9 @@ constexpr std::int64_t k_max_class = std::int64_t{1} << 24;
 constexpr std::string_view k_table_magic = "BALEREC1";
 constexpr std::size_t k_footer_bytes = 16;  // u32 bytes of the table, u32 CRC32C of it, the magic
 
-bool is_class(float label) { return label >= 0 && label <= static_cast<float>(k_max_class) && label == std::floor(label); }
+bool is_class(float label) {
+  return label >= 0 && label <= static_cast<float>(k_max_class) && label == std::floor(label);
+}
 
 std::string number_text(float value) {
   if (std::isfinite(value)) return fmt::format("{}", value);
@@ -33,14 +35,14 @@ void append(const T& value, std::vector<std::byte>& out) {
 
 }  // namespace
 
-std::int64_t ImageHeader::class_label() const {
+std::int64_t IrHeader::class_label() const {
   if (labels.empty()) return is_class(label) ? static_cast<std::int64_t>(label) : k_no_label;
   return labels.size() == 1 && is_class(labels[0]) ? static_cast<std::int64_t>(labels[0]) : k_no_label;
 }
 
-std::string ImageHeader::class_text() const { return fmt::format("{}", class_label()); }
+std::string IrHeader::class_text() const { return fmt::format("{}", class_label()); }
 
-std::string ImageHeader::labels_text() const {
+std::string IrHeader::labels_text() const {
   std::string text = "[";
   for (const float value : labels) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", number_text(value));
   if (labels.empty()) text += number_text(label);
@@ -50,7 +52,7 @@ std::string ImageHeader::labels_text() const {
 bool fits_header(std::int64_t label) { return label >= 0 && label <= k_max_class; }
 
 std::optional<std::vector<float>> parse_labels(std::string_view text) {
-  ImageHeader header;
+  IrHeader header;
   std::string_view rest = text;
   if (!rest.starts_with('[') || !rest.ends_with(']')) return std::nullopt;
   rest = rest.substr(1, rest.size() - 2);
@@ -72,7 +74,7 @@ std::optional<std::vector<float>> parse_labels(std::string_view text) {
   return std::move(header.labels);
 }
 
-std::vector<std::byte> encode_header(const ImageHeader& header) {
+std::vector<std::byte> encode_header(const IrHeader& header) {
   std::vector<std::byte> out;
   append(static_cast<std::uint32_t>(header.labels.size()), out);
   append(header.labels.empty() ? header.label : 0.0F, out);
@@ -82,18 +84,17 @@ std::vector<std::byte> encode_header(const ImageHeader& header) {
   return out;
 }
 
-ImageHeader read_header(FileWindow& window, const Record& record) {
+IrHeader read_header(FileWindow& window, const Record& record) {
   if (record.length < k_image_header_bytes) {
     fail_record(window.file().path(), record, fmt::format("{} bytes are no image record", record.length));
   }
   const std::vector<std::byte> fixed = read_bytes(window, record, 0, k_image_header_bytes);
   const std::uint64_t num_labels = load_at<std::uint32_t>(fixed.data());
-  ImageHeader header{.label = load_at<float>(fixed.data() + 4), .id = load_at<std::uint64_t>(fixed.data() + 8)};
+  IrHeader header{.label = load_at<float>(fixed.data() + 4), .id = load_at<std::uint64_t>(fixed.data() + 8)};
   if (num_labels > (record.length - k_image_header_bytes) / k_label_bytes) {
-    fail_record(window.file().path(), record, fmt::format("its header tells of {} labels, more than it has", num_labels));
+    fail_record(window.file().path(), record, fmt::format("its header says {} labels, more than it has", num_labels));
   }
-  const std::vector<std::byte> labels =
-      read_bytes(window, record, k_image_header_bytes, num_labels * k_label_bytes);
+  const std::vector<std::byte> labels = read_bytes(window, record, k_image_header_bytes, num_labels * k_label_bytes);
   for (std::size_t at = 0; at < labels.size(); at += k_label_bytes) {
     header.labels.push_back(load_at<float>(labels.data() + at));
   }
@@ -115,8 +116,7 @@ std::vector<std::byte> encode_table(const std::vector<StoredField>& fields) {
   return out;
 }
 
-std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Record& record,
-                                                   const ImageHeader& header) {
+std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Record& record, const IrHeader& header) {
   const std::uint64_t begin = header.bytes();
   if (record.length - begin < k_footer_bytes) return std::nullopt;
   const std::uint64_t footer_at = record.length - k_footer_bytes;

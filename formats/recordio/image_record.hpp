@@ -20,10 +20,10 @@ inline constexpr std::size_t k_label_bytes = 4;
 inline constexpr std::string_view k_labels_field = "labels.json";
 
 /// What im2rec writes as the label of an image that has none is up to its list; ours is this.
-inline constexpr float k_unlabelled = -1;
+inline constexpr float k_unlabeled = -1;
 
-struct ImageHeader {
-  float label = k_unlabelled;   // where there are no `labels`
+struct IrHeader {
+  float label = k_unlabeled;    // where there are no `labels`
   std::vector<float> labels{};  // as many as the header's flag says
   std::uint64_t id = 0;
 
@@ -33,7 +33,7 @@ struct ImageHeader {
   /// What `cls` is made of: a class number that is alone in the header.
   bool has_class_field() const { return labels.empty() && class_label() >= 0; }
   /// What `labels.json` is made of: labels that are no class number.
-  bool has_labels_field() const { return !labels.empty() || (!has_class_field() && label != k_unlabelled); }
+  bool has_labels_field() const { return !labels.empty() || (!has_class_field() && label != k_unlabeled); }
   std::string class_text() const;
   std::string labels_text() const;
 };
@@ -44,10 +44,10 @@ bool fits_header(std::int64_t label);
 /// The labels whose labels_text() is `text`; nullopt where there are none such, or a header would say a class instead.
 std::optional<std::vector<float>> parse_labels(std::string_view text);
 
-std::vector<std::byte> encode_header(const ImageHeader& header);
+std::vector<std::byte> encode_header(const IrHeader& header);
 
 /// Reads the header of a record. Throws `damaged` where the record is too short for it.
-ImageHeader read_header(FileWindow& window, const Record& record);
+IrHeader read_header(FileWindow& window, const Record& record);
 
 /// A field behind the header, by its stored name.
 struct StoredField {
@@ -61,6 +61,6 @@ std::vector<std::byte> encode_table(const std::vector<StoredField>& fields);
 
 /// The fields of a record that ends with a table of ours, the image first; nullopt for one that does not: all of it is
 /// the image. Throws `damaged` for a table that makes no sense.
-std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Record& record, const ImageHeader& header);
+std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Record& record, const IrHeader& header);
 
 }  // namespace bale::recordio

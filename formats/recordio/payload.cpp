@@ -39,7 +39,7 @@ class PlacePayload final : public FilePayload {
     FileWindow window(file_);
     Record record;
     if (!RecordWalk(window, offset).next(record)) return "";
-    const ImageHeader header = read_header(window, record);
+    const IrHeader header = read_header(window, record);
     return field == k_labels_field ? header.labels_text() : header.class_text();
   }
 

@@ -61,19 +61,21 @@ bool RecordWalk::next_part(Record& record) {
   if (left < k_part_header_bytes || header.size() < k_part_header_bytes) {
     fail_record(path, record, "the file ends inside a header");
   }
-  if (load_at<std::uint32_t>(header.data()) != k_magic) fail_record(path, record, "no magic number where it must be");
+  if (load_at<std::uint32_t>(header.data()) != k_magic)
+    fail_record(path, record, "no magic number at the expected offset");
   const auto word = load_at<std::uint32_t>(header.data() + k_word_bytes);
   const std::uint64_t length = word & ((std::uint32_t{1} << k_length_bits) - 1);
   const PartKind kind = kind_of(word);
   const bool opens = kind == PartKind::whole || kind == PartKind::first;
-  if (static_cast<std::uint32_t>(kind) > static_cast<std::uint32_t>(PartKind::last) || opens != (at_ == record.offset)) {
+  if (static_cast<std::uint32_t>(kind) > static_cast<std::uint32_t>(PartKind::last) ||
+      opens != (at_ == record.offset)) {
     fail_record(path, record, "a part out of place");
   }
   if (padded(length) > left - k_part_header_bytes) {
     fail_record(path, record, fmt::format("the file ends before a part's {} bytes", length));
   }
   const bool goes_on = kind == PartKind::first || kind == PartKind::middle;
-  if (goes_on && length % k_word_bytes != 0) fail_record(path, record, "a part that does not end where a number can be");
+  if (goes_on && length % k_word_bytes != 0) fail_record(path, record, "a part that does not end at a possible offset");
   record.length += length;
   if (goes_on) {
     record.splits.push_back(record.length);
@@ -112,7 +114,8 @@ void read_payload(const File& file, std::uint64_t place, std::uint64_t words, Mu
   std::size_t from = static_cast<std::size_t>(before);
   std::size_t to = 0;
   const auto copy_until = [&](std::size_t end) {
-    std::copy_n(stored.begin() + static_cast<std::ptrdiff_t>(from), end - from, out.begin() + static_cast<std::ptrdiff_t>(to));
+    std::copy_n(stored.begin() + static_cast<std::ptrdiff_t>(from), end - from,
+                out.begin() + static_cast<std::ptrdiff_t>(to));
     to += end - from;
   };
   for (std::size_t at = 0; words > 0 && at + k_part_header_bytes <= stored.size();) {
@@ -128,7 +131,7 @@ void read_payload(const File& file, std::uint64_t place, std::uint64_t words, Mu
     --words;
   }
   if (words != 0) {
-    throw Error(ErrorCode::damaged, "its parts are not where they were", {.path = file.path(), .offset = place});
+    throw Error(ErrorCode::damaged, "its parts have moved", {.path = file.path(), .offset = place});
   }
   copy_until(stored.size());
 }

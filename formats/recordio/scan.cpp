@@ -53,7 +53,7 @@ class Scan {
   }
 
   void add_record(const std::string& key) {
-    const ImageHeader header = read_header(window_, record_);
+    const IrHeader header = read_header(window_, record_);
     const std::uint64_t begin = header.bytes();
     const std::uint64_t length = record_.length - begin;
     // The head before the table, in the order of the file: each is one look through the window.

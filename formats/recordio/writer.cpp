@@ -71,7 +71,7 @@ class Writer final : public ShardWriter {
     const auto image = std::find_if(sample.fields.begin(), sample.fields.end(),
                                     [](const FieldView& field) { return is_image_field(field.name); });
     if (image == sample.fields.end()) refuse(sample, "an image record needs an image", "choose another format");
-    const ImageHeader header = header_of(sample);
+    const IrHeader header = header_of(sample);
     header_ = encode_header(header);
 
     payload_.clear();
@@ -98,8 +98,8 @@ class Writer final : public ShardWriter {
   }
 
   /// The header; what of the sample it says in full is then not stored as a field.
-  ImageHeader header_of(const SampleView& sample) {
-    ImageHeader header{.id = extents_.num_samples()};
+  IrHeader header_of(const SampleView& sample) {
+    IrHeader header{.id = extents_.num_samples()};
     const FieldView* cls = sample.find(k_label_field);
     const FieldView* labels = sample.find(k_labels_field);
     const auto several = labels != nullptr ? parse_labels(as_text(labels->bytes)) : std::nullopt;

@@ -123,7 +123,7 @@ std::string_view parse_pax(std::string_view records, PaxFields& out) {
     if (length <= space + 1 || length > records.size()) return "pax record longer than its header";
     const std::string_view record = records.substr(0, static_cast<std::size_t>(length));
     records.remove_prefix(record.size());
-    if (record.back() != '\n') return "pax record that does not end where it says";
+    if (record.back() != '\n') return "pax record that does not end at its stated length";
     const std::string_view body = record.substr(space + 1, record.size() - space - 2);
     const std::size_t equals = body.find('=');
     if (equals == std::string_view::npos) return "pax record without a value";

@@ -6,7 +6,7 @@
 #include "bale/formats/core/damaged_scan.hpp"
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/tar/grouper.hpp"
-#include "bale/formats/tar/odd_archive.hpp"
+#include "bale/formats/tar/libarchive_stream.hpp"
 #include "bale/formats/tar/scanner.hpp"
 #include "bale/formats/tar/stream.hpp"
 #include "bale/formats/tar/stream_payload.hpp"
@@ -73,7 +73,7 @@ void scan_odd(const std::string& path, IndexBuilder& index) {
   std::vector<Grouper::Label> labels;
   Survey survey = Survey::of_everything();
   Grouper grouper(index, path, survey);
-  const auto stream = unpack_odd_archive(path, [&](const Member& member) {
+  const auto stream = unpack_by_libarchive(path, [&](const Member& member) {
     switch (member.kind) {
       case Member::Kind::file: {
         const Place place{.offset = member.offset, .size = member.size};
@@ -125,7 +125,7 @@ void scan(const std::string& path, IndexBuilder& index) {
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
   const auto is_odd = [](const FieldInfo& field) { return !field.located; };
   if (std::any_of(index.fields().begin(), index.fields().end(), is_odd)) {
-    return make_stream_payload([path] { return unpack_odd_archive(path); }, payload_bytes(index), false);
+    return make_stream_payload([path] { return unpack_by_libarchive(path); }, payload_bytes(index), false);
   }
   const FileKind kind = kind_of_file(path);
   if (kind == FileKind::plain) return std::make_unique<FilePayload>(path);

@@ -41,7 +41,7 @@ std::string_view name_of_type(char type) {
 Scanner::Scanner(const Stream& stream, const std::string& path, NoticeLog& notices)
     : stream_(stream), path_(path), notices_(notices), stream_bytes_(stream.size()) {
   window_.reserve(k_window_bytes);
-  if (stream_bytes_ == 0) fail("an empty file, where at least two zero blocks must be", 0);
+  if (stream_bytes_ == 0) fail("an empty file; a tar has at least two zero blocks", 0);
 }
 
 void Scanner::fail(std::string_view what, std::uint64_t offset) const {

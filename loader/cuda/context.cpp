@@ -93,7 +93,7 @@ void Event::synchronize() const {
   context_->driver().check(context_->driver().cuEventSynchronize(handle_), "finish what the device was given");
 }
 
-void Event::hold_up(StreamHandle stream) const {
+void Event::wait_on(StreamHandle stream) const {
   const Current current(*context_);
   context_->driver().check(context_->driver().cuStreamWaitEvent(stream, handle_, 0), "make a stream wait");
 }

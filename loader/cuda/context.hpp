@@ -90,7 +90,7 @@ class Event {
   bool done() const;
   void synchronize() const;
   /// What `stream` is given from now on waits for this point, on the device.
-  void hold_up(StreamHandle stream) const;
+  void wait_on(StreamHandle stream) const;
   /// Between two points that are done and have their timing on.
   static double seconds_between(const Event& begin, const Event& end);
 

@@ -5,7 +5,7 @@
 // share * a + rest * b of the looked-up floats, each step rounded as PyTorch rounds it, and rounded to 16 bits
 // last.
 //
-// A thread takes `k_pixels` neighbours of a row at a time: 4 where the width allows it, so that it loads three words
+// A thread takes `k_pixels` neighbors of a row at a time: 4 where the width allows it, so that it loads three words
 // and stores whole vectors; else 1. Also compiled for the host, where tests run it.
 #pragma once
 

@@ -66,7 +66,7 @@ bool Converter::can_make(const Transform& transform) {
 Transform Converter::of_workers(Transform delivered) {
   delivered.dtype = DType::uint8;
   delivered.layout = PixelLayout::nhwc;
-  delivered.normalise = false;
+  delivered.normalize = false;
   return delivered;
 }
 

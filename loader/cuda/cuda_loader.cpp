@@ -46,7 +46,7 @@ std::size_t DeviceBatch::size() const { return delivered_->samples.size(); }
 
 void* DeviceBatch::images() const {
   const cuda_detail::DeviceSide& device = *delivered_->device;
-  const cuda_detail::DeviceRing& ring = device.converted ? *device.converted : device.images;
+  const cuda_detail::DeviceBufferPool& ring = device.converted ? *device.converted : device.images;
   return reinterpret_cast<void*>(ring.address(delivered_->images_buffer));
 }
 
@@ -78,7 +78,7 @@ void DeviceBatch::use_on(CudaStream other) {
   // The conversion, if any, is in the first stream, and the copy before it.
   const cuda_detail::Event ready(delivered_->device->context, users.front());
   users.push_back(stream);
-  ready.hold_up(stream);
+  ready.wait_on(stream);
 }
 
 // --- CudaLoader

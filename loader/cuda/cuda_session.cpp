@@ -57,8 +57,8 @@ CudaOptions checked(const CudaOptions& cuda, const Transform& delivered) {
     refuse(ErrorCode::invalid_argument, "flip and mix on the device need a float dtype that is converted there");
   }
   if (!Converter::is_available()) {
-    refuse(ErrorCode::unsupported, "flip and mix on the device need kernels, which this build of bale has not",
-           "build it where Clang or nvcc is installed");
+    refuse(ErrorCode::unsupported, "flip and mix on the device need CUDA kernels, which this build does not have",
+           "build bale on a machine with Clang or nvcc");
   }
   return cuda;
 }
@@ -80,7 +80,7 @@ Loader make_loader(const std::string& spec, LoaderOptions options, std::optional
 /// A buffer that goes back to its ring unless it is kept.
 class TakenBuffer {
  public:
-  TakenBuffer(DeviceRing& ring, std::uint32_t num_held) : ring_(ring), number_(take(ring, num_held)) {}
+  TakenBuffer(DeviceBufferPool& ring, std::uint32_t num_held) : ring_(ring), number_(take(ring, num_held)) {}
   ~TakenBuffer() {
     if (!kept_) ring_.put_back(number_);
   }
@@ -91,7 +91,7 @@ class TakenBuffer {
   void keep() { kept_ = true; }
 
  private:
-  static std::uint32_t take(DeviceRing& ring, std::uint32_t num_held) {
+  static std::uint32_t take(DeviceBufferPool& ring, std::uint32_t num_held) {
     try {
       return ring.take();
     } catch (const Error& error) {
@@ -102,7 +102,7 @@ class TakenBuffer {
     }
   }
 
-  DeviceRing& ring_;
+  DeviceBufferPool& ring_;
   std::uint32_t number_;
   bool kept_ = false;
 };
@@ -139,8 +139,9 @@ DeviceSide::DeviceSide(std::shared_ptr<const Context> of_device, const Transform
       images(context, converts ? options.depth : options.depth + options.hold,
              batch_size * (converts ? Converter::of_workers(delivered) : delivered).image_bytes()),
       tables(context, options.depth + options.hold, tables_layout.size_bytes),
-      converted(converts ? std::make_unique<DeviceRing>(context, options.hold, batch_size * delivered.image_bytes())
-                         : nullptr) {}
+      converted(converts
+                    ? std::make_unique<DeviceBufferPool>(context, options.hold, batch_size * delivered.image_bytes())
+                    : nullptr) {}
 
 DeliveredBatch::~DeliveredBatch() {
   if (!device) return;
@@ -235,7 +236,7 @@ void CudaSession::stage_ahead() {
   const auto can_stage = [&] {
     if (staged_.size() >= cuda_.depth || free_blocks_.empty()) return false;
     // Nothing of the next epoch is begun before it is asked for.
-    if (!options_.read_on && left_to_take_ == 0 && !taken_) return false;
+    if (!options_.prefetch_next_epoch && left_to_take_ == 0 && !taken_) return false;
     return taken_ || loader_.ready();
   };
   try {
@@ -285,8 +286,8 @@ std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, St
   const StreamHandle stream = device_->copies.handle();
   const auto timing = cuda_.timing ? Event::Timing::on : Event::Timing::off;
   const Current current(*context_);
-  device_->images.hold_up(staged.images_buffer, stream);
-  device_->tables.hold_up(staged.tables_buffer, stream);
+  device_->images.wait_on(staged.images_buffer, stream);
+  device_->tables.wait_on(staged.tables_buffer, stream);
   const auto begun = cuda_.timing ? std::make_shared<const Event>(context_, stream, timing) : nullptr;
   const auto copy = [&](DevicePointer to, Bytes from) {
     const Driver& driver = context_->driver();
@@ -352,7 +353,7 @@ std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, Strea
   const Current current(*context_);
   Stall stall;
   if (cuda_.timing) stall.begin = std::make_shared<const Event>(context_, stream, Event::Timing::on);
-  staged.copied->hold_up(stream);
+  staged.copied->wait_on(stream);
   if (cuda_.timing) stall.end = std::make_shared<const Event>(context_, stream, Event::Timing::on);
   if (device_->converter) delivered->images_buffer = convert(staged, stream);
   if (cuda_.timing) stalls_.push_back(stall);
@@ -364,9 +365,9 @@ std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, Strea
 
 /// Into a buffer of `converted`, which is returned.
 std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
-  DeviceRing& converted = *device_->converted;
+  DeviceBufferPool& converted = *device_->converted;
   TakenBuffer out(converted, device_->num_held);
-  converted.hold_up(out.number(), stream);
+  converted.wait_on(out.number(), stream);
   device_->converter->run(stream, device_->images.address(staged.images_buffer),
                           device_->tables.address(staged.tables_buffer) + device_->tables_layout.rows,
                           converted.address(out.number()), static_cast<std::uint32_t>(staged.samples.size()));

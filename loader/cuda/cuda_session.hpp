@@ -4,7 +4,7 @@
 //
 // A batch is taken from the Loader early, copied early, and delivered when it is its turn. Its slot in the ring goes
 // back to the workers when the copy is done, which the host sees by asking the copy's event, in every next(). Device
-// buffers are never waited for by the host (DeviceRing).
+// buffers are never waited for by the host (DeviceBufferPool).
 //
 // What is seen from outside (state, epoch, bad samples) is that of the last batch delivered.
 #pragma once
@@ -20,7 +20,7 @@
 #include "bale/loader/cuda/context.hpp"
 #include "bale/loader/cuda/converter.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
-#include "bale/loader/cuda/device_ring.hpp"
+#include "bale/loader/cuda/device_buffer_pool.hpp"
 
 namespace bale::cuda_detail {
 
@@ -34,9 +34,9 @@ struct DeviceSide {
   BatchTables tables_layout;
   Stream copies;
   std::unique_ptr<const Converter> converter;  // none where the workers make what is delivered
-  DeviceRing images;                           // as the workers made them
-  DeviceRing tables;
-  std::unique_ptr<DeviceRing> converted;
+  DeviceBufferPool images;                     // as the workers made them
+  DeviceBufferPool tables;
+  std::unique_ptr<DeviceBufferPool> converted;
   std::atomic<std::uint32_t> num_held{0};
 };
 

@@ -45,7 +45,7 @@ std::string hint_for(Result result) {
     case Result::no_device:
       return "look at nvidia-smi and CUDA_VISIBLE_DEVICES, or load batches into ordinary memory (no device)";
     case Result::not_initialized:
-      return "CUDA cannot be used in a process that was forked from one that uses it: start it anew (spawn)";
+      return "CUDA cannot be used in a process that was forked from one that uses it: start it by spawn";
     default:
       return "";
   }

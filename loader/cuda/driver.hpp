@@ -82,7 +82,7 @@ struct Driver {
   BALE_CUDA_DRIVER_FUNCTIONS(BALE_CUDA_DECLARE)
 #undef BALE_CUDA_DECLARE
 
-  /// Of this process, loaded and initialised by the first call; stays loaded. Throws `not_found` where there is no
+  /// Of this process, loaded and initialized by the first call; stays loaded. Throws `not_found` where there is no
   /// driver or no device, `io` where the driver refuses; the next call tries again. Any thread.
   static const Driver& get();
 

@@ -19,8 +19,8 @@ namespace {
 
 const char* spin_ptx() {
   if (k_spin_kernel_ptx != nullptr) return k_spin_kernel_ptx;
-  throw Error(ErrorCode::unsupported, "steps on the device need kernels, which this build of bale has not",
-              {.hint = "build it where Clang or nvcc is installed"});
+  throw Error(ErrorCode::unsupported, "steps on the device need CUDA kernels, which this build does not have",
+              {.hint = "build bale on a machine with Clang or nvcc"});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 /// Each parameter has a sequence of its own, so that switching one on or off leaves the others as they were. The values
 /// are part of what a seed means.
-enum class Stream : std::uint64_t { crop = 1, flip, order, brightness, contrast, saturation, hue, grey };
+enum class Stream : std::uint64_t { crop = 1, flip, order, brightness, contrast, saturation, hue, gray };
 
 KeyedRandom stream_of(const DrawKey& key, Stream stream) {
   return {key.seed, key.epoch, key.sample, key.copy, static_cast<std::uint64_t>(stream)};
@@ -87,7 +87,7 @@ AugmentDraw draw_augment(const Transform& transform, const DrawKey& key, std::ui
   draw.crop = draw_crop(transform, key, width, height);
   draw.flip = draw_event(transform.flip_probability, key, Stream::flip);
   if (transform.jitter.active()) draw_jitter(transform.jitter, key, draw);
-  draw.grey = draw_event(transform.grey_probability, key, Stream::grey);
+  draw.gray = draw_event(transform.gray_probability, key, Stream::gray);
   return draw;
 }
 

@@ -24,7 +24,7 @@ struct AugmentDraw {
 
   Region crop{};        // of the source image, in pixels
   bool flip = false;    // mirror after resizing
-  bool grey = false;    // convert to gray, as the last step
+  bool gray = false;    // convert to gray, as the last step
   bool jitter = false;  // apply the factors below, in `order`
   std::array<Step, 4> order{Step::brightness, Step::contrast, Step::saturation, Step::hue};
   double brightness = 1;

@@ -46,7 +46,7 @@ PixelConverter::PixelConverter(const Transform& transform) : dtype_(transform.dt
   for (std::size_t channel = 0; channel < 3; ++channel) {
     for (std::size_t value = 0; value < 256; ++value) {
       float converted = static_cast<float>(value) / 255.0F;
-      if (transform.normalise) converted = (converted - transform.mean[channel]) / transform.stddev[channel];
+      if (transform.normalize) converted = (converted - transform.mean[channel]) / transform.stddev[channel];
       bytes_[channel][value] = static_cast<std::uint8_t>(value);
       halves_[channel][value] = dtype_ == DType::bfloat16 ? to_bfloat16(converted) : to_float16(converted);
       floats_[channel][value] = converted;

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
-#include "bale/formats/image/colour.hpp"
+#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/loader/transform/convert.hpp"
 
@@ -72,7 +72,7 @@ void SamplePipeline::State::copy_raw(MutableBytes out) {
   applied.bytes = image.size();
 }
 
-/// Train and eval: decodes what is needed, resizes, and changes colours, in place wherever the output allows.
+/// Train and eval: decodes what is needed, resizes, and changes colors, in place wherever the output allows.
 void SamplePipeline::State::resize(MutableBytes out) {
   const AugmentDraw& draw = applied.draw;
   const std::size_t num_pixels = std::size_t{transform.width} * transform.height;
@@ -85,7 +85,7 @@ void SamplePipeline::State::resize(MutableBytes out) {
   if (draw.jitter) {
     for (const AugmentDraw::Step step : draw.order) adjust(step, transform.jitter, draw, rgb, num_pixels);
   }
-  if (draw.grey) make_grey(rgb, num_pixels);
+  if (draw.gray) make_gray(rgb, num_pixels);
   if (!direct) {
     converter.run({rgb, stride, transform.width, transform.height}, transform.width, transform.height, out.data());
   }

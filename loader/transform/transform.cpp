@@ -46,7 +46,7 @@ void check_train(const Transform& transform) {
   check_range("jitter.contrast", transform.jitter.contrast, 0, k_max_factor);
   check_range("jitter.saturation", transform.jitter.saturation, 0, k_max_factor);
   check_range("jitter.hue", transform.jitter.hue, -0.5, 0.5);
-  check_probability("grey_probability", transform.grey_probability);
+  check_probability("gray_probability", transform.gray_probability);
 }
 
 void check_eval(const Transform& transform) {
@@ -58,8 +58,8 @@ void check_eval(const Transform& transform) {
 }
 
 void check_values(const Transform& transform) {
-  if (!transform.normalise) return;
-  if (transform.dtype == DType::uint8) refuse("normalise", "needs one of the float types");
+  if (!transform.normalize) return;
+  if (transform.dtype == DType::uint8) refuse("normalize", "needs one of the float types");
   for (std::size_t channel = 0; channel < 3; ++channel) {
     if (!std::isfinite(transform.mean[channel])) refuse("mean", "must be finite");
     if (!std::isfinite(transform.stddev[channel]) || !(transform.stddev[channel] > 0)) {

@@ -60,11 +60,11 @@ struct Transform {
   Range ratio{3.0 / 4, 4.0 / 3};  // train: width / height
   double flip_probability = 0.5;  // train
   ColorJitter jitter{};           // train
-  double grey_probability = 0;    // train
+  double gray_probability = 0;    // train
 
   DType dtype = DType::uint8;
   PixelLayout layout = PixelLayout::nhwc;
-  bool normalise = false;  // float types: (value / 255 - mean) / stddev; false: value / 255
+  bool normalize = false;  // float types: (value / 255 - mean) / stddev; false: value / 255
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F};
   std::array<float, 3> stddev{0.229F, 0.224F, 0.225F};
 

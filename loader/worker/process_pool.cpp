@@ -174,7 +174,7 @@ WorkerEnd ProcessPool::end_of(std::uint32_t number, const ChildEnd& end) {
   return {number, end.status == 0 ? Fault::outside : Fault::own, fmt::format("ended with code {}", end.status)};
 }
 
-void ProcessPool::take_leave(std::uint32_t number) {
+void ProcessPool::reap_worker(std::uint32_t number) {
   Process& process = processes_[number];
   ChildEnd ended;
   {
@@ -232,7 +232,7 @@ void ProcessPool::supervise() {
   std::vector<pollfd> watched;
   for (;;) {
     watched.assign(1, {.fd = stop_event_, .events = POLLIN, .revents = 0});
-    // A negative descriptor is passed over by poll.
+    // A negative descriptor is ignored by poll.
     for (const Process& process : processes_) {
       watched.push_back({.fd = process.child.pidfd(), .events = POLLIN, .revents = 0});
     }
@@ -241,7 +241,7 @@ void ProcessPool::supervise() {
     for (std::uint32_t number = 0; number < processes_.size(); ++number) {
       const ChildProcess& child = processes_[number].child;
       const bool is_to_be_asked = child.exists() && child.pidfd() < 0;
-      if (is_to_be_asked ? child.has_ended() : watched[number + 1].revents != 0) take_leave(number);
+      if (is_to_be_asked ? child.has_ended() : watched[number + 1].revents != 0) reap_worker(number);
     }
     start_due_workers();
     if (options_.stall_timeout_s > 0) kill_stalled();

@@ -70,7 +70,7 @@ class ProcessPool {
   int patience_ms() const;
   void start_worker(std::uint32_t number);
   void start_due_workers();
-  void take_leave(std::uint32_t number);
+  void reap_worker(std::uint32_t number);
   WorkerEnd end_of(std::uint32_t number, const ChildEnd& end);
   void start_later(Process& process);
   void note_failure(bool is_start, const std::string& cause);

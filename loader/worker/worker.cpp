@@ -188,11 +188,11 @@ bool Worker::step() {
   return true;
 }
 
-void Worker::run(const std::function<bool()>& keep_on) {
+void Worker::run(const std::function<bool()>& should_continue) {
   while (!ring_.stopped()) {
     const std::uint32_t seen = ring_.publications();
     if (step()) continue;
-    if (!keep_on()) return;
+    if (!should_continue()) return;
     if (!ring_.stopped()) ring_.wait_for_work(seen, k_idle_check_ms);
   }
 }

@@ -26,9 +26,9 @@ class Worker {
   /// Fills a row, or two whose images can be decoded side by side; false where there is none to claim. Errors of
   /// samples go into their rows.
   bool step();
-  /// Until the ring is stopped or `keep_on` (asked whenever there is nothing to do, and at least twice a second) says
-  /// no.
-  void run(const std::function<bool()>& keep_on);
+  /// Until the ring is stopped or `should_continue` (asked whenever there is nothing to do, and at least twice a
+  /// second) says no.
+  void run(const std::function<bool()>& should_continue);
 
  private:
   /// What one row takes; kept from row to row.

@@ -43,7 +43,7 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
 
 
 def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:
-    return [f"left out {count} (such as {text}): {why}" if why else text for why, count, text in notices]
+    return [f"ignored {count} (such as {text}): {why}" if why else text for why, count, text in notices]
 
 
 def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]], stacklevel: int) -> None:

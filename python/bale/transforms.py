@@ -38,7 +38,7 @@ class Transform(NamedTuple):
     contrast: tuple[float, float] = (1, 1)
     saturation: tuple[float, float] = (1, 1)
     hue: tuple[float, float] = (0, 0)
-    grey: float = 0.0
+    gray: float = 0.0
     dtype: str = "uint8"
     layout: str = "nhwc"
     normalize: tuple[tuple[float, ...], tuple[float, ...]] | None = None
@@ -60,14 +60,14 @@ class Mix(NamedTuple):
 
 
 def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
-          jitter: Sequence[float | Range] | None = None, grey: float = 0.0, interpolation: Interpolation = "bilinear",
+          jitter: Sequence[float | Range] | None = None, gray: float = 0.0, interpolation: Interpolation = "bilinear",
           dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
           pillow: str | int = "13") -> Transform:
-    """RandomResizedCrop(size, scale, ratio), RandomHorizontalFlip(hflip), ColorJitter(*jitter), RandomGrayscale(grey).
+    """RandomResizedCrop(size, scale, ratio), RandomHorizontalFlip(hflip), ColorJitter(*jitter), RandomGrayscale(gray).
 
     size           side, or (height, width)
     scale, ratio   ranges of the crop's area, as a share of the image's, and of its width / height
-    hflip, grey    probabilities
+    hflip, gray    probabilities
     jitter         (brightness, contrast, saturation, hue) as for ColorJitter, each a number or a range; None: no jitter
     interpolation  "bilinear" or "bicubic"
     dtype          "uint8", "float16", "bfloat16" or "float32"; float values are value / 255
@@ -80,7 +80,7 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
     height, width = _sides(size)
     ranges = _jitter(jitter)
     return _checked(kind="train", height=height, width=width, scale=_range(scale), ratio=_range(ratio), hflip=hflip,
-                    grey=grey, interpolation=interpolation, dtype=dtype, layout=layout,
+                    gray=gray, interpolation=interpolation, dtype=dtype, layout=layout,
                     normalize=mean_and_std(normalize), pillow=str(pillow), **ranges)
 
 
@@ -149,12 +149,12 @@ def _jitter(jitter: Sequence[float | Range] | None) -> dict[str, Range]:
     if len(jitter) != 4:
         raise ValueError("jitter: (brightness, contrast, saturation, hue)")
 
-    def around(centre: float, given: float | Range, least: float) -> Range:
+    def around(center: float, given: float | Range, least: float) -> Range:
         if isinstance(given, (tuple, list)):
             return _range(given)
         if given < 0:
             raise ValueError(f"jitter: {given} is below 0")
-        return max(least, centre - given), centre + given
+        return max(least, center - given), center + given
 
     brightness, contrast, saturation, hue = jitter
     return {"brightness": around(1, brightness, 0), "contrast": around(1, contrast, 0),

@@ -127,7 +127,7 @@ nb::object draw_of_row(nb::handle self, std::size_t i) {
   dict["crop"] = nb::make_tuple(draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height);
   dict["flip"] = draw.flip;
   dict["jitter"] = jitter_of(draw, transform_of_batch(self).jitter);
-  dict["grey"] = draw.grey;
+  dict["gray"] = draw.gray;
   return dict;
 }
 
@@ -166,7 +166,7 @@ void bind_batch(nb::module_& module) {
            "Row `i`. Raises IndexError.")
       .def("draw", &draw_of_row, nb::arg("i"), nb::sig("def draw(self, i: int) -> dict[str, typing.Any] | None"),
            "The random parameters of row `i`, in the order in which they are applied: `source`, the size of the stored "
-           "image (width, height); `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `grey`. None "
+           "image (width, height); `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `gray`. None "
            "if "
            "the row is empty. Raises IndexError.")
       .def_prop_ro("labels", &labels, nb::rv_policy::move,

@@ -117,7 +117,7 @@ Transform transform_of(nb::handle given) {
                       .contrast = range_of(given, "contrast"),
                       .saturation = range_of(given, "saturation"),
                       .hue = range_of(given, "hue")};
-  transform.grey_probability = value_of<double>(given.attr("grey"), "grey");
+  transform.gray_probability = value_of<double>(given.attr("gray"), "gray");
   transform.dtype = choice<DType>(given.attr("dtype"), "dtype",
                                   {{"uint8", DType::uint8},
                                    {"float16", DType::float16},
@@ -126,8 +126,8 @@ Transform transform_of(nb::handle given) {
   transform.layout =
       choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}});
   const nb::object normalize = given.attr("normalize");
-  transform.normalise = !normalize.is_none();
-  for (std::size_t channel = 0; channel < 3 && transform.normalise; ++channel) {
+  transform.normalize = !normalize.is_none();
+  for (std::size_t channel = 0; channel < 3 && transform.normalize; ++channel) {
     transform.mean[channel] = value_of<float>(normalize[0][channel], "normalize");
     transform.stddev[channel] = value_of<float>(normalize[1][channel], "normalize");
   }

@@ -26,7 +26,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=128, help="of each process (128)")
     parser.add_argument("--size", type=int, default=224, help="side of the images in pixels (224)")
     parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--workers", type=int, help="decoding processes of each process (one a core)")
+    parser.add_argument("--workers", type=int, help="decoding processes of each process (one per core)")
     parser.add_argument("--checkpoint", default="checkpoint", help="folder to write (checkpoint)")
     parser.add_argument("--checkpoint-every", type=int, default=1000, metavar="STEPS")
     parser.add_argument("--resume", action="store_true", help="go on where the checkpoint was written")

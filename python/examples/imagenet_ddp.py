@@ -27,7 +27,7 @@ def arguments():
     parser.add_argument("--epochs", type=int, default=90)
     parser.add_argument("--batch-size", type=int, default=128, help="of each rank (128)")
     parser.add_argument("--size", type=int, default=224, help="side of the images in pixels (224)")
-    parser.add_argument("--lr", type=float, default=0.1, help="at 256 images a step of all ranks (0.1)")
+    parser.add_argument("--lr", type=float, default=0.1, help="at 256 images per step of all ranks (0.1)")
     parser.add_argument("--workers", type=int, help="decoding processes of each rank (its share of the cores)")
     parser.add_argument("--checkpoint", default="checkpoint.pt", help="file to write (checkpoint.pt)")
     parser.add_argument("--checkpoint-every", type=int, default=1000, metavar="STEPS")

@@ -73,7 +73,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=128, help="of each device (128)")
     parser.add_argument("--size", type=int, default=224, help="side of the images in pixels (224)")
     parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--workers", type=int, help="decoding processes of each device (one a core)")
+    parser.add_argument("--workers", type=int, help="decoding processes of each device (one per core)")
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--precision", default="32-true", help="Lightning's, as bf16-mixed (32-true)")
     parser.add_argument("--checkpoints", default="checkpoints", help="folder to write them into (checkpoints)")

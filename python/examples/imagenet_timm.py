@@ -1,4 +1,4 @@
-"""Trains a timm model with timm's optimiser, schedule, Mixup and CutMix, on batches of a packed dataset.
+"""Trains a timm model with timm's optimizer, schedule, Mixup and CutMix, on batches of a packed dataset.
 
     python imagenet_timm.py packs/train packs/val --model vit_small_patch16_224 --opt adamw --lr 5e-4 --mixup 0.2
 """
@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--cutmix", type=float, default=1.0)
     parser.add_argument("--smoothing", type=float, default=0.1)
     parser.add_argument("--jitter", type=float, default=0.4, help="of brightness, contrast and saturation (0.4)")
-    parser.add_argument("--workers", type=int, help="decoding processes (one a core)")
+    parser.add_argument("--workers", type=int, help="decoding processes (one per core)")
     args = parser.parse_args()
     torch.manual_seed(1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -24,7 +24,7 @@ def arguments():
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--size", type=int, default=224, help="side of the images in pixels (224)")
     parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--workers", type=int, help="decoding processes (one a core)")
+    parser.add_argument("--workers", type=int, help="decoding processes (one per core)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--checkpoint", default="checkpoint.pt", help="file to write (checkpoint.pt)")
     parser.add_argument("--checkpoint-every", type=int, default=1000, metavar="STEPS")
@@ -39,7 +39,7 @@ def main():
     torch.manual_seed(args.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    # Bytes travel to the device, a quarter of what floats would be, and are normalised there.
+    # Bytes travel to the device, a quarter of what floats would be, and are normalized there.
     train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=args.seed, drop_last=True, pin=True,
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, device, normalize=True)

@@ -17,7 +17,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--size", type=int, default=64, help="side of the images in pixels (64)")
     parser.add_argument("--lr", type=float, default=0.05)
-    parser.add_argument("--workers", type=int, help="decoding processes (one a core)")
+    parser.add_argument("--workers", type=int, help="decoding processes (one per core)")
     args = parser.parse_args()
 
     with bale.Loader(args.pack, args.batch_size, workers=args.workers, seed=1, drop_last=True,

@@ -14,7 +14,7 @@ def main():
     parser.add_argument("pack", help="packed images")
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--size", type=int, default=224, help="side of the central crop in pixels (224)")
-    parser.add_argument("--workers", type=int, help="decoding processes (one a core)")
+    parser.add_argument("--workers", type=int, help="decoding processes (one per core)")
     args = parser.parse_args()
 
     pixels = np.zeros((3, 256), np.int64)  # how often each channel has each value

@@ -52,7 +52,7 @@ std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& 
 struct Selection::Tables {
   Kind kind = Kind::all;
   std::uint64_t size = 0;
-  std::vector<std::uint64_t> samples{};      // subset: the list; class_balanced: labelled samples, class by class
+  std::vector<std::uint64_t> samples{};      // subset: the list; class_balanced: labeled samples, class by class
   std::vector<std::uint64_t> copies{};       // subset, where samples occur twice
   std::vector<std::uint64_t> class_begin{};  // class_balanced: into `samples`, one more than there are classes
   AliasTable alias{};                        // weighted

@@ -29,7 +29,7 @@ MUTATIONS = [
              "  if (num_returns_ == 0) return;\n", "  return;\n", foreign("scattered")),
     Mutation("flaws that readers tolerate pass verify", "formats/core/shard_verify.cpp",
              "        if (warning.is_flaw) report(", "        if (false) report(", foreign("tolerate")),
-    Mutation("holes of sparse members are unpacked", "formats/tar/odd_archive.cpp",
+    Mutation("holes of sparse members are unpacked", "formats/tar/libarchive_stream.cpp",
              "  return stored < size / k_max_ratio;", "  return false;", foreign("sparse")),
     Mutation("a name of any length is written into a message", "formats/core/excerpt.cpp",
              "  if (text.size() <= most) return std::string(text);", "  return std::string(text);", foreign("hostile_names")),

@@ -4,11 +4,11 @@ from mutations.mutation import Mutation
 PAIRS = ("python", "tests/python/test_pairs.py")
 
 MUTATIONS = [
-    Mutation("memory of batches beyond hold is never freed", "loader/cuda/device_ring.cpp",
+    Mutation("memory of batches beyond hold is never freed", "loader/cuda/device_buffer_pool.cpp",
              "free_.size() > num_standing_;", "free_.size() > 1000;", ("cuda", "Any number of batches on a device*")),
-    Mutation("memory of batches beyond hold is freed in every step", "loader/cuda/device_ring.cpp",
+    Mutation("memory of batches beyond hold is freed in every step", "loader/cuda/device_buffer_pool.cpp",
              "free_.size() > num_standing_;", "!free_.empty();", ("cuda", "A caller that always holds more*")),
-    Mutation("memory of a batch is freed while work still uses it", "loader/cuda/device_ring.cpp",
+    Mutation("memory of a batch is freed while work still uses it", "loader/cuda/device_buffer_pool.cpp",
              "[](const auto& use) { return use->done(); }", "[](const auto&) { return true; }",
              ("cuda", "Any number of batches on a device*")),
     Mutation("labels keep their batch on the device", "python/bale/torch/loader.py",

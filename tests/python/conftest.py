@@ -121,7 +121,7 @@ make_images = load_make_images()
 
 @pytest.fixture(scope="session")
 def photos(tmp_path_factory):
-    """40 small images in 5 classes: grey, CMYK and a PNG named .JPEG among them. Read-only by convention."""
+    """40 small images in 5 classes: gray, CMYK and a PNG named .JPEG among them. Read-only by convention."""
     root = tmp_path_factory.mktemp("photos")
     make_images.make_tree(root, classes=5, per_class=8, size=(96, 72), odd=True)
     return root

@@ -29,10 +29,10 @@ SIZES = [(220, 165), (165, 220), (333, 97), (31, 29), (500, 120), (17, 260), (1,
 def write_kinds(folder):
     for i, options in enumerate(JPEG_KINDS):
         for j, size in enumerate(SIZES):
-            make_images.make_image([i, j], i / 7, size).save(folder / f"colour-{i}-{j}.jpg", **{"quality": 90, **options})
+            make_images.make_image([i, j], i / 7, size).save(folder / f"color-{i}-{j}.jpg", **{"quality": 90, **options})
     for j, size in enumerate(SIZES[:4]):
         image = make_images.make_image([9, j], 0.4, size)
-        image.convert("L").save(folder / f"grey-{j}.jpg", progressive=j % 2 == 0)
+        image.convert("L").save(folder / f"gray-{j}.jpg", progressive=j % 2 == 0)
         image.convert("CMYK").save(folder / f"cmyk-{j}.jpg", quality=92)
         for mode in ("RGB", "L", "P", "RGBA", "LA", "1"):
             image.convert(mode).save(folder / f"{mode}-{j}.png")
@@ -78,14 +78,14 @@ def check_train(python, files, filter="bilinear", size=(64, 64), jitter=(0, 0, 0
 def test_crop_and_flip_are_torchvisions(python, filter, size, pictures):
     lines = check_train(python, pictures, filter, size, seed=1)
     assert 0.2 < np.mean([line["flip"] for line in lines]) < 0.8
-    assert not any(line["jitter"] or line["grey"] for line in lines)
+    assert not any(line["jitter"] or line["gray"] for line in lines)
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_colours_are_torchvisions(python, pictures):
-    lines = check_train(python, pictures, seed=2, jitter=JITTER, grey=0.2)
+def test_colors_are_torchvisions(python, pictures):
+    lines = check_train(python, pictures, seed=2, jitter=JITTER, gray=0.2)
     assert all(line["jitter"] for line in lines)
-    assert any(line["grey"] for line in lines) and not all(line["grey"] for line in lines)
+    assert any(line["gray"] for line in lines) and not all(line["gray"] for line in lines)
     assert len({tuple(line["order"]) for line in lines}) > 12
 
 
@@ -111,11 +111,11 @@ EVAL_KINDS = [
 def test_evaluation_is_torchvisions(python, pictures):
     # Long, thin images would be resized to tens of thousands of pixels: not what this is about.
     files = [file for file in pictures if max(Image.open(file).size) < 12 * min(Image.open(file).size)]
-    for i, (dtype, layout, normalise) in enumerate(EVAL_KINDS):
+    for i, (dtype, layout, normalize) in enumerate(EVAL_KINDS):
         job = {"size": (64, 56), "short": 73, "filter": ("bilinear", "bicubic")[i % 2], "dtype": dtype, "layout": layout}
-        results = transformed(files, kind="eval", order=pass_order(python), normalise=int(normalise),
+        results = transformed(files, kind="eval", order=pass_order(python), normalize=int(normalize),
                               **{**job, "size": "64x56"})
-        expected = replay(python, "eval", **job, normalise=normalise, images=[{"file": file} for file in files])
+        expected = replay(python, "eval", **job, normalize=normalize, images=[{"file": file} for file in files])
         values = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}[dtype]
         compare(results, expected, 64 * 56 * 3 * values, f"{python} {job}")
 
@@ -157,40 +157,40 @@ def test_a_bad_image_is_an_error_and_the_next_one_is_not(pictures, tmp_path):
     assert "limit" in many[0][0]["error"]
 
 
-# --- Colours and types ------------------------------------------------------------------------------------------------
+# --- Colors and types ------------------------------------------------------------------------------------------------
 
 ENHANCE = {"brightness": ImageEnhance.Brightness, "contrast": ImageEnhance.Contrast, "saturation": ImageEnhance.Color}
 
 
-def colour_cube(step, offset):
-    """Every colour of a grid over the cube, as pixels of an image."""
+def color_cube(step, offset):
+    """Every color of a grid over the cube, as pixels of an image."""
     axis = np.arange(offset, 256, step, dtype=np.uint8)
     return np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, len(axis), 3)
 
 
-def colour(pixels, *operations):
-    out = tool("colour", *operations, stdin=pixels.tobytes())
+def color(pixels, *operations):
+    out = tool("color", *operations, stdin=pixels.tobytes())
     return np.frombuffer(out, np.uint8).reshape(len(operations), *pixels.shape)
 
 
-@pytest.mark.parametrize("pixels", [colour_cube(5, 0), colour_cube(7, 3)[:, ::3], colour_cube(61, 60)], ids=len)
+@pytest.mark.parametrize("pixels", [color_cube(5, 0), color_cube(7, 3)[:, ::3], color_cube(61, 60)], ids=len)
 def test_enhancements_are_pillows(pixels):
     pixels = np.ascontiguousarray(pixels)
     image = Image.fromarray(pixels)
     factors = [0, 1, 0.5, 2, 0.999, 1.001, 10, 1e9, *np.random.default_rng(5).uniform(0, 3, 12).tolist()]
     for name, enhance in ENHANCE.items():
-        results = colour(pixels, *(f"{name}={factor!r}" for factor in factors))
+        results = color(pixels, *(f"{name}={factor!r}" for factor in factors))
         for factor, result in zip(factors, results):
             assert np.array_equal(result, np.asarray(enhance(image).enhance(factor))), (name, factor)
-    grey = colour(pixels, "grey=0")[0]
-    assert np.array_equal(grey, np.asarray(image.convert("L").convert("RGB")))
+    gray = color(pixels, "gray=0")[0]
+    assert np.array_equal(gray, np.asarray(image.convert("L").convert("RGB")))
 
 
-@pytest.mark.parametrize("pixels", [colour_cube(4, 3), colour_cube(5, 0)], ids=len)
+@pytest.mark.parametrize("pixels", [color_cube(4, 3), color_cube(5, 0)], ids=len)
 def test_hue_is_torchvisions(pixels):
     hue, saturation, value = Image.fromarray(pixels).convert("HSV").split()
     turns = [0, 0.5, -0.5, 0.1, -0.1, 0.003, -0.003, 0.0039, *np.random.default_rng(6).uniform(-0.5, 0.5, 8).tolist()]
-    for turn, result in zip(turns, colour(pixels, *(f"hue={turn!r}" for turn in turns))):
+    for turn, result in zip(turns, color(pixels, *(f"hue={turn!r}" for turn in turns))):
         turned = Image.fromarray(np.asarray(hue) + np.int32(turn * 255).astype(np.uint8))
         expected = Image.merge("HSV", (turned, saturation, value)).convert("RGB")
         assert np.array_equal(result, np.asarray(expected)), turn

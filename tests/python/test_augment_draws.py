@@ -64,10 +64,10 @@ def torchvision_crop(random, width, height, scale=(0.08, 1.0), ratio=(3 / 4, 4 /
 @pytest.mark.parametrize("size", [(500, 375), (375, 500), (224, 224), (7, 5), (1, 1), (1000, 20), (20, 1000), (6000, 4000)])
 def test_draws_follow_get_params_to_the_letter(size):
     key = (11, 5)
-    for sample, draw in enumerate(draws(*size, 500, seed=key[0], epoch=key[1], jitter="0.4,0.4,0.4,0.1", grey=0.2)):
+    for sample, draw in enumerate(draws(*size, 500, seed=key[0], epoch=key[1], jitter="0.4,0.4,0.4,0.1", gray=0.2)):
         assert draw["crop"] == torchvision_crop(KeyedRandom(*key, sample, 0, 1), *size), sample
         assert draw["flip"] == (KeyedRandom(*key, sample, 0, 2).uniform() < 0.5)
-        assert draw["grey"] == (KeyedRandom(*key, sample, 0, 8).uniform() < 0.2)
+        assert draw["gray"] == (KeyedRandom(*key, sample, 0, 8).uniform() < 0.2)
         hue = KeyedRandom(*key, sample, 0, 7).uniform()
         assert draw["factors"][3] == -0.1 + (0.1 - -0.1) * hue
 
@@ -93,9 +93,9 @@ DISTRIBUTION_SIZES = [(500, 375), (375, 500), (300, 60)]
 
 
 def our_rows(size):
-    found = draws(*size, COUNT, seed=20, jitter=",".join(map(str, JITTER)), grey=0.2)
+    found = draws(*size, COUNT, seed=20, jitter=",".join(map(str, JITTER)), gray=0.2)
     rows = np.array([[*d["crop"], *d["order"], *d["factors"]] for d in found])
-    return rows, np.array([d["flip"] for d in found]), np.array([d["grey"] for d in found])
+    return rows, np.array([d["flip"] for d in found]), np.array([d["gray"] for d in found])
 
 
 @functools.cache
@@ -111,18 +111,18 @@ def distances(rows, size):
 
 @pytest.mark.parametrize("size", DISTRIBUTION_SIZES)
 def test_draws_are_distributed_as_torchvisions(size):
-    rows, flip, grey = our_rows(size)
+    rows, flip, gray = our_rows(size)
     assert max(distances(rows, size).values()) < BOUND, distances(rows, size)
     theirs = torchvision_rows(size)
     for column in range(8, 12):
         assert distance(rows[:, column], theirs[:, column]) < BOUND, column
     five_sigma = 5 / math.sqrt(COUNT)
     assert abs(flip.mean() - 0.5) < five_sigma * 0.5
-    assert abs(grey.mean() - 0.2) < five_sigma * 0.4
+    assert abs(gray.mean() - 0.2) < five_sigma * 0.4
     for sample in (rows, theirs):
         orders, counts = np.unique(sample[:, 4:8], axis=0, return_counts=True)
         assert len(orders) == 24 and abs(counts / COUNT - 1 / 24).max() < five_sigma * 0.2
-    columns = np.column_stack([rows[:, :4], rows[:, 8:], flip, grey])
+    columns = np.column_stack([rows[:, :4], rows[:, 8:], flip, gray])
     related = np.corrcoef(columns.T) - np.eye(columns.shape[1])
     related[:4, :4] = 0  # place and size of a crop depend on each other
     assert abs(related).max() < five_sigma

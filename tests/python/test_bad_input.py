@@ -186,7 +186,7 @@ def test_the_same_key_twice(bale, photos, format_name, tmp_path):
     assert_nothing_published(tmp_path / "out")
 
 
-def test_special_files_are_passed_over(bale, own, tmp_path):
+def test_special_files_are_ignored(bale, own, tmp_path):
     """A FIFO named like an image must not make anyone wait."""
     class_dir = sorted(own.iterdir())[0]
     os.mkfifo(class_dir / "pipe.JPEG")

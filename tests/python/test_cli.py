@@ -149,7 +149,7 @@ def test_cat(bale, photos, packed):
 def test_stats(bale, photos, packed):
     text = bale.ok("stats", packed).out
     assert re.search(r"samples +40\b", text) and re.search(r"classes +5\b", text)
-    assert re.search(r"a class +min 8 .*max 8 ", text)
+    assert re.search(r"per class +min 8 .*max 8 ", text)
     widths = [Image.open(path).width for path in photos.rglob("*.JPEG")]
     assert re.search(rf"width +min {min(widths)}, .*max {max(widths)}\b", text)
 
@@ -162,7 +162,7 @@ def test_preview(bale, packed, suffix, tmp_path):
     with Image.open(tmp_path / f"a.{suffix}") as sheet:
         sheet.load()
         assert sheet.width > 200 and sheet.height > 100
-        assert len(sheet.convert("RGB").getcolors(1 << 24)) > 100, "a sheet of one colour"
+        assert len(sheet.convert("RGB").getcolors(1 << 24)) > 100, "a sheet of one color"
     a, b, c = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in "abc")
     assert a == b and a != c
 

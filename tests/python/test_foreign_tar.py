@@ -1,4 +1,4 @@
-"""Tars that other programs made: what is read, what is passed over and named, what takes how much memory."""
+"""Tars that other programs made: what is read, what is ignored and named, what takes how much memory."""
 import json
 import subprocess
 import tarfile
@@ -112,23 +112,23 @@ def test_what_is_no_field_is_counted_and_named(bale, tmp_path, suffix):
     for command in [["ls", path], ["inspect", path], ["verify", path], ["extract", path, tmp_path / "out"],
                     ["convert", path, tmp_path / "converted", "--format", "tar"], ["index", path]]:
         done = bale.ok(*command)
-        lines = [line for line in done.err.splitlines() if line.startswith("passed over ")]
+        lines = [line for line in done.err.splitlines() if line.startswith("ignored ")]
         assert len(lines) == len(REASONS), done
-        assert f"passed over 1 entry: symbolic link (such as {path}: link.jpg)" in lines, done
-        assert any(line.startswith("passed over 2 entries: hard link") for line in lines), done
+        assert f"ignored 1 entry: symbolic link (such as {path}: link.jpg)" in lines, done
+        assert any(line.startswith("ignored 2 entries: hard link") for line in lines), done
     assert tree_bytes(tmp_path / "out") == {"a.jpg": b"one", "b.jpg": b"two"}
     (tmp_path / f"{path.name}.bidx").unlink()
     for command in [["inspect", "--json", path], ["verify", "--json", path],
                     ["convert", path, tmp_path / "again", "--json", "--format", "tar"]]:
         notices = json.loads(bale.ok(*command).out)["notices"]
-        assert notices["reasons"] == REASONS and notices["passed_over"] == sum(REASONS.values()), command
+        assert notices["reasons"] == REASONS and notices["ignored"] == sum(REASONS.values()), command
         assert {"name": f"{path}: d/README", "why": "name without an extension"} in notices["entries"]
 
 
-def test_names_of_what_is_passed_over_are_bounded(bale, tmp_path):
+def test_names_of_what_is_ignored_are_bounded(bale, tmp_path):
     path = write_tar(tmp_path / "x.tar", member("a.jpg"), *(member(f"f{i:05}") for i in range(3000)), member("n" * 200_000))
     notices = json.loads(bale.ok("inspect", "--json", path).out)["notices"]
-    assert notices["passed_over"] == 3001 and len(notices["entries"]) == 100
+    assert notices["ignored"] == 3001 and len(notices["entries"]) == 100
     assert len(bale.ok("ls", path).err) < 1000
 
 
@@ -263,7 +263,7 @@ def test_sparse_members_take_no_memory_for_their_holes(bale, tmp_path):
                        check=True)
         assert path.stat().st_size < 100_000
         done = limited(bale, "verify", path)
-        assert done.code == 0 and "passed over 2 entries: sparse file that is nearly all holes" in done.err, done
+        assert done.code == 0 and "ignored 2 entries: sparse file that is nearly all holes" in done.err, done
         assert keys_of(bale, path) == ["a", "d"]
         assert bale.ok("cat", path, "d", "--field", "bin").stdout == bytes(1_000_000) + b"end"
 

@@ -63,7 +63,7 @@ SIZES = [(200, 120), (120, 200), (97, 97), (64, 500), (301, 64), (65, 64), (50, 
 @pytest.mark.parametrize("option", ["short", "max"])
 def test_resized_jpegs_are_those_of_pillow_to_the_byte(pack, option):
     files = {f"{w}x{h}.jpg": jpeg(Image.fromarray(picture(w, h, seed=w + h))) for w, h in SIZES}
-    files["grey.jpg"] = jpeg(Image.fromarray(picture(150, 110, channels=1)[:, :, 0]))
+    files["gray.jpg"] = jpeg(Image.fromarray(picture(150, 110, channels=1)[:, :, 0]))
     files["cmyk.jpg"] = jpeg(cmyk(150, 110))
     found = pack(files, f"--resize-{option}", 64, "--quality", 83)
     assert found.keys() == {name[:-4] for name in files}

@@ -28,7 +28,7 @@ def pillow_reads(content):
 
 PHOTO = Image.fromarray(picture(160, 240))
 WHOLE = {"baseline": jpeg(PHOTO), "restarts": jpeg(PHOTO, restart_marker_blocks=7), "444": jpeg(PHOTO, subsampling=0),
-         "progressive": jpeg(PHOTO, progressive=True), "grey": jpeg(PHOTO.convert("L")), "png": png(PHOTO),
+         "progressive": jpeg(PHOTO, progressive=True), "gray": jpeg(PHOTO.convert("L")), "png": png(PHOTO),
          "exif": jpeg(PHOTO, exif=b"Exif\0\0" + jpeg(PHOTO.resize((16, 16))))}
 
 
@@ -40,7 +40,7 @@ def cuts(content):
     for missing in range(1, 16):
         yield content[:-missing]
     for end in (content, content[:-2], content[:-12], content[:len(content) * 3 // 4]):
-        for tail in (bytes(40), b"\xff" * 40, b"\n", b"mp4" * 30, WHOLE["grey"]):
+        for tail in (bytes(40), b"\xff" * 40, b"\n", b"mp4" * 30, WHOLE["gray"]):
             yield end + tail
 
 

@@ -52,7 +52,7 @@ def test_array_in_ten_plain_lines(bale, photos, tmp_path):
     assert images.shape == (40, 32, 32, 3) and images.dtype == np.uint8
     assert labels.tolist() == [label for _, (_, label) in in_order(photos)]
     for (key, (data, _)), pixels in zip(in_order(photos), images):
-        # The same picture, whatever the resampling: mean colours agree.
+        # The same picture, whatever the resampling: mean colors agree.
         with Image.open(io.BytesIO(data)) as image:
             whole = np.asarray(image.convert("RGB"), float)
         side = min(whole.shape[:2])

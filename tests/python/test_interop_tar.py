@@ -184,7 +184,7 @@ def test_long_names_both_ways(bale, variant, tmp_path):
 
 
 def test_webdataset_and_we_agree_on_odd_members(bale, photos, tmp_path):
-    """Directories, links, members of __meta__/ and names without a dot are passed over by both.
+    """Directories, links, members of __meta__/ and names without a dot are ignored by both.
 
     Dotfiles (AppleDouble's `._x.jpg`, say) we pass over too; WebDataset makes a sample "c/" of them.
     """

@@ -57,7 +57,7 @@ SIZES = [(1, 1), (2, 3), (7, 5), (8, 8), (16, 16), (17, 33), (63, 64), (131, 97)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("progressive", [False, True])
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
-def test_colour_jpeg(tmp_path, size, progressive, subsampling):
+def test_color_jpeg(tmp_path, size, progressive, subsampling):
     image = Image.fromarray(picture(*size))
     for quality in (5, 50, 75, 92, 100):
         path = tmp_path / f"{quality}.jpg"
@@ -67,20 +67,20 @@ def test_colour_jpeg(tmp_path, size, progressive, subsampling):
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("progressive", [False, True])
-def test_grey_and_cmyk_jpeg(tmp_path, size, progressive):
-    Image.fromarray(picture(*size, channels=1)[:, :, 0]).save(tmp_path / "grey.jpg", progressive=progressive)
-    same(tmp_path / "grey.jpg")
+def test_gray_and_cmyk_jpeg(tmp_path, size, progressive):
+    Image.fromarray(picture(*size, channels=1)[:, :, 0]).save(tmp_path / "gray.jpg", progressive=progressive)
+    same(tmp_path / "gray.jpg")
     cmyk(*size).save(tmp_path / "cmyk.jpg", progressive=progressive)
     same(tmp_path / "cmyk.jpg")
 
 
-def test_rgb_jpeg_without_colour_transform(tmp_path):
+def test_rgb_jpeg_without_color_transform(tmp_path):
     Image.fromarray(picture(40, 30)).save(tmp_path / "rgb.jpg", keep_rgb=True)
     same(tmp_path / "rgb.jpg")
 
 
 def adobe_transform(data, transform):
-    """The JPEG with another colour transform in its Adobe marker; without the marker where it is None."""
+    """The JPEG with another color transform in its Adobe marker; without the marker where it is None."""
     at = data.index(b"\xff\xee\x00\x0eAdobe")
     if transform is None:
         return data[:at] + data[at + 16 :]
@@ -166,12 +166,12 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(width, height, depth, colour_type, extra=b"", seed=0):
-    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour_type]
+def png(width, height, depth, color_type, extra=b"", seed=0):
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color_type]
     stride = (width * depth * channels + 7) // 8
     random = np.random.default_rng(seed)
     rows = b"".join(b"\0" + random.integers(0, 256, stride, dtype=np.uint8).tobytes() for _ in range(height))
-    header = struct.pack(">IIBBBBB", width, height, depth, colour_type, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, depth, color_type, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
@@ -182,19 +182,19 @@ def png(width, height, depth, colour_type, extra=b"", seed=0):
 
 
 PNG_KINDS = [(0, d) for d in (1, 2, 4, 8, 16)] + [(3, d) for d in (1, 2, 4, 8)] + [(t, d) for t in (2, 4, 6) for d in (8, 16)]
-PALETTE = chunk(b"PLTE", bytes(range(3, 3 + 2 * 3)))  # two colours: most indices have none
+PALETTE = chunk(b"PLTE", bytes(range(3, 3 + 2 * 3)))  # two colors: most indices have none
 
 
-@pytest.mark.parametrize("colour_type,depth", PNG_KINDS)
+@pytest.mark.parametrize("color_type,depth", PNG_KINDS)
 @pytest.mark.parametrize("size", [(1, 1), (9, 4), (31, 17)])
-def test_png_of_every_kind(tmp_path, colour_type, depth, size):
+def test_png_of_every_kind(tmp_path, color_type, depth, size):
     path = tmp_path / "a.png"
-    extra = PALETTE if colour_type == 3 else b""
-    path.write_bytes(png(*size, depth, colour_type, extra))
+    extra = PALETTE if color_type == 3 else b""
+    path.write_bytes(png(*size, depth, color_type, extra))
     same(path)
-    transparency = {0: b"\0\1", 2: b"\0\1\0\2\0\3", 3: b"\0\x80"}.get(colour_type)
+    transparency = {0: b"\0\1", 2: b"\0\1\0\2\0\3", 3: b"\0\x80"}.get(color_type)
     if transparency:
-        path.write_bytes(png(*size, depth, colour_type, extra + chunk(b"tRNS", transparency)))
+        path.write_bytes(png(*size, depth, color_type, extra + chunk(b"tRNS", transparency)))
         same(path)
 
 
@@ -212,9 +212,9 @@ def test_png_modes_of_pillow(tmp_path, mode):
 ADAM7 = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
 
 
-@pytest.mark.parametrize("colour_type,depth", [(0, 16), (2, 8), (6, 8), (6, 16), (3, 8)])
-def test_interlaced_png(tmp_path, colour_type, depth):
-    channels = {0: 1, 2: 3, 3: 1, 6: 4}[colour_type]
+@pytest.mark.parametrize("color_type,depth", [(0, 16), (2, 8), (6, 8), (6, 16), (3, 8)])
+def test_interlaced_png(tmp_path, color_type, depth):
+    channels = {0: 1, 2: 3, 3: 1, 6: 4}[color_type]
     width, height = 21, 19
     data = np.random.default_rng(3).integers(0, 256, (height, width, channels * depth // 8), dtype=np.uint8)
     rows = b""
@@ -224,8 +224,8 @@ def test_interlaced_png(tmp_path, colour_type, depth):
     path = tmp_path / "a.png"
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour_type, 0, 0, 1))
-        + (PALETTE if colour_type == 3 else b"")
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color_type, 0, 0, 1))
+        + (PALETTE if color_type == 3 else b"")
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )

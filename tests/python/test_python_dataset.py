@@ -172,13 +172,13 @@ def test_what_is_left_out_is_said(tmp_path, photos, bale):
         link = tarfile.TarInfo("b.jpg")
         link.type, link.linkname = tarfile.SYMTYPE, "elsewhere.jpg"
         tar.addfile(link)
-    with pytest.warns(UserWarning, match="left out 1 .*b.jpg"):
+    with pytest.warns(UserWarning, match="ignored 1 .*b.jpg"):
         dataset = bl.Dataset(path)
-    with pytest.warns(UserWarning, match="left out 1 .*b.jpg"):
+    with pytest.warns(UserWarning, match="ignored 1 .*b.jpg"):
         bl.Loader(path, batch_size=1, workers=1, threads=True, transform=bl.transforms.eval(32)).close()
     assert len(dataset) == 1 and len(dataset.notices) == 1 and "b.jpg" in dataset.notices[0]
     for command in (["read"], ["stats"], ["preview", tmp_path / "sheet.png"]):
-        assert "passed over 1 entry" in bale.ok(command[0], path, *command[1:]).err
+        assert "ignored 1 entry" in bale.ok(command[0], path, *command[1:]).err
     bale.ok("index", path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -26,22 +26,22 @@ SMALL_RESNET = (*SMALL, "--model", "resnet18", "--lr", 0.003)
 
 
 @pytest.fixture(scope="module")
-def colours(tmp_path_factory):
+def colors(tmp_path_factory):
     """Images that a network can tell apart after a few steps. For training and for validation."""
-    root = tmp_path_factory.mktemp("colours")
+    root = tmp_path_factory.mktemp("colors")
     random = np.random.default_rng(1)
-    for name, colour in COLOURS.items():
+    for name, color in COLOURS.items():
         (root / name).mkdir()
         for i in range(SAMPLES // len(COLOURS)):
-            pixels = np.clip(random.normal(colour, 25, (36, 48, 3)), 0, 255).astype(np.uint8)
+            pixels = np.clip(random.normal(color, 25, (36, 48, 3)), 0, 255).astype(np.uint8)
             Image.fromarray(pixels).save(root / name / f"{i}.jpg")
     return root
 
 
 @pytest.fixture(scope="module")
-def pack(bale, colours, tmp_path_factory):
+def pack(bale, colors, tmp_path_factory):
     root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(colours, root, "--shard-samples", "15")
+    bale.pack(colors, root, "--shard-samples", "15")
     return root
 
 
@@ -149,9 +149,9 @@ def test_accelerate(run, pack):
     assert len(values(lines[-1:], rf"epoch (\d+) accuracy (\d+)/{SAMPLES}")) == 1
 
 
-def test_before_and_after(run, pack, colours):
+def test_before_and_after(run, pack, colors):
     """The same network learns from either, and few lines tell the scripts apart."""
-    for script, data in (("torchvision_before.py", colours), ("torchvision_after.py", pack)):
+    for script, data in (("torchvision_before.py", colors), ("torchvision_after.py", pack)):
         lines = values(run(script, data, data, *SMALL_RESNET, "--epochs", 3),
                        rf"epoch (\d+) loss ([\d.]+) accuracy (\d+)/{SAMPLES}")
         epochs, losses, _ = zip(*lines)

@@ -19,7 +19,7 @@ SIZE = 32
 
 @pytest.fixture(scope="module")
 def pack(bale, photos, tmp_path_factory):
-    """40 samples, which CMYK, grey and PNG images are among."""
+    """40 samples, which CMYK, gray and PNG images are among."""
     root = tmp_path_factory.mktemp("pack") / "pack"
     bale.pack(photos, root, "--shard-samples", "15")
     return root
@@ -102,7 +102,7 @@ def test_transforms_without_a_fixed_shape(pack):
 
 def test_draws(pack):
     """What was drawn for each row, in words; tests/python/test_python_training.py replays it."""
-    transform = transforms.train(SIZE, jitter=(0.4, 0, 0.4, 0.1), grey=0.3)
+    transform = transforms.train(SIZE, jitter=(0.4, 0, 0.4, 0.1), gray=0.3)
     draws = []
     with small(pack, 7, transform=transform, tail="uneven", world_size=3, rank=2) as loader:
         for batch in loader:
@@ -121,7 +121,7 @@ def test_draws(pack):
         assert width > 0 < height and x + width <= draw["source"][0] and y + height <= draw["source"][1]
         assert {name for name, _ in draw["jitter"]} == {"brightness", "saturation", "hue"}
         assert all(abs(factor - (name != "hue")) <= 0.4 for name, factor in draw["jitter"])
-    assert {draw["flip"] for draw in draws} == {draw["grey"] for draw in draws} == {True, False}
+    assert {draw["flip"] for draw in draws} == {draw["gray"] for draw in draws} == {True, False}
     assert len({name for (name, _), *_ in (draw["jitter"] for draw in draws)}) > 1  # the order is drawn too
 
 

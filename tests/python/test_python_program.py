@@ -96,9 +96,9 @@ def test_progress_is_a_bar_of_tqdm(photos, fresh_copy, tmp_path, capfd):
     folder = fresh_copy(photos)
     (folder / "readme.txt").write_text("no image")
     report = bl.pack(folder, tmp_path / "a", shard_samples=15, progress=True)
-    assert report["samples"] == 40 and report["passed_over"] == 1
+    assert report["samples"] == 40 and report["ignored"] == 1
     said = capfd.readouterr().err
-    assert re.search(r"^passed over 1 path", said, re.M) and re.search(r"pack: 100%.*40/40 .*3/3 shards", said)
+    assert re.search(r"^ignored 1 path", said, re.M) and re.search(r"pack: 100%.*40/40 .*3/3 shards", said)
     bl.convert(tmp_path / "a", tmp_path / "b", format="hdf5", progress=True)
     assert re.search(r"convert: 100%.*40/40 ", capfd.readouterr().err)
     assert bl.verify(tmp_path / "b", progress=True)["findings"] == []

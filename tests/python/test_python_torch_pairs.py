@@ -34,7 +34,7 @@ def png(pixels, mode=None):
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    """Shards as a WebDataset user has them. Every pixel of a photo is its class number times 20, grey; number 3 is a
+    """Shards as a WebDataset user has them. Every pixel of a photo is its class number times 20, gray; number 3 is a
     JPEG, 7 has no mask, and the JSON of 9 is broken."""
     root = tmp_path_factory.mktemp("scenes")
     rng = np.random.default_rng(1)
@@ -79,7 +79,7 @@ def test_fields_become_what_they_are(run):
     photo, mask = dataset[0]
     assert photo.mode == "RGB" and mask.mode == "P" and photo.size == mask.size == (56, 40)
     assert np.array_equal(np.asarray(photo)[:, :, 0], np.asarray(mask) * 20)
-    assert dataset[3][0].mode == "RGB" and dataset[3][0].size == (56, 40)   # a JPEG, and grey
+    assert dataset[3][0].mode == "RGB" and dataset[3][0].size == (56, 40)   # a JPEG, and gray
 
     photo, mask = bt.Dataset(PACK, fields=("png", "mask.png"), decode="tensor")[0]
     assert photo.dtype == mask.dtype == torch.uint8 and photo.shape == (3, 40, 56) and mask.shape == (1, 40, 56)

@@ -93,7 +93,7 @@ def run(bale, photos, tmp_path_factory, torch):
 
 
 def test_pixels_are_those_of_the_transforms(run):
-    """Normalised here, or by the loader's workers: the same bits."""
+    """Normalized here, or by the loader's workers: the same bits."""
     run("""
     for dtype, normalize in ((torch.float32, True), (torch.float16, True), (torch.bfloat16, ((0.5,) * 3, (0.25, 0.5, 1)))):
         name = str(dtype).split(".")[1]

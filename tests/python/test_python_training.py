@@ -35,7 +35,7 @@ SCRIPT = """
         image = F.hflip(image) if draw["flip"] else image
         for name, factor in draw["jitter"]:
             image = getattr(F, "adjust_" + name)(image, factor)
-        return F.rgb_to_grayscale(image, 3) if draw["grey"] else image
+        return F.rgb_to_grayscale(image, 3) if draw["gray"] else image
 
     def losses(batches):
         torch.manual_seed(3)
@@ -55,7 +55,7 @@ SCRIPT = """
     def epochs(loader):
         return (batch for _ in range(EPOCHS) for batch in loader)
 
-    jittered = bale.transforms.train(SIZE, jitter=(0.4, 0.4, 0.4, 0.1), grey=0.2, **floats)
+    jittered = bale.transforms.train(SIZE, jitter=(0.4, 0.4, 0.4, 0.1), gray=0.2, **floats)
     options = {"workers": 2, "seed": 7, "drop_last": True, "transform": jittered}
     with bale.Loader(pack, 20, **options) as loader, bt.Loader(pack, 20, **options) as ours:
         keys = loader.dataset.keys

@@ -4,10 +4,10 @@
 //   0.
 //                                                   Answers a line of JSON and then the bytes it announces
 //   bale_augment_tool draws W H COUNT [OPTION=...]  COUNT lines of JSON, samples 0, 1, ...
-//   bale_augment_tool colour OPERATION=AMOUNT...    stdin: RGB pixels; they, changed by each of the operations alone:
-//                                                   brightness, contrast, saturation, hue, grey
+//   bale_augment_tool color OPERATION=AMOUNT...    stdin: RGB pixels; they, changed by each of the operations alone:
+//                                                   brightness, contrast, saturation, hue, gray
 //   bale_augment_tool halves                        stdin: float32; all as float16, then all as bfloat16
-// Options: kind size=WxH filter order short scale=A,B ratio=A,B flip jitter=B,C,S,H grey dtype layout normalise
+// Options: kind size=WxH filter order short scale=A,B ratio=A,B flip jitter=B,C,S,H gray dtype layout normalize
 // seed epoch copy max_pixels. An error of an image is a line {"error": ..., "code": ...}; any other goes to stderr.
 #include <algorithm>
 #include <cstdio>
@@ -22,7 +22,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/file.hpp"
-#include "bale/formats/image/colour.hpp"
+#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/half.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
@@ -86,8 +86,8 @@ void set_option(Options& options, const std::string& name, const std::string& va
   } else if (name == "jitter") {
     const std::vector<double> part = numbers(value);
     transform.jitter = bale::ColorJitter::symmetric(part.at(0), part.at(1), part.at(2), part.at(3));
-  } else if (name == "grey") {
-    transform.grey_probability = std::stod(value);
+  } else if (name == "gray") {
+    transform.gray_probability = std::stod(value);
   } else if (name == "dtype") {
     transform.dtype = choice<bale::DType>(value, {{"uint8", bale::DType::uint8},
                                                   {"float16", bale::DType::float16},
@@ -96,8 +96,8 @@ void set_option(Options& options, const std::string& name, const std::string& va
   } else if (name == "layout") {
     transform.layout =
         choice<bale::PixelLayout>(value, {{"nhwc", bale::PixelLayout::nhwc}, {"nchw", bale::PixelLayout::nchw}});
-  } else if (name == "normalise") {
-    transform.normalise = value == "1";
+  } else if (name == "normalize") {
+    transform.normalize = value == "1";
   } else if (name == "seed") {
     options.key.seed = std::stoull(value);
   } else if (name == "epoch") {
@@ -130,8 +130,8 @@ std::string draw_json(const bale::AugmentDraw& draw) {
   std::string order;
   for (const auto step : draw.order) order += fmt::format("{}{}", order.empty() ? "" : ", ", static_cast<int>(step));
   return fmt::format(
-      R"("crop": [{}, {}, {}, {}], "flip": {}, "grey": {}, "jitter": {}, "order": [{}], "factors": [{}, {}, {}, {}])",
-      draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height, draw.flip, draw.grey, draw.jitter, order,
+      R"("crop": [{}, {}, {}, {}], "flip": {}, "gray": {}, "jitter": {}, "order": [{}], "factors": [{}, {}, {}, {}])",
+      draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height, draw.flip, draw.gray, draw.jitter, order,
       draw.brightness, draw.contrast, draw.saturation, draw.hue);
 }
 
@@ -173,7 +173,7 @@ void run_draws(const Options& options, std::uint32_t width, std::uint32_t height
   }
 }
 
-void run_colour(const std::vector<std::string>& args) {
+void run_color(const std::vector<std::string>& args) {
   const std::vector<char> pixels = read_stdin();
   for (std::size_t i = 1; i < args.size(); ++i) {
     const auto [operation, amount] = split_option(args[i]);
@@ -187,8 +187,8 @@ void run_colour(const std::vector<std::string>& args) {
       bale::adjust_saturation(rgb.data(), count, std::stod(amount));
     } else if (operation == "hue") {
       bale::adjust_hue(rgb.data(), count, std::stod(amount));
-    } else if (operation == "grey") {
-      bale::make_grey(rgb.data(), count);
+    } else if (operation == "gray") {
+      bale::make_gray(rgb.data(), count);
     } else {
       throw std::invalid_argument("no such operation: " + operation);
     }
@@ -215,8 +215,8 @@ int run(const std::vector<std::string>& args) {
   } else if (command == "draws" && args.size() >= 4) {
     run_draws(parse_options(args, 4), static_cast<std::uint32_t>(std::stoul(args[1])),
               static_cast<std::uint32_t>(std::stoul(args[2])), std::stoull(args[3]));
-  } else if (command == "colour") {
-    run_colour(args);
+  } else if (command == "color") {
+    run_color(args);
   } else if (command == "halves") {
     run_halves();
   } else {

@@ -5,7 +5,7 @@ A line of stdin is a job, a JSON object with `mode` and what that needs; answere
 follows, and that (about: JSON, else raw values).
   about   {}                                                            -> {"pillow": VERSION, "torchvision": VERSION or null}
   train   {size: [W, H], filter, images: [{file, crop, flip, ...}]}     -> uint8 pixels
-  eval    {size, short, filter, dtype, layout, normalise, images}       -> values
+  eval    {size, short, filter, dtype, layout, normalize, images}       -> values
   whole   {images}                                                      -> uint8 pixels as they are decoded
   params  {image: [W, H], count, seed, jitter: [b, c, s, h]}            -> float64 rows x, y, w, h, order (4), factors (4)
 """
@@ -66,7 +66,7 @@ def train(job, image):
     if image["jitter"]:
         for step in image["order"]:
             picture = STEPS[step](picture, image["factors"][step])
-    if image["grey"]:
+    if image["gray"]:
         if torchvision:
             picture = F.rgb_to_grayscale(picture, 3)
         else:
@@ -102,12 +102,12 @@ def evaluate(job, image):
         return pixels.transpose(2, 0, 1) if job["layout"] == "nchw" else pixels
     if torchvision:
         values = F.to_tensor(picture)
-        values = F.normalize(values, MEAN, STDDEV) if job["normalise"] else values
+        values = F.normalize(values, MEAN, STDDEV) if job["normalize"] else values
         values = values if job["layout"] == "nchw" else values.permute(1, 2, 0).contiguous()
         values = values.to(getattr(torch, job["dtype"]))
         return values.view(torch.int16).numpy() if job["dtype"] == "bfloat16" else values.numpy()
     values = pixels.astype(np.float32) / np.float32(255)
-    if job["normalise"]:
+    if job["normalize"]:
         values = (values - np.array(MEAN, np.float32)) / np.array(STDDEV, np.float32)
     values = values.transpose(2, 0, 1) if job["layout"] == "nchw" else values
     return to_bfloat16(values) if job["dtype"] == "bfloat16" else values.astype(job["dtype"])

@@ -60,7 +60,7 @@ TEST_CASE("Long images are shown whole, others fill the tile") {
 TEST_CASE("What cannot be decoded gets a placeholder of its own") {
   const std::vector<bale::Thumbnail> items = {{}, flat(48, 48, 0)};
   const bale::Image sheet = bale::make_contact_sheet(items, 2, 96);
-  // Text in a colour that nothing else has.
+  // Text in a color that nothing else has.
   CHECK(count(sheet, {236, 140, 98}, 12, 12 + 96) > 50);
   CHECK(count(sheet, {236, 140, 98}, 12 + 96, sheet.width) == 0);
 }

@@ -1,5 +1,5 @@
 // The driver's functions as we declare them, and what the fake driver finds: the other tests rest on both.
-#include "bale/loader/cuda/device_ring.hpp"
+#include "bale/loader/cuda/device_buffer_pool.hpp"
 #include "bale/loader/cuda/dummy_step.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
 
@@ -91,7 +91,7 @@ TEST_CASE("The fake driver finds what it is there to find") {
     const PinnedMemory source(context, 1000);
     {
       const Event read(context, stream.handle());
-      read.hold_up(other.handle());
+      read.wait_on(other.handle());
       copy_in(*context, memory.address(), source, 1000, other);
       CHECK_FALSE(found("in no order"));
     }
@@ -145,13 +145,13 @@ TEST_CASE("A ring's buffer is taken again while its last use is still queued, an
   const PinnedMemory source(context, 256);
   std::vector<std::byte> out(100 * 256);
   {
-    DeviceRing ring(context, 3, 200);
+    DeviceBufferPool ring(context, 3, 200);
     CHECK(ring.address(1) % 256 == 0);
     for (std::size_t round = 0; round < 100; ++round) {
       const std::uint32_t buffer = ring.take();
-      ring.hold_up(buffer, writer.handle());
+      ring.wait_on(buffer, writer.handle());
       copy_in(*context, ring.address(buffer), source, 200, writer);
-      Event(context, writer.handle()).hold_up(reader.handle());
+      Event(context, writer.handle()).wait_on(reader.handle());
       copy_out(*context, out.data() + 256 * round, ring.address(buffer), 200, reader);
       const StreamHandle users[] = {reader.handle()};
       ring.give_back(buffer, users);

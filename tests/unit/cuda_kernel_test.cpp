@@ -57,7 +57,7 @@ Transform transform_of(const Case& one) {
   Transform transform = padded_transform(one.height, one.width);
   transform.dtype = one.dtype;
   transform.layout = one.layout;
-  transform.normalise = true;
+  transform.normalize = true;
   return transform;
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("Batches on the device are those of the host, of every type, layout an
       transforms.push_back(padded_transform(96, width));
       transforms.back().dtype = DType::float16;
       transforms.back().layout = layout;
-      transforms.back().normalise = true;
+      transforms.back().normalize = true;
     }
   }
   for (const Transform& transform : transforms) {
@@ -85,12 +85,12 @@ TEST_CASE("The device's pace, the workers and the sizes of rings change nothing"
   options.worker_mode = WorkerMode::threads;
   options.prefetch = 2;
   check(options, {});
-  options.read_on = false;
+  options.prefetch_next_epoch = false;
   check(options, {.depth = 4});
   options.persistent_workers = false;
   check(options, {.depth = 4});
   options.transform.dtype = DType::uint8;
-  options.transform.normalise = false;
+  options.transform.normalize = false;
   Loader bytes(pack, options);
   const FakeDevice device(Pace::thread);
   CudaLoader loader(pack, options, {});

@@ -116,7 +116,7 @@ inline Transform float_transform(DType dtype, PixelLayout layout, std::uint32_t 
   Transform transform = train_transform(size);
   transform.dtype = dtype;
   transform.layout = layout;
-  transform.normalise = true;
+  transform.normalize = true;
   return transform;
 }
 

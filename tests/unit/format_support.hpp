@@ -39,7 +39,7 @@ inline void spit_file(const std::string& path, std::string_view bytes) {
   file.close();
 }
 
-/// "0aff" -> two bytes; spaces are passed over.
+/// "0aff" -> two bytes; spaces are ignored.
 inline std::string from_hex(std::string_view text) {
   std::string digits;
   for (const char c : text) {

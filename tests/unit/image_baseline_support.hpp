@@ -15,8 +15,8 @@ using Buffer = std::vector<std::byte>;
 
 /// Those that the baseline decoder reads.
 inline const std::vector<std::vector<Sampling>> k_baseline_samplings = {
-    {{1, 1}},                  // grey
-    {{2, 2}},                  // grey, as some encoders write it
+    {{1, 1}},                  // gray
+    {{2, 2}},                  // gray, as some encoders write it
     {{1, 1}, {1, 1}, {1, 1}},  // 4:4:4
     {{2, 1}, {1, 1}, {1, 1}},  // 4:2:2
     {{2, 2}, {1, 1}, {1, 1}},  // 4:2:0
@@ -78,7 +78,7 @@ inline JpegSample draw_baseline_sample(std::mt19937& random, std::uint32_t max_s
   sample.sampling = k_baseline_samplings[random() % k_baseline_samplings.size()];
   sample.quality = 5 + static_cast<int>(random() % 96);
   sample.restart_interval = random() % 2 == 0 ? 0 : 1 + static_cast<int>(random() % 12);
-  sample.optimised = random() % 2 == 0;
+  sample.optimized = random() % 2 == 0;
   return sample;
 }
 

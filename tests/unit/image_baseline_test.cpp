@@ -93,7 +93,7 @@ TEST_CASE("Baseline JPEGs of every small size and sampling are those of libjpeg"
   for (const std::vector<Sampling>& sampling : k_baseline_samplings) {
     const auto check = [&](std::uint32_t width, std::uint32_t height) {
       JpegSample sample{.width = width, .height = height, .sampling = sampling};
-      sample.optimised = random() % 2 == 0;
+      sample.optimized = random() % 2 == 0;
       pair.compare_random(make_jpeg(sample, random), width, height, random, 3);
       if (is_ours(sample)) expected += 4;
     };
@@ -217,7 +217,7 @@ TEST_CASE("Coefficients too large for 16 bits are left to libjpeg") {
     const auto table = std::search(jpeg.begin(), jpeg.end(), marker.begin(), marker.end());
     REQUIRE(table != jpeg.end());
     for (int round = 0; round < 20; ++round) {
-      // Marker, length, number of the table, then the quantisers.
+      // Marker, length, number of the table, then the quantizers.
       for (int i = 0; i < 64; ++i) table[5 + i] = static_cast<std::byte>(random() % (round * 13 + 1));
       if (round % 2 == 0) table[5] = std::byte{255};
       pair.compare_random(jpeg, 40, 40, random, 3);

@@ -133,7 +133,7 @@ TEST_CASE("JPEGs that are odd are left as they are") {
   odd.scans = JpegSample::Scans::unrefined;  // libjpeg estimates what such files do not tell
   CHECK(make_jpeg_lossless(make_jpeg(odd, random)).empty());
   odd = sample;
-  odd.optimised = true;
+  odd.optimized = true;
   CHECK(make_jpeg_lossless(make_jpeg(odd, random)).empty());
   CHECK(make_jpeg_lossless(bale::test::make_png({.width = 9, .height = 9}, random)).empty());
   CHECK(make_jpeg_lossless({}).empty());

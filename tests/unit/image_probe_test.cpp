@@ -38,7 +38,7 @@ TEST_CASE("JPEG: every frame header tells the size") {
   }
 }
 
-TEST_CASE("JPEG: tables are no frame headers, fill bytes and stray bytes are passed over") {
+TEST_CASE("JPEG: tables are no frame headers, fill bytes and stray bytes are ignored") {
   for (const char marker : {'\xC4', '\xC8', '\xCC'}) {
     const std::string tables = "\xFF"s + marker + "\x00\x0A\x08\x00\x01\x00\x01\x03\x00\x00"s;
     check(k_soi + tables + frame_header('\xC2'), ImageKind::jpeg, 772, 258, 3);
@@ -94,7 +94,7 @@ TEST_CASE("TIFF: the first directory, in both byte orders, wherever it points") 
 
 TEST_CASE("PNM: numbers among white space and comments") {
   check("P6\n5 7\n255\n", ImageKind::pnm, 5, 7, 3);
-  check("P2 # grey\n# and text\n 5\t\n7 15\n", ImageKind::pnm, 5, 7, 1);
+  check("P2 # gray\n# and text\n 5\t\n7 15\n", ImageKind::pnm, 5, 7, 1);
   check("P5 99999999999999999999 1", ImageKind::pnm, 0, 0, 1);
   check("P7\n", ImageKind::unknown, 0, 0, 0);
   check("P6x", ImageKind::unknown, 0, 0, 0);

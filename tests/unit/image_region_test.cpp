@@ -84,8 +84,8 @@ class Comparison {
 };
 
 const std::vector<std::vector<Sampling>> k_samplings = {
-    {{1, 1}},                          // grey
-    {{2, 2}},                          // grey, as some encoders write it
+    {{1, 1}},                          // gray
+    {{2, 2}},                          // gray, as some encoders write it
     {{1, 1}, {1, 1}, {1, 1}},          // 4:4:4
     {{2, 1}, {1, 1}, {1, 1}},          // 4:2:2
     {{1, 2}, {1, 1}, {1, 1}},          // 4:4:0
@@ -191,11 +191,11 @@ TEST_CASE("Regions of a progressive JPEG that lacks refinements") {
 TEST_CASE("Regions of PNGs of every kind are that part of the whole") {
   std::mt19937 random(5);
   bale::ImageDecoder decoder;
-  for (const auto& [colour_type, bit_depths] : std::vector<std::pair<int, std::vector<int>>>{
+  for (const auto& [color_type, bit_depths] : std::vector<std::pair<int, std::vector<int>>>{
            {0, {1, 2, 4, 8, 16}}, {2, {8, 16}}, {3, {1, 2, 4, 8}}, {4, {8, 16}}, {6, {8, 16}}}) {
     for (const int bit_depth : bit_depths) {
       for (const bool interlaced : {false, true}) {
-        PngSample sample{.width = 11, .height = 7, .bit_depth = bit_depth, .colour_type = colour_type};
+        PngSample sample{.width = 11, .height = 7, .bit_depth = bit_depth, .color_type = color_type};
         sample.interlaced = interlaced;
         const Buffer small = make_png(sample, random);
         Comparison exhaustive(small);
@@ -205,7 +205,7 @@ TEST_CASE("Regions of PNGs of every kind are that part of the whole") {
         const Buffer large = make_png(sample, random);
         Comparison comparison(large);
         comparison.check_random(decoder, random, 50);
-        CAPTURE(colour_type, bit_depth, interlaced);
+        CAPTURE(color_type, bit_depth, interlaced);
         CHECK(exhaustive.differences() + comparison.differences() == 0);
       }
     }
@@ -247,7 +247,7 @@ TEST_CASE("Tables of one JPEG are not lent to the next") {
   std::mt19937 random(7);
   bale::ImageDecoder decoder;
   const Buffer whole = make_jpeg({.width = 40, .height = 40}, random);
-  // Without its first quantisation table.
+  // Without its first quantization table.
   Buffer lacking = whole;
   const std::array marker{std::byte{0xFF}, std::byte{0xDB}};
   const auto table = std::search(lacking.begin(), lacking.end(), marker.begin(), marker.end());
@@ -325,7 +325,7 @@ TEST_CASE("Headers, budgets and regions are checked") {
     return bale::ErrorCode::io;
   };
   const Buffer jpeg = make_jpeg({.width = 30, .height = 20, .sampling = {{1, 1}}}, random);
-  const Buffer png = make_png({.width = 30, .height = 20, .colour_type = 6}, random);
+  const Buffer png = make_png({.width = 30, .height = 20, .color_type = 6}, random);
   using bale::ErrorCode;
   CHECK(error_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
   for (const auto& [bytes, channels] : {std::pair{jpeg, 1u}, {png, 4u}}) {

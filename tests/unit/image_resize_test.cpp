@@ -46,7 +46,7 @@ TEST_CASE("Weights are the triangle's") {
   row.rgb = {0, 0, 0, 100, 100, 100, 200, 200, 200, 40, 40, 40};
   const bale::Image half = bale::resize_image(row, 2, 1);
   CHECK(half.rgb == std::vector<std::uint8_t>{71, 71, 71, 117, 117, 117});
-  // Twice as many from two: at a quarter and three quarters between the centres.
+  // Twice as many from two: at a quarter and three quarters between the centers.
   bale::Image pair = flat(2, 1, 0);
   std::fill(pair.rgb.begin() + 3, pair.rgb.end(), std::uint8_t{100});
   CHECK(bale::resize_image(pair, 4, 1).rgb ==

@@ -215,7 +215,7 @@ TEST_CASE("The order of the passes tells in the pixels") {
 }
 
 TEST_CASE("Cubic weights overshoot at an edge") {
-  // At a quarter and three quarters between the pixels, four neighbours weigh -9, 111, 29 and -3 of 128, or the
+  // At a quarter and three quarters between the pixels, four neighbors weigh -9, 111, 29 and -3 of 128, or the
   // reverse.
   const ResizeSpec spec{.source_width = 8,
                         .source_height = 1,

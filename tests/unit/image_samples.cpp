@@ -72,7 +72,7 @@ std::vector<std::byte> make_jpeg(const JpegSample& sample, std::mt19937& random)
     info.comp_info[i].v_samp_factor = sample.sampling[static_cast<std::size_t>(i)].vertical;
   }
   info.restart_interval = static_cast<unsigned>(sample.restart_interval);
-  info.optimize_coding = sample.optimised ? TRUE : FALSE;
+  info.optimize_coding = sample.optimized ? TRUE : FALSE;
   info.arith_code = sample.arithmetic ? TRUE : FALSE;
   const std::vector<jpeg_scan_info> script = scan_script(sample.scans, components);
   if (sample.scans == JpegSample::Scans::progressive) {
@@ -108,19 +108,19 @@ std::vector<std::byte> make_png(const PngSample& sample, std::mt19937& random) {
         out.insert(out.end(), first, first + length);
       },
       [](png_structp) {});
-  png_set_IHDR(png, info, sample.width, sample.height, sample.bit_depth, sample.colour_type,
+  png_set_IHDR(png, info, sample.width, sample.height, sample.bit_depth, sample.color_type,
                sample.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
   std::vector<png_color> palette(256);
-  for (png_color& colour : palette) {
-    colour = {static_cast<png_byte>(random()), static_cast<png_byte>(random()), static_cast<png_byte>(random())};
+  for (png_color& color : palette) {
+    color = {static_cast<png_byte>(random()), static_cast<png_byte>(random()), static_cast<png_byte>(random())};
   }
-  if (sample.colour_type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette.data(), 1 << sample.bit_depth);
+  if (sample.color_type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette.data(), 1 << sample.bit_depth);
   png_write_info(png, info);
   std::vector<std::vector<std::uint8_t>> rows;
   for (std::uint32_t y = 0; y < sample.height; ++y) {
     rows.push_back(make_row(png_get_rowbytes(png, info), y, png_get_channels(png, info), random));
-    // 16-bit grey is clipped to 8 bits: let some of it be below.
+    // 16-bit gray is clipped to 8 bits: let some of it be below.
     if (sample.bit_depth == 16) {
       for (std::size_t i = 0; i < rows.back().size(); i += 2) rows.back()[i] &= random() % 2 == 0 ? 0xFF : 0;
     }

@@ -20,19 +20,19 @@ struct JpegSample {
   bool transformed = true;                                 // YCbCr, YCCK; else RGB, CMYK
   int quality = 85;
   int restart_interval = 0;  // MCUs
-  bool optimised = false;    // Huffman tables of its own
+  bool optimized = false;    // Huffman tables of its own
   bool arithmetic = false;
   enum class Scans { one, separate, progressive, unrefined } scans = Scans::one;
 };
 
-/// Smooth colours under noise, so that every block has coefficients of its own. Throws std::runtime_error.
+/// Smooth colors under noise, so that every block has coefficients of its own. Throws std::runtime_error.
 std::vector<std::byte> make_jpeg(const JpegSample& sample, std::mt19937& random);
 
 struct PngSample {
   std::uint32_t width = 1;
   std::uint32_t height = 1;
   int bit_depth = 8;
-  int colour_type = 2;
+  int color_type = 2;
   bool interlaced = false;
 };
 

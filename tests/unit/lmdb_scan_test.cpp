@@ -1,4 +1,4 @@
-// Files that other programs write: recognised by keys and values, without liblmdb.
+// Files that other programs write: recognized by keys and values, without liblmdb.
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
@@ -196,7 +196,7 @@ TEST_CASE("what bale cannot read is refused in one clear line") {
     CHECK_THAT(message(), ContainsSubstring("pickles"));
   }
   SECTION("a pickled list of keys beside values of unknown kind") {
-    write_lmdb(path, {{"0", "serialised"}, {"__keys__", "\x80\x03]."}});
+    write_lmdb(path, {{"0", "serialized"}, {"__keys__", "\x80\x03]."}});
     CHECK_THAT(message(), ContainsSubstring("pickles"));
   }
   SECTION("named databases") {

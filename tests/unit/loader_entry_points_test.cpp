@@ -1,5 +1,5 @@
 // Entry points beside the shards: the same batches with them and without, used where they are the images' own and
-// passed over where they are not.
+// ignored where they are not.
 #include <filesystem>
 
 #include "bale/formats/core/entry_file.hpp"
@@ -33,7 +33,7 @@ struct Epoch {
     LoaderOptions options = small_batches(2, WorkerMode::threads);
     options.verify_checksums = verify_checksums;
     options.on_bad_sample = OnBadSample::skip;
-    options.read_on = false;
+    options.prefetch_next_epoch = false;
     const std::uint64_t before = entry_count();
     {
       Loader loader(path, options);
@@ -102,7 +102,7 @@ TEST_CASE("Workers learn entry points for later epochs") {
   Loader plain(path, small_batches(2));
   const std::vector<std::uint64_t> expected = epochs(plain, 3);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
-  options.read_on = false;
+  options.prefetch_next_epoch = false;
   std::vector<std::uint64_t> used;
   for (const std::uint64_t learn_bytes : {1u << 20, 500u, 1u}) {
     options.learn_bytes = learn_bytes;
@@ -177,7 +177,7 @@ TEST_CASE("Images that changed since are decoded as without entry points, checks
   }
 }
 
-TEST_CASE("Entry points that are damaged or of other shards are passed over") {
+TEST_CASE("Entry points that are damaged or of other shards are ignored") {
   const ImageSource images(k_num_images);
   const TempDir dir;
   const std::string format(formats().front()->name);

@@ -109,7 +109,7 @@ TEST_CASE("Workers that end with each epoch, and no reading on, change nothing")
   const auto expected = epochs(usual, 3);
   LoaderOptions options = small_batches(2);
   options.persistent_workers = false;
-  options.read_on = false;
+  options.prefetch_next_epoch = false;
   Loader loader(pack, options);
   CHECK(epochs(loader, 3) == expected);
   CHECK(loader.worker_pids().empty());

@@ -105,7 +105,7 @@ TEST_CASE("where one value goes says nothing of where the next one goes", "[orde
   }
 }
 
-TEST_CASE("neighbours do not stay neighbours and nothing stays in place more often than chance", "[order]") {
+TEST_CASE("neighbors do not stay neighbors and nothing stays in place more often than chance", "[order]") {
   constexpr std::uint64_t k_keys = 200;
   for (const std::uint64_t size : {1000, 4096, 10007}) {
     std::uint64_t adjacent = 0;

@@ -92,7 +92,7 @@ TEST_CASE("ranges that touch or nearly touch are merged", "[read_ahead]") {
   CHECK(merged({{0, 1}, {k_end - 4, 4}}, k_end) == std::vector<FileRange>{{0, k_end}});
 }
 
-TEST_CASE("a block of neighbours is one request a shard", "[read_ahead]") {
+TEST_CASE("a block of neighbors is one request a shard", "[read_ahead]") {
   const test::TempDir dir;
   pack_samples(dir / "packed");
   const Dataset dataset = Dataset::open(dir / "packed");

@@ -59,7 +59,7 @@ TEST_CASE("a sample is its file's bytes, its label and its size in pixels") {
   source->will_need(0);
 }
 
-TEST_CASE("what is passed over is told, and nothing blocks") {
+TEST_CASE("what is ignored is told, and nothing blocks") {
   const TempDir dir;
   add_images(dir, {"c/1.jpg", "elsewhere/d/2.jpg"});
   write_file(dir / "c/notes.txt", "x");
@@ -218,7 +218,7 @@ TEST_CASE("files with the same stem can make one sample") {
   CHECK_THROWS_AS(open_folder_source(dir.path(), {.pair = {"jpg", "json"}}), Error);
 }
 
-TEST_CASE("an unlabelled sample takes its label from a cls file beside it") {
+TEST_CASE("an unlabeled sample takes its label from a cls file beside it") {
   const TempDir dir;
   add_images(dir, {"1.jpg"});
   write_file(dir / "1.cls", "7");

@@ -383,7 +383,7 @@ TEST_CASE("a pipeline is a line of Python") {
   CHECK(python_loader("packs/tar", options) ==
         "bt.Loader(\"packs/tar\", batch_size=8, workers=2, prefetch=4, transform=bale.transforms.train(32))");
   options.transform.dtype = DType::bfloat16;
-  options.transform.normalise = true;
+  options.transform.normalize = true;
   options.shuffle = Shuffle::block(8, 2);
   options.worker_mode = WorkerMode::threads;
   options.max_pixels = 1000;

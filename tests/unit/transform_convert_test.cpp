@@ -20,11 +20,11 @@ constexpr std::uint32_t k_height = 3;
 
 /// 2 x 2 pixels 1 to 12, converted into the top left of 5 x 3; `Value`s from an address without alignment.
 template <typename Value>
-std::vector<Value> converted(DType dtype, PixelLayout layout, bool normalise = false) {
+std::vector<Value> converted(DType dtype, PixelLayout layout, bool normalize = false) {
   bale::Transform transform = bale::padded_transform(k_height, k_width);
   transform.dtype = dtype;
   transform.layout = layout;
-  transform.normalise = normalise;
+  transform.normalize = normalize;
   const std::vector<std::uint8_t> pixels = {1, 2, 3, 4, 5, 6, 99, 7, 8, 9, 10, 11, 12, 99};
   std::vector<std::byte> out(1 + transform.image_bytes());
   PixelConverter(transform).run({pixels.data(), 7, 2, 2}, k_width, k_height, out.data() + 1);

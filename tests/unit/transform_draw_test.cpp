@@ -17,7 +17,7 @@ using bale::Transform;
 Transform jittered() {
   Transform transform = bale::train_transform();
   transform.jitter = bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1);
-  transform.grey_probability = 0.2;
+  transform.gray_probability = 0.2;
   return transform;
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("Draws have golden values") {
   const AugmentDraw first = bale::draw_augment(transform, {.seed = 1, .epoch = 2, .sample = 3, .copy = 0}, 500, 375);
   CHECK(first.crop == bale::Region{1, 0, 448, 361});
   CHECK(first.flip == false);
-  CHECK(first.grey == false);
+  CHECK(first.gray == false);
   using Step = AugmentDraw::Step;
   CHECK(first.order == std::array{Step::brightness, Step::saturation, Step::contrast, Step::hue});
   CHECK(bits(first.brightness) == 0x3FF48D2EF2660C8B);
@@ -65,7 +65,7 @@ TEST_CASE("Draws have golden values") {
     const AugmentDraw draw = bale::draw_augment(transform, {.seed = 5, .epoch = 6, .sample = sample}, width, height);
     for (const std::uint64_t part :
          {std::uint64_t{draw.crop.x}, std::uint64_t{draw.crop.y}, std::uint64_t{draw.crop.width},
-          std::uint64_t{draw.crop.height}, std::uint64_t{draw.flip}, std::uint64_t{draw.grey}, bits(draw.hue)}) {
+          std::uint64_t{draw.crop.height}, std::uint64_t{draw.flip}, std::uint64_t{draw.gray}, bits(draw.hue)}) {
       digest = bale::mix64(digest + part + 1);
     }
   }
@@ -92,13 +92,13 @@ TEST_CASE("Switching an option on or off leaves the other draws as they are") {
     CHECK(plain.crop == all.crop);
     CHECK(plain.flip == all.flip);
     CHECK_FALSE(plain.jitter);
-    CHECK_FALSE(plain.grey);
+    CHECK_FALSE(plain.gray);
     Transform hue_only = jittered();
     hue_only.jitter = bale::ColorJitter::symmetric(0, 0, 0, 0.1);
     const AugmentDraw hue = bale::draw_augment(hue_only, key, 333, 500);
     CHECK(hue.order == all.order);
     CHECK(hue.hue == all.hue);
-    CHECK(hue.grey == all.grey);
+    CHECK(hue.gray == all.gray);
     CHECK(hue.brightness == 1);
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE("Transforms without chance take the whole image") {
   for (const Transform& transform : {bale::eval_transform(), bale::padded_transform(9, 9), bale::ragged_transform()}) {
     const AugmentDraw draw = bale::draw_augment(transform, {.seed = 3}, 40, 30);
     CHECK(draw.crop == bale::Region{0, 0, 40, 30});
-    CHECK_FALSE((draw.flip || draw.grey || draw.jitter));
+    CHECK_FALSE((draw.flip || draw.gray || draw.jitter));
   }
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("Senseless options are refused by name") {
   }
   for (const double bad : {-0.1, 1.1, nan}) {
     CHECK(names(complaint(train, [&](Transform& t) { t.flip_probability = bad; }), "flip_probability"));
-    CHECK(names(complaint(train, [&](Transform& t) { t.grey_probability = bad; }), "grey_probability"));
+    CHECK(names(complaint(train, [&](Transform& t) { t.gray_probability = bad; }), "gray_probability"));
   }
   for (const bale::Range& bad : {bale::Range{-0.1, 1}, {2, 1}, {nan, 1}, {1, infinite}}) {
     CHECK(names(complaint(train, [&](Transform& t) { t.jitter.brightness = bad; }), "jitter.brightness"));
@@ -82,19 +82,19 @@ TEST_CASE("Senseless options are refused by name") {
   const Transform eval = bale::eval_transform();
   CHECK(names(complaint(eval, [](Transform& t) { t.resize_short = 223; }), "resize_short"));
   CHECK(names(complaint(eval, [](Transform& t) { t.resize_short = 70000; }), "resize_short"));
-  CHECK(names(complaint(train, [](Transform& t) { t.normalise = true; }), "normalise"));
-  Transform normalised = train;
-  normalised.normalise = true;
-  normalised.dtype = bale::DType::float32;
-  CHECK(complaint(normalised).empty());
-  CHECK(names(complaint(normalised, [](Transform& t) { t.stddev[1] = 0; }), "stddev"));
-  CHECK(names(complaint(normalised, [](Transform& t) { t.mean[2] = std::nanf(""); }), "mean"));
+  CHECK(names(complaint(train, [](Transform& t) { t.normalize = true; }), "normalize"));
+  Transform normalized = train;
+  normalized.normalize = true;
+  normalized.dtype = bale::DType::float32;
+  CHECK(complaint(normalized).empty());
+  CHECK(names(complaint(normalized, [](Transform& t) { t.stddev[1] = 0; }), "stddev"));
+  CHECK(names(complaint(normalized, [](Transform& t) { t.mean[2] = std::nanf(""); }), "mean"));
 }
 
 TEST_CASE("Options that a kind does not use are not looked at") {
   CHECK(complaint(bale::eval_transform(), [](Transform& t) { t.scale = {5, 1}; }).empty());
   CHECK(complaint(bale::ragged_transform(), [](Transform& t) { t.width = 0; }).empty());
-  CHECK(complaint(bale::raw_transform(), [](Transform& t) { t.normalise = true; }).empty());
+  CHECK(complaint(bale::raw_transform(), [](Transform& t) { t.normalize = true; }).empty());
 }
 
 TEST_CASE("A pipeline of a senseless transform is not made") {

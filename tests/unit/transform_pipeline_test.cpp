@@ -3,7 +3,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/formats/core/random.hpp"
-#include "bale/formats/image/colour.hpp"
+#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/tests/support/catch.hpp"
@@ -106,15 +106,15 @@ TEST_CASE("A training image is its crop resized and mirrored") {
   }
 }
 
-TEST_CASE("Colours are changed in the drawn order and grey comes last") {
+TEST_CASE("Colors are changed in the drawn order and gray comes last") {
   const auto png = bale::encode_png(noise(50, 40));
   const Transform plain = bale::train_transform(16);
-  Transform colourful = plain;
-  colourful.jitter = bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1);
-  colourful.grey_probability = 0.3;
-  int greys = 0;
+  Transform colorful = plain;
+  colorful.jitter = bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1);
+  colorful.gray_probability = 0.3;
+  int grays = 0;
   for (std::uint64_t sample = 0; sample < 40; ++sample) {
-    const bale::AugmentDraw draw = bale::draw_augment(colourful, {.sample = sample}, 50, 40);
+    const bale::AugmentDraw draw = bale::draw_augment(colorful, {.sample = sample}, 50, 40);
     const Output before = run(plain, png, {.sample = sample});
     std::vector<std::uint8_t> expected(before.size());
     std::transform(before.begin(), before.end(), expected.begin(),
@@ -126,14 +126,14 @@ TEST_CASE("Colours are changed in the drawn order and grey comes last") {
       if (step == Step::saturation) bale::adjust_saturation(expected.data(), 256, draw.saturation);
       if (step == Step::hue) bale::adjust_hue(expected.data(), 256, draw.hue);
     }
-    if (draw.grey) bale::make_grey(expected.data(), 256);
-    greys += draw.grey;
-    CHECK(run(colourful, png, {.sample = sample}) == bytes_of(expected));
+    if (draw.gray) bale::make_gray(expected.data(), 256);
+    grays += draw.gray;
+    CHECK(run(colorful, png, {.sample = sample}) == bytes_of(expected));
   }
-  CHECK(greys > 3);
+  CHECK(grays > 3);
 }
 
-TEST_CASE("An evaluated image is resized and cropped in the centre") {
+TEST_CASE("An evaluated image is resized and cropped in the center") {
   for (const auto& [width, height] : {std::pair{90u, 60u}, {41u, 70u}, {20u, 20u}, {300u, 21u}}) {
     const bale::Image image = noise(width, height);
     const Output out = run(bale::eval_transform(20, 20), bale::encode_png(image));

@@ -94,7 +94,7 @@ void ClassMap::add(std::string name, std::int64_t label, std::size_t line) {
   const auto refuse = [&](std::string_view why) {
     const std::string where = line == 0 ? std::string() : fmt::format("line {}: ", line);
     throw Error(ErrorCode::invalid_argument, fmt::format("{}class \"{}\" {}", where, printable(name), why),
-                {.path = path_, .hint = "write one \"name index\" a line, or a JSON object"});
+                {.path = path_, .hint = "write one \"name index\" per line, or a JSON object"});
   };
   if (label < 0 || label > k_max_label) refuse(fmt::format("has the label {}, not one of 0..{}", label, k_max_label));
   if (!labels_.emplace(name, label).second) refuse("occurs twice");

@@ -33,10 +33,10 @@ FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move
   fields_ = listing_.image_fields;
   fields_.insert(fields_.end(), listing_.companion_fields.begin(), listing_.companion_fields.end());
   const auto& samples = listing_.rows.samples();
-  const bool labelled =
+  const bool labeled =
       std::any_of(samples.begin(), samples.end(), [](const FileRow& row) { return row.label != k_no_label; });
   label_field_ = static_cast<std::uint32_t>(fields_.size());
-  if (labelled) fields_.emplace_back(k_label_field);
+  if (labeled) fields_.emplace_back(k_label_field);
   extra_field_ = static_cast<std::uint32_t>(fields_.size());
   if (has_extra_) fields_.emplace_back("json");
   for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -166,11 +166,11 @@ std::vector<SourceFile> FileSource::files(std::uint64_t i) const {
 void FileSource::will_need(std::uint64_t i) const {
   std::string path;
   listing_.rows.path(row(i), path);
-  read_ahead(path);
+  read_file_ahead(path);
   for (std::size_t which = 0; which < num_companions(); ++which) {
     if (const FileRow* beside = companion(i, which)) {
       listing_.rows.path(*beside, path);
-      read_ahead(path);
+      read_file_ahead(path);
     }
   }
 }

@@ -52,7 +52,7 @@ struct WalkRules {
   bool skip_unreadable = false;                             // go on without a directory that cannot be read
 };
 
-/// Finds the wanted files of trees below one root. Links are followed; what is passed over (other files, devices,
+/// Finds the wanted files of trees below one root. Links are followed; what is ignored (other files, devices,
 /// broken links, link loops) goes to `notices`, directories that cannot be read to `losses` or are an error. However
 /// folders link to each other, the work is bounded: by directories, and by links times what one of them leads to.
 class DirectoryWalk {

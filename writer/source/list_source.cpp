@@ -64,7 +64,7 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
   if (files.listing().rows.samples().empty()) {
     throw Error(
         ErrorCode::invalid_argument, "the list names no image",
-        {.path = list_name, .hint = options.nul_separated ? "are its names separated by NUL?" : "one path a line"});
+        {.path = list_name, .hint = options.nul_separated ? "are its names separated by NUL?" : "one path per line"});
   }
   if (!options.flat) label_by_parent(files, options);
   return std::make_unique<FileSource>(std::move(files.listing()));

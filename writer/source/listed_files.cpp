@@ -13,7 +13,7 @@ namespace bale {
 namespace {
 
 /// Without ".", doubled and trailing slashes. Throws for ".." and for nothing left.
-std::string normalised(std::string_view path) {
+std::string normalized(std::string_view path) {
   const auto refuse = [&](std::string_view why) {
     throw Error(ErrorCode::invalid_argument, fmt::format("the path \"{}\" {}", printable(path), why),
                 {.hint = "name files below --root"});
@@ -46,7 +46,7 @@ ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
 
 FileRow* ListedFiles::add(std::string_view path) {
   require_local_name(path);
-  std::string clean = normalised(path);
+  std::string clean = normalized(path);
   bool absolute = clean.starts_with('/');
   // A full path below the root gets the key that its relative path would have.
   const std::string prefix = root_ == "/" ? root_ : root_ + "/";

@@ -20,7 +20,7 @@ class ListedFiles {
   /// Relative paths start from `root` ("": the current directory).
   ListedFiles(const SourceOptions& options, std::string root);
 
-  /// Adds the file as a sample; its row, or null where it was passed over (excluded, not an image by its
+  /// Adds the file as a sample; its row, or null where it was ignored (excluded, not an image by its
   /// name, a companion of another). The key is the path below the root. Throws
   /// `invalid_argument` (without place) for an empty path or one with "..".
   FileRow* add(std::string_view path);

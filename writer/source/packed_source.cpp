@@ -147,7 +147,7 @@ class PackedSource : public Source {
     try {
       dataset_.prefetch(indices);
     } catch (const Error&) {
-      // Reading ahead is a favour; the read itself will say what is wrong.
+      // Reading ahead is a favor; the read itself will say what is wrong.
     }
   }
 

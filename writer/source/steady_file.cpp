@@ -40,7 +40,7 @@ bool SteadyFile::read(MutableBytes out, const std::string& path) const {
   return after.st_size == info_.st_size && mtime_ns(after) == mtime_ns(info_);
 }
 
-void read_ahead(const std::string& path) {
+void read_file_ahead(const std::string& path) {
   const Descriptor file = open_long_path(path, O_RDONLY);
   if (file.valid()) ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_WILLNEED);
 }

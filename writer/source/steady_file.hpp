@@ -31,6 +31,6 @@ class SteadyFile {
 };
 
 /// Asks the kernel to read the whole file ahead; never fails.
-void read_ahead(const std::string& path);
+void read_file_ahead(const std::string& path);
 
 }  // namespace bale

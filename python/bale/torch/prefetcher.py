@@ -93,7 +93,7 @@ class Prefetcher:
                 self._state = state
                 yield lane.received(pending.pop(0))
                 if turn != self._turn:
-                    raise RuntimeError("this iterator is void: its Prefetcher was iterated anew")
+                    raise RuntimeError("this iterator is void: its Prefetcher was iterated again")
         finally:
             lane.drain()
         self._state = None
@@ -172,7 +172,7 @@ class Pixels:
             if self._mean_and_std is None and images.dtype.is_floating_point:
                 return images.to(self._dtype)
             raise ValueError(f"Prefetcher: the images are {images.dtype}, not uint8; give `images`, where in a batch they "
-                             f"are, and normalise in one place only")
+                             f"are, and normalize in one place only")
         channels = images.dim() - 3
         if images.dim() < 3 or 3 not in (images.shape[channels], images.shape[-1]):
             raise ValueError(f"Prefetcher: no images of 3 channels, but {tuple(images.shape)}")

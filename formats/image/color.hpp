@@ -20,6 +20,6 @@ void adjust_saturation(std::uint8_t* rgb, std::size_t num_pixels, double factor)
 /// images.
 void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn);
 /// Pillow's convert("L") in all three channels: torchvision's rgb_to_grayscale(image, 3).
-void make_grey(std::uint8_t* rgb, std::size_t num_pixels);
+void make_gray(std::uint8_t* rgb, std::size_t num_pixels);
 
 }  // namespace bale

@@ -15,7 +15,7 @@ namespace bale::tar {
 /// ones that are nearly all holes: those are `other` members. `visit` sees every member but directories, a file's
 /// offset being that in the temporary file. Throws `damaged`; `unsupported` for a compression that this libarchive
 /// lacks.
-std::unique_ptr<Stream> unpack_odd_archive(const std::string& path,
-                                           const std::function<void(const Member&)>& visit = {});
+std::unique_ptr<Stream> unpack_by_libarchive(const std::string& path,
+                                             const std::function<void(const Member&)>& visit = {});
 
 }  // namespace bale::tar

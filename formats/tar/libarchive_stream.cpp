@@ -1,4 +1,4 @@
-#include "bale/formats/tar/odd_archive.hpp"
+#include "bale/formats/tar/libarchive_stream.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -146,7 +146,7 @@ Member describe(archive* reader, archive_entry* entry, const std::string& path) 
 
 }  // namespace
 
-std::unique_ptr<Stream> unpack_odd_archive(const std::string& path, const std::function<void(const Member&)>& visit) {
+std::unique_ptr<Stream> unpack_by_libarchive(const std::string& path, const std::function<void(const Member&)>& visit) {
   const Utf8Locale locale;
   const Reader reader = open_archive(path);
   Spill spill(path);

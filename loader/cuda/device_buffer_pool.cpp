@@ -1,4 +1,4 @@
-#include "bale/loader/cuda/device_ring.hpp"
+#include "bale/loader/cuda/device_buffer_pool.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,8 @@ constexpr std::size_t k_alignment_bytes = 256;  // what cuMemAlloc gives
 
 }  // namespace
 
-DeviceRing::DeviceRing(std::shared_ptr<const Context> context, std::uint32_t num_buffers, std::size_t bytes_each)
+DeviceBufferPool::DeviceBufferPool(std::shared_ptr<const Context> context, std::uint32_t num_buffers,
+                                   std::size_t bytes_each)
     : context_(std::move(context)),
       num_standing_(num_buffers),
       stride_((bytes_each + k_alignment_bytes - 1) / k_alignment_bytes * k_alignment_bytes),
@@ -24,7 +25,7 @@ DeviceRing::DeviceRing(std::shared_ptr<const Context> context, std::uint32_t num
   }
 }
 
-DeviceRing::~DeviceRing() {
+DeviceBufferPool::~DeviceBufferPool() {
   for (const auto& [number, buffer] : buffers_) {
     for (const auto& use : buffer.last_uses) {
       try {
@@ -36,7 +37,7 @@ DeviceRing::~DeviceRing() {
   }
 }
 
-std::uint32_t DeviceRing::take() {
+std::uint32_t DeviceBufferPool::take() {
   std::vector<Buffer> surplus;  // freed after the lock
   {
     const std::lock_guard lock(mutex_);
@@ -51,7 +52,7 @@ std::uint32_t DeviceRing::take() {
 }
 
 /// Not under the lock: batches are given back meanwhile.
-std::uint32_t DeviceRing::grow() {
+std::uint32_t DeviceBufferPool::grow() {
   auto own = std::make_unique<const DeviceMemory>(context_, stride_);
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = next_number_++;
@@ -62,7 +63,7 @@ std::uint32_t DeviceRing::grow() {
 }
 
 /// Free buffers beyond the number that the ring began with, if no work uses them any more. Under the lock.
-std::vector<DeviceRing::Buffer> DeviceRing::remove_surplus() {
+std::vector<DeviceBufferPool::Buffer> DeviceBufferPool::remove_surplus() {
   const auto is_unused = [&](std::uint32_t number) {
     const Buffer& buffer = buffers_.at(number);
     return buffer.own &&
@@ -81,21 +82,21 @@ std::vector<DeviceRing::Buffer> DeviceRing::remove_surplus() {
   return surplus;
 }
 
-void DeviceRing::hold_up(std::uint32_t buffer, StreamHandle stream) const {
+void DeviceBufferPool::wait_on(std::uint32_t buffer, StreamHandle stream) const {
   Events uses;
   {
     const std::lock_guard lock(mutex_);
     uses = buffers_.at(buffer).last_uses;
   }
-  for (const auto& use : uses) use->hold_up(stream);
+  for (const auto& use : uses) use->wait_on(stream);
 }
 
-void DeviceRing::put_back(std::uint32_t buffer) noexcept {
+void DeviceBufferPool::put_back(std::uint32_t buffer) noexcept {
   const std::lock_guard lock(mutex_);
   free_.push_front(buffer);
 }
 
-void DeviceRing::give_back(std::uint32_t buffer, std::span<const StreamHandle> last_users) noexcept {
+void DeviceBufferPool::give_back(std::uint32_t buffer, std::span<const StreamHandle> last_users) noexcept {
   Events uses;
   try {
     for (const StreamHandle stream : last_users) uses.push_back(std::make_shared<const Event>(context_, stream));
@@ -112,7 +113,7 @@ void DeviceRing::give_back(std::uint32_t buffer, std::span<const StreamHandle> l
   free_.push_back(buffer);
 }
 
-DevicePointer DeviceRing::address(std::uint32_t buffer) const {
+DevicePointer DeviceBufferPool::address(std::uint32_t buffer) const {
   const std::lock_guard lock(mutex_);
   return buffers_.at(buffer).address;
 }

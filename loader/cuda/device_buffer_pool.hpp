@@ -1,4 +1,4 @@
-// DeviceRing: equal buffers on the device that go round.
+// DeviceBufferPool: equal buffers on the device that go round.
 //
 // Nothing on the host waits for a buffer's last use: whoever takes one has its own stream wait for that, on the device.
 // So a buffer can be taken while the work that reads it is still queued. Any thread may take and give back.
@@ -20,19 +20,19 @@
 
 namespace bale::cuda_detail {
 
-class DeviceRing {
+class DeviceBufferPool {
  public:
   /// Throws `io` where the device has not enough memory.
-  DeviceRing(std::shared_ptr<const Context> context, std::uint32_t num_buffers, std::size_t bytes_each);
+  DeviceBufferPool(std::shared_ptr<const Context> context, std::uint32_t num_buffers, std::size_t bytes_each);
   /// All buffers have been given back. Waits for their last uses.
-  ~DeviceRing();
-  DeviceRing(const DeviceRing&) = delete;
-  DeviceRing& operator=(const DeviceRing&) = delete;
+  ~DeviceBufferPool();
+  DeviceBufferPool(const DeviceBufferPool&) = delete;
+  DeviceBufferPool& operator=(const DeviceBufferPool&) = delete;
 
   /// A buffer that nobody has. Throws `io` if all are taken and the device has no memory for another one.
   std::uint32_t take();
   /// What `stream` is given from now on waits for the last uses of the buffer that was taken.
-  void hold_up(std::uint32_t buffer, StreamHandle stream) const;
+  void wait_on(std::uint32_t buffer, StreamHandle stream) const;
   /// Ends a taking that came to nothing: the buffer's last uses are what they were.
   void put_back(std::uint32_t buffer) noexcept;
   /// Done with; what the streams were given so far are its last uses.

@@ -1,12 +1,12 @@
-// The arithmetic is Pillow's own: blending in float, cut off, not rounded (its Blend.c); grey in fixed point and HSV in
+// The arithmetic is Pillow's own: blending in float, cut off, not rounded (its Blend.c); gray in fixed point and HSV in
 // the mixture of float and double of its Convert.c. This file is built without contraction of a * b + c, and once for
 // every instruction set: the loops over planes are plain ones that compilers turn into vectors.
 #include <algorithm>
 
-#include "bale/formats/image/colour.hpp"
+#include "bale/formats/image/color.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "bale/formats/image/colour.cpp"
+#define HWY_TARGET_INCLUDE "bale/formats/image/color.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -86,19 +86,19 @@ void saturate_block(Planes& planes, float factor) {
     const int red = planes.red[i];
     const int green = planes.green[i];
     const int blue = planes.blue[i];
-    const int grey = luma(red, green, blue);
-    planes.red[i] = blend(grey, red, factor);
-    planes.green[i] = blend(grey, green, factor);
-    planes.blue[i] = blend(grey, blue, factor);
+    const int gray = luma(red, green, blue);
+    planes.red[i] = blend(gray, red, factor);
+    planes.green[i] = blend(gray, green, factor);
+    planes.blue[i] = blend(gray, blue, factor);
   }
 }
 
-void grey_block(Planes& planes) {
+void gray_block(Planes& planes) {
   for (std::size_t i = 0; i < k_block; ++i) {
-    const auto grey = static_cast<std::uint8_t>(luma(planes.red[i], planes.green[i], planes.blue[i]));
-    planes.red[i] = grey;
-    planes.green[i] = grey;
-    planes.blue[i] = grey;
+    const auto gray = static_cast<std::uint8_t>(luma(planes.red[i], planes.green[i], planes.blue[i]));
+    planes.red[i] = gray;
+    planes.green[i] = gray;
+    planes.blue[i] = gray;
   }
 }
 
@@ -211,8 +211,8 @@ void turn_hue(std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t steps) {
   });
 }
 
-void grey(std::uint8_t* rgb, std::size_t num_pixels) {
-  for_each_block(rgb, num_pixels, [](Planes& planes) { grey_block(planes); });
+void gray(std::uint8_t* rgb, std::size_t num_pixels) {
+  for_each_block(rgb, num_pixels, [](Planes& planes) { gray_block(planes); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -228,7 +228,7 @@ HWY_EXPORT(blend_with_level);
 HWY_EXPORT(sum_luma);
 HWY_EXPORT(saturate);
 HWY_EXPORT(turn_hue);
-HWY_EXPORT(grey);
+HWY_EXPORT(gray);
 
 }  // namespace
 }  // namespace image_detail
@@ -260,9 +260,9 @@ void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn) {
   HWY_DYNAMIC_DISPATCH(turn_hue)(rgb, num_pixels, steps);
 }
 
-void make_grey(std::uint8_t* rgb, std::size_t num_pixels) {
+void make_gray(std::uint8_t* rgb, std::size_t num_pixels) {
   using namespace image_detail;
-  HWY_DYNAMIC_DISPATCH(grey)(rgb, num_pixels);
+  HWY_DYNAMIC_DISPATCH(gray)(rgb, num_pixels);
 }
 
 }  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/formats/image/colour.hpp"
+#include "bale/formats/image/color.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -25,14 +25,14 @@ Pixels adjusted(Pixels pixels, Adjust adjust, double amount) {
   return pixels;
 }
 
-Pixels grey_of(Pixels pixels) {
-  bale::make_grey(pixels.data(), pixels.size() / 3);
+Pixels gray_of(Pixels pixels) {
+  bale::make_gray(pixels.data(), pixels.size() / 3);
   return pixels;
 }
 
 /// Everything this file can do to `pixels`, one result after another.
 Pixels all_results(const Pixels& pixels) {
-  Pixels all = grey_of(pixels);
+  Pixels all = gray_of(pixels);
   for (const double amount : {0.0, 0.3, 1.0, 1.4, 7.5}) {
     for (const auto adjust : {bale::adjust_brightness, bale::adjust_contrast, bale::adjust_saturation}) {
       const Pixels result = adjusted(pixels, adjust, amount);
@@ -59,14 +59,14 @@ TEST_CASE("Factor 1 changes nothing and factor 0 leaves what is blended with") {
   CHECK(adjusted(pixels, bale::adjust_contrast, 1) == pixels);
   CHECK(adjusted(pixels, bale::adjust_saturation, 1) == pixels);
   CHECK(adjusted(pixels, bale::adjust_brightness, 0) == Pixels(3000, 0));
-  CHECK(adjusted(pixels, bale::adjust_saturation, 0) == grey_of(pixels));
+  CHECK(adjusted(pixels, bale::adjust_saturation, 0) == gray_of(pixels));
   const Pixels flat = adjusted(pixels, bale::adjust_contrast, 0);
   CHECK(std::all_of(flat.begin(), flat.end(), [&](std::uint8_t value) { return value == flat[0]; }));
 }
 
 TEST_CASE("Single pixels come out as Pillow has them") {
   // Values from Pillow 13: ImageEnhance and HSV.
-  CHECK(grey_of({255, 0, 0, 0, 255, 0, 0, 0, 255}) == Pixels{76, 76, 76, 150, 150, 150, 29, 29, 29});
+  CHECK(gray_of({255, 0, 0, 0, 255, 0, 0, 0, 255}) == Pixels{76, 76, 76, 150, 150, 150, 29, 29, 29});
   CHECK(adjusted({200, 100, 3}, bale::adjust_brightness, 0.5) == Pixels{100, 50, 1});
   CHECK(adjusted({200, 100, 3}, bale::adjust_brightness, 1.5) == Pixels{255, 150, 4});
   CHECK(adjusted({200, 100, 3}, bale::adjust_saturation, 2.0) == Pixels{255, 81, 0});
@@ -82,7 +82,7 @@ TEST_CASE("No pixels are no trouble") {
        {bale::adjust_brightness, bale::adjust_contrast, bale::adjust_saturation, bale::adjust_hue}) {
     adjust(&guard, 0, 0.5);
   }
-  bale::make_grey(&guard, 0);
+  bale::make_gray(&guard, 0);
   CHECK(guard == 77);
 }
 
