@@ -12,7 +12,7 @@ def workers(name):
 
 MUTATIONS = [
     Mutation("a daemon thread that wants the GIL at the end unwinds", "python/bindings/gil.cpp",
-             "catch (abi::__forced_unwind&) {  // pthread_exit\n    park();", "catch (abi::__forced_unwind&) {\n    throw;",
+             "catch (abi::__forced_unwind&) {  // pthread_exit\n    park();", "catch (abi::__forced_unwind&) {\n    __builtin_abort();",
              DAEMONS),
     Mutation("a daemon thread is told that its Loader is closed", "python/bindings/process_loader.hpp",
              "    if (!is_to_stop()) return;\n", "    if (is_to_stop() || !is_to_stop()) return;\n", DAEMONS),
@@ -40,7 +40,7 @@ MUTATIONS = [
     Mutation("storage that does not answer is waited for in silence", "loader/session.cpp",
              "waited_s > options_.storage_timeout_s)", "waited_s > 1000 * options_.storage_timeout_s)", workers("answer")),
     Mutation("the quota of a group above does not count", "formats/core/cores.cpp",
-             "if (quota && (!least || *quota < *least)) least = quota;", "if (quota && !least) least = quota;",
+             "if (path.empty() || path.rfind('/') == std::string::npos) break;", "break;",
              ("cores", "*least*")),
     Mutation("each rank takes all cores", "loader/default_workers.cpp", "is_shared ? cores.own / cores.num_ranks",
              "is_shared ? cores.own", ("cores", "Ranks*")),
