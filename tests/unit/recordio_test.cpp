@@ -234,7 +234,7 @@ TEST_CASE("damaged frames are refused with record and offset") {
              ContainsSubstring("record 1: a part that does not end"));
   CHECK_THAT(message(good + frame("short")), ContainsSubstring("record 1: 5 bytes are no image record"));
   CHECK_THAT(message(good + frame(image_header(2, 0, 0) + "1234")),
-             ContainsSubstring("record 1: its header tells of 2 labels"));
+             ContainsSubstring("record 1: its header says 2 labels"));
 }
 
 TEST_CASE("tables that contradict their record are refused") {

@@ -122,7 +122,7 @@ TEST_CASE("hostile headers are refused with the reason") {
       {pax(record("size", "1152921504606846976")) + good + k_end, "archive ends"},
       {pax(record("size", "99999999999999999999")) + good + k_end, "2^63"},
       {pax(record("path", std::string("b\0.jpg", 6))) + good + k_end, "NUL"},
-      {pax("5 a=b\n") + good + k_end, "where it says"},
+      {pax("5 a=b\n") + good + k_end, "at its stated length"},
       {pax("99 a=b\n") + good + k_end, "longer than its header"},
       {pax("6 abc\n") + good + k_end, "without a value"},
       {pax("0 a=b\n") + good + k_end, "longer than its header"},
