@@ -31,7 +31,7 @@ std::string frame(const std::string& data) {
 // Protobuf by hand: the encoding guide's varints and tags.
 std::string varint(std::uint64_t value) {
   std::string out;
-  for (; value > 127; value >>= 7) out += static_cast<char>(value & 127 | 128);
+  for (; value > 127; value >>= 7) out += static_cast<char>((value & 127) | 128);
   return out + static_cast<char>(value);
 }
 std::string field(int number, const std::string& content) {
