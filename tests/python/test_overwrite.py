@@ -92,14 +92,16 @@ def check_old_or_on_the_way(bale, out, old):
 @pytest.mark.parametrize("layout", LIGHT)
 def test_killed_at_every_call(bale, tiny, other, layout, again, tmp_path):
     """The old dataset is whole, or the same command gets to the new one; also when that is killed in turn."""
-    bale.pack(tiny, tmp_path / "old", *options(layout, 2))
-    bale.pack(other, tmp_path / "new", *options(layout, 2))
+    # Five shards take the place of three, or three that of five: then old files have to go.
+    before, after = (tiny, other) if again == "--overwrite" else (other, tiny)
+    bale.pack(before, tmp_path / "old", *options(layout, 2))
+    bale.pack(after, tmp_path / "new", *options(layout, 2))
     old, new = tree_bytes(tmp_path / "old"), tree_bytes(tmp_path / "new")
     shutil.copytree(tmp_path / "old", tmp_path / "count")
-    command = ["pack", other, None, *options(layout, 2), "--overwrite"]
+    command = ["pack", after, None, *options(layout, 2), "--overwrite"]
 
     def run(out, *more, mode="--overwrite", **kwargs):
-        return bale("pack", other, out, *options(layout, 2), mode, *more, **kwargs)
+        return bale("pack", after, out, *options(layout, 2), mode, *more, **kwargs)
     command[2] = tmp_path / "count"
     calls = count_calls(bale, command, tmp_path)
     assert tree_bytes(tmp_path / "count") == new
