@@ -1,4 +1,4 @@
-// How many workers a Loader has if nobody says.
+// The number of workers of a Loader if the caller gives none.
 #pragma once
 
 #include <optional>

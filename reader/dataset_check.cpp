@@ -275,20 +275,10 @@ void Checker::check_entry_points(Task& task, const ShardIndex& index) {
   }
 }
 
-/// Whether the error is about this one shard; then all others are checked all the same.
+/// Of a file that is known to be a shard, or one of several, "no format recognizes it" is damage as well.
 bool Checker::is_finding(const Error& error, const Task& task) const {
-  switch (error.code()) {
-    case ErrorCode::damaged:
-    case ErrorCode::not_found:
-      return true;
-    case ErrorCode::io:
-      return !is_lack_of_resources(error);
-    case ErrorCode::unsupported:
-      // Of a file that is known to be a shard, or one of several, "no format recognizes it" is damage as well.
-      return !is_single_shard_ || exists(index_path(task.path));
-    default:
-      return false;
-  }
+  if (error.code() == ErrorCode::unsupported && is_single_shard_ && !exists(index_path(task.path))) return false;
+  return concerns_one_file(error);
 }
 
 void Checker::check(Task& task) {

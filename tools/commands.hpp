@@ -104,7 +104,7 @@ struct PreviewCommand {
   std::uint64_t count = 30;
   std::uint64_t columns = 6;
   std::uint64_t seed = 0;
-  bool force = false;  // replace what has the name already: it may be somebody's photo
+  bool force = false;  // replace an existing file of that name
 };
 int run_preview(const PreviewCommand& command, Terminal& terminal);
 

@@ -79,20 +79,6 @@ void plan_part(const DatasetPart& part, bool replace, IndexPlan& plan) {
   }
 }
 
-/// One damaged shard keeps no other from its index.
-bool concerns_one_shard(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::damaged:
-    case ErrorCode::unsupported:
-    case ErrorCode::not_found:
-      return true;
-    case ErrorCode::io:
-      return !is_lack_of_resources(error);
-    default:
-      return false;
-  }
-}
-
 /// Returns the number of shards that could not be indexed; each is named. Throws the error of a shard that is alone.
 std::uint64_t make_indexes(const IndexCommand& command, Terminal& terminal) {
   if (!command.sidecars.empty()) check_sidecars(Dataset::open(command.spec), command.sidecars);
@@ -130,7 +116,7 @@ std::uint64_t make_indexes(const IndexCommand& command, Terminal& terminal) {
     try {
       index = index_shard(path, probe_format(path), look, on_progress, notices[number]);
     } catch (const Error& error) {
-      if (paths.size() == 1 || !concerns_one_shard(error)) throw;
+      if (paths.size() == 1 || !concerns_one_file(error)) throw;
       failures[number] = error;
       return;
     }

@@ -3,27 +3,14 @@
 #include <fmt/format.h>
 
 #include "bale/formats/core/error.hpp"
+#include "bale/loader/transform/dtype_name.hpp"
 
 namespace bale::tools {
 namespace {
 
-std::string_view dtype_text(DType dtype) {
-  switch (dtype) {
-    case DType::uint8:
-      return "uint8";
-    case DType::float16:
-      return "float16";
-    case DType::bfloat16:
-      return "bfloat16";
-    case DType::float32:
-      return "float32";
-  }
-  return {};
-}
-
 std::string transform_text(const Transform& transform) {
   std::string text = fmt::format("bale.transforms.train({}", transform.width);
-  if (transform.dtype != DType::uint8) text += fmt::format(", dtype=\"{}\"", dtype_text(transform.dtype));
+  if (transform.dtype != DType::uint8) text += fmt::format(", dtype=\"{}\"", dtype_name(transform.dtype));
   if (transform.normalize) text += ", normalize=True";
   return text + ")";
 }

@@ -9,6 +9,7 @@
 
 #include "bale/formats/core/error.hpp"
 #include "bale/loader/loader_options.hpp"
+#include "bale/loader/transform/dtype_name.hpp"
 
 namespace bale::tools {
 namespace {
@@ -135,11 +136,8 @@ std::optional<int> parse_device(std::string_view option, std::string_view text) 
 }
 
 DType parse_dtype(std::string_view option, std::string_view text) {
-  for (const auto& [name, dtype] : {std::pair{"uint8", DType::uint8},
-                                    {"float16", DType::float16},
-                                    {"bfloat16", DType::bfloat16},
-                                    {"float32", DType::float32}}) {
-    if (text == name) return dtype;
+  for (const DType dtype : k_dtypes) {
+    if (text == dtype_name(dtype)) return dtype;
   }
   refuse(option, text, "uint8, float16, bfloat16 or float32");
 }

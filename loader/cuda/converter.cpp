@@ -9,6 +9,7 @@
 
 #include "bale/loader/cuda/convert_args.hpp"
 #include "bale/loader/transform/convert.hpp"
+#include "bale/loader/transform/dtype_name.hpp"
 
 namespace bale::cuda_detail {
 
@@ -26,17 +27,6 @@ constexpr std::uint32_t k_groups_a_thread = 8;  // so that loading the table doe
 constexpr std::uint32_t k_max_grid_y = 65535;
 constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 31;  // of an image: kernels count in 32 bits
 constexpr std::size_t k_values = 3 * 256;
-
-const char* dtype_name(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return "float16";
-    case DType::bfloat16:
-      return "bfloat16";
-    default:
-      return "float32";
-  }
-}
 
 std::string kernel_name(const Transform& delivered, bool mixes, std::uint32_t pixels) {
   const char* const layout = delivered.layout == PixelLayout::nhwc ? "nhwc" : "nchw";

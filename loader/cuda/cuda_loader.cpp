@@ -46,8 +46,8 @@ std::size_t DeviceBatch::size() const { return delivered_->samples.size(); }
 
 void* DeviceBatch::images() const {
   const cuda_detail::DeviceSide& device = *delivered_->device;
-  const cuda_detail::DeviceBufferPool& ring = device.converted ? *device.converted : device.images;
-  return reinterpret_cast<void*>(ring.address(delivered_->images_buffer));
+  const cuda_detail::DeviceBufferPool& pool = device.converted ? *device.converted : device.images;
+  return reinterpret_cast<void*>(pool.address(delivered_->images_buffer));
 }
 
 std::int64_t* DeviceBatch::labels() const {

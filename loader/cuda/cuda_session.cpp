@@ -77,12 +77,12 @@ Loader make_loader(const std::string& spec, LoaderOptions options, std::optional
   return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
 }
 
-/// A buffer that goes back to its ring unless it is kept.
+/// A buffer that goes back to its pool unless it is kept.
 class TakenBuffer {
  public:
-  TakenBuffer(DeviceBufferPool& ring, std::uint32_t num_held) : ring_(ring), number_(take(ring, num_held)) {}
+  TakenBuffer(DeviceBufferPool& pool, std::uint32_t num_held) : pool_(pool), number_(take(pool, num_held)) {}
   ~TakenBuffer() {
-    if (!kept_) ring_.put_back(number_);
+    if (!kept_) pool_.put_back(number_);
   }
   TakenBuffer(const TakenBuffer&) = delete;
   TakenBuffer& operator=(const TakenBuffer&) = delete;
@@ -91,9 +91,9 @@ class TakenBuffer {
   void keep() { kept_ = true; }
 
  private:
-  static std::uint32_t take(DeviceBufferPool& ring, std::uint32_t num_held) {
+  static std::uint32_t take(DeviceBufferPool& pool, std::uint32_t num_held) {
     try {
-      return ring.take();
+      return pool.take();
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("no memory for another batch on the device, of which the caller holds {}: {}", num_held,
@@ -102,7 +102,7 @@ class TakenBuffer {
     }
   }
 
-  DeviceBufferPool& ring_;
+  DeviceBufferPool& pool_;
   std::uint32_t number_;
   bool kept_ = false;
 };

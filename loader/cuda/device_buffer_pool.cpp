@@ -62,7 +62,7 @@ std::uint32_t DeviceBufferPool::grow() {
   return number;
 }
 
-/// Free buffers beyond the number that the ring began with, if no work uses them any more. Under the lock.
+/// Free buffers beyond the number that the pool began with, if no work uses them any more. Under the lock.
 std::vector<DeviceBufferPool::Buffer> DeviceBufferPool::remove_surplus() {
   const auto is_unused = [&](std::uint32_t number) {
     const Buffer& buffer = buffers_.at(number);

@@ -3,8 +3,8 @@
 // Nothing on the host waits for a buffer's last use: whoever takes one has its own stream wait for that, on the device.
 // So a buffer can be taken while the work that reads it is still queued. Any thread may take and give back.
 //
-// The standing buffers are one piece of memory, taken once. When all of them are taken, the ring grows by buffers of
-// their own, as far as the device has memory. take() frees those again when the ring has more free buffers than it
+// The standing buffers are one piece of memory, taken once. When all of them are taken, the pool grows by buffers of
+// their own, as far as the device has memory. take() frees those again when the pool has more free buffers than it
 // began with and their last uses are over; freeing device memory may wait for the device, so give_back() never does it.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace bale::cuda_detail {
 
 class DeviceBufferPool {
  public:
-  /// Throws `io` where the device has not enough memory.
+  /// Throws `io` if the device does not have enough memory.
   DeviceBufferPool(std::shared_ptr<const Context> context, std::uint32_t num_buffers, std::size_t bytes_each);
   /// All buffers have been given back. Waits for their last uses.
   ~DeviceBufferPool();

@@ -21,8 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int k_look_ms = 250;                 // how often stalls are looked for
-constexpr int k_look_closely_ms = 20;          // for the ends of workers that no descriptor tells of
-constexpr milliseconds k_patience{500};        // for workers that were told to stop
+constexpr int k_look_closely_ms = 20;          // for the ends of workers without a pidfd
+constexpr milliseconds k_patience{500};        // for workers that were asked to stop
 constexpr milliseconds k_last_patience{2000};  // for those that were killed
 constexpr std::uint32_t k_max_failed_starts = 5;
 constexpr std::uint32_t k_max_fruitless = 16;
@@ -31,7 +31,7 @@ constexpr milliseconds k_first_pause{20};
 constexpr std::uint32_t k_max_doublings = 6;
 constexpr milliseconds k_healthy_after{1000};
 
-/// Somebody else's doing, rather than the worker's or its sample's.
+/// Whether another process sent the signal: it is no fault of the worker or its sample.
 bool is_outside_signal(int signal) {
   return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
@@ -77,7 +77,7 @@ void ProcessPool::check() {
                        "Python, WorkerMode::threads in C++"});
 }
 
-/// Workers do rows: whatever failed before is over.
+/// Whether workers have done rows since the last call: earlier failures are over then.
 bool ProcessPool::has_progress() {
   std::uint64_t rows = 0;
   for (std::uint32_t number = 0; number < processes_.size(); ++number) rows += ring_.worker(number).rows_done.load();
@@ -94,7 +94,7 @@ bool ProcessPool::has_healthy_worker() const {
   return false;
 }
 
-/// One that fails is tried again later, as long as others are at work. If none is, the caller is told.
+/// A worker that fails is started again later, as long as others work. If none does, check() throws.
 void ProcessPool::note_failure(bool is_start, const std::string& cause) {
   if (has_progress()) failed_starts_ = fruitless_ = 0;
   ++(is_start ? failed_starts_ : fruitless_);
@@ -134,7 +134,7 @@ void ProcessPool::start_worker(std::uint32_t number) {
   }
 }
 
-/// Until somebody has been told nothing more is tried.
+/// No worker is started until check() has thrown the failure.
 bool ProcessPool::has_failed() const {
   const std::lock_guard lock(mutex_);
   return !failure_.empty();
@@ -169,7 +169,7 @@ WorkerEnd ProcessPool::end_of(std::uint32_t number, const ChildEnd& end) {
   }
   if (end.kind == ChildEnd::Kind::unknown) {
     return {number, Fault::outside,
-            "ended; how is not known, because this process ignores SIGCHLD or waits for others"};
+            "ended with an unknown status, because this process ignores SIGCHLD or reaps other children"};
   }
   return {number, end.status == 0 ? Fault::outside : Fault::own, fmt::format("ended with code {}", end.status)};
 }

@@ -42,7 +42,7 @@ _live: weakref.WeakSet[Loader] = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     """Stops the workers before the interpreter exits. Batches that are held stay readable. Daemon threads that iterate a
-    Loader stop, without an exception that nobody could catch."""
+    Loader stop, without an exception."""
     _bale.stop_other_threads()
     for loader in list(_live):
         loader._close_at_exit()

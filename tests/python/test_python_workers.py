@@ -26,6 +26,15 @@ HEAD = """
 
     def digests(loader):
         return [batch.images.tobytes() for batch in loader]
+
+    def digests_with_two_kills(loader):
+        found = []
+        for step, batch in enumerate(loader):
+            found.append(batch.images.tobytes())
+            if step in (1, 5):
+                os.kill(loader.worker_pids[0], signal.SIGKILL)
+                time.sleep(0.3)
+        return found
 """
 
 
@@ -122,13 +131,7 @@ def test_a_trainer_that_ignores_sigchld_or_takes_all_statuses(pack, ignore):
     with bale.Loader(sys.argv[1], 4, **{{**options, "workers": 0}}) as loader:
         expected = digests(loader)
     with bale.Loader(sys.argv[1], 4, prefetch=2, **options) as loader:
-        found = []
-        for step, batch in enumerate(loader):
-            found.append(batch.images.tobytes())
-            if step in (1, 5):
-                os.kill(loader.worker_pids[0], signal.SIGKILL)
-                time.sleep(0.2)
-        assert found == expected and loader.counters["workers_replaced"] == 2, loader.counters
+        assert digests_with_two_kills(loader) == expected and loader.counters["workers_replaced"] == 2, loader.counters
         assert not loader.bad_samples
         pids = loader.worker_pids
         begin = time.monotonic()
@@ -199,13 +202,7 @@ def test_system_calls_that_are_refused(pack, names, error):
     refuse({names}, errno.{error})
     files = os.listdir("/dev/shm")
     with bale.Loader(sys.argv[1], 4, prefetch=2, **options) as loader:
-        found = []
-        for step, batch in enumerate(loader):
-            found.append(batch.images.tobytes())
-            if step in (1, 5):
-                os.kill(loader.worker_pids[0], signal.SIGKILL)
-                time.sleep(0.3)
-        assert found == expected and loader.counters["workers_replaced"] == 2, loader.counters
+        assert digests_with_two_kills(loader) == expected and loader.counters["workers_replaced"] == 2, loader.counters
         pids = loader.worker_pids
         assert os.listdir("/dev/shm") == files
     with bale.Loader(sys.argv[1], 4, threads=True, **options) as loader:

@@ -55,8 +55,8 @@ PairPath::PairPath(std::string_view text) {
   if (rest.empty() || rest.find("/../") != std::string_view::npos || rest.ends_with("/..")) {
     refuse(text, "goes up with \"..\" elsewhere than at its beginning");
   }
-  const auto tells_images_apart = [](const Part& part) { return part.what == What::stem || part.what == What::key; };
-  if (std::none_of(parts_.begin(), parts_.end(), tells_images_apart)) {
+  const auto depends_on_image = [](const Part& part) { return part.what == What::stem || part.what == What::key; };
+  if (std::none_of(parts_.begin(), parts_.end(), depends_on_image)) {
     refuse(text, "has neither {stem} nor {key}, so all images would have one file");
   }
 }
