@@ -49,7 +49,7 @@ MUTATIONS = [
              (*CONCURRENT, "second and flock")),
     Mutation("a lock that has lost its name is believed", "writer/journal.cpp",
              "    if (!file.has_its_name(join_path(join_path(destination, k_partial_name), k_journal_name))) return std::nullopt;\n",
-             "", (*CONCURRENT, "second")),
+             "", (*CONCURRENT, "removed_journal")),
     Mutation("without flock there is no lock", "writer/directory_lock.cpp",
              "  make_owner_file(directory);\n", "", (*CONCURRENT, "another_machine")),
     Mutation("the journal is removed while it is open", "writer/journal.cpp",

@@ -94,6 +94,23 @@ def test_a_killed_run_is_not_waited_for(bale, tiny, mount, tmp_path):
         assert tree_bytes(out) == expected, n
 
 
+def test_a_lock_of_a_removed_journal_is_no_lock(bale, tiny, tmp_path):
+    """The first opens the journal and is slow to lock it. The second packs and takes the journal away. The third packs
+    something else: the first, which then locks a file without a name, must find out and leave it alone."""
+    bale.pack(tiny, tmp_path / "whole", *options("tar", 2))
+    out = tmp_path / "out"
+    first = stopped_at(tiny, out, 1, "--overwrite", BALE_SHIM_ONLY="flock")
+    bale.ok("pack", tiny, out, *options("tar", 3))
+    third = subprocess.Popen([PROGRAM, "pack", tiny, out, *options("tar", 2), "--overwrite"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_STOP_AT": "10"})
+    os.waitid(os.P_PID, third.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    code, stderr = go_on(first)
+    assert code == 5 and BUSY in stderr
+    code, stderr = go_on(third)
+    assert code == 0, stderr
+    assert tree_bytes(out) == tree_bytes(tmp_path / "whole")
+
+
 def test_a_run_on_another_machine_is_waited_for(bale, tiny, tmp_path):
     """Without locks of the file system nobody can tell whether a process elsewhere is alive: its file says whose it is."""
     out = tmp_path / "out"

@@ -3,7 +3,7 @@
 // Environment:
 //
 //   BALE_SHIM_COUNT=FILE         8-byte file (mapped, shared) in which the calls are counted, so that a killed run tells
-//   BALE_SHIM_ONLY=PREFIX        count only functions whose name starts so ("fsync")
+//   BALE_SHIM_ONLY=PREFIX        count only functions whose name starts so ("fsync"); "flock" is counted then only
 //
 //   BALE_SHIM_KILL_AT=N          SIGKILL instead of the N-th counted call (from 1); a write is torn: half of it is done
 //   BALE_SHIM_FAIL_AT=N          the N-th counted call fails with BALE_SHIM_ERRNO
@@ -393,6 +393,7 @@ int linkat(int a, const char* from, int b, const char* to, int flags) {
 int link(const char* from, const char* to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
 
 int flock(int fd, int operation) {
+  if (strcmp(only, "flock") == 0) BEFORE("flock");
   if (mount_ways.no_flock) return refused(ENOSYS);
   return NEXT(flock, int (*)(int, int))(fd, operation);
 }
