@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/session.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/transform/transform.hpp"
 

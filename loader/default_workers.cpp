@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "bale/formats/core/cores.hpp"
-#include "bale/formats/core/parallel.hpp"
+#include "bale/formats/base/cores.hpp"
+#include "bale/formats/base/parallel.hpp"
 
 namespace bale::loader_detail {
 namespace {

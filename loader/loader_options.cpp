@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/default_workers.hpp"
 #include "bale/loader/ring/ring.hpp"
 
@@ -10,7 +10,7 @@ namespace bale {
 namespace {
 
 constexpr std::uint32_t k_max_prefetch = 4096;
-constexpr std::uint64_t k_max_learn_bytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t k_max_seek_point_cache_bytes = std::uint64_t{1} << 40;
 
 void refuse_unless(bool right, std::string_view what) {
   if (!right) throw Error(ErrorCode::invalid_argument, what);
@@ -30,8 +30,8 @@ LoaderOptions checked(LoaderOptions options) {
                 "prefetch is below 2: one batch is in your hands while another is made");
   refuse_unless(options.prefetch > 0 && options.prefetch <= k_max_prefetch,
                 fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
-  refuse_unless(options.learn_bytes <= k_max_learn_bytes,
-                fmt::format("learn_bytes of {}; {} is the most", options.learn_bytes, k_max_learn_bytes));
+  refuse_unless(options.seek_point_cache_bytes <= k_max_seek_point_cache_bytes,
+                fmt::format("seek_point_cache_bytes of {}; {} is the most", options.seek_point_cache_bytes, k_max_seek_point_cache_bytes));
   check_transform(options.transform);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;

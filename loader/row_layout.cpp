@@ -5,7 +5,7 @@
 #include <queue>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 
 namespace bale::loader_detail {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/worker/worker_program.hpp"
 
@@ -82,7 +82,7 @@ Ring Session::make_ring() {
                             .batch_size = options_.batch_size,
                             .pixel_bytes = layout_.batch_bytes(),
                             .config_bytes = config.size(),
-                            .kept_bytes = LearnedPoints::bytes_for(dataset_.size(), options_.learn_bytes)},
+                            .kept_bytes = SeekPointCache::bytes_for(dataset_.size(), options_.seek_point_cache_bytes)},
                            has_programs ? SharedMemory::With::programs : SharedMemory::With::children);
   std::copy(config.begin(), config.end(), ring.config().begin());
   return ring;
@@ -201,7 +201,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   asked.sample_in_shard = sample_in_shard;
   asked.offset = used_bytes;
   ring_.samples(slot)[row] = pick.sample;
-  std::string error = quarantined_.contains(pick.sample) ? "in quarantine: it ended its worker before" : "";
+  std::string error = faults_.is_quarantined(pick.sample) ? "in quarantine: it ended its worker before" : "";
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
     const std::int64_t label = dataset_.label_in_shard(shard, sample_in_shard);
@@ -218,7 +218,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
 }
 
 /// A row without a sample: zeros, no label, masked out.
-void Session::empty_row(std::uint32_t slot, std::uint32_t row) const {
+void Session::empty_row(std::uint32_t slot, std::uint32_t row) {
   Row& emptied = ring_.row(slot, row);
   emptied.bytes = 0;
   emptied.source_width = 0;
@@ -347,7 +347,7 @@ void Session::close_open_batches(std::unique_lock<std::mutex>& lock) {
     open_.pop_front();
   }
   ring_.set_oldest(batches_opened_);
-  attempts_.clear();
+  faults_.forget_attempts();
   failure_ = nullptr;
 }
 
@@ -392,7 +392,7 @@ void Session::load_state(const LoaderState& state) {
 LoaderCounters Session::counters() const {
   const std::lock_guard lock(mutex_);
   LoaderCounters counters = counters_;
-  counters.bad_samples = bad_samples_.size();
+  counters.bad_samples = faults_.bad_samples().size();
   counters.workers_replaced = replaced_by_earlier_pools_ + (processes_ ? processes_->num_replaced() : 0);
   return counters;
 }
@@ -401,7 +401,7 @@ std::vector<int> Session::worker_pids() const { return processes_ ? processes_->
 
 std::vector<BadSample> Session::bad_samples() const {
   const std::lock_guard lock(mutex_);
-  return bad_samples_;
+  return faults_.bad_samples();
 }
 
 }  // namespace bale::loader_detail

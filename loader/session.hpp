@@ -7,16 +7,15 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "bale/loader/batch.hpp"
 #include "bale/loader/batch_stream.hpp"
+#include "bale/loader/fault_record.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/row_layout.hpp"
@@ -77,7 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Batch deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot);
   bool has_failed_rows(const OpenBatch& batch) const;
   bool settle_failed_rows(const OpenBatch& batch);
-  void empty_row(std::uint32_t slot, std::uint32_t row) const;
+  void empty_row(std::uint32_t slot, std::uint32_t row);
   std::string key_of(const Row& row) const;
   BadSample describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const;
   void on_worker_end(const WorkerEnd& end);
@@ -105,13 +104,10 @@ class Session : public std::enable_shared_from_this<Session> {
     std::uint64_t epoch = 0;
     std::uint64_t position = 0;
   };
-  std::optional<Move>
-      unfinished_move_{};       // rows of open batches may be dropped: nothing is delivered before it is done
+  /// Rows of open batches may be dropped: nothing is delivered before it is done.
+  std::optional<Move> unfinished_move_{};
   std::exception_ptr failure_;  // of opening a batch while a Batch was being destroyed
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attempts_;  // (batch, row) -> substitutes tried
-  std::set<std::uint64_t> quarantined_;                                        // samples
-  std::vector<BadSample> bad_samples_;
-  std::uint64_t failed_batch_ = ~std::uint64_t{0};  // whose bad sample was told already
+  FaultRecord faults_;
   LoaderCounters counters_{};
   std::uint64_t replaced_by_earlier_pools_ = 0;
 

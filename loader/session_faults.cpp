@@ -1,8 +1,8 @@
 // What a Session does about bad samples and about workers that died.
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/session.hpp"
 
 namespace bale::loader_detail {
@@ -38,7 +38,7 @@ BadSample Session::describe(const OpenBatch& batch, std::uint32_t row, BadSample
           .reason = bad.error,
           .epoch = batch.place.epoch,
           .action = action,
-          .quarantined = quarantined_.contains(bad.sample)};
+          .quarantined = faults_.is_quarantined(bad.sample)};
 }
 
 bool Session::has_failed_rows(const OpenBatch& batch) const {
@@ -57,21 +57,20 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     if (!is_failed(row)) continue;
     if (options_.on_bad_sample == OnBadSample::fail) {
       const BadSample bad = describe(batch, i, BadSample::Action::failed);
-      if (failed_batch_ != batch.number) bad_samples_.push_back(bad);
-      failed_batch_ = batch.number;
+      faults_.report_failure(batch.number, bad);
       throw Error(
           ErrorCode::damaged, bad.reason,
           {.hint = fmt::format("set on_bad_sample to skip or substitute to go on without sample {}", bad.sample)});
     }
     if (options_.on_bad_sample == OnBadSample::skip) {
-      bad_samples_.push_back(describe(batch, i, BadSample::Action::skipped));
+      faults_.report(describe(batch, i, BadSample::Action::skipped));
       empty_row(batch.slot, i);
       row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::done)));
       continue;
     }
-    std::uint32_t& attempts = attempts_[{batch.number, i}];
-    if (attempts == 0) bad_samples_.push_back(describe(batch, i, BadSample::Action::substituted));
-    if (++attempts > k_max_substitutes) {
+    const std::uint32_t attempts = faults_.next_attempt(batch.number, i);
+    if (attempts == 1) faults_.report(describe(batch, i, BadSample::Action::substituted));
+    if (attempts > k_max_substitutes) {
       throw Error(ErrorCode::damaged,
                   fmt::format("{} samples in a row are bad; the last one: {}", attempts, row.error));
     }
@@ -85,7 +84,7 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     ++asked_again;
   }
   if (asked_again == 0) {
-    attempts_.erase(attempts_.lower_bound({batch.number, 0}), attempts_.lower_bound({batch.number + 1, 0}));
+    faults_.forget_attempts(batch.number);
     return true;
   }
   ring_.slot(batch.slot).left.store(asked_again);
@@ -142,7 +141,7 @@ void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerE
   if (row.kills < k_max_kills && row.interruptions < k_max_interruptions) {
     return set_phase(RowPhase::free);
   }
-  quarantined_.insert(row.sample);
+  faults_.quarantine(row.sample);
   const std::string text = fmt::format("{}: the worker {} at this sample, again (key {})",
                                        dataset_.shard_path(row.shard), end.cause, printable(key_of(row)));
   set_error(row, text);

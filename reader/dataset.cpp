@@ -1,15 +1,15 @@
 #include "bale/reader/dataset.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/shard_salvage.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/registry/shard_salvage.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset_identity.hpp"
 #include "bale/reader/dataset_spec.hpp"
@@ -39,7 +39,7 @@ struct Part {
 /// Shards that were named one by one may lie beside a manifest that names them, and their classes.
 std::vector<std::string> classes_beside(const DatasetPart& part) {
   const std::string path = join_path(part.path, k_manifest_name);
-  if (::access(path.c_str(), F_OK) != 0) return {};
+  if (!path_exists(path)) return {};
   std::optional<Manifest> read;
   try {
     read = load_manifest(path);
@@ -86,10 +86,10 @@ struct Dataset::State {
   std::vector<DatasetLoss> losses;
 
   Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const {
-    if (options.format == nullptr) return Shard::open(entry.path, opening);
+    if (options.format == nullptr) return open_shard(entry.path, opening);
     const std::string beside = index_path(entry.path);
     ShardIndex index =
-        ::access(beside.c_str(), F_OK) == 0 ? ShardIndex::load(beside) : scan_shard(entry.path, *options.format);
+        path_exists(beside) ? ShardIndex::load(beside) : scan_shard(entry.path, *options.format);
     return Shard::open(entry.path, *options.format, std::move(index), opening);
   }
 

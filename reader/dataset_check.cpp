@@ -14,21 +14,22 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/entry_file.hpp"
-#include "bale/formats/core/error_reason.hpp"
-#include "bale/formats/core/manifest.hpp"
-#include "bale/formats/core/parallel.hpp"
-#include "bale/formats/core/shard_name.hpp"
-#include "bale/formats/core/temporary_file.hpp"
-#include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/base/error_reason.hpp"
+#include "bale/formats/base/parallel.hpp"
+#include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/image/image_check.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {
 namespace {
 
 /// Something whose directory cannot be searched counts as there: opening it tells why it cannot be read.
-bool exists(const std::string& path) {
+bool may_exist(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
@@ -63,7 +64,7 @@ class Checker {
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
   void check_images(Task& task, const Shard& shard);
-  void check_entry_points(Task& task, const ShardIndex& index);
+  void check_seek_points(Task& task, const ShardIndex& index);
   void find_strays();
   void find_leftovers();
   void check_lists();
@@ -134,7 +135,7 @@ void Checker::check_lists() {
     const std::string path = join_path(parent_directory(manifest_path_), file);
     const auto made_it = [&](const ShardList& list) { return list.file == file; };
     const auto list = std::find_if(layout.lists.begin(), layout.lists.end(), made_it);
-    if (!exists(path)) {
+    if (!may_exist(path)) {
       report(report_.findings, {.path = path, .what = "file is missing"});
     } else if (list != layout.lists.end() && as_text(read_file(path)) != list->text(manifest_->name, shards)) {
       report(report_.findings, {.path = path, .what = "is not what the manifest says"});
@@ -150,7 +151,7 @@ void Checker::check_file(Task& task) {
            {.path = task.path,
             .what = fmt::format("file has {} bytes, the manifest says {}", bytes, task.expected->bytes)});
   }
-  if (!exists(index_path(task.path))) {
+  if (!may_exist(index_path(task.path))) {
     report(task.findings, {.path = index_path(task.path), .what = "index file is missing"});
   }
 }
@@ -162,7 +163,7 @@ void Checker::check_sidecars(Task& task, const Shard& shard) {
   const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
   for (const std::string& file : task.expected->sidecars) {
     const std::string path = join_path(parent_directory(task.path), file);
-    if (!exists(path)) {
+    if (!may_exist(path)) {
       report(task.findings, {.path = path, .what = "file is missing"});
       continue;
     }
@@ -215,7 +216,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
   check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
   if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
-  if (exists(entry_path(task.path))) check_entry_points(task, shard.index());
+  if (may_exist(find_seek_points(task.path))) check_seek_points(task, shard.index());
 }
 
 /// Images that nothing can decode although their bytes are those that were packed. Other damage is reported already.
@@ -247,28 +248,28 @@ void Checker::check_images(Task& task, const Shard& shard) {
   report_.num_images_not_decoded += not_decoded;
 }
 
-/// Readers pass over entry points that are not those of their images, so here is where one learns of them.
-void Checker::check_entry_points(Task& task, const ShardIndex& index) {
-  const std::string path = entry_path(task.path);
+/// Readers pass over seek points that are not those of their images, so here is where one learns of them.
+void Checker::check_seek_points(Task& task, const ShardIndex& index) {
+  const std::string path = find_seek_points(task.path);
   try {
-    const EntryFile file = EntryFile::load(path);
+    const SeekPointFile file = SeekPointFile::load(path);
     if (!file.fits(index)) {
-      report(task.findings, {.path = path, .what = "entry points are of another shard"});
+      report(task.findings, {.path = path, .what = "seek points are of another shard"});
       return;
     }
     if (!file.records_are_whole()) {
-      report(task.findings, {.path = path, .what = "checksum of entry points does not match"});
+      report(task.findings, {.path = path, .what = "checksum of seek points does not match"});
     }
     for (std::uint64_t i = 0; i < file.size(); ++i) {
       const Bytes record = file.record(i);
       const auto field = index.image_field(i);
       if (record.empty() || !field || !index.has_checksums()) continue;
-      const auto owner = owner_of_entry_points(record);
+      const auto owner = owner_of_seek_points(record);
       if (owner && owner->image_crc32c == index.extent(i, *field).crc32c) continue;
       report(task.findings, {.path = path,
                              .key = std::string(index.key(i)),
                              .field = index.fields()[*field].name,
-                             .what = owner ? "entry points are of another image" : "damaged entry points"});
+                             .what = owner ? "seek points are of another image" : "damaged seek points"});
     }
   } catch (const Error& error) {
     report(task.findings, {.path = path, .what = error.message()});
@@ -277,13 +278,13 @@ void Checker::check_entry_points(Task& task, const ShardIndex& index) {
 
 /// Of a file that is known to be a shard, or one of several, "no format recognizes it" is damage as well.
 bool Checker::is_finding(const Error& error, const Task& task) const {
-  if (error.code() == ErrorCode::unsupported && is_single_shard_ && !exists(index_path(task.path))) return false;
+  if (error.code() == ErrorCode::unsupported && is_single_shard_ && !may_exist(index_path(task.path))) return false;
   return concerns_one_file(error);
 }
 
 void Checker::check(Task& task) {
   progress_.throw_if_stopped();
-  if (!exists(task.path)) {
+  if (!may_exist(task.path)) {
     if (is_single_shard_) {
       throw Error(ErrorCode::not_found, "no such file", {.path = task.path, .hint = "check the path"});
     }
@@ -292,7 +293,7 @@ void Checker::check(Task& task) {
   }
   check_file(task);
   try {
-    check_open(task, Shard::open(task.path, ShardOpenOptions{.check_size = false, .check_stale = false}));
+    check_open(task, open_shard(task.path, ShardOpenOptions{.check_size = false, .check_stale = false}));
   } catch (const Error& error) {
     if (!is_finding(error, task)) throw;
     const ErrorContext& where = error.context();

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
 

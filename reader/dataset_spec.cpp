@@ -1,21 +1,18 @@
 #include "bale/reader/dataset_spec.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/manifest.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/reader/shard_spec.hpp"
 
 namespace bale {
 namespace {
-
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 bool is_directory(const std::string& path) {
   struct stat info {};
@@ -26,9 +23,9 @@ bool is_directory(const std::string& path) {
 std::string manifest_path_of(const std::string& spec) {
   if (is_directory(spec)) {
     const std::string inside = join_path(spec, k_manifest_name);
-    return exists(inside) ? inside : std::string{};
+    return path_exists(inside) ? inside : std::string{};
   }
-  return base_name(spec) == k_manifest_name && exists(spec) ? spec : std::string{};
+  return base_name(spec) == k_manifest_name && path_exists(spec) ? spec : std::string{};
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "bale/reader/dataset_summary.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 
-#include "bale/formats/core/entry_file.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale {
@@ -40,9 +39,9 @@ DatasetSummary summarize_dataset(const std::string& spec) {
     summary.shards.push_back({.path = path,
                               .num_samples = index.size(),
                               .bytes = index.shard_bytes(),
-                              .indexed = ::access(index_path(path).c_str(), F_OK) == 0,
+                              .indexed = path_exists(index_path(path)),
                               .has_checksums = index.has_checksums(),
-                              .has_entry_points = ::access(entry_path(path).c_str(), F_OK) == 0,
+                              .has_seek_points = path_exists(find_seek_points(path)),
                               .digest = digest ? digest_text(*digest) : std::string{}});
     summary.num_bytes += index.shard_bytes();
     add_fields(index, summary.fields);

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/core/large_reads.hpp"
-#include "bale/formats/core/read_limit.hpp"
+#include "bale/formats/base/large_reads.hpp"
+#include "bale/formats/base/read_limit.hpp"
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {

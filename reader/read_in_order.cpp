@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "bale/formats/core/parallel.hpp"
+#include "bale/formats/base/parallel.hpp"
 #include "bale/reader/read_ahead.hpp"
 
 namespace bale {

@@ -7,11 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/format.hpp"
-#include "bale/formats/core/manifest.hpp"
-#include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/dataset_spec.hpp"
 
 namespace bale {

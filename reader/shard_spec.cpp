@@ -1,8 +1,6 @@
 #include "bale/reader/shard_spec.hpp"
 
 #include <glob.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -12,8 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/local_name.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/local_name.hpp"
 
 // Brace rules: the Python package `braceexpand`, which WebDataset uses: integer ranges keep zero padding,
 // letters have ranges too, both take a step; braces without a comma or range stay; a backslash takes the
@@ -226,11 +225,6 @@ class Expander {
   Names names_;
 };
 
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0;
-}
-
 void append_matches(const std::string& pattern, std::vector<std::string>& paths) {
   glob_t found{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
@@ -251,18 +245,18 @@ std::vector<std::string> expand_braces(std::string_view text) { return Expander(
 std::vector<std::string> expand_shard_spec(std::string_view spec) {
   if (spec.empty()) refuse(spec, "no shards are named");
   // A file that is really called so needs no expansion.
-  if (exists(std::string(spec))) return {std::string(spec)};
+  if (name_is_taken(std::string(spec))) return {std::string(spec)};
   std::vector<std::string> paths;
   for (;;) {
     const std::size_t colons = spec.find("::");
     const std::string_view part = spec.substr(0, colons);
     if (part.empty()) refuse(spec, "an empty name beside \"::\"");
     require_local_name(part);
-    if (exists(std::string(part))) {
+    if (name_is_taken(std::string(part))) {
       paths.emplace_back(part);
     } else {
       for (std::string& name : expand_braces(part)) {
-        if (name.find_first_of("*?[") == std::string::npos || exists(name)) {
+        if (name.find_first_of("*?[") == std::string::npos || name_is_taken(name)) {
           paths.push_back(std::move(name));
         } else {
           append_matches(name, paths);

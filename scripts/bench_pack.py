@@ -4,7 +4,7 @@
 Every contender gets the same files (FOLDER/CLASS/IMAGE, copied --times over into the work directory) and runs in a
 process of its own, followed by a sync that is part of its time. Rounds are interleaved; what is printed is the
 median over the rounds of the ratio to `cp -r` in the same round, so that a slow minute of the disk hurts all alike.
-What lies beside the shards of bale's packs, index and entry points, is counted in bytes.
+What lies beside the shards of bale's packs, index and seek points, is counted in bytes.
 Cold runs drop the page cache first (needs root). Peers that are not installed are left out and named.
 
 The best way to run it: the tests' environment, .venv/bin/python scripts/bench_pack.py FOLDER
@@ -76,9 +76,9 @@ CONTENDERS = {
     "bale tar": (bale_with("--format", "tar"), None),
     "bale lmdb": (bale_with("--format", "lmdb"), None),
     "bale hdf5": (bale_with("--format", "hdf5"), None),
-    "bale tar entry points": (bale_with("--format", "tar", "--entry-points"), None),
-    "bale lmdb entry points": (bale_with("--format", "lmdb", "--entry-points"), None),
-    "bale hdf5 entry points": (bale_with("--format", "hdf5", "--entry-points"), None),
+    "bale tar seek points": (bale_with("--format", "tar", "--seek-points"), None),
+    "bale lmdb seek points": (bale_with("--format", "lmdb", "--seek-points"), None),
+    "bale hdf5 seek points": (bale_with("--format", "hdf5", "--seek-points"), None),
     "GNU tar": (gnu_tar, None),
     "webdataset": (webdataset_writer, "webdataset"),
     "py-lmdb": (py_lmdb, "lmdb"),
@@ -99,7 +99,7 @@ def time_one(name, folder, out, cold):
     subprocess.run([sys.executable, __file__, "--run-one", name, str(folder), str(out)], check=True)
     os.sync()
     seconds = time.monotonic() - begin
-    beside = {suffix: sum(path.stat().st_size for path in out.rglob(f"*{suffix}")) for suffix in (".bidx", ".bentry")}
+    beside = {suffix: sum(path.stat().st_size for path in out.rglob(f"*{suffix}")) for suffix in (".bidx", ".bseek")}
     shutil.rmtree(out)
     return seconds, beside
 
@@ -135,7 +135,7 @@ def summary(seconds, beside, num_files, num_bytes):
                      "megabytes_per_second": round(num_bytes / statistics.median(times) / 1e6),
                      "ratio_to_cp": round(statistics.median(ratios), 2),
                      "ratio_min": round(min(ratios), 2), "ratio_max": round(max(ratios), 2),
-                     "index_bytes": beside[name][".bidx"], "entry_point_bytes": beside[name][".bentry"]})
+                     "index_bytes": beside[name][".bidx"], "seek_point_bytes": beside[name][".bseek"]})
     return rows
 
 
@@ -178,12 +178,12 @@ def main():
         print(f"\n{'cold' if cold else 'warm'} cache, {num_files} images, {num_bytes / 1e6:.0f} MB, sync included, "
               f"median of {args.rounds} rounds\n")
         print(f"{'':22} {'seconds':>8} {'img/s':>8} {'MB/s':>6} {'x cp -r':>8}   {'(min .. max)':>14} "
-              f"{'index, B':>10} {'entry points, B':>16}")
+              f"{'index, B':>10} {'seek points, B':>16}")
         for row in rows:
             spread = f"({row['ratio_min']:.2f} .. {row['ratio_max']:.2f})"
             print(f"{row['name']:22} {row['seconds']:8.2f} {row['images_per_second']:8} "
                   f"{row['megabytes_per_second']:6} {row['ratio_to_cp']:8.2f}   {spread:>14} "
-                  f"{row['index_bytes']:10} {row['entry_point_bytes']:16}")
+                  f"{row['index_bytes']:10} {row['seek_point_bytes']:16}")
     if args.json:
         print(json.dumps(result, indent=2))
     return 0

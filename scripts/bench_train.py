@@ -2,7 +2,7 @@
 """Times feeding a trainer with bale and with what people use today: warm cache, side by side.
 
 Everyone turns the same images into batches of 256: decode, RandomResizedCrop(224), random flip, uint8. bale reads its
-packs of every format, without and with entry points beside them (`bale bench --stages train --json`); the others run in
+packs of every format, without and with seek points beside them (`bale bench --stages train --json`); the others run in
 the environment of --python, in scripts/bench_train_peers.py, once with each number of workers (bale with the first one
 only). Each run is a fresh process; a second epoch is timed as a whole and every batch touched. Rounds are interleaved,
 and a ratio is the median over the rounds of the ratio within a round, to the peer at the number of workers that was its
@@ -29,7 +29,7 @@ import bench_common
 PEERS = pathlib.Path(__file__).with_name("bench_train_peers.py")
 BALE_FORMATS = ["tar", "lmdb", "hdf5"]
 # {name: (format, more options of `bale pack`)}
-OURS = {f"bale {name}{suffix}": (name, options) for suffix, options in (("", []), (" entry points", ["--entry-points"]))
+OURS = {f"bale {name}{suffix}": (name, options) for suffix, options in (("", []), (" seek points", ["--seek-points"]))
         for name in BALE_FORMATS}
 SHARDS = 12  # so that 2, 3 and 4 workers of a peer that shares shards out have equal parts
 OTHER_BYTES = {"ffcv-reencoded"}
@@ -162,7 +162,20 @@ def print_tables(result):
         print(f"| {name} | " + " | ".join(texts) + " |")
 
 
-def main():
+def ratios_of(rows, names, peers):
+    """{label: {ours: ratio}}: to each peer, and to the fastest peer on original bytes. Empty without any of ours."""
+    ours = [name for name in OURS if name in names]
+    present = [name for name in peers if name in names]
+    compared = {name: [name] for name in present}
+    original = [name for name in present if name not in OTHER_BYTES]
+    if original:
+        compared["the fastest on original bytes"] = original
+    if not ours:
+        return {}
+    return {label: {own: ratio(rows, own, theirs) for own in ours} for label, theirs in compared.items()}
+
+
+def argument_parser():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--times", type=int, default=20, help="copies of each image (20)")
@@ -172,6 +185,11 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="Python of the environment with the peers")
     parser.add_argument("--only", help="contenders, comma-separated: names as in the table")
     parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def main():
+    parser = argument_parser()
     args = parser.parse_args()
     args.work = args.work.resolve()
     workers = [int(text) for text in args.workers.split(",")]
@@ -209,15 +227,8 @@ def main():
     measure_rounds(rows, args.rounds, measure)
     for row in rows:
         row["median"] = medians(row)
-    present = [name for name in peers if name in names]
-    compared = {name: [name] for name in present}
-    original = [name for name in present if name not in OTHER_BYTES]
-    if original:
-        compared["the fastest on original bytes"] = original
     result = {"images": len(files), "bytes": sum(os.path.getsize(path) for path, _ in files), "cores": os.cpu_count(),
-              "rounds": args.rounds, "rows": rows,
-              "ratios": {label: {own: ratio(rows, own, theirs) for own in OURS if own in names}
-                         for label, theirs in compared.items()} if any(own in names for own in OURS) else {}}
+              "rounds": args.rounds, "rows": rows, "ratios": ratios_of(rows, names, peers)}
     if args.json:
         print(json.dumps(result, indent=2))
     else:

@@ -1,8 +1,8 @@
 #include <unistd.h>
 
 #include "bale/reader/open_shards.hpp"
-#include "bale/tools/cli.hpp"
-#include "bale/tools/signals.hpp"
+#include "bale/tools/cli/cli.hpp"
+#include "bale/tools/terminal/signals.hpp"
 
 int main(int argc, char** argv) {
   bale::tools::prepare_process();

@@ -1,15 +1,15 @@
 #include "bale/writer/add_sidecars.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard_name.hpp"
-#include "bale/formats/core/temporary_file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/sidecars.hpp"
 
 namespace bale {
@@ -37,9 +37,9 @@ std::string name_of(const Dataset& dataset) {
 
 /// Throws where another file is there under the name.
 void check_free(const std::string& path, const std::string& text) {
-  if (::access(path.c_str(), F_OK) != 0 || as_text(read_file(path)) == text) return;
+  if (!path_exists(path) || as_text(read_file(path)) == text) return;
   throw Error(ErrorCode::exists, "is there already and says something else",
-              {.path = path, .hint = "replace it with --force, or move it"});
+              {.path = path, .hint = "replace it with `force`, or move it"});
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/writer/source/long_path.hpp"
 
 namespace bale {

@@ -1,6 +1,5 @@
 #include "bale/writer/destination.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,19 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/entry_file.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard_index.hpp"
-#include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/shard/shard_index.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/sidecars.hpp"
 
 namespace bale {
 namespace {
-
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0;
-}
 
 /// A path below the destination.
 std::string below(const std::string& subdirectory, const std::string& file) {
@@ -69,11 +64,11 @@ std::vector<OldDataset> old_datasets(const PackOptions& options, const Plan& pla
   return found;
 }
 
-/// Everything that packing a shard to `file` publishes, and entry points in any case: others would be taken for its
+/// Everything that packing a shard to `file` publishes, and seek points in any case: others would be taken for its
 /// own.
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options) {
   const Layout& layout = *options.format.layout;
-  std::vector<std::string> files{file, index_path(file), entry_path(file)};
+  std::vector<std::string> files{file, index_path(file), seek_point_path(file), old_seek_point_path(file)};
   for (const Sidecar& sidecar : sidecars_of(layout, options.sidecars)) {
     files.push_back(sidecar_path(file, layout, sidecar));
   }
@@ -98,7 +93,7 @@ void require_way_is_free(const PackOptions& options, const Plan& plan, const std
   const auto check = [&](const std::string& file) {
     if (!tree.holds(file) || known.contains(file)) return;
     throw Error(ErrorCode::exists, "is in the way and was not written by bale",
-                {.path = join_path(options.destination, file), .hint = "move it, or choose another --name"});
+                {.path = join_path(options.destination, file), .hint = "move it, or choose another `name`"});
   };
   for (const PlannedDataset& dataset : plan.datasets) {
     for (const PlannedShard& shard : dataset.shards) {
@@ -152,7 +147,7 @@ std::vector<Manifest> resume(const PackOptions& options, const Plan& plan, Journ
   if (journal.content().plan != plan.fingerprint) {
     throw Error(ErrorCode::exists, "holds an unfinished pack of other files or options",
                 {.path = options.destination,
-                 .hint = "resume with the same source and options, or start afresh with --overwrite"});
+                 .hint = "resume with the same source and options, or start again with `overwrite`"});
   }
   journal.go_on();
   // The manifests beside a staged run are those of the dataset that it replaces.
@@ -170,7 +165,7 @@ void make_subdirectories(const Plan& plan, const Journal& journal) {
 std::vector<std::string> other_datasets(const std::string& destination, const std::vector<std::string>& names) {
   std::vector<std::string> found;
   std::copy_if(names.begin(), names.end(), std::back_inserter(found), [&](const std::string& name) {
-    return exists(join_path(join_path(destination, name), k_manifest_name));
+    return name_is_taken(join_path(join_path(destination, name), k_manifest_name));
   });
   return found;
 }
@@ -185,7 +180,7 @@ std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan&
   std::vector<Manifest> manifests;
   for (const PlannedDataset& dataset : plan.datasets) {
     const std::string path = join_path(dataset_directory(options, dataset), k_manifest_name);
-    if (!exists(path)) return {};
+    if (!name_is_taken(path)) return {};
     manifests.push_back(load_manifest(path));
     if (manifests.back().plan != plan.fingerprint) return {};
   }
@@ -193,15 +188,15 @@ std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan&
 }
 
 void require_empty(const PackOptions& options, const Plan& plan) {
-  if (options.mode == DestinationMode::overwrite || !exists(options.destination)) return;
+  if (options.mode == DestinationMode::overwrite || !name_is_taken(options.destination)) return;
   std::vector<std::string> names = Directory::open(options.destination).names();
   std::erase_if(names, [](const std::string& name) { return name == k_partial_name || name == k_removed_name; });
   if (names.empty()) return;
   for (const PlannedDataset& dataset : plan.datasets) {
-    if (!exists(join_path(dataset_directory(options, dataset), k_manifest_name))) continue;
+    if (!name_is_taken(join_path(dataset_directory(options, dataset), k_manifest_name))) continue;
     throw Error(ErrorCode::exists, "is not empty: it holds a packed dataset",
                 {.path = dataset_directory(options, dataset),
-                 .hint = "choose another directory, or replace that dataset with --overwrite"});
+                 .hint = "choose another directory, or replace that dataset with `overwrite`"});
   }
   const std::vector<std::string> others = other_datasets(options.destination, names);
   if (!others.empty()) {
@@ -212,7 +207,7 @@ void require_empty(const PackOptions& options, const Plan& plan) {
   }
   throw Error(
       ErrorCode::exists, "is not empty",
-      {.path = options.destination, .hint = "choose another directory; --overwrite would pack beside what is there"});
+      {.path = options.destination, .hint = "choose another directory; `overwrite` would pack beside what is there"});
 }
 
 Destination prepare_destination(const PackOptions& options, const Plan& plan) {
@@ -221,7 +216,7 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan) {
   try {
     if (journal.is_unfinished() && options.mode == DestinationMode::fresh) {
       throw Error(ErrorCode::exists, "holds an unfinished pack",
-                  {.path = options.destination, .hint = "go on with --resume, or start afresh with --overwrite"});
+                  {.path = options.destination, .hint = "go on with `resume`, or start again with `overwrite`"});
     }
     if (journal.content().replacement) {
       journal.finish_replacement();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/manifest.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/journal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan.hpp"

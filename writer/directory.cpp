@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "bale/formats/core/entry_file.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard.hpp"
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/shard/shard.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
 
@@ -22,8 +22,12 @@ bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& o
     return partial_directory.empty() ? join_path(options.destination, move.second)
                                      : join_path(partial_directory, move.first);
   };
-  if (!std::all_of(moves.begin(), moves.end(), [&](const auto& move) { return is_file(place(move)); })) return false;
   const std::string path = place(moves.back());
+  const auto is_done = [&](const Replacement::Move& move) {
+    const std::string file = place(move);
+    return is_file(file == seek_point_path(path) ? find_seek_points(path) : file);
+  };
+  if (!std::all_of(moves.begin(), moves.end(), is_done)) return false;
   if (partial_directory.empty()) {
     // `bale index` may have added some.
     const std::string directory = parent_directory(path);
@@ -32,7 +36,7 @@ bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& o
     if (!std::all_of(sidecars.begin(), sidecars.end(), is_there)) return false;
   }
   try {
-    if (options.entry_points && !EntryFile::load(entry_path(path)).records_are_whole()) return false;
+    if (options.seek_points && !SeekPointFile::load(find_seek_points(path)).records_are_whole()) return false;
     const ShardIndex index = ShardIndex::load(index_path(path));
     return index.digest() && digest_text(*index.digest()) == recorded.shard.digest &&
            File::open_read(path).size() == recorded.shard.bytes &&

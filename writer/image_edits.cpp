@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/array_header.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/image/jpeg_lossless.hpp"
-#include "bale/formats/image/metadata.hpp"
+#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/image/jpeg/jpeg_lossless.hpp"
+#include "bale/formats/image/metadata/metadata.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale {
 namespace {
@@ -58,7 +58,7 @@ std::map<std::string, std::string> describe_edits(const ImageEdits& edits, bool 
 void check_edits(const ImageEdits& edits) {
   constexpr std::uint32_t k_max_side = 65'535;
   const auto refuse = [](const std::string& what) { throw Error(ErrorCode::invalid_argument, what); };
-  if (edits.resize_short != 0 && edits.resize_max != 0) refuse("--resize-short and --resize-max exclude each other");
+  if (edits.resize_short != 0 && edits.resize_max != 0) refuse("`resize_short` and `resize_max` exclude each other");
   if (edits.resize_short > k_max_side || edits.resize_max > k_max_side) {
     refuse(fmt::format("images cannot be resized to more than {} pixels a side", k_max_side));
   }
@@ -67,7 +67,7 @@ void check_edits(const ImageEdits& edits) {
     refuse(fmt::format("quality {} is not within 1..100", *edits.quality));
   }
   if (!edits.resizes() && !edits.orient) {
-    refuse("--quality needs --resize-short, --resize-max or --orient");
+    refuse("`quality` needs `resize_short`, `resize_max` or `orient`");
   }
 }
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/sample.hpp"
 #include "bale/formats/image/image_decoder.hpp"
-#include "bale/formats/image/resizer.hpp"
+#include "bale/formats/image/resample/resizer.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/writer/packer.hpp"
 
 namespace bale {

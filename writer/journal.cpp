@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/json_bytes.hpp"
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/ledger.hpp"
 
 namespace bale {
@@ -333,7 +333,7 @@ void Journal::finish_replacement() {
     carry_out(*content_.replacement, tree, partial_);
   } catch (const Error& error) {
     ErrorContext context = error.context();
-    context.hint = "the new dataset is complete: run again with --resume to put it in its place";
+    context.hint = "the new dataset is complete: run again with `resume` to put it in its place";
     throw Error(error.code(), error.message(), context);
   }
   empty();

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/manifest.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/directory.hpp"
 #include "bale/writer/directory_lock.hpp"
 #include "bale/writer/journal_file.hpp"

@@ -7,8 +7,8 @@
 #include <array>
 #include <cerrno>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/json_bytes.hpp"
+#include "bale/formats/base/json_bytes.hpp"
 
 namespace bale {
 

@@ -1,16 +1,15 @@
 #include "bale/writer/packer.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/local_name.hpp"
-#include "bale/formats/core/parallel.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/parallel.hpp"
 #include "bale/writer/apart.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/finished_check.hpp"
@@ -153,7 +152,7 @@ class Packer {
                 fmt::format("the interrupted run left samples out under the policy \"{}\" for bad samples, not \"{}\"",
                             printable(begun), policy),
                 {.path = options_.destination,
-                 .hint = fmt::format("resume with --on-error {}, or start again with --overwrite", printable(begun))});
+                 .hint = fmt::format("resume with `on_error` {}, or start again with `overwrite`", printable(begun))});
   }
 
   bool has_its_quarantined_files(const FinishedShard& finished) const {
@@ -161,7 +160,7 @@ class Packer {
         finished.subdirectory.empty() ? options_.destination : join_path(options_.destination, finished.subdirectory);
     return std::all_of(finished.skipped.begin(), finished.skipped.end(), [&](const SkippedSample& sample) {
       return std::all_of(sample.quarantined.begin(), sample.quarantined.end(), [&](const std::string& copy) {
-        return ::access(join_path(directory, copy).c_str(), F_OK) == 0;
+        return path_exists(join_path(directory, copy));
       });
     });
   }
@@ -187,7 +186,7 @@ class Packer {
     FinishedShard finished = write_shard(job, progress_);
     if (!finished_.empty() && finished.shard.digest != slot.expected_digest) {
       throw Error(ErrorCode::changed, "is missing or damaged, and its samples are not what they were",
-                  {.path = final_path(slot), .hint = "pack everything again with --overwrite"});
+                  {.path = final_path(slot), .hint = "pack everything again with `overwrite`"});
     }
     journal_->record(finished);
     if (finished.shard.num_samples != 0) publisher_->shard(*slot.dataset, *slot.shard);
@@ -311,7 +310,7 @@ class Packer {
       const std::string ledger = join_path(directory, k_ledger_name);
       if (finished_[number].num_skipped != 0 && !is_file(ledger)) {
         throw Error(ErrorCode::damaged, "the list of skipped samples is missing",
-                    {.path = ledger, .hint = "pack everything again with --overwrite"});
+                    {.path = ledger, .hint = "pack everything again with `overwrite`"});
       }
     }
     return report_of_finished_run();

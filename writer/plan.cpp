@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/random.hpp"
-#include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/sidecars.hpp"
 
@@ -42,17 +42,17 @@ void check_name(std::string_view what, const std::string& name) {
 
 void check_options(const PackOptions& options) {
   if (!options.format.format->on_disk) {
-    fail_usage(fmt::format("format {} keeps nothing on disk", options.format.format->name), "choose another --format");
+    fail_usage(fmt::format("format {} keeps nothing on disk", options.format.format->name), "choose another `format`");
   }
   if (options.compress_level && !options.format.layout->compresses_fields) {
     fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
-               "leave --compress out");
+               "leave `compress` out");
   }
   check_edits(options.edits);
   check_sidecars(options.format, options.sidecars);
-  if ((options.entry_points || options.edits.jpeg_lossless) && !options.format.layout->keeps_bytes) {
+  if ((options.seek_points || options.edits.jpeg_lossless) && !options.format.layout->keeps_bytes) {
     fail_usage(fmt::format("layout {} keeps pixels, not files", options.format.layout->name),
-               fmt::format("leave {} out", options.entry_points ? "--entry-points" : "--jpeg-lossless"));
+               fmt::format("leave {} out", options.seek_points ? "`seek_points`" : "`jpeg_lossless`"));
   }
   double sum = 0;
   for (const Split& split : options.splits) {
@@ -66,9 +66,9 @@ void check_options(const PackOptions& options) {
     }
   }
   if (!options.splits.empty() && std::abs(sum - 1) > 1e-6) {
-    fail_usage(fmt::format("split fractions add up to {}, not to 1", sum), "for example --split train=0.95,val=0.05");
+    fail_usage(fmt::format("split fractions add up to {}, not to 1", sum), "for example `split` train=0.95,val=0.05");
   }
-  if (options.stratify && options.splits.empty()) fail_usage("--stratify without --split");
+  if (options.stratify && options.splits.empty()) fail_usage("`stratify` without `split`");
 }
 
 void check_keys_unique(const Source& source) {
@@ -94,7 +94,7 @@ void check_keys_unique(const Source& source) {
           ErrorCode::invalid_argument,
           fmt::format("{} and {} would have the same key", printable(source.origin(hashes[i].sample)),
                       printable(source.origin(hashes[j].sample))),
-          {.key = sample.key, .hint = "rename one, leave one out with --exclude, or make them one sample with --pair"});
+          {.key = sample.key, .hint = "rename one, leave one out with `exclude`, or make them one sample with `pair`"});
     }
   }
 }
@@ -180,7 +180,7 @@ void check_fields(const Source& source, const PackOptions& options) {
     if (field == k_label_field || is_image_field(field) || field == k_array_field) continue;
     fail_usage(fmt::format("format {} holds one image and one label per sample, the source has a field \"{}\" as well",
                            options.format.format->name, printable(field)),
-               "choose another --format, or leave the field out of the source");
+               "choose another `format`, or leave the field out of the source");
   }
 }
 
@@ -188,7 +188,7 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   DigestStream stream;
   std::string text = fmt::format("bale plan 1\n{}\n{}\n{}\n", options.format.format->name, options.format.layout->name,
                                  options.compress_level ? fmt::to_string(*options.compress_level) : "none");
-  if (options.entry_points) text += "entry points\n";
+  if (options.seek_points) text += "entry points\n";  // as 0.1.0 called them: its runs can be resumed
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
   for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
   for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {

@@ -1,9 +1,9 @@
 #include "bale/writer/publisher.hpp"
 
-#include "bale/formats/core/entry_file.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard_index.hpp"
-#include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/shard/shard_index.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/sidecars.hpp"
 
@@ -26,7 +26,7 @@ std::vector<Replacement::Move> moves_of_shard(const PackOptions& options, const 
     moves.emplace_back(staged_sidecar(staged, sidecar), sidecar_path(path, layout, sidecar));
   }
   moves.emplace_back(index_path(staged), index_path(path));
-  if (options.entry_points) moves.emplace_back(entry_path(staged), entry_path(path));
+  if (options.seek_points) moves.emplace_back(seek_point_path(staged), seek_point_path(path));
   moves.emplace_back(staged, path);
   return moves;
 }

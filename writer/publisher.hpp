@@ -15,7 +15,7 @@
 
 namespace bale {
 
-/// Temporary and final names of all files of a shard: sidecars, index, entry points and, last of all, the shard itself:
+/// Temporary and final names of all files of a shard: sidecars, index, seek points and, last of all, the shard itself:
 /// when it has its final name, all that belongs to it has.
 std::vector<Replacement::Move> moves_of_shard(const PackOptions& options, const PlannedDataset& dataset,
                                               const PlannedShard& shard);

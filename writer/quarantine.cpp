@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/long_path.hpp"
 
@@ -22,11 +22,6 @@ namespace {
 
 constexpr std::size_t k_chunk_bytes = std::size_t{1} << 20;
 constexpr int k_max_same_names = 1000;
-
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0;
-}
 
 /// False if the file cannot be opened. What can be read of it is copied, up to the first error.
 bool copy_readable_part(const std::string& from, const std::string& to) {
@@ -104,7 +99,7 @@ std::string take_name(const std::string& staged, const std::string& directory, c
   for (int number = 1; number <= k_max_same_names; ++number) {
     std::string candidate = numbered(name, number);
     const std::string path = join_path(directory, candidate);
-    if (!exists(path)) {
+    if (!name_is_taken(path)) {
       publish_rename(staged, path);
       return candidate;
     }

@@ -11,17 +11,17 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/entry_file.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/inflation.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard.hpp"
-#include "bale/formats/core/shard_name.hpp"
-#include "bale/formats/core/zstd_codec.hpp"
-#include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/inflation.hpp"
+#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_check.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/image/signature.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/shard/shard.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/sidecars.hpp"
@@ -145,7 +145,7 @@ class Staged {
     if (kept_) return;
     ::unlink(path_.c_str());
     ::unlink(index_path(path_).c_str());
-    ::unlink(entry_path(path_).c_str());
+    ::unlink(seek_point_path(path_).c_str());
     for (const Sidecar& sidecar : sidecars_) ::unlink(staged_sidecar(path_, sidecar).c_str());
   }
   Staged(const Staged&) = delete;
@@ -268,7 +268,7 @@ class ShardRun {
       bytes += field.bytes.size();
     }
     note_kind(sample);
-    if (job_.options.entry_points) entry_points_.add(make_entry_points(image_of(sample)));
+    if (job_.options.seek_points) seek_points_.add(make_seek_points(image_of(sample)));
     progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
 
@@ -309,9 +309,9 @@ class ShardRun {
                                  .codec = field.codec == Codec::zstd ? "zstd" : "none",
                                  .stored_bytes = field.stored_bytes});
     }
-    if (job_.options.entry_points) {
-      write_durably(entry_path(job_.staged_path), entry_points_.build(bytes));
-      finished.shard.sidecars.push_back(entry_path(job_.shard.file));
+    if (job_.options.seek_points) {
+      write_durably(seek_point_path(job_.staged_path), seek_points_.build(bytes));
+      finished.shard.sidecars.push_back(seek_point_path(job_.shard.file));
     }
     const Layout& layout = *job_.options.format.layout;
     for (const Sidecar& sidecar : sidecars_) {
@@ -325,7 +325,7 @@ class ShardRun {
   Progress& progress_;
   std::unique_ptr<ShardWriter> writer_;
   IndexBuilder index_;
-  EntryFileBuilder entry_points_;
+  SeekPointFileBuilder seek_points_;
   Scratch scratch_;
   ReadAhead read_ahead_;
   const std::vector<Sidecar> sidecars_ = sidecars_of(*job_.options.format.layout, job_.options.sidecars);

@@ -17,13 +17,13 @@ struct ShardJob {
   const PlannedDataset& dataset;
   const PlannedShard& shard;
   Quarantine& quarantine;
-  std::string staged_path;  // the shard's temporary name; from it come those of its index and entry points
+  std::string staged_path;  // the shard's temporary name; from it come those of its index and seek points
 };
 
 /// Temporary name of a sidecar of the shard that is written to `staged_path`.
 std::string staged_sidecar(const std::string& staged_path, const Sidecar& sidecar);
 
-/// Writes the shard, its index, its entry points and its sidecars under their temporary names, all durable when it
+/// Writes the shard, its index, its seek points and its sidecars under their temporary names, all durable when it
 /// returns; none of them if every sample was skipped. On any error the temporary files are removed. Throws
 /// `interrupted` soon after `progress.stop` is set.
 FinishedShard write_shard(const ShardJob& job, Progress& progress);

@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
 
 namespace bale {
 namespace {

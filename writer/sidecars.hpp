@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale {
 

@@ -6,10 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/hdf5/columns.hpp"
 #include "bale/formats/hdf5/rows.hpp"
 #include "bale/formats/hdf5/scan.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::h5 {
 namespace {

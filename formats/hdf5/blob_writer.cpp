@@ -14,15 +14,15 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/writeback.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/spool.hpp"
 #include "bale/formats/hdf5/writer.hpp"
 
 namespace bale::h5 {
 namespace {
-
-// Dirty pages are handed to the disk in pieces of this size, so that the final fsync finds little to do.
-constexpr std::uint64_t k_writeback_bytes = std::uint64_t{16} << 20;
 
 std::string data_name(const std::string& field) { return "fields/" + field + "/data"; }
 
@@ -32,7 +32,7 @@ struct Column {
   std::uint64_t base = 0;         // of that place
   std::uint64_t room = 0;         // and its size
   std::uint64_t in_place = 0;     // bytes written there
-  std::uint64_t handed_over = 0;  // of these, given to the disk
+  Writeback writeback{};
   std::uint64_t num_present = 0;
   Spool spool;  // what goes after `in_place`
   std::vector<std::uint64_t> offsets{0};
@@ -50,7 +50,7 @@ bool is_reserved(std::string_view stored_name) {
 class BlobWriter final : public ShardWriter {
  public:
   explicit BlobWriter(const WriterOptions& options) : options_(options) {
-    check_options(options, {});
+    check_format_options(options, {});
     for (const ShardPlan::Field& field : options.plan.fields) {
       if (!is_reserved(field.name) || field.num_samples == 0) continue;
       Column& column = column_of(field.name);
@@ -63,7 +63,7 @@ class BlobWriter final : public ShardWriter {
   }
 
   void add(const SampleView& sample) override {
-    check_fields(sample, options_.path);
+    check_dataset_names(sample, options_.path);
     for (const FieldView& field : sample.fields) put(column_of(field.name), field.bytes);
     for (auto& [name, column] : columns_) {
       column.present.resize(labels_.size() + 1);
@@ -83,7 +83,7 @@ class BlobWriter final : public ShardWriter {
     for (auto& [name, column] : columns_) {
       if (column.num_present == 0) continue;
       if (column.spool.size() > 0) column.spool.copy_to(file_, column.base);
-      const std::uint32_t field = index_field(index, name);
+      const std::uint32_t field = declare_field(index, field_of_stored_name(name), {.path = options_.path});
       for (std::uint64_t i = 0; i < labels_.size(); ++i) {
         if (column.present[i] == 0) continue;
         index.set_extent(i, field, column.base + column.offsets[i],
@@ -110,11 +110,7 @@ class BlobWriter final : public ShardWriter {
     if (column.reserved && column.spool.size() == 0 && bytes.size() <= column.room - column.in_place) {
       file_.write_at(column.base + column.in_place, bytes);
       column.in_place += bytes.size();
-      if (column.in_place - column.handed_over >= k_writeback_bytes) {
-        ::sync_file_range(file_.fd(), static_cast<off64_t>(column.base + column.handed_over),
-                          static_cast<off64_t>(column.in_place - column.handed_over), SYNC_FILE_RANGE_WRITE);
-        column.handed_over = column.in_place;
-      }
+      column.writeback.advance(file_.fd(), column.base + column.in_place);
     } else {
       column.spool.append(bytes);
     }
@@ -134,6 +130,7 @@ class BlobWriter final : public ShardWriter {
       out.make_group("fields/" + name);
       const H5Handle dataset = out.make_reserved(data_name(name), column.room);
       column.base = place_of(dataset, column.room);
+      column.writeback = Writeback(column.base);
     }
     out.close();
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/hdf5/input.hpp"
 
 namespace bale::h5 {

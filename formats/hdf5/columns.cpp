@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/key.hpp"
 #include "bale/formats/hdf5/types.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::h5 {
 namespace {

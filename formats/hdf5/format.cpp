@@ -1,4 +1,5 @@
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/authoring/file_payload.hpp"
+#include "bale/formats/shard/format.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/hdf5/lzf.hpp"
 
 namespace bale::h5 {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::h5 {
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "bale/formats/core/format.hpp"
 #include "bale/formats/hdf5/input.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale::h5 {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/hdf5/h5.hpp"
 
 namespace bale::h5 {

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/sample.hpp"
 #include "bale/formats/hdf5/rows.hpp"
 #include "bale/formats/hdf5/types.hpp"
+#include "bale/formats/shard/sample.hpp"
 
 namespace bale::h5 {
 namespace {

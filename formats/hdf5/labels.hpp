@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/notice_log.hpp"
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/hdf5/input.hpp"
 
 namespace bale::h5 {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 
 namespace bale::h5 {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/hdf5/chunks.hpp"
 #include "bale/formats/hdf5/input.hpp"
 

@@ -1,3 +1,4 @@
+#include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ void scan_blob_field(const InputFile& file, const std::string& name, IndexBuilde
   }
   const std::vector<std::int64_t> offsets = read_offsets(file, group + "/offsets", index.size(), data.count);
   const std::vector<std::uint8_t> present = read_present(file, group + "/present", index.size());
-  const std::uint32_t field = index_field(index, name);
+  const std::uint32_t field = declare_field(index, field_of_stored_name(name), {.path = file.path()});
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     if (!present.empty() && present[i] == 0) continue;
     const auto length = static_cast<std::uint64_t>(offsets[i + 1] - offsets[i]);
@@ -89,21 +90,13 @@ void scan_tables(const InputFile& file, bool is_array, const std::vector<std::in
 
 }  // namespace
 
-std::uint32_t index_field(IndexBuilder& index, std::string_view stored_name) {
-  if (const auto field = index.stored_field_id(stored_name)) return *field;
-  constexpr std::string_view k_suffix = ".zst";
-  const bool compressed = stored_name.size() > k_suffix.size() && stored_name.ends_with(k_suffix);
-  if (compressed) stored_name.remove_suffix(k_suffix.size());
-  return index.add_field(stored_name, compressed ? Codec::zstd : Codec::none);
-}
-
 void set_vlen_extents(const InputFile& file, const std::string& dataset, const std::vector<std::uint8_t>& present,
                       std::string_view stored_name, IndexBuilder& index) {
   const std::vector<FileRange> ranges = locate_vlen(file, file.require(dataset));
   if (ranges.size() != index.size() || (!present.empty() && present.size() != ranges.size())) {
     file.damaged(fmt::format("/{} does not have one row per sample", printable(dataset)));
   }
-  const std::uint32_t field = index_field(index, stored_name);
+  const std::uint32_t field = declare_field(index, field_of_stored_name(stored_name), {.path = file.path()});
   for (std::uint64_t i = 0; i < ranges.size(); ++i) {
     if (!present.empty() && present[i] == 0) continue;
     index.set_extent(i, field, ranges[i].offset, static_cast<std::uint32_t>(ranges[i].length));

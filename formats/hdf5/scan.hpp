@@ -5,17 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/index_builder.hpp"
 #include "bale/formats/hdf5/heap.hpp"
+#include "bale/formats/shard/index_builder.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::h5 {
 
 /// Takes the library's lock itself.
 void scan_container(const std::string& path, IndexBuilder& index);
-
-/// Column of a stored name, declared where it is not yet: "json.zst" is `json` with Codec::zstd.
-std::uint32_t index_field(IndexBuilder& index, std::string_view stored_name);
 
 /// Sets the extents of a vlen column: one range a sample, absent where `present` (if not empty) says 0.
 void set_vlen_extents(const InputFile& file, const std::string& dataset, const std::vector<std::uint8_t>& present,

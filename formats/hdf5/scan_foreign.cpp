@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/sample.hpp"
 #include "bale/formats/hdf5/columns.hpp"
 #include "bale/formats/hdf5/labels.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/types.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample.hpp"
 
 namespace bale::h5 {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale::h5 {
 

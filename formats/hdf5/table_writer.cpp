@@ -9,10 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/uniform_images.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/writer.hpp"
-#include "bale/formats/image/uniform_images.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::h5 {
 namespace {
@@ -38,8 +39,8 @@ class TableWriter final : public ShardWriter {
  public:
   explicit TableWriter(const WriterOptions& options)
       : options_(options), decodes_(options.layout == "array"), images_of_size_(options) {
-    check_options(options, decodes_ ? std::vector<std::string_view>{"size", "level"} : std::vector<std::string_view>{});
-    level_ = parse_number_option(options, "level", 4, 0, 9);
+    check_format_options(options, decodes_ ? std::vector<std::string_view>{"size", "level"} : std::vector<std::string_view>{});
+    level_ = static_cast<int>(number_option(options, "level", 4, 0, 9));
     const auto image = std::find_if(options.plan.fields.begin(), options.plan.fields.end(),
                                     [](const ShardPlan::Field& field) { return is_image_field(field.name); });
     if (image != options.plan.fields.end()) image_field_ = image->name;
@@ -62,7 +63,7 @@ class TableWriter final : public ShardWriter {
   }
 
   void add(const SampleView& sample) override {
-    check_fields(sample, options_.path);
+    check_dataset_names(sample, options_.path);
     const Pixels pixels = decodes_ ? prepare(sample) : Pixels{};
     const FieldView* const image = decodes_ ? sample.find_image() : nullptr;
     const H5Lock lock;

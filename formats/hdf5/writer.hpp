@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/format.hpp"
 #include "bale/formats/hdf5/h5.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale::h5 {
 
@@ -16,12 +16,9 @@ std::unique_ptr<ShardWriter> make_blob_writer(const WriterOptions& options);
 /// "vlen" and "array".
 std::unique_ptr<ShardWriter> make_table_writer(const WriterOptions& options);
 
-/// Throws `invalid_argument` for a sample no layout can hold: a field whose name is no link name
-/// (empty, ".", with a slash or a NUL), twice the same field, or one of 4 GiB.
-void check_fields(const SampleView& sample, const std::string& path);
-
-/// Throws `invalid_argument` for format options other than `known`.
-void check_options(const WriterOptions& options, const std::vector<std::string_view>& known);
+/// Throws what check_fields() throws, and `invalid_argument` for a field that cannot be the name of a dataset: empty, ".",
+/// with a slash or a NUL.
+void check_dataset_names(const SampleView& sample, const std::string& path);
 
 /// Writes `labels`, `class_names` and the root's attributes.
 void write_common(OutputFile& file, const WriterOptions& options, const std::vector<std::int64_t>& labels);

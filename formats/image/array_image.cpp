@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/core/array_header.hpp"
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 
 namespace bale::image_detail {
 

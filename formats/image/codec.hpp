@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/region.hpp"
 

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/baseline_decoder.hpp"
 #include "bale/formats/image/codec.hpp"
-#include "bale/formats/image/jpeg_decoder.hpp"
-#include "bale/formats/image/png_decoder.hpp"
+#include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/png/png_decoder.hpp"
 
 namespace bale {
 
@@ -16,7 +16,7 @@ void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t
   if (width == 0 || height == 0) throw Error(ErrorCode::damaged, fmt::format("image of {}x{} pixels", width, height));
   if (width > max_pixels / height) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("image of {}x{} pixels is above the limit of {} pixels (max_pixels, --max-pixels)", width,
+                fmt::format("image of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", width,
                             height, max_pixels));
   }
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/codec.hpp"
-#include "bale/formats/image/jpeg_compressor.hpp"
-#include "bale/formats/image/png_guard.hpp"
+#include "bale/formats/image/jpeg/jpeg_compressor.hpp"
+#include "bale/formats/image/png/png_guard.hpp"
 
 namespace bale {
 namespace {

@@ -1,9 +1,9 @@
 #include "bale/formats/image/image_check.hpp"
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/image_end.hpp"
-#include "bale/formats/image/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 
 namespace bale {
 namespace {

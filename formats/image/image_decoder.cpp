@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/baseline_decoder.hpp"
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/image_end.hpp"
-#include "bale/formats/image/jpeg_decoder.hpp"
-#include "bale/formats/image/png_decoder.hpp"
+#include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/png/png_decoder.hpp"
 
 namespace bale {
 namespace {
@@ -72,7 +72,7 @@ struct ImageDecoder::State {
   const std::uint8_t* array = nullptr;  // pixels of an image that is decoded already
   ImageHeader header{};                 // kind `unknown` where no image is open
   std::size_t num_bytes = 0;
-  KeptEntryPoints kept{};
+  KeptSeekPoints kept{};
   /// What decode_ahead() did: whether the baseline decoder has decoded the region into the buffer, or could not.
   struct Ahead {
     Region region{};
@@ -95,7 +95,7 @@ struct ImageDecoder::State {
 
   std::uint8_t* pixels_for(const Region& region) { return buffer.get(std::size_t{region.width} * region.height * 3); }
 
-  image_detail::EntryPointsUse entry() const { return {.kept = kept, .image_bytes = num_bytes}; }
+  image_detail::SeekPointsUse entry() const { return {.kept = kept, .image_bytes = num_bytes}; }
 
   bool can_decode_ahead(const Region& region) const {
     return header.kind == ImageKind::jpeg && !ahead && is_inside(region, header);
@@ -145,7 +145,7 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck
   return state_->header = header;
 }
 
-void ImageDecoder::use_entry_points(const KeptEntryPoints& kept) { state_->kept = kept; }
+void ImageDecoder::use_seek_points(const KeptSeekPoints& kept) { state_->kept = kept; }
 
 PixelView ImageDecoder::read(const Region& region) {
   const ImageHeader header = state_->header;

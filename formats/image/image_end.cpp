@@ -1,28 +1,17 @@
 #include "bale/formats/image/image_end.hpp"
 
-#include <cstring>
-
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/byte_reader.hpp"
 #include "bale/formats/image/image_pieces.hpp"
+#include "bale/formats/image/jpeg/jpeg_markers.hpp"
 
 namespace bale::image_detail {
 
-// T.81, B.1.1.5: a byte FF of the data is followed by 00; restart markers stand between its parts.
 bool jpeg_scan_has_end(Bytes scan) {
-  constexpr std::uint32_t k_rst0 = 0xD0;
-  constexpr std::uint32_t k_rst7 = 0xD7;
-  constexpr std::uint32_t k_eoi = 0xD9;
   const ByteReader in(scan);
-  for (std::size_t at = 0; in.has(at, 2);) {
-    const void* const found = std::memchr(in.data() + at, 0xFF, in.size() - 1 - at);
-    if (found == nullptr) return false;
-    at = static_cast<std::size_t>(static_cast<const unsigned char*>(found) - in.data()) + 1;
-    const std::uint32_t code = in.u8(at);
-    if (code == k_eoi) return true;
-    const bool is_data = code == 0 || (code >= k_rst0 && code <= k_rst7);
-    if (!is_data && code != 0xFF) return false;
-    if (is_data) ++at;
+  for (std::size_t at = jpeg_marker::next(in, 0); at < in.size(); at = jpeg_marker::next(in, at + 2)) {
+    const std::uint32_t marker = in.u8(at + 1);
+    if (!jpeg_marker::is_restart(marker)) return marker == jpeg_marker::k_eoi;
   }
   return false;
 }

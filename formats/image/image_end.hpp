@@ -1,7 +1,7 @@
 // Whether an image's bytes go on to its end; internal.
 #pragma once
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 
 namespace bale::image_detail {
 

@@ -2,51 +2,27 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/jpeg/jpeg_markers.hpp"
 
 namespace bale::image_detail {
 namespace {
 
-// Marker codes of ITU-T T.81, table B.1. TEM and RST0..EOI stand alone, without a length.
-constexpr std::uint32_t k_tem = 0x01;
-constexpr std::uint32_t k_rst0 = 0xD0;
-constexpr std::uint32_t k_rst7 = 0xD7;
-constexpr std::uint32_t k_eoi = 0xD9;
-constexpr std::uint32_t k_sos = 0xDA;
-constexpr std::uint32_t k_app0 = 0xE0;
-constexpr std::uint32_t k_app1 = 0xE1;
-constexpr std::uint32_t k_app2 = 0xE2;
-constexpr std::uint32_t k_app14 = 0xEE;
-constexpr std::uint32_t k_app15 = 0xEF;
-constexpr std::uint32_t k_com = 0xFE;
+using namespace jpeg_marker;
+
 constexpr std::string_view k_exif{"Exif\0\0", 6};
 constexpr std::string_view k_xmp{"http://ns.adobe.com/xap/1.0/\0", 29};
 constexpr std::string_view k_png_signature{"\x89PNG\r\n\x1A\n", 8};
 
 [[noreturn]] void fail(std::string_view what) { throw Error(ErrorCode::damaged, what); }
 
-/// The next marker at or after `at`, as libjpeg finds it: bytes and filling before it are skipped. The file's size if
-/// there is none.
-std::size_t next_marker(const ByteReader& in, std::size_t at) {
-  while (in.has(at, 2)) {
-    const void* const found = std::memchr(in.data() + at, 0xFF, in.size() - 1 - at);
-    if (found == nullptr) break;
-    at = static_cast<std::size_t>(static_cast<const unsigned char*>(found) - in.data());
-    if (in.u8(at + 1) != 0xFF && in.u8(at + 1) != 0) return at;
-    ++at;
-  }
-  return in.size();
-}
-
 /// The end of the entropy-coded data at `at`: the next marker that is no restart (T.81, B.1.1.5).
 std::size_t end_of_scan(const ByteReader& in, std::size_t at) {
-  for (at = next_marker(in, at); at < in.size(); at = next_marker(in, at + 2)) {
-    const std::uint32_t marker = in.u8(at + 1);
-    if (marker != k_tem && !(marker >= k_rst0 && marker <= k_rst7)) return at;
+  for (at = jpeg_marker::next(in, at); at < in.size(); at = jpeg_marker::next(in, at + 2)) {
+    if (!jpeg_marker::is_alone(in.u8(at + 1))) return at;
   }
   return in.size();
 }
@@ -94,13 +70,13 @@ ImagePieces jpeg_pieces(const ByteReader& in) {
   ImagePieces out{.kind = ImageKind::jpeg, .pieces = {{.begin = 0, .end = 2}}, .insert_at = 2, .end = in.size()};
   bool has_scan = false;
   for (std::size_t at = 2;;) {
-    at = next_marker(in, at);
+    at = jpeg_marker::next(in, at);
     if (at == in.size()) {
       if (!has_scan) fail("JPEG: ends before its pixels");
       return out;
     }
     const std::uint32_t marker = in.u8(at + 1);
-    if (marker == k_tem || (marker >= k_rst0 && marker <= k_eoi)) {
+    if (jpeg_marker::is_alone(marker) || marker == k_soi || marker == k_eoi) {
       out.pieces.push_back({.begin = at, .end = at + 2});
       if (marker == k_eoi && has_scan) {
         out.end = at + 2;

@@ -1,10 +1,11 @@
-#include "bale/formats/core/array_header.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/field_names.hpp"
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/byte_reader.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/jpeg_decoder.hpp"
-#include "bale/formats/image/probe_jpeg.hpp"
+#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/probe_jpeg.hpp"
+#include "bale/formats/image/metadata/tiff_directory.hpp"
 
 namespace bale {
 namespace {
@@ -92,26 +93,18 @@ ImageHeader probe_webp(const ByteReader& in) {
   return header;
 }
 
-// TIFF 6.0, section 2: byte order, 42, offset of the first directory: a count and 12-byte entries
-// (tag, type, count, value). Type 3 is SHORT, 4 is LONG; either stands at the start of the value.
+// Type 3 is SHORT, 4 is LONG; either stands at the start of the value.
 ImageHeader probe_tiff(const ByteReader& in, bool big_endian) {
-  const auto u16 = [&](std::size_t at) { return big_endian ? in.be16(at) : in.le16(at); };
-  const auto u32 = [&](std::size_t at) { return big_endian ? in.be32(at) : in.le32(at); };
+  const image_detail::TiffDirectory tiff(in, big_endian);
   ImageHeader header{.kind = ImageKind::tiff};
-  if (!in.has(4, 4)) return header;
-  const std::size_t directory = u32(4);
-  if (!in.has(directory, 2)) return header;
-  const std::uint32_t entries = u16(directory);
-  for (std::uint32_t i = 0; i < entries; ++i) {
-    const std::size_t entry = directory + 2 + std::size_t{12} * i;
-    if (!in.has(entry, 12)) break;
-    const std::uint32_t tag = u16(entry);
-    const std::uint32_t type = u16(entry + 2);
+  for (std::size_t i = 0; i < tiff.entries(); ++i) {
+    const std::uint32_t type = tiff.type(i);
     if (type != 3 && type != 4) continue;
-    const std::uint32_t value = type == 3 ? u16(entry + 8) : u32(entry + 8);
-    if (tag == 256) header.width = value;
-    if (tag == 257) header.height = value;
-    if (tag == 277) header.channels = value;  // SamplesPerPixel
+    const std::size_t value_at = tiff.entry(i) + 8;
+    const std::uint32_t value = type == 3 ? tiff.u16(value_at) : tiff.u32(value_at);
+    if (tiff.tag(i) == 256) header.width = value;
+    if (tiff.tag(i) == 257) header.height = value;
+    if (tiff.tag(i) == 277) header.channels = value;  // SamplesPerPixel
   }
   return header;
 }

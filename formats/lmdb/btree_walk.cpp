@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::lmdb {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "bale/formats/core/bytes.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale::lmdb {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale::lmdb {
 

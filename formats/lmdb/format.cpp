@@ -1,8 +1,11 @@
 #include <cstring>
 
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
-#include "bale/formats/lmdb/scheme.hpp"
+#include "bale/formats/lmdb/key_scheme.hpp"
+#include "bale/formats/lmdb/scan.hpp"
+#include "bale/formats/lmdb/writer.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale {
 namespace {

@@ -3,14 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
-#include "bale/formats/lmdb/scheme.hpp"
+#include "bale/formats/lmdb/key_scheme.hpp"
+#include "bale/formats/lmdb/scan.hpp"
 
 namespace bale::lmdb {
 namespace {
-
-constexpr std::string_view k_zstd_suffix = ".zst";
 
 class OurScan {
  public:
@@ -85,10 +87,8 @@ class OurScan {
     }
     const std::uint64_t sample = index_.add_sample(*key_);
     for (const Field& field : fields_) {
-      std::string_view name = field.name;
-      const bool compressed = name.ends_with(k_zstd_suffix);
-      if (compressed) name.remove_suffix(k_zstd_suffix.size());
-      const std::uint32_t id = field_of(index_, name, compressed ? Codec::zstd : Codec::none);
+      const std::uint32_t id =
+          declare_field(index_, field_of_stored_name(field.name), {.path = tree_.file().path(), .key = *key_});
       index_.set_extent(sample, id, field.offset, field.length);
       if (field.name == k_label_field) index_.set_label(sample, field.label);
     }
@@ -107,25 +107,19 @@ class OurScan {
 
 /// The primary field's name in a `__bale__` value.
 std::string primary_in(std::string_view header, const std::string& path) {
-  constexpr std::string_view k_version_part = "{\"version\":";
-  constexpr std::string_view k_before = "{\"version\":1,\"primary\":\"";
-  constexpr std::string_view k_after = "\"}";
-  if (header.starts_with(k_before) && header.ends_with(k_after) && header.size() > k_before.size() + k_after.size()) {
-    const std::string_view name = header.substr(k_before.size(), header.size() - k_before.size() - k_after.size());
-    if (is_plain_field_name(name)) return std::string(name);
-  }
-  if (header.starts_with(k_version_part) && !header.starts_with(k_before)) {
+  using Json = nlohmann::json;
+  const Json json = Json::parse(header, nullptr, false);
+  const auto version = json.is_object() ? json.find("version") : json.end();
+  if (json.is_object() && version != json.end() && version->is_number_unsigned() && *version != 1U) {
     throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});
+  }
+  if (json.is_object() && version != json.end() && *version == 1U && json.contains("primary") && json["primary"].is_string()) {
+    if (auto name = json["primary"].get<std::string>(); is_plain_field_name(name)) return name;
   }
   throw Error(ErrorCode::damaged, "its __bale__ entry makes no sense", {.path = path, .hint = "copy or pack it again"});
 }
 
 }  // namespace
-
-std::uint32_t field_of(IndexBuilder& index, std::string_view name, Codec codec) {
-  const auto known = index.stored_field_id(FieldInfo{.name = std::string(name), .codec = codec}.stored_name());
-  return known ? *known : index.add_field(name, codec);
-}
 
 void scan_ours(const BTree& tree, std::string_view header, IndexBuilder& index) {
   OurScan scan(tree, primary_in(header, tree.file().path()), index);

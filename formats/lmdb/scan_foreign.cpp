@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/datum.hpp"
-#include "bale/formats/lmdb/scheme.hpp"
+#include "bale/formats/lmdb/key_scheme.hpp"
+#include "bale/formats/lmdb/scan.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::lmdb {
 namespace {
@@ -158,7 +160,8 @@ class ForeignScan {
   /// False if the sample has the field already.
   bool set_field(std::uint64_t sample, std::string_view name, std::uint64_t offset, std::uint32_t length,
                  const TreeEntry& entry) {
-    const std::uint32_t field = field_of(index_, name);
+    const std::uint32_t field = declare_field(index_, {.name = std::string(name)},
+                                              {.path = tree_.file().path(), .key = std::string(entry.key)});
     if (index_.extent(sample, field).present()) {
       index_.notices().add(entry.key, "entry whose field another entry has taken");
       return false;

@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/rounding.hpp"
-#include "bale/formats/core/shard_writing.hpp"
+#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/rounding.hpp"
+#include "bale/formats/base/writeback.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
-#include "bale/formats/lmdb/scheme.hpp"
+#include "bale/formats/lmdb/key_scheme.hpp"
+#include "bale/formats/lmdb/writer.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::lmdb {
 namespace {
@@ -251,8 +254,7 @@ void Writer::commit() {
   // Starts the disk on these pages now; the caller's fsync then has little left to wait for.
   mdb_filehandle_t fd = -1;
   check(mdb_env_get_fd(env_, &fd), "look at");
-  ::sync_file_range(fd, static_cast<off_t>(begin_bytes),
-                    static_cast<off_t>(committed_pages_ * page_bytes_ - begin_bytes), SYNC_FILE_RANGE_WRITE);
+  start_writeback(fd, begin_bytes, committed_pages_ * page_bytes_ - begin_bytes);
 }
 
 /// Takes the blocks of the batch before liblmdb writes it: that tells a full disk by its name, while
@@ -326,10 +328,7 @@ void Writer::set_extents(const BTree& tree, IndexBuilder& index) const {
 }  // namespace
 
 std::unique_ptr<ShardWriter> create_writer(const WriterOptions& options) {
-  if (!options.format_options.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("this format has no option \"{}\"", printable(options.format_options.begin()->first)));
-  }
+  check_format_options(options, {});
   return std::make_unique<Writer>(options);
 }
 

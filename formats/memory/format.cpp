@@ -5,9 +5,10 @@
 #include <map>
 #include <mutex>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/memory/memory_store.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale {
 namespace {
@@ -109,13 +110,9 @@ void scan(const std::string& path, IndexBuilder& index) {
   for (const MemoryShard::Sample& sample : shard->samples) {
     const std::uint64_t i = index.add_sample(sample.key, sample.label);
     for (const auto& [stored_name, extent] : sample.fields) {
-      auto id = index.stored_field_id(stored_name);
-      if (!id && stored_name.ends_with(".zst")) {
-        id = index.add_field(std::string_view(stored_name).substr(0, stored_name.size() - 4), Codec::zstd, false);
-      } else if (!id) {
-        id = index.add_field(stored_name, Codec::none, false);
-      }
-      index.set_extent(i, *id, extent.offset, extent.length);
+      FieldInfo field = field_of_stored_name(stored_name);
+      field.located = false;
+      index.set_extent(i, declare_field(index, field, {.path = path, .key = sample.key}), extent.offset, extent.length);
     }
   }
 }

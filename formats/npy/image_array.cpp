@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::npy {
 namespace {

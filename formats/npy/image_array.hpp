@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "bale/formats/core/array_header.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale::npy {
 

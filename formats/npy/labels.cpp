@@ -1,14 +1,13 @@
 #include "bale/formats/npy/labels.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/npy/image_array.hpp"
 
 namespace bale::npy {
@@ -59,7 +58,7 @@ std::string labels_text(const std::string&, const ShardIndex& index) {
 
 std::vector<std::int64_t> read_labels(const std::string& shard_path, std::uint64_t count) {
   const std::string path = labels_path(shard_path);
-  if (::access(path.c_str(), F_OK) != 0) return {};
+  if (!path_exists(path)) return {};
   const File file = File::open_read(path);
   const ArrayHeader header = read_array_header(file);
   for (const IntegerType& type : k_types) {

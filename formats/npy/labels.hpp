@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 
 namespace bale::npy {
 

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/npy/labels.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::npy {
 
@@ -22,8 +23,7 @@ void set_image_extents(const std::string& path, const ImageArray& array, IndexBu
     throw Error(ErrorCode::damaged, fmt::format("{} images for {} samples", array.num_images, index.size()),
                 {.path = path});
   }
-  const auto known = index.field_id(k_array_field);
-  const std::uint32_t field = known ? *known : index.add_field(k_array_field);
+  const std::uint32_t field = declare_field(index, {.name = std::string(k_array_field)}, {.path = path});
   const std::uint64_t pixels = image_bytes(array.height, array.width);
   const auto delivered = static_cast<std::uint32_t>(image_header(array.height, array.width).size() + pixels);
   for (std::uint64_t i = 0; i < array.num_images; ++i) {

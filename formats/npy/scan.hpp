@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "bale/formats/core/index_builder.hpp"
 #include "bale/formats/npy/image_array.hpp"
+#include "bale/formats/shard/index_builder.hpp"
 
 namespace bale::npy {
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/image/uniform_images.hpp"
+#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/uniform_images.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/writeback.hpp"
 #include "bale/formats/npy/image_array.hpp"
 #include "bale/formats/npy/scan.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::npy {
 namespace {
@@ -25,9 +27,7 @@ class Writer final : public ShardWriter {
     images_.accept(image);
     end_ += image.rgb.size();
     ++num_images_;
-    if (end_ - handed_over_ < k_writeback_bytes) return;
-    file_.start_writeback(handed_over_, end_ - handed_over_);
-    handed_over_ = end_;
+    writeback_.advance(file_.fd(), end_);
   }
 
   void finish(IndexBuilder& index) override {
@@ -42,8 +42,6 @@ class Writer final : public ShardWriter {
 
  private:
   static constexpr std::uint64_t k_data_offset = 128;
-  /// The disk starts on every stretch of this size while the next is being gathered.
-  static constexpr std::uint64_t k_writeback_bytes = std::uint64_t{16} << 20;
 
   void check_field(const SampleView& sample, const FieldView& field) const {
     const auto refuse = [&](std::string_view what) {
@@ -62,17 +60,13 @@ class Writer final : public ShardWriter {
   File file_;
   std::uint64_t num_images_ = 0;
   std::uint64_t end_ = k_data_offset;
-  std::uint64_t handed_over_ = 0;
+  Writeback writeback_{k_data_offset};
 };
 
 }  // namespace
 
 std::unique_ptr<ShardWriter> create(const WriterOptions& options) {
-  for (const auto& [name, value] : options.format_options) {
-    if (name == "size") continue;
-    throw Error(ErrorCode::invalid_argument, fmt::format("this format has no option \"{}\"", printable(name)),
-                {.hint = "it has: size"});
-  }
+  check_format_options(options, {"size"});
   return std::make_unique<Writer>(options);
 }
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale::npy {
 

@@ -1,5 +1,5 @@
 // The format's descriptor, its probe, and the files that im2rec writes beside a shard.
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 
 #include <iterator>
 

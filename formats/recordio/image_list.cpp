@@ -1,14 +1,12 @@
 #include "bale/formats/recordio/image_list.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::recordio {
 namespace {
@@ -30,7 +28,7 @@ ImageList ImageList::beside(const std::string& record_path) {
   if (!record_path.ends_with(k_record_suffix)) return list;
   const std::string path =
       record_path.substr(0, record_path.size() - k_record_suffix.size()) + std::string(k_list_suffix);
-  if (::access(path.c_str(), F_OK) != 0) return list;
+  if (!path_exists(path)) return list;
   const std::vector<std::byte> bytes = read_file(path);
   for (std::string_view rest = as_text(bytes); !rest.empty();) {
     std::string_view line = rest.substr(0, rest.find('\n'));

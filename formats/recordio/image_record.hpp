@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/recordio/record.hpp"
 
 namespace bale::recordio {

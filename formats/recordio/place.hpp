@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bale/formats/core/index_builder.hpp"
+#include "bale/formats/shard/index_builder.hpp"
 
 namespace bale::recordio {
 

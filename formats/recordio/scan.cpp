@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard_scanning.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/recordio/image_list.hpp"
 #include "bale/formats/recordio/image_record.hpp"
 #include "bale/formats/recordio/place.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::recordio {
 namespace {

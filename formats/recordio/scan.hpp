@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bale/formats/core/index_builder.hpp"
+#include "bale/formats/shard/index_builder.hpp"
 
 namespace bale::recordio {
 

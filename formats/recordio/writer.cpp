@@ -8,14 +8,15 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/append_file.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/gather.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard_writing.hpp"
+#include "bale/formats/authoring/append_file.hpp"
+#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/gather.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/recordio/image_record.hpp"
 #include "bale/formats/recordio/place.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::recordio {
 namespace {
@@ -174,10 +175,7 @@ class Writer final : public ShardWriter {
 }  // namespace
 
 std::unique_ptr<ShardWriter> create(const WriterOptions& options) {
-  if (!options.format_options.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("this format has no option \"{}\"", printable(options.format_options.begin()->first)));
-  }
+  check_format_options(options, {});
   return std::make_unique<Writer>(options.path);
 }
 

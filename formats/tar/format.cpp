@@ -1,5 +1,5 @@
 // The format's descriptor and its probe.
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 
 #include <algorithm>
 #include <array>

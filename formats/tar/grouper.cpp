@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::tar {
 namespace {
@@ -57,21 +58,11 @@ void Grouper::enter_sample(std::string_view key) {
   }
 }
 
-std::uint32_t Grouper::declared(const std::string& name) {
-  try {
-    const auto found = index_.field_id(name);
-    return found ? *found : index_.add_field(name);
-  } catch (const Error& error) {
-    // What is a wrong argument to the index is, here, an archive it cannot hold.
-    throw Error(ErrorCode::unsupported, error.message(), {.path = path_, .key = key_, .hint = error.context().hint});
-  }
-}
-
 /// The column for the next field of the sample. JPEGs are called jpg however they are spelled, but for a sample that
 /// has both spellings: there each has its own.
 std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset) {
   const std::string name = field_name(extension);
-  const std::uint32_t field = declared(name);
+  const std::uint32_t field = declare_field(index_, {.name = name}, {.path = path_, .key = key_});
   const bool is_jpeg = name == k_jpg && extension.size() == k_jpeg.size();
   if (is_jpeg) {
     spelled_jpeg_.resize(std::max<std::size_t>(spelled_jpeg_.size(), static_cast<std::size_t>(sample_) + 1));
@@ -83,7 +74,7 @@ std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset
     return field;
   }
   if (name == k_jpg && is_jpeg != has_jpeg) {
-    const std::uint32_t second = declared(std::string(k_jpeg));
+    const std::uint32_t second = declare_field(index_, {.name = std::string(k_jpeg)}, {.path = path_, .key = key_});
     if (!index_.extent(sample_, second).present()) {
       if (is_jpeg) return second;
       index_.set_extent(sample_, second, present.offset, present.length);

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/index_builder.hpp"
+#include "bale/formats/shard/index_builder.hpp"
 
 namespace bale::tar {
 
@@ -64,7 +64,6 @@ class Grouper {
   void remember(std::string_view name, Place place, bool is_field);
   void enter_sample(std::string_view key);
   std::uint32_t field_of(std::string_view extension, std::uint64_t offset);
-  std::uint32_t declared(const std::string& name);
 
   IndexBuilder& index_;
   const std::string& path_;

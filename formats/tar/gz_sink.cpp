@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/sink.hpp"
 
 namespace bale::tar {

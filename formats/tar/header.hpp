@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 
 namespace bale::tar {
 

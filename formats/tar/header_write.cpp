@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/utf8.hpp"
+#include "bale/formats/base/utf8.hpp"
 #include "bale/formats/tar/header.hpp"
 
 namespace bale::tar {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bale/formats/core/sample.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/formats/tar/shared_cache.hpp"
 #include "bale/formats/tar/stream.hpp"
 

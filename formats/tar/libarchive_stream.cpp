@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/spill.hpp"
 

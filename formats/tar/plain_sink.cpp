@@ -1,4 +1,4 @@
-#include "bale/formats/core/append_file.hpp"
+#include "bale/formats/authoring/append_file.hpp"
 #include "bale/formats/tar/sink.hpp"
 
 namespace bale::tar {

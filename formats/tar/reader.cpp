@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "bale/formats/core/damaged_scan.hpp"
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/authoring/file_payload.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/damaged_scan.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/libarchive_stream.hpp"
 #include "bale/formats/tar/scanner.hpp"

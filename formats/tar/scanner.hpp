@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/notice_log.hpp"
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/tar/header.hpp"
 #include "bale/formats/tar/stream.hpp"
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale::tar {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/scanner.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale::tar {
 

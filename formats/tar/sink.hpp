@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "bale/formats/core/bytes.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale::tar {
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/inflation.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/inflation.hpp"
 #include "bale/formats/tar/kept.hpp"
 
 namespace bale::tar {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "bale/formats/core/bytes.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/tar/stream.hpp"
 
 namespace bale::tar {

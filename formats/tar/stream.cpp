@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/header.hpp"
 
 namespace bale::tar {

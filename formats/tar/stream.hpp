@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "bale/formats/core/bytes.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale::tar {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/kept.hpp"
 
 namespace bale::tar {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 #include "bale/formats/tar/stream.hpp"
 
 namespace bale::tar {

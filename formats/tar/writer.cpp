@@ -7,10 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/gather.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard_writing.hpp"
+#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/gather.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/tar/header.hpp"
 #include "bale/formats/tar/sink.hpp"
 
@@ -94,20 +95,8 @@ class Writer : public ShardWriter {
 };
 
 int level_option(const WriterOptions& options, int fallback, int highest) {
-  int level = fallback;
-  for (const auto& [name, value] : options.format_options) {
-    if (name != "level" || highest == 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("layout {} has no option \"{}\"", options.layout, printable(name)),
-                  {.hint = highest == 0 ? "it has none" : "it has: level"});
-    }
-    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), level);
-    if (problem != std::errc{} || end != value.data() + value.size() || level < 1 || level > highest) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("compression level \"{}\"", printable(value)),
-                  {.hint = fmt::format("choose 1 to {}", highest)});
-    }
-  }
-  return level;
+  check_format_options(options, {"level"});
+  return static_cast<int>(number_option(options, "level", fallback, 1, highest));
 }
 
 }  // namespace
@@ -117,7 +106,7 @@ std::unique_ptr<ShardWriter> create(const WriterOptions& options) {
   constexpr int k_zstd_default = 3;
   std::unique_ptr<Sink> sink;
   if (options.layout == k_plain_layout) {
-    level_option(options, 0, 0);
+    check_format_options(options, {});
     sink = make_plain_sink(options.path);
   } else if (options.layout == k_gzip_layout) {
     const int level = level_option(options, k_zlib_default, 9);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 
 namespace bale::tar {
 

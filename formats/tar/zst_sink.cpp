@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/writeback.hpp"
 #include "bale/formats/tar/seek_table.hpp"
 #include "bale/formats/tar/sink.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
 /// ...and inside a sample only to stay within what a reader keeps in memory.
 constexpr std::size_t k_max_frame_bytes = std::size_t{32} << 20;
-constexpr std::uint64_t k_writeback_bytes = std::uint64_t{16} << 20;
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -72,15 +72,12 @@ class ZstdSink : public Sink {
   void put(Bytes bytes) {
     file_.write_at(written_, bytes);
     written_ += bytes.size();
-    if (written_ - started_ >= k_writeback_bytes) {
-      file_.start_writeback(started_, written_ - started_);
-      started_ = written_;
-    }
+    writeback_.advance(file_.fd(), written_);
   }
 
   File file_;
   std::uint64_t written_ = 0;
-  std::uint64_t started_ = 0;  // writeback was asked for up to here
+  Writeback writeback_;
   std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
   std::vector<std::byte> content_;  // of the open frame
   std::vector<std::byte> frame_;

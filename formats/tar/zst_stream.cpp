@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/tar/kept.hpp"
 #include "bale/formats/tar/seek_table.hpp"
 #include "bale/formats/tar/spill.hpp"

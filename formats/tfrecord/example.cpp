@@ -10,8 +10,8 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/json_bytes.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json_bytes.hpp"
 
 namespace bale::tfrecord {
 namespace {

@@ -1,11 +1,11 @@
 // The format's descriptor, its probe, and what is made by walking over all records.
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/shard/format.hpp"
 
 #include <iterator>
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/shard_name.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/formats/tfrecord/payload.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 #include "bale/formats/tfrecord/scan.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale::tfrecord {
 

@@ -5,7 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/authoring/file_payload.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/tfrecord/example.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 

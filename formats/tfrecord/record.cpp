@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::tfrecord {
 namespace {

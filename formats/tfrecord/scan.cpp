@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/damaged_scan.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard_scanning.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/damaged_scan.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/tfrecord/example.hpp"
 #include "bale/formats/tfrecord/names.hpp"
 

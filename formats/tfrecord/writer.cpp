@@ -9,12 +9,13 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 
-#include "bale/formats/core/append_file.hpp"
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/gather.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard_writing.hpp"
+#include "bale/formats/authoring/append_file.hpp"
+#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/gather.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/tfrecord/names.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 
@@ -189,19 +190,9 @@ class Writer final : public ShardWriter {
 };
 
 std::int64_t label_base_in(const WriterOptions& options) {
-  std::int64_t base = 0;
-  for (const auto& [name, value] : options.format_options) {
-    if (name != "label_base") {
-      throw Error(ErrorCode::invalid_argument, fmt::format("this format has no option \"{}\"", printable(name)),
-                  {.hint = "it has: label_base"});
-    }
-    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), base);
-    if (problem != std::errc{} || end != value.data() + value.size()) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("label base \"{}\"", printable(value)),
-                  {.hint = "give the number of the first class, such as 1"});
-    }
-  }
-  return base;
+  using Limits = std::numeric_limits<std::int64_t>;
+  check_format_options(options, {"label_base"});
+  return number_option(options, "label_base", 0, Limits::min(), Limits::max());
 }
 
 }  // namespace

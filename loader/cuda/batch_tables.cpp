@@ -1,6 +1,6 @@
 #include "bale/loader/cuda/batch_tables.hpp"
 
-#include "bale/formats/core/rounding.hpp"
+#include "bale/formats/base/rounding.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
 
 namespace bale::cuda_detail {

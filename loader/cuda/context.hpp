@@ -13,7 +13,7 @@
 #include <new>
 #include <string>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/loader/cuda/driver.hpp"
 
 namespace bale::cuda_detail {

@@ -30,11 +30,6 @@ struct ConvertArgs {
   std::uint32_t num_images = 0;
 };
 
-/// Of the kernel that only takes time.
-struct SpinArgs {
-  std::uint64_t nanoseconds = 0;
-};
-
 // ConvertArgs is one parameter of the kernels: both compilers must lay it out alike.
 static_assert(sizeof(ConvertRow) == 40 && sizeof(ConvertArgs) == 48);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/cuda/cuda_session.hpp"
 
 namespace bale {

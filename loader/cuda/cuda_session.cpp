@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
 
 namespace bale::cuda_detail {

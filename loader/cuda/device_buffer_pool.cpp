@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::cuda_detail {
 namespace {

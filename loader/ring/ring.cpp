@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/rounding.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/rounding.hpp"
 #include "bale/loader/ring/futex.hpp"
 #include "bale_version.hpp"
 
@@ -147,7 +147,7 @@ MutableBytes Ring::all_pixels() const {
   return {memory_.data() + layout().pixels_at, layout().pixel_stride * shape().num_slots};
 }
 
-void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, RowPhase phase) const {
+void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, RowPhase phase) {
   Row& asked = this->row(slot, row);
   asked.kills = 0;
   asked.interruptions = 0;
@@ -159,7 +159,7 @@ void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batc
   asked.state.store(row_state(batch, phase_number(phase)));
 }
 
-void Ring::publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_rows) const {
+void Ring::publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_rows) {
   Slot& opened = slots_[slot];
   opened.num_rows = num_rows;
   opened.left.store(
@@ -172,7 +172,7 @@ void Ring::publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_ro
   futex_bump(header().publications);
 }
 
-void Ring::reoffer(std::uint32_t slot, std::uint64_t batch) const {
+void Ring::reoffer(std::uint32_t slot, std::uint64_t batch) {
   slots_[slot].claim.store(batch << 20);
   futex_bump(header().publications);
 }
@@ -181,7 +181,7 @@ std::uint32_t Ring::num_claimed(std::uint32_t slot) const {
   return std::min(phase_of(slots_[slot].claim.load()), slots_[slot].num_rows.load());
 }
 
-void Ring::set_oldest(std::uint64_t batch) const { header().oldest.store(batch); }
+void Ring::set_oldest(std::uint64_t batch) { header().oldest.store(batch); }
 
 bool Ring::complete(std::uint32_t slot, std::uint64_t batch) const {
   for (std::uint32_t i = 0; i < slots_[slot].num_rows; ++i) {
@@ -194,7 +194,7 @@ bool Ring::complete(std::uint32_t slot, std::uint64_t batch) const {
   return true;
 }
 
-void Ring::close(std::uint32_t slot, std::uint64_t batch) const {
+void Ring::close(std::uint32_t slot, std::uint64_t batch) {
   std::uint32_t dropped = 0;
   for (std::uint32_t i = 0; i < slots_[slot].num_rows; ++i) {
     std::uint64_t free = row_state(batch, phase_number(RowPhase::free));
@@ -208,16 +208,16 @@ std::uint32_t Ring::completions() const { return header().completions.load(); }
 void Ring::wait_for_completion(std::uint32_t seen, int timeout_ms) const {
   futex_wait(header().completions, seen, timeout_ms);
 }
-void Ring::announce_completion() const { futex_bump(header().completions); }
+void Ring::announce_completion() { futex_bump(header().completions); }
 
-void Ring::stop() const {
+void Ring::stop() {
   header().stopped.store(1);
   futex_bump(header().publications);
 }
 
-void Ring::resume() const { header().stopped.store(0); }
+void Ring::resume() { header().stopped.store(0); }
 
-std::optional<Claim> Ring::claim(std::uint32_t worker) const {
+std::optional<Claim> Ring::claim(std::uint32_t worker) {
   for (std::uint64_t batch = header().oldest.load(); batch < header().published.load(); ++batch) {
     const std::uint32_t number = slot_of_batch(batch).load();
     Slot& slot = slots_[number];
@@ -236,7 +236,7 @@ std::optional<Claim> Ring::claim(std::uint32_t worker) const {
   return std::nullopt;
 }
 
-void Ring::finish(const Claim& claim, std::string_view error) const {
+void Ring::finish(const Claim& claim, std::string_view error) {
   Row& finished = row(claim.slot, claim.row);
   set_error(finished, error);
   finished.state.store(row_state(claim.batch, phase_number(error.empty() ? RowPhase::done : RowPhase::failed)));

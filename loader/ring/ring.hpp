@@ -1,7 +1,8 @@
 // Ring: slots of one batch each in shared memory, filled row by row by workers, read by one consumer.
 //
-// The ring is dumb: it knows rows and who is at them, nothing of orders, datasets or pixels. Everything in it is plain
-// data and lock-free atomics, so a worker may die at any instruction and leaves nothing locked.
+// The ring knows rows and which worker has them, but no orders, datasets or pixels; what was drawn for a row is carried
+// along. Everything in it is plain data and lock-free atomics, so a worker may die at any instruction and leaves nothing
+// locked.
 //
 // A row goes   free -> claimed by worker w -> done | failed,   and back to free when w died.
 // Every word that workers change carries the number of the batch it belongs to, so a worker that was slow
@@ -17,7 +18,7 @@
 #include <span>
 #include <string_view>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 
@@ -111,9 +112,14 @@ class Ring {
   /// Zero at first, and nothing to the ring.
   MutableBytes kept() const;
 
-  Slot& slot(std::uint32_t slot) const { return slots_[slot]; }
-  Row& row(std::uint32_t slot, std::uint32_t row) const { return rows_[std::size_t{slot} * shape().batch_size + row]; }
-  WorkerEntry& worker(std::uint32_t number) const { return workers_[number]; }
+  Slot& slot(std::uint32_t slot) { return slots_[slot]; }
+  const Slot& slot(std::uint32_t slot) const { return slots_[slot]; }
+  Row& row(std::uint32_t slot, std::uint32_t row) { return rows_[std::size_t{slot} * shape().batch_size + row]; }
+  const Row& row(std::uint32_t slot, std::uint32_t row) const {
+    return rows_[std::size_t{slot} * shape().batch_size + row];
+  }
+  WorkerEntry& worker(std::uint32_t number) { return workers_[number]; }
+  const WorkerEntry& worker(std::uint32_t number) const { return workers_[number]; }
   std::span<std::uint64_t> samples(std::uint32_t slot) const;
   std::span<std::int64_t> labels(std::uint32_t slot) const;
   std::span<std::uint8_t> mask(std::uint32_t slot) const;
@@ -124,33 +130,33 @@ class Ring {
   // --- owner
 
   /// Sets a row up for `batch`: free, or finished at once (nothing to do). Before publish().
-  void prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, RowPhase phase) const;
+  void prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, RowPhase phase);
   /// Lets workers at the slot's rows. Batches are numbered 0, 1, 2, ... and published in that order.
-  void publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_rows) const;
+  void publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_rows);
   /// Offers rows of a published batch again that are free.
-  void reoffer(std::uint32_t slot, std::uint64_t batch) const;
+  void reoffer(std::uint32_t slot, std::uint64_t batch);
   /// Rows of a published batch that workers have come to.
   std::uint32_t num_claimed(std::uint32_t slot) const;
   /// Workers need not look at batches below this one any more.
-  void set_oldest(std::uint64_t batch) const;
+  void set_oldest(std::uint64_t batch);
   /// All rows finished: every one done, failed or dropped.
   bool complete(std::uint32_t slot, std::uint64_t batch) const;
   /// No new claims in this batch: its free rows are dropped.
-  void close(std::uint32_t slot, std::uint64_t batch) const;
+  void close(std::uint32_t slot, std::uint64_t batch);
   /// Sleeps until a batch may have become complete, `timeout_ms` at most, unless that happened since `seen`.
   std::uint32_t completions() const;
   void wait_for_completion(std::uint32_t seen, int timeout_ms) const;
-  void announce_completion() const;
+  void announce_completion();
   /// Ends all workers at their next row; they may be started again after resume().
-  void stop() const;
-  void resume() const;
+  void stop();
+  void resume();
 
   // --- workers
 
   /// The first free row of the oldest batch that has one.
-  std::optional<Claim> claim(std::uint32_t worker) const;
+  std::optional<Claim> claim(std::uint32_t worker);
   /// `error` empty: done.
-  void finish(const Claim& claim, std::string_view error) const;
+  void finish(const Claim& claim, std::string_view error);
   bool stopped() const;
   /// Sleeps until a batch is published or reoffered, `timeout_ms` at most, unless that happened since `seen`.
   std::uint32_t publications() const;

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/loader/ring/high_descriptor.hpp"
 
 namespace bale::loader_detail {

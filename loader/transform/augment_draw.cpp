@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/transform/portable_math.hpp"
 
 namespace bale {

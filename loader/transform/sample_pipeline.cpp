@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/loader/transform/convert.hpp"
@@ -117,12 +117,12 @@ SamplePipeline::~SamplePipeline() = default;
 SamplePipeline::SamplePipeline(SamplePipeline&&) noexcept = default;
 SamplePipeline& SamplePipeline::operator=(SamplePipeline&&) noexcept = default;
 
-AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableBytes out, const KeptEntryPoints& kept) {
+AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableBytes out, const KeptSeekPoints& kept) {
   begin(image, key, kept);
   return finish(out);
 }
 
-void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptEntryPoints& kept, WholeCheck check) {
+void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept, WholeCheck check) {
   State& state = *state_;
   const Transform& transform = state.transform;
   state.image = image;
@@ -130,7 +130,7 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptEntryPoint
   state.needed = {};
   if (transform.kind == Transform::Kind::raw) return;
   const ImageHeader header = state.decoder.open(image, state.max_pixels, check);
-  state.decoder.use_entry_points(kept);
+  state.decoder.use_seek_points(kept);
   state.applied.source_width = header.width;
   state.applied.source_height = header.height;
   state.applied.draw = draw_augment(transform, key, header.width, header.height);

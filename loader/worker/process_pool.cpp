@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/worker/worker_process.hpp"
 
 namespace bale::loader_detail {
@@ -38,7 +38,7 @@ bool is_outside_signal(int signal) {
 
 }  // namespace
 
-ProcessPool::ProcessPool(const Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
+ProcessPool::ProcessPool(Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
                          std::function<void(const WorkerEnd&)> on_end)
     : ring_(ring), program_(program), options_(options), on_end_(std::move(on_end)), processes_(options_.num_workers) {
   stop_event_ = ::eventfd(0, EFD_CLOEXEC);

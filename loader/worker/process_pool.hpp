@@ -43,7 +43,7 @@ class ProcessPool {
  public:
   /// Returns when it was tried to start each worker. `ring` and `program` outlive the pool. `on_end` is called by the
   /// pool's thread for each worker that ended unasked, when it is gone for sure and before it is replaced.
-  ProcessPool(const Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
+  ProcessPool(Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
               std::function<void(const WorkerEnd&)> on_end);
   /// Stops the ring; workers that do not end by themselves at once are killed.
   ~ProcessPool();
@@ -80,7 +80,7 @@ class ProcessPool {
   void kill_stalled();
   void end_all();
 
-  const Ring& ring_;
+  Ring& ring_;
   const WorkerProgram& program_;
   ProcessPoolOptions options_;
   std::function<void(const WorkerEnd&)> on_end_;

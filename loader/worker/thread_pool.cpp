@@ -2,7 +2,7 @@
 
 namespace bale::loader_detail {
 
-ThreadPool::ThreadPool(const Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of)
+ThreadPool::ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of)
     : ring_(ring) {
   for (std::uint32_t number = 0; number < num_workers; ++number) {
     threads_.emplace_back(

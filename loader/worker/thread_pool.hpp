@@ -12,14 +12,14 @@ namespace bale::loader_detail {
 class ThreadPool {
  public:
   /// All arguments outlive the pool.
-  ThreadPool(const Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of);
+  ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of);
   /// Stops the ring and waits for the rows in hand.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
  private:
-  const Ring& ring_;
+  Ring& ring_;
   std::vector<std::thread> threads_;
 };
 

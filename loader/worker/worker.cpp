@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/worker/clock.hpp"
 
 namespace bale::loader_detail {
@@ -44,13 +44,13 @@ auto in_the_name_of(const Row& row, const Shard& shard, const Work& work) {
 
 }  // namespace
 
-Worker::Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of)
+Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of)
     : ring_(ring),
       config_(config),
       number_(number),
       shard_of_(std::move(shard_of)),
       lanes_{Lane(config), Lane(config)},
-      learned_(ring.kept(), config.num_samples) {}
+      seek_point_cache_(ring.kept(), config.num_samples) {}
 
 void Worker::begin(Lane& lane) const {
   const Row& row = row_of(lane);
@@ -63,8 +63,8 @@ void Worker::begin(Lane& lane) const {
   const Shard& shard = *lane.shard;
   const DrawKey key{
       .seed = config_.seed, .epoch = ring_.slot(lane.claim.slot).epoch, .sample = row.sample, .copy = row.copy};
-  const KeptEntryPoints kept = kept_entry_points(shard, row, lane.image);
-  lane.has_entry_points = !kept.record.empty();
+  const KeptSeekPoints kept = kept_seek_points(shard, row, lane.image);
+  lane.has_seek_points = !kept.record.empty();
   const WholeCheck check = whole_check(shard, row);
   in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check); });
 }
@@ -77,7 +77,7 @@ void Worker::finish(Lane& lane) {
   row.source_height = applied.source_height;
   row.bytes = applied.bytes;
   row.draw = applied.draw;
-  if (!lane.has_entry_points) learn(row, lane.image);
+  if (!lane.has_seek_points) learn(row, lane.image);
 }
 
 /// Does what is next for a row, unless it has failed.
@@ -138,11 +138,11 @@ WholeCheck Worker::whole_check(const Shard& shard, const Row& row) const {
   return WholeCheck::end;
 }
 
-/// What is kept of an image that has just been read. Where its checksum was not compared then, it is made now: entry
+/// What is kept of an image that has just been read. Where its checksum was not compared then, it is made now: seek
 /// points are used for no bytes but those that they were made of.
-KeptEntryPoints Worker::kept_entry_points(const Shard& shard, const Row& row, Bytes image) const {
-  Bytes record = shard.entry_points(row.sample_in_shard);
-  if (record.empty()) record = learned_.record(row.sample);
+KeptSeekPoints Worker::kept_seek_points(const Shard& shard, const Row& row, Bytes image) const {
+  Bytes record = shard.seek_points(row.sample_in_shard);
+  if (record.empty()) record = seek_point_cache_.record(row.sample);
   if (record.empty()) return {};
   const ShardIndex& index = shard.index();
   if (!config_.verify_checksums || !index.has_checksums()) return {.record = record, .image_crc32c = crc32c(image)};
@@ -152,9 +152,9 @@ KeptEntryPoints Worker::kept_entry_points(const Shard& shard, const Row& row, By
 
 /// For the epochs to come.
 void Worker::learn(const Row& row, Bytes image) {
-  if (config_.transform.kind == Transform::Kind::raw || !learned_.wants(row.sample)) return;
+  if (config_.transform.kind == Transform::Kind::raw || !seek_point_cache_.wants(row.sample)) return;
   try {
-    learned_.keep(row.sample, make_entry_points(image));
+    seek_point_cache_.keep(row.sample, make_seek_points(image));
   } catch (const std::bad_alloc&) {  // the row is done in any case
   }
 }

@@ -5,11 +5,11 @@
 #include <functional>
 #include <string>
 
-#include "bale/formats/core/sample.hpp"
-#include "bale/formats/core/shard.hpp"
+#include "bale/formats/shard/sample.hpp"
+#include "bale/formats/shard/shard.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
-#include "bale/loader/worker/learned_points.hpp"
+#include "bale/loader/worker/seek_point_cache.hpp"
 #include "bale/loader/worker/worker_config.hpp"
 #include "bale/reader/open_shards.hpp"
 
@@ -21,7 +21,7 @@ using ShardOf = std::function<ShardInUse(std::uint32_t shard)>;
 class Worker {
  public:
   /// `ring` and `config` outlive the worker.
-  Worker(const Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
+  Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
 
   /// Fills a row, or two whose images can be decoded side by side; false where there is none to claim. Errors of
   /// samples go into their rows.
@@ -40,7 +40,7 @@ class Worker {
     Claim claim{};
     ShardInUse shard{};
     Bytes image{};
-    bool has_entry_points = false;
+    bool has_seek_points = false;
     std::string error{};  // why the row has failed
   };
 
@@ -54,15 +54,15 @@ class Worker {
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;
-  KeptEntryPoints kept_entry_points(const Shard& shard, const Row& row, Bytes image) const;
+  KeptSeekPoints kept_seek_points(const Shard& shard, const Row& row, Bytes image) const;
   void learn(const Row& row, Bytes image);
 
-  const Ring& ring_;
+  Ring& ring_;
   const WorkerConfig& config_;
   std::uint32_t number_;
   ShardOf shard_of_;
   std::array<Lane, 2> lanes_;
-  LearnedPoints learned_;
+  SeekPointCache seek_point_cache_;
 };
 
 }  // namespace bale::loader_detail

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::loader_detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale::loader_detail {

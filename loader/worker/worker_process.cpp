@@ -12,7 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
 #include "bale/loader/worker/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
 #include "bale/reader/open_shards.hpp"
@@ -40,7 +41,7 @@ void print_where_the_loader_prints() {
   ::close(k_program_fd);
 }
 
-void work(const Ring& ring, std::uint32_t number, pid_t parent,
+void work(Ring& ring, std::uint32_t number, pid_t parent,
           const std::function<void(std::uint32_t)>& before_shard) {
   raise_descriptor_limit();
   const WorkerConfig config = unpack_config(ring.config());
@@ -51,7 +52,7 @@ void work(const Ring& ring, std::uint32_t number, pid_t parent,
   const OpenShards shards(config.shards.size(),
                           [&](std::size_t shard, const Format* format, const std::shared_ptr<const ShardIndex>& index) {
                             const std::string& path = config.shards[shard];
-                            return index ? Shard::open(path, *format, index, options) : Shard::open(path, options);
+                            return index ? Shard::open(path, *format, index, options) : open_shard(path, options);
                           });
   const auto shard_of = [&](std::uint32_t shard) {
     if (before_shard) before_shard(shard);
@@ -80,7 +81,7 @@ int run_worker_process(int argc, char** argv, const std::function<void(std::uint
   ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::prctl(PR_SET_NAME, "bale-worker");  // else the number of a descriptor
-  const Ring ring = Ring::attach(SharedMemory::attach(std::atoi(argv[1])));
+  Ring ring = Ring::attach(SharedMemory::attach(std::atoi(argv[1])));
   print_where_the_loader_prints();
   const auto give_up = [&](const std::exception& why, int code) {
     std::strncpy(ring.worker(number).error, why.what(), k_error_bytes - 1);

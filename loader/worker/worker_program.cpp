@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/loader/ring/high_descriptor.hpp"
-#include "bale/loader/worker_location.hpp"
+#include "bale/loader/worker/worker_location.hpp"
 
 namespace bale::loader_detail {
 namespace {

@@ -78,7 +78,7 @@ class Loader:
     max_pixels     images with more pixels are bad samples
     stall_timeout_s   seconds after which a worker that is stuck at one sample is replaced; 0: never
     read_ahead_bytes, large_transfers, direct_io   for slow disks and datasets larger than memory, see docs/TUNING.md
-    learn_bytes    bytes of shared memory for entry points of JPEGs, which workers make in the first epoch so that later
+    seek_point_cache_bytes    bytes of shared memory for seek points of JPEGs, which workers make in the first epoch so that later
                    epochs decode faster; 0: none; see docs/TUNING.md
     on_bad_sample  "fail" raises bale.Error, "skip" gives a masked row of zeros, "substitute" gives another sample; see
                    bad_samples
@@ -107,7 +107,7 @@ class Loader:
                  verify_checksums: bool = True, max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
                  storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
-                 learn_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
+                 seek_point_cache_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
                  mix: transforms.Mix | None = None) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         self.batch_size = batch_size
@@ -124,7 +124,7 @@ class Loader:
             "tail": tail, "transform": self.transform, "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "storage_timeout_s": storage_timeout_s, "read_ahead_bytes": read_ahead_bytes,
-            "large_transfers": large_transfers, "direct_io": direct_io, "learn_bytes": learn_bytes,
+            "large_transfers": large_transfers, "direct_io": direct_io, "seek_point_cache_bytes": seek_point_cache_bytes,
             "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
         }
         self._dataset = spec if isinstance(spec, Dataset) else None

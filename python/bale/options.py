@@ -30,7 +30,7 @@ class WriteOptions(TypedDict, total=False):
     max_samples: int
     on_error: OnError
     sidecars: str
-    entry_points: bool
+    seek_points: bool
     resize_short: int
     resize_max: int
     decode: bool

@@ -23,7 +23,7 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 class Transform(NamedTuple):
-    """The parameters of a transform, an immutable value. Make one with train(), eval(), padded(), ragged() or raw()."""
+    """The parameters of a transform, an immutable value. Make one with train(), val(), padded(), ragged() or raw()."""
 
     kind: str = "train"
     height: int = 224
@@ -84,15 +84,15 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
                     normalize=mean_and_std(normalize), pillow=str(pillow), **ranges)
 
 
-def eval(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
-         dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
-         pillow: str | int = "13") -> Transform:
+def val(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
+        dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
+        pillow: str | int = "13") -> Transform:
     """Resize(resize), CenterCrop(size). `resize`, the shorter side in pixels, defaults to size * 256 / 224 and must not be
     below `size`. Other arguments as for train()."""
     height, width = _sides(size)
     if resize is None:
         resize = (max(height, width) * 256 + 112) // 224
-    return _checked(kind="eval", height=height, width=width, resize=resize, interpolation=interpolation, dtype=dtype,
+    return _checked(kind="val", height=height, width=width, resize=resize, interpolation=interpolation, dtype=dtype,
                     layout=layout, normalize=mean_and_std(normalize), pillow=str(pillow))
 
 

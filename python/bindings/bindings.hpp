@@ -9,8 +9,8 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bale/formats/core/bytes.hpp"
-#include "bale/formats/core/notice_log.hpp"
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale::python {

@@ -15,7 +15,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/gil.hpp"
@@ -195,7 +195,7 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) 
   return dict;
 }
 
-void bind_device_batch(nb::module_& module) {
+void bind_device_array(nb::module_& module) {
   nb::class_<DeviceArray>(
       module, "DeviceArray",
       "An array of a DeviceBatch, which it keeps. Other packages import it by DLPack "
@@ -213,7 +213,9 @@ void bind_device_batch(nb::module_& module) {
       .def("__dlpack_device__", [](const DeviceArray& self) {
         return std::make_tuple(nb::device::cuda::value, batch_of(self.batch).device());
       });
+}
 
+void bind_device_batch(nb::module_& module) {
   nb::class_<ProcessDeviceBatch>(
       module, "DeviceBatch",
       "One batch in the memory of a CUDA device. Its arrays are views and keep it. When the last of them is gone, a "
@@ -271,6 +273,7 @@ void bind_device_batch(nb::module_& module) {
 
 void bind_cuda(nb::module_& module) {
   using Self = ProcessLoader<CudaLoader>;
+  bind_device_array(module);
   bind_device_batch(module);
   nb::class_<Self> loader(module, "CudaLoader");
   loader

@@ -8,8 +8,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/local_name.hpp"
+#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"

@@ -6,7 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
@@ -76,7 +76,7 @@ LoaderOptions options_of(const nb::dict& given) {
   options.storage_timeout_s = option<double>(given, "storage_timeout_s");
   options.read_ahead_bytes = option<std::uint64_t>(given, "read_ahead_bytes");
   options.large_transfers = option<bool>(given, "large_transfers");
-  options.learn_bytes = option<std::uint64_t>(given, "learn_bytes");
+  options.seek_point_cache_bytes = option<std::uint64_t>(given, "seek_point_cache_bytes");
   options.direct_io = option<bool>(given, "direct_io");
   options.worker_program = from_str(text_of(given, "worker_program"));
   return options;
@@ -99,7 +99,7 @@ Transform transform_of(nb::handle given) {
   Transform transform;
   transform.kind = choice<Kind>(given.attr("kind"), "transform",
                                 {{"train", Kind::train},
-                                 {"eval", Kind::eval},
+                                 {"val", Kind::eval},
                                  {"padded", Kind::padded},
                                  {"ragged", Kind::ragged},
                                  {"raw", Kind::raw}});

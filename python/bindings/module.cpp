@@ -1,7 +1,7 @@
 #include <exception>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/sample.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/python/bindings/bindings.hpp"
 
 namespace bale::python {

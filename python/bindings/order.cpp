@@ -35,7 +35,9 @@ Tail tail_of(nb::handle name) {
   return choice<Tail>(name, "tail", {{"pad", Tail::pad}, {"drop", Tail::drop}, {"uneven", Tail::uneven}});
 }
 
-void bind_order(nb::module_& module) {
+namespace {
+
+void bind_selection(nb::module_& module) {
   nb::class_<Selection>(module, "Selection", "The samples of an epoch, and how often each is delivered.")
       .def_static("all", &Selection::all, nb::arg("size"))
       .def_static(
@@ -52,7 +54,9 @@ void bind_order(nb::module_& module) {
           nb::arg("weights"), nb::arg("num_draws"))
       .def("repeated", &Selection::repeated, nb::arg("times"))
       .def("__len__", &Selection::size);
+}
 
+void bind_epoch_order(nb::module_& module) {
   nb::class_<EpochOrder>(module, "EpochOrder", "The order of an epoch: a function from a position to a sample.")
       .def(
           "__init__",
@@ -79,7 +83,9 @@ void bind_order(nb::module_& module) {
             return self.fingerprint(dataset_size, dataset_identity);
           },
           nb::arg("dataset_size"), nb::arg("dataset_identity"), "The fingerprint in states, also in the Loader's.");
+}
 
+void bind_rank_plan(nb::module_& module) {
   nb::class_<RankPlan>(module, "RankPlan", "The positions of an epoch in each batch of one rank.")
       .def(
           "__init__",
@@ -96,6 +102,14 @@ void bind_order(nb::module_& module) {
       .def("row", &row, nb::arg("batch"), nb::arg("index"),
            "The position of a row in the epoch; None if the row is empty. Raises IndexError.")
       .def("position_after", &RankPlan::position_after, nb::arg("batches"));
+}
+
+}  // namespace
+
+void bind_order(nb::module_& module) {
+  bind_selection(module);
+  bind_epoch_order(module);
+  bind_rank_plan(module);
 }
 
 }  // namespace bale::python

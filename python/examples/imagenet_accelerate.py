@@ -40,7 +40,7 @@ def main():
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, accelerator.device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.eval(args.size))
+                    pin=True, transform=bale.transforms.val(args.size))
     val = bt.Prefetcher(val, accelerator.device, normalize=True)
 
     model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))

@@ -57,7 +57,7 @@ def train_and_validate(args, on_gpu):
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=workers, shuffle=False, tail="uneven", with_mask=True, pin=True,
-                    transform=bale.transforms.eval(args.size))
+                    transform=bale.transforms.val(args.size))
     val = bt.Prefetcher(val, device, normalize=True)
 
     network = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))

@@ -29,7 +29,7 @@ class Packs(L.LightningDataModule):
 
     def val_dataloader(self):
         return bt.Loader(self.args.val, self.args.batch_size, workers=self.args.workers, shuffle=False, tail="uneven",
-                         with_mask=True, pin=True, transform=bale.transforms.eval(self.args.size, **self.floats))
+                         with_mask=True, pin=True, transform=bale.transforms.val(self.args.size, **self.floats))
 
 
 class Classifier(L.LightningModule):

@@ -17,7 +17,7 @@ import bale
 import bale.torch as bt
 
 
-def main():
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("train", help="packed training images")
     parser.add_argument("val", help="packed validation images")
@@ -34,7 +34,11 @@ def main():
     parser.add_argument("--smoothing", type=float, default=0.1)
     parser.add_argument("--jitter", type=float, default=0.4, help="of brightness, contrast and saturation (0.4)")
     parser.add_argument("--workers", type=int, help="decoding processes (one per core)")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    args = parse_arguments()
     torch.manual_seed(1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -48,7 +52,7 @@ def main():
     train = bt.Prefetcher(train, device, normalize=normalize)
     resize = math.floor(size / config["crop_pct"])
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.eval(size, resize=resize, interpolation=interpolation))
+                    pin=True, transform=bale.transforms.val(size, resize=resize, interpolation=interpolation))
     val = bt.Prefetcher(val, device, normalize=normalize)
 
     mixup = Mixup(args.mixup, args.cutmix, label_smoothing=args.smoothing, num_classes=num_classes)

@@ -44,7 +44,7 @@ def main():
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.eval(args.size))
+                    pin=True, transform=bale.transforms.val(args.size))
     val = bt.Prefetcher(val, device, normalize=True)
 
     model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))

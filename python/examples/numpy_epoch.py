@@ -19,7 +19,7 @@ def main():
 
     pixels = np.zeros((3, 256), np.int64)  # how often each channel has each value
     with bale.Loader(args.pack, args.batch_size, workers=args.workers, shuffle=False, tail="uneven",
-                     transform=bale.transforms.eval(args.size)) as loader:
+                     transform=bale.transforms.val(args.size)) as loader:
         labels = np.zeros(len(loader.dataset.classes), np.int64)
         for batch in loader:
             counted = batch.labels[batch.labels != bale.NO_LABEL]

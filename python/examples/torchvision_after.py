@@ -28,7 +28,7 @@ floats = {"dtype": "float32", "layout": "nchw", "normalize": True}
 train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, pin=True, drop_last=True,
                   transform=bale.transforms.train(args.size, **floats))
 val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin=True,
-                transform=bale.transforms.eval(args.size, **floats))
+                transform=bale.transforms.val(args.size, **floats))
 
 model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes)).to(device)
 optimizer = torch.optim.SGD(model.parameters(), args.lr, momentum=0.9, weight_decay=1e-4)

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 
 namespace bale {
 

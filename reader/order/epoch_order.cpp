@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/reader/order/permutation.hpp"
 
 namespace bale {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <numeric>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 
 namespace bale {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/rounding.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/rounding.hpp"
 
 namespace bale {
 namespace {

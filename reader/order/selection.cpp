@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
-#include "bale/formats/core/sample.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/reader/order/alias_table.hpp"
 
 namespace bale {

@@ -40,8 +40,8 @@ if(BALE_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# Headers are named as an installed program names them, "bale/reader/dataset.hpp": one link per room makes the source
-# tree look like that. A link to the whole tree would lead back to the build directory in it, and whoever follows links
+# Headers are named as an installed program names them, "bale/reader/dataset.hpp". Those that are installed lie in
+# ROOM/include/bale/ROOM. For all others one link per room makes the source tree look like that. A link to the whole tree would lead back to the build directory in it, and whoever follows links
 # (recursive globs, file watchers) would never come to an end.
 set(bale_include "${CMAKE_BINARY_DIR}/include/bale")
 if(IS_SYMLINK "${bale_include}")  # of an earlier version
@@ -52,23 +52,24 @@ foreach(room formats reader writer loader tools python tests)
   file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${room}" "${bale_include}/${room}" SYMBOLIC)
 endforeach()
 
+set(bale_include_directories "${CMAKE_BINARY_DIR}/include")
+foreach(room formats reader writer loader)
+  list(APPEND bale_include_directories "${CMAKE_CURRENT_SOURCE_DIR}/${room}/include")
+  install(DIRECTORY "${room}/include/" DESTINATION include)
+endforeach()
+
 set_property(GLOBAL PROPERTY BALE_ROOMS "")
 
-# bale_add_room(NAME SOURCES file... [PUBLIC target...] [PRIVATE target...] [HEADERS header...])
-# Library bale_NAME with the alias bale::NAME; HEADERS are installed.
+# bale_add_room(NAME SOURCES file... [PUBLIC target...] [PRIVATE target...])
+# Library bale_NAME with the alias bale::NAME.
 function(bale_add_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;PUBLIC;PRIVATE;HEADERS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(bale_${name} STATIC ${ROOM_SOURCES})
   add_library(bale::${name} ALIAS bale_${name})
   set_target_properties(bale_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(bale_${name} PUBLIC cxx_std_20)
-  target_include_directories(bale_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+  target_include_directories(bale_${name} PUBLIC "$<BUILD_INTERFACE:${bale_include_directories}>"
                                                  $<INSTALL_INTERFACE:include>)
   target_link_libraries(bale_${name} PUBLIC ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE} $<BUILD_INTERFACE:bale_warnings>)
   set_property(GLOBAL APPEND PROPERTY BALE_ROOMS bale_${name})
-  foreach(header IN LISTS ROOM_HEADERS)
-    file(RELATIVE_PATH place "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-    get_filename_component(below "${header}" DIRECTORY)
-    install(FILES "${header}" DESTINATION "include/bale/${place}/${below}")
-  endforeach()
 endfunction()

@@ -17,7 +17,7 @@ void overwrite(const std::string& path, std::string_view text) {
 /// Opens a damaged shard with its good index and reads everything: each sample is delivered as it was or
 /// refused with an Error. `refused` gets the keys that were not delivered, as the errors name them.
 std::string read_damaged(const Subject& subject, const std::string& stem, const ShardIndex& index,
-                         const std::vector<Sample>& samples, std::vector<std::string>* refused = nullptr) {
+                         const std::vector<OwnedSample>& samples, std::vector<std::string>* refused = nullptr) {
   const auto copy = [&] {
     return ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, subject.path(stem));
   };
@@ -82,7 +82,7 @@ std::string verify_cut(const Subject& subject, const std::string& stem, const Sh
 
 TEST_CASE("a shard that was cut short is an error wherever it was cut") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<Sample> samples = plain_samples_for(subject.layout(), 60, 5000);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 60, 5000);
     const ShardIndex index = subject.pack("a", samples);
     const auto good = subject.file_text("a");
     if (!good) return;
@@ -104,7 +104,7 @@ TEST_CASE("a shard that was cut short is an error wherever it was cut") {
 
 TEST_CASE("a flipped payload bit is found, its sample named, and the others still read") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<Sample> samples = plain_samples_for(subject.layout(), 20, 5000);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 20, 5000);
     const ShardIndex index = subject.pack("a", samples);
     const auto good = subject.file_text("a");
     if (!good) return;
@@ -136,7 +136,7 @@ TEST_CASE("a flipped payload bit is found, its sample named, and the others stil
 
 TEST_CASE("flipped bits anywhere never deliver wrong bytes and never crash") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<Sample> samples = plain_samples_for(subject.layout(), 12, 600);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 12, 600);
     const ShardIndex index = subject.pack("a", samples);
     const auto good = subject.file_text("a");
     if (!good) return;

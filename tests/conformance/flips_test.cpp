@@ -26,7 +26,7 @@ struct StoredField {
 /// A shard on disk that is damaged in place, over and over; its index stays whole.
 class Victim {
  public:
-  Victim(const Subject& subject, std::vector<Sample> samples)
+  Victim(const Subject& subject, std::vector<OwnedSample> samples)
       : subject_(subject), samples_(std::move(samples)), index_(subject.pack("victim", samples_)) {
     const auto text = subject.file_text("victim");
     if (!text) return;
@@ -100,7 +100,7 @@ class Victim {
   }
 
   const Subject& subject_;
-  std::vector<Sample> samples_;
+  std::vector<OwnedSample> samples_;
   ShardIndex index_;
   std::string text_;
   File file_;

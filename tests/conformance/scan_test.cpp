@@ -7,7 +7,7 @@ using namespace bale::test;
 namespace {
 
 /// Packs, scans, and compares the two indexes.
-void check_scan(const Subject& subject, const std::string& stem, const std::vector<Sample>& samples) {
+void check_scan(const Subject& subject, const std::string& stem, const std::vector<OwnedSample>& samples) {
   const ShardIndex written = subject.pack(stem, samples);
   const ShardIndex scanned = subject.scan(stem);
   REQUIRE(scanned.size() == written.size());
@@ -39,7 +39,7 @@ TEST_CASE("a scan agrees with the writer's index") {
 
 TEST_CASE("a scanned shard reads like one with its index") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<Sample> samples = plain_samples_for(subject.layout(), 100, 5000);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 100, 5000);
     subject.pack("a", samples);
     const Shard shard = subject.open("a", subject.scan("a"));
     CHECK_FALSE(shard.index().has_checksums());

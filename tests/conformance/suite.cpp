@@ -8,22 +8,19 @@
 #include <filesystem>
 #include <memory>
 
-#include "bale/formats/core/shard_name.hpp"
-#include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/shard_name.hpp"
+#include "bale/tests/support/text_file.hpp"
 
 namespace bale::test {
 
-const Field* Sample::find(std::string_view name) const {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
-  return found == fields.end() ? nullptr : &*found;
-}
-
-ShardIndex Subject::pack(const std::string& stem, const std::vector<Sample>& samples) const {
+ShardIndex Subject::pack(const std::string& stem, const std::vector<OwnedSample>& samples) const {
   IndexBuilder index;
   ShardPlan plan{.num_samples = samples.size()};
-  for (const Sample& sample : samples) {
+  for (const OwnedSample& sample : samples) {
     plan.key_bytes += sample.key.size();
-    for (const Field& field : sample.fields) {
+    for (const OwnedField& field : sample.fields) {
       const bool compressed = layout_->compresses_fields && field.name == "json";
       auto id = index.field_id(field.name);
       if (!id) {
@@ -36,13 +33,13 @@ ShardIndex Subject::pack(const std::string& stem, const std::vector<Sample>& sam
   }
 
   const auto writer = format_->create({.path = path(stem), .layout = layout_->name, .plan = plan});
-  for (const Sample& sample : samples) {
+  for (const OwnedSample& sample : samples) {
     const std::uint64_t i = index.add_sample(sample.key, sample.label);
     std::vector<FieldView> views;
     std::vector<std::string> names;
     std::vector<std::byte> compressed;
     names.reserve(sample.fields.size());
-    for (const Field& field : sample.fields) {
+    for (const OwnedField& field : sample.fields) {
       const std::uint32_t id = *index.field_id(field.name);
       names.push_back(index.fields()[id].stored_name());
       views.push_back({names.back(), as_bytes(field.bytes)});
@@ -75,8 +72,7 @@ ShardIndex Subject::scan(const std::string& stem) const {
 
 std::optional<std::string> Subject::file_text(const std::string& stem) const {
   if (!std::filesystem::exists(path(stem))) return std::nullopt;
-  const std::vector<std::byte> bytes = read_file(path(stem));
-  return std::string(as_text(bytes));
+  return slurp(path(stem));
 }
 
 void for_each_layout(const std::function<void(const Subject&)>& test) {
@@ -94,12 +90,12 @@ Extent stored_extent(const ShardIndex& index, std::uint64_t i, std::string_view 
   return {};
 }
 
-std::string difference(const Subject& subject, const Sample& expected, const SampleView& read) {
+std::string difference(const Subject& subject, const OwnedSample& expected, const SampleView& read) {
   if (read.key != expected.key) return fmt::format("key is \"{}\"", printable(read.key));
   if (read.label != expected.label) return fmt::format("label is {}", read.label);
   if (!subject.keeps_bytes()) return read.fields.empty() ? "no fields" : "";
   if (read.fields.size() != expected.fields.size()) return fmt::format("{} fields", read.fields.size());
-  for (const Field& field : expected.fields) {
+  for (const OwnedField& field : expected.fields) {
     const FieldView* found = read.find(field.name);
     if (found == nullptr) return fmt::format("field {} is missing", field.name);
     if (as_text(found->bytes) != field.bytes) return fmt::format("field {} differs", field.name);
@@ -107,7 +103,7 @@ std::string difference(const Subject& subject, const Sample& expected, const Sam
   return "";
 }
 
-void check_shard(const Subject& subject, const Shard& shard, const std::vector<Sample>& samples) {
+void check_shard(const Subject& subject, const Shard& shard, const std::vector<OwnedSample>& samples) {
   REQUIRE(shard.size() == samples.size());
   Scratch scratch;
   for (std::size_t i = 0; i < samples.size(); ++i) {

@@ -7,28 +7,15 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "bale/formats/core/format.hpp"
-#include "bale/formats/core/shard.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/formats/shard/shard.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/owned_sample.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
 namespace bale::test {
-
-struct Field {
-  std::string name;  // as delivered
-  std::string bytes;
-};
-
-struct Sample {
-  std::string key;
-  std::int64_t label = k_no_label;
-  std::vector<Field> fields;
-
-  const Field* find(std::string_view name) const;
-};
 
 /// One layout under test, with a directory of its own.
 class Subject {
@@ -44,7 +31,7 @@ class Subject {
   bool keeps_bytes() const { return layout_->keeps_bytes; }
 
   /// Writes a shard; fields named "json" are compressed where the layout has room for that.
-  ShardIndex pack(const std::string& stem, const std::vector<Sample>& samples) const;
+  ShardIndex pack(const std::string& stem, const std::vector<OwnedSample>& samples) const;
   /// Index made from the container alone.
   ShardIndex scan(const std::string& stem) const;
   Shard open(const std::string& stem, ShardIndex index, const ShardOpenOptions& options = {}) const {
@@ -64,24 +51,21 @@ void for_each_layout(const std::function<void(const Subject&)>& test);
 
 /// A sample fit for the layout: `index` varies its content, `bytes` is the size of its image field where
 /// the layout keeps bytes (elsewhere the image is a real one, equal in size to all others).
-Sample make_sample_for(const Layout& layout, std::size_t index, std::size_t bytes);
+OwnedSample make_sample_for(const Layout& layout, std::size_t index, std::size_t bytes);
 
 /// Odd keys, odd labels; missing, empty, tiny and large fields.
-std::vector<Sample> mixed_samples_for(const Layout& layout);
+std::vector<OwnedSample> mixed_samples_for(const Layout& layout);
 /// Many small ones.
-std::vector<Sample> plain_samples_for(const Layout& layout, std::size_t count, std::size_t bytes = 100);
-
-/// Reproducible bytes that do not compress.
-std::string noise(std::size_t bytes, std::size_t seed);
+std::vector<OwnedSample> plain_samples_for(const Layout& layout, std::size_t count, std::size_t bytes = 100);
 
 /// Extent of sample `i`'s field by its name inside the container; absent where there is none.
 Extent stored_extent(const ShardIndex& index, std::uint64_t i, std::string_view stored_name);
 
 /// Why what was read is not the sample; empty where it is.
-std::string difference(const Subject& subject, const Sample& expected, const SampleView& read);
+std::string difference(const Subject& subject, const OwnedSample& expected, const SampleView& read);
 
 /// difference() over all samples of a shard.
-void check_shard(const Subject& subject, const Shard& shard, const std::vector<Sample>& samples);
+void check_shard(const Subject& subject, const Shard& shard, const std::vector<OwnedSample>& samples);
 
 /// Runs `work` in a forked child, so that a crash of a container's library is a finding and not the end
 /// of the suite. Gives what `work` returned: empty where all was well, else what was not (or how it died).

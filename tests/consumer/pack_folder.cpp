@@ -1,8 +1,9 @@
 // Packs a folder through the library.
 #include <iostream>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/format.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/source/source.hpp"
 

@@ -1,7 +1,7 @@
 // A trainer's loop over a packed dataset: the example of the README.
 #include <iostream>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/loader.hpp"
 
 int main(int argc, char** argv) {

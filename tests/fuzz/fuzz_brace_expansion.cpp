@@ -1,7 +1,7 @@
 // Whatever the text, braces expand to at most the documented number of names or are refused.
 #include <cstdlib>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/reader/shard_spec.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Whatever the bytes, an image's header is read within them and its pixels decode within the budget or are refused.
 #include <cstdlib>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 

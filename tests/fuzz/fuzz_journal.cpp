@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/writer/journal.hpp"

@@ -1,6 +1,6 @@
 // Whatever the bytes, both JPEG decoders give the same pixels of a region, or both refuse for the same reason; with
-// entry points of the image as well, and with any others. Forged ones, whose checksums are mended, may give other
-// pixels, but stay inside of memory. The region is drawn from the first eight bytes, what is done to entry points from
+// seek points of the image as well, and with any others. Forged ones, whose checksums are mended, may give other
+// pixels, but stay inside of memory. The region is drawn from the first eight bytes, what is done to seek points from
 // the next four, the JPEG follows.
 #include <cstdlib>
 #include <cstring>
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/image/baseline_decoder.hpp"
-#include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_decoder.hpp"
+#include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
 
 namespace {
 
@@ -51,7 +51,7 @@ Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char*
   Result result;
   try {
     const bale::ImageHeader header = decoder.open(jpeg, k_max_pixels, bale::WholeCheck::none);
-    if (!record.empty()) decoder.use_entry_points({.record = record, .image_crc32c = bale::crc32c(jpeg)});
+    if (!record.empty()) decoder.use_seek_points({.record = record, .image_crc32c = bale::crc32c(jpeg)});
     const bale::Region region = draw(head, header.width, header.height);
     if (meanwhile != nullptr) meanwhile(decoder, region);
     const bale::PixelView view = decoder.read(region);
@@ -103,12 +103,12 @@ void mend_checksum(Record& record) {
   std::memcpy(record.data(), &crc, sizeof crc);
 }
 
-void check_entry_points(bale::ImageDecoder& decoder, const unsigned char* head, bale::Bytes jpeg,
+void check_seek_points(bale::ImageDecoder& decoder, const unsigned char* head, bale::Bytes jpeg,
                         const Result& expected) {
   const std::uint32_t bytes_between = head[8] % 4 == 0 ? 100 : 0;
-  const Record record = bale::make_entry_points(jpeg, bytes_between);
+  const Record record = bale::make_seek_points(jpeg, bytes_between);
   if (record.empty()) return;
-  require(expected.error.empty());  // entry points are made of what decodes well only
+  require(expected.error.empty());  // seek points are made of what decodes well only
   require(decode(decoder, BaselineUse::automatic, head, jpeg, record) == expected);
   if (head[8] % 2 == 0) require(decode(decoder, BaselineUse::plain, head, jpeg, record) == expected);
   std::mt19937 random(static_cast<std::uint32_t>(head[9] << 16 | head[10] << 8 | head[11]));
@@ -133,6 +133,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   require(decode(ours, BaselineUse::automatic, data, jpeg) == expected);
   require(decode(ours, BaselineUse::plain, data, jpeg) == expected);
   require(decode(ours, BaselineUse::automatic, data, jpeg, {}, decode_beside_another) == expected);
-  check_entry_points(ours, data, jpeg, expected);
+  check_seek_points(ours, data, jpeg, expected);
   return 0;
 }

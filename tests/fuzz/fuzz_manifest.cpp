@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/manifest.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/manifest.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   std::string given(reinterpret_cast<const char*>(data), size);

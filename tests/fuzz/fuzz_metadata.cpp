@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/image/metadata.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/image/metadata/metadata.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace {

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/json_bytes.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/shard/key.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string name(reinterpret_cast<const char*>(data), size);

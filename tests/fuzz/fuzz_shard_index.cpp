@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // Whatever the bytes of a file, every format whose scan is said to survive damage lists its samples or
 // refuses it, and every field it lists can be read or is refused.
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

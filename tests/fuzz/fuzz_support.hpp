@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/shard.hpp"
 
 namespace bale::test {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/table_rows.hpp"

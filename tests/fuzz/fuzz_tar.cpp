@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/scanner.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 

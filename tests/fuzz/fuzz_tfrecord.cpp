@@ -1,5 +1,5 @@
 // Records with good checksums around whatever bytes: the messages inside are walked, listed and read, or refused.
-#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/base/checksum.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace bale {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/random.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);

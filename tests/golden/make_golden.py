@@ -119,7 +119,7 @@ def main():
         shutil.copytree(source, golden / "source")
         for name in LAYOUTS:
             pair = [] if name in ONE_FIELD else ["--pair", "jpg,json"]
-            points = [] if name in PIXELS else ["--entry-points"]
+            points = [] if name in PIXELS else ["--seek-points"]
             target = golden / name
             pack([source, target, *pair, *points, "--name", "golden", *COMMON, *layout_options(name)], check=True)
         make_unfinished(source, golden / "unfinished")

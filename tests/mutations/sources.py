@@ -7,7 +7,7 @@ QUARANTINE = ("python", "tests/python/test_quarantine.py", "-k")
 
 MUTATIONS = [
     Mutation("a quarantined file takes another's place", "writer/quarantine.cpp",
-             "    if (!exists(path)) {\n", "    if (number > 0) {\n", (*QUARANTINE, "takes_the_place")),
+             "    if (!name_is_taken(path)) {\n", "    if (number > 0) {\n", (*QUARANTINE, "takes_the_place")),
     Mutation("quarantine follows links", "writer/quarantine.cpp",
              "if (::lstat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {",
              "if (::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {", (*QUARANTINE, "a_link_in_the_way")),
@@ -22,12 +22,12 @@ MUTATIONS = [
     Mutation("a quarantined file that is gone is not missed", "writer/packer.cpp",
              "    if (!has_its_quarantined_files(finished)) return false;\n", "", (*QUARANTINE, "copy_that_is_gone")),
     # Sources that are damaged or cannot be read.
-    Mutation("a sample that lost a field to damage is taken", "formats/shard_salvage.cpp",
+    Mutation("a sample that lost a field to damage is taken", "formats/registry/shard_salvage.cpp",
              "    complete[last] = last > 0 && fields_of(index, last) == fields_of(index, last - 1);\n", "",
              (*SHARDS, "damaged_header")),
     Mutation("a shard that is lost is in no ledger", "writer/packer.cpp",
              "      if (report.outputs.empty()) {", "      if (!report.outputs.empty()) {", (*SHARDS, "no_shard")),
-    Mutation("a shard without its index's size is believed without checksums", "formats/shard_salvage.cpp",
+    Mutation("a shard without its index's size is believed without checksums", "formats/registry/shard_salvage.cpp",
              "  if (file_bytes != index.shard_bytes()) {\n", "  if (file_bytes == 0) {\n", (*SHARDS, "truncated and ours")),
     Mutation("an excluded directory is opened", "writer/source/folder_walk.cpp",
              "} else if (rules_.excluded && rules_.excluded(child)) {", "} else if (false) {", (*KINDS, "unreadable")),
@@ -39,7 +39,7 @@ MUTATIONS = [
              "    if (!context.path.starts_with(job.staged_path)) throw;\n", "    throw;\n", (*KINDS, "failed_write")),
     Mutation("an error does not name the sample that does not fit", "writer/shard_job.cpp",
              "      if (error.code() != ErrorCode::invalid_argument) throw;\n", "      throw;\n", (*KINDS, "does_not_fit")),
-    Mutation("a manifest's text is taken for whatever it is", "formats/core/json_bytes.cpp",
+    Mutation("a manifest's text is taken for whatever it is", "formats/base/json_bytes.cpp",
              '  if (!value.is_string()) throw Error(ErrorCode::damaged, fmt::format("{} is not text", what));\n', "",
              ("python", "tests/python/test_json_errors.py")),
     Mutation("images that the loader does not decode are not counted", "writer/shard_job.cpp",

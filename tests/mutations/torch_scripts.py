@@ -33,8 +33,9 @@ MUTATIONS = [
     Mutation("attributes that change nothing may be set", "python/bale/torch/loader.py",
              "        self._is_made = True\n", "", (*USAGE, "-k", "attributes")),
     Mutation("a sampler's drop_last leaves out whole batches", "python/bale/torch/loader.py",
-             '            seed = dealt.get("seed", seed)\n',
-             '            seed, drop_last = dealt.get("seed", seed), drop_last or getattr(sampler, "drop_last", False)\n',
+             "        rank, world_size = dealt.get(\"rank\", rank), dealt.get(\"world_size\", world_size)\n",
+             "        rank, world_size = dealt.get(\"rank\", rank), dealt.get(\"world_size\", world_size)\n"
+             "        drop_last = drop_last or getattr(sampler, \"drop_last\", False)\n",
              (*USAGE, "-k", "names_of")),
     Mutation("the dataset of a subset is the whole", "python/bale/torch/loader.py",
              "whole if self._part is None else Part(whole, self._part)", "whole", (*USAGE, "-k", "has_its_length")),

@@ -1,6 +1,7 @@
 """Fixtures: the program under test, a folder of small images, and helpers to look at what came out."""
 import fcntl
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -19,21 +20,34 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BALE_BUILD_DIR", REPO / "build")).resolve()
 PROGRAM = BUILD / "bin" / "bale"
 SHIM = BUILD / "tests" / "libbale_test_shim.so"
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # runs a command as an ordinary user
 
 LONG = "BALE_LONG_TESTS" in os.environ  # scripts/test.sh --long
 
-FORMATS = ["tar", "lmdb", "hdf5", "tfrecord", "recordio"]
-ALL_FORMATS = [*FORMATS, "npy"]  # with the one that holds pixels, not the packed bytes
+
+def _listed_layouts():
+    """[(format, layout, suffix, whether it keeps the packed bytes)] as the program lists them. The first layout of a
+    format is its default."""
+    assert PROGRAM.exists(), f"{PROGRAM} is not built"
+    listed = subprocess.run([PROGRAM, "formats"], capture_output=True, text=True, check=True).stdout
+    return [(*line.split()[:3], "decoded pixels" not in line) for line in listed.splitlines()[1:]]
+
+
+_LISTED = _listed_layouts()
+ALL_LAYOUTS = [(name, layout) for name, layout, _, _ in _LISTED]
+LAYOUTS = [(name, layout) for name, layout, _, keeps_bytes in _LISTED if keeps_bytes]
+SUFFIXES = sorted({suffix for _, _, suffix, _ in _LISTED if suffix.startswith(".")})  # "-of-N" is none
+_DEFAULTS = {name: layout for name, layout in reversed(ALL_LAYOUTS)}
+ALL_FORMATS = list(dict.fromkeys(name for name, _ in ALL_LAYOUTS))
+FORMATS = [name for name in ALL_FORMATS if (name, _DEFAULTS[name]) in LAYOUTS]  # not those that hold pixels
+assert FORMATS and LAYOUTS, _LISTED
 
 
 def format_options(name):
     """Options that choose a format, such that it takes images of several sizes."""
-    return ["--format", name, *(["--size", "32"] if name == "npy" else [])]
-
-
-# Layouts that keep the packed bytes, as (format, layout).
-LAYOUTS = [("tar", "plain"), ("tar", "gz"), ("tar", "zst"), ("lmdb", "plain"), ("hdf5", "blob"), ("hdf5", "vlen"),
-           ("tfrecord", "example"), ("recordio", "image")]
+    format_name, _, layout = name.partition(".")
+    keeps_bytes = (format_name, layout or _DEFAULTS[format_name]) in LAYOUTS
+    return ["--format", name, *([] if keeps_bytes else ["--size", "32"])]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -135,11 +149,32 @@ def tiny(tmp_path_factory):
     return root
 
 
+@pytest.fixture(scope="module")
+def pack(request, bale, photos, tmp_path_factory):
+    """The photos, packed with the module's PACK_OPTIONS if it has any. Read-only by convention."""
+    root = tmp_path_factory.mktemp("pack") / "pack"
+    bale.pack(photos, root, *getattr(request.module, "PACK_OPTIONS", []))
+    return root
+
+
+@pytest.fixture(scope="module")
+def ours(pack):
+    """What tests call it that compare it with other programs' files."""
+    return pack
+
+
+def let_others_in(directory):
+    """Lets any user get to `directory`: pytest makes its directories for their owner only."""
+    for path in (directory, *directory.parents):
+        if "pytest-" in str(path):
+            path.chmod(0o755)
+
+
 def shards(directory):
     """Shard files of a dataset, in order."""
     names = sorted(p for p in pathlib.Path(directory).iterdir()
                    if re.search(r"-\d{6}(\.|$)|-\d{5}-of-\d{5}$", p.name)
-                   and p.suffix not in (".bidx", ".bentry", ".idx", ".lst"))
+                   and p.suffix not in (".bidx", ".bseek", ".idx", ".lst"))
     return names
 
 
@@ -150,13 +185,14 @@ def tree_bytes(directory, ignore=()):
             if p.is_file() and p.name not in ignore}
 
 
-def fields_by_key(bale, spec, directory):
-    """{key: {field: bytes}} of a dataset with plain keys, extracted to `directory`."""
-    bale.ok("extract", spec, directory)
+def fields_by_key(bale, spec):
+    """{key: {field: bytes}} of a dataset with plain keys, as it is extracted."""
     samples = {}
-    for name, content in tree_bytes(directory).items():
-        _, _, field = name.rpartition("/")[2].partition(".")
-        samples.setdefault(name[:len(name) - len(field) - 1], {})[field] = content
+    with tempfile.TemporaryDirectory() as directory:
+        bale.ok("extract", spec, directory)
+        for name, content in tree_bytes(directory).items():
+            _, _, field = name.rpartition("/")[2].partition(".")
+            samples.setdefault(name[:len(name) - len(field) - 1], {})[field] = content
     return samples
 
 
@@ -169,6 +205,11 @@ def images_by_key(folder):
             if path.is_file():
                 found[str(path.relative_to(folder).with_suffix(""))] = (path.read_bytes(), index)
     return found
+
+
+def images_in_order(folder):
+    """[(key, image, label)] as packing orders them."""
+    return [(key, *value) for key, value in sorted(images_by_key(folder).items())]
 
 
 @pytest.fixture
@@ -188,10 +229,34 @@ def key_list(bale, spec):
     return bale.ok("ls", "-0", spec).stdout.split(b"\0")[:-1]
 
 
+def key_names(bale, spec):
+    """Keys of a dataset in order, as Python has file names."""
+    return [os.fsdecode(key) for key in key_list(bale, spec)]
+
+
+def manifest_of(directory):
+    """What its manifest says."""
+    return json.loads((pathlib.Path(directory) / "manifest.json").read_text())
+
+
 def class_names(directory):
     """Class names in the manifest, as raw bytes."""
-    names = json.loads((pathlib.Path(directory) / "manifest.json").read_text())["classes"]
-    return [bytes.fromhex(n["hex"]) if isinstance(n, dict) else n.encode() for n in names]
+    return [bytes.fromhex(n["hex"]) if isinstance(n, dict) else n.encode() for n in manifest_of(directory)["classes"]]
+
+
+def ledger(directory):
+    """What was skipped, an entry per source file or shard."""
+    return [json.loads(line) for line in (pathlib.Path(directory) / "skipped.jsonl").read_text().splitlines()]
+
+
+def write_tar(path, members, **options):
+    """Writes an archive of [(name, content)] with Python's tarfile; gives its path."""
+    with tarfile.open(path, "w", **options) as tar:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return path
 
 
 def read_tar(directory):

@@ -31,7 +31,7 @@ def test_an_old_link_is_replaced(tmp_path):
     (tmp_path / "build" / "include" / "bale").symlink_to(tmp_path)
     script.write_text(f'cmake_minimum_required(VERSION 3.25)\nproject(try LANGUAGES CXX)\n'
                       f'include("{REPO}/scripts/cmake/BaleBuild.cmake")\n')
-    subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build"], check=True, capture_output=True, timeout=120)
+    subprocess.run(["cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build"], check=True, capture_output=True, timeout=120)
     include = tmp_path / "build" / "include" / "bale"
     assert include.is_dir() and not include.is_symlink()
     assert sorted(path.name for path in include.iterdir()) == sorted(["formats", "reader", "writer", "loader", "tools",

@@ -7,11 +7,11 @@ import subprocess
 import tarfile
 
 import pytest
-from conftest import ALL_FORMATS, PROGRAM, format_options, images_by_key, key_list, shards, tree_bytes
+from conftest import ALL_FORMATS, PROGRAM, REPO, format_options, images_by_key, key_list, shards, tree_bytes
 from PIL import Image
 
-COMMANDS = ["pack", "convert", "index", "inspect", "ls", "cat", "extract", "verify", "stats", "preview", "read",
-            "completion", "man"]
+OVERVIEW = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
+COMMANDS = re.findall(r"^  (\w+) ", OVERVIEW.partition("Commands:\n")[2].partition("\n\n")[0], re.M)
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +31,15 @@ def test_help_of_every_command(bale, command):
 
 
 def test_help_and_version(bale):
-    overview = bale.ok("--help").out
-    assert all(re.search(rf"^  {command}\b", overview, re.M) for command in COMMANDS)
+    made = {name for path in (REPO / "tools").rglob("*.cpp")
+            for name in re.findall(r'\badd_command\(\s*"(\w+)"', path.read_text())}
+    assert set(COMMANDS) == made and len(COMMANDS) == len(made)
+    assert re.findall(r"^\.SS (\w+)$", bale.ok("man").out, re.M) == COMMANDS
     assert re.fullmatch(r"bale \d+\.\d+\.\d+\n", bale.ok("--version").out)
+
+
+def test_formats_are_those_that_pack_takes(bale):
+    assert f"--format {'|'.join(ALL_FORMATS)}\n" in bale.ok("pack", "--help").out
 
 
 USAGE_ERRORS = [

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from conftest import PROGRAM, SHIM, by_tier, tree_bytes
-from test_crash import KILLED, options
+from fault_support import KILLED, count_calls, options
 
 BUSY = "another bale is packing into this directory"
 
@@ -37,11 +37,7 @@ def test_the_second_of_two_runs_gets_5(bale, tiny, mode, mount, tmp_path):
     env = {"BALE_SHIM_MOUNT": mount} if mount else {}
     bale.pack(tiny, tmp_path / "whole", *options("tar", 3))
     expected = tree_bytes(tmp_path / "whole")
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    bale.pack(tiny, tmp_path / "count", *options("tar", 3),
-              env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter), **env})
-    calls = int.from_bytes(counter.read_bytes(), "little")
+    calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *options("tar", 3), env=env)
     seen = set()
     taking_the_lock, letting_it_go = range(1, 7), range(calls - 3, calls + 1)
     for n in sorted({*taking_the_lock, *letting_it_go, *range(1, calls + 1, by_tier(7, 1))}):
@@ -82,11 +78,8 @@ def test_a_killed_run_is_not_waited_for(bale, tiny, mount, tmp_path):
     env = {"LD_PRELOAD": str(SHIM), **({"BALE_SHIM_MOUNT": mount} if mount else {})}
     bale.pack(tiny, tmp_path / "whole", *options("tar", 3))
     expected = tree_bytes(tmp_path / "whole")
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    bale.pack(tiny, tmp_path / "count", *options("tar", 3), env={**env, "BALE_SHIM_COUNT": str(counter)})
+    calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *options("tar", 3), env=env)
     assert tree_bytes(tmp_path / "count") == expected
-    calls = int.from_bytes(counter.read_bytes(), "little")
     for n in range(1, calls + 1, by_tier(3, 1)):
         out = tmp_path / f"kill-{n}"
         assert bale("pack", tiny, out, *options("tar", 3), env={**env, "BALE_SHIM_KILL_AT": str(n)}).code == KILLED

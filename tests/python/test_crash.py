@@ -7,18 +7,10 @@ import time
 
 import pytest
 from conftest import ALL_FORMATS, PROGRAM, SHIM, by_tier, format_options, on_terminal, shards, tree_bytes
-
-KILLED = -signal.SIGKILL
-
-
-def options(layout, samples):
-    """`layout` is FORMAT.LAYOUT and what else is asked for. One job: the order of calls is then always the same."""
-    return ["--format", *layout.split(), "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
+from fault_support import FAULT_LAYOUTS_AND_MORE, KILLED, check_only_whole_files, count_calls, options, resume
 
 
-@pytest.fixture(scope="module", params=["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen",
-                                        "tfrecord.example", "recordio.image", "npy.rgb --size 16",
-                                        "tar.plain --sidecars wds2idx,wids,timm,energon", "tar.plain --entry-points"])
+@pytest.fixture(scope="module", params=FAULT_LAYOUTS_AND_MORE)
 def case(request, bale, tiny, tmp_path_factory):
     """(layout, bytes of an unkilled run): six images in two shards."""
     out = tmp_path_factory.mktemp("whole") / "out"
@@ -26,33 +18,10 @@ def case(request, bale, tiny, tmp_path_factory):
     return request.param, tree_bytes(out)
 
 
-def count_calls(bale, source, out, pack_options, tmp_path, *more):
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    bale.pack(source, out, *pack_options, *more, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter)})
-    return int.from_bytes(counter.read_bytes(), "little")
-
-
-def check_only_whole_files(directory, expected):
-    """Everything under a final name is byte for byte what it will be in the end."""
-    if not directory.exists():
-        return
-    for name, content in tree_bytes(directory).items():
-        if name in expected:
-            assert content == expected[name], name
-    if (directory / "manifest.json").exists():  # written last of all
-        assert set(tree_bytes(directory)) >= set(expected)
-
-
-def resume(bale, source, out, pack_options):
-    result = bale("pack", source, out, *pack_options, "--resume")
-    assert result.code == 0, result
-
-
 def test_killed_at_every_call(bale, tiny, case, tmp_path):
     layout, expected = case
     pack_options = options(layout, 3)
-    calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
+    calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *pack_options)
     assert calls > 10
     for n in range(1, calls + 1):
         out = tmp_path / f"kill-{n}"
@@ -68,7 +37,7 @@ def test_killed_during_resume(bale, tiny, case, tmp_path):
     """Kill once in the middle, kill the resumed run at every call, resume again."""
     layout, expected = case
     pack_options = options(layout, 3)
-    calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
+    calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *pack_options)
     rng = random.Random(layout)
     for n in range(1, calls + 1, by_tier(3, 1)):
         out = tmp_path / f"kill-{n}"
@@ -85,7 +54,7 @@ def test_every_call_fails(bale, tiny, case, error, lasts, tmp_path):
     """An error at each call in turn: exit 1 with one line, nothing half-published, and the run can be resumed."""
     layout, expected = case
     pack_options = options(layout, 3)
-    calls = count_calls(bale, tiny, tmp_path / "count", pack_options, tmp_path)
+    calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *pack_options)
     for n in range(1, calls + 1, by_tier(3, 1) if lasts else 1):
         out = tmp_path / f"fail-{n}"
         env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": str(error)}

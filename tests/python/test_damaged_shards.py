@@ -1,28 +1,18 @@
 """convert --on-error skip: a damaged shard costs what is damaged, and everything lost is named and counted."""
-import io
-import json
 import shutil
 import tarfile
 
 import pytest
-from conftest import LAYOUTS, fields_by_key, shards
+from conftest import LAYOUTS, fields_by_key, ledger, manifest_of, shards, write_tar
 
 FAILURE, SKIPS = 1, 4
 SKIP = ["--on-error", "skip"]
 
 
-def ledger(directory):
-    return [json.loads(line) for line in (directory / "skipped.jsonl").read_text().splitlines()]
-
-
-def write_tar(path, samples):
-    """An archive as img2dataset writes them: no index, the members of a sample together."""
-    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
-        for key, fields in samples.items():
-            for extension, content in fields.items():
-                info = tarfile.TarInfo(f"{key}.{extension}")
-                info.size = len(content)
-                tar.addfile(info, io.BytesIO(content))
+def write_archive(path, samples):
+    """As img2dataset writes them: no index, the members of a sample together."""
+    members = [(f"{key}.{field}", content) for key, fields in samples.items() for field, content in fields.items()]
+    write_tar(path, members, format=tarfile.USTAR_FORMAT)
 
 
 @pytest.fixture
@@ -34,7 +24,7 @@ def archives(tmp_path):
     for number in range(4):
         contents.append({f"{number}{i:04}": {"jpg": b"\xff\xd8" + bytes([number * 8 + i]) * 1500, "txt": b"caption",
                                              "json": b"{}"} for i in range(8)})
-        write_tar(directory / f"{number:05}.tar", contents[-1])
+        write_archive(directory / f"{number:05}.tar", contents[-1])
     return directory, contents
 
 
@@ -56,11 +46,11 @@ def test_a_truncated_archive_gives_the_samples_before_its_end(bale, archives, en
     assert result.code == SKIPS, result
     assert str(victim) in result.err
     contents[2] = dict(list(contents[2].items())[:whole])
-    assert fields_by_key(bale, out, tmp_path / "files") == merged(contents)
+    assert fields_by_key(bale, out) == merged(contents)
     lines = ledger(out)
     assert [line["origin"] for line in lines] == [str(victim)]
     assert lines[0]["samples"] is None and "3 samples before it are taken" in lines[0]["why"]
-    assert json.loads((out / "manifest.json").read_text())["num_skipped"] == 1
+    assert manifest_of(out)["num_skipped"] == 1
     bale.ok("verify", out)
 
 
@@ -77,7 +67,7 @@ def test_an_archive_that_ends_between_members_is_read_with_a_warning(bale, archi
         key, fields = list(contents[2].items())[3]
         whole[key] = {"jpg": fields["jpg"]}
     contents[2] = whole
-    assert fields_by_key(bale, tmp_path / "out", tmp_path / "files") == merged(contents)
+    assert fields_by_key(bale, tmp_path / "out") == merged(contents)
     assert bale("verify", victim).code == 3
 
 
@@ -90,7 +80,7 @@ def test_a_damaged_header_in_the_middle(bale, archives, tmp_path):
     result = bale("convert", directory, tmp_path / "out", *SKIP)
     assert result.code == SKIPS, result
     contents[0] = dict(list(contents[0].items())[:4])
-    assert fields_by_key(bale, tmp_path / "out", tmp_path / "files") == merged(contents)
+    assert fields_by_key(bale, tmp_path / "out") == merged(contents)
     assert [line["origin"] for line in ledger(tmp_path / "out")] == [str(victim)]
 
 
@@ -108,7 +98,7 @@ def test_what_is_no_shard_is_skipped_by_its_name(bale, archives, content, tmp_pa
     assert result.code == SKIPS, result
     assert str(victim) in result.err
     del contents[1]
-    assert fields_by_key(bale, tmp_path / "out", tmp_path / "files") == merged(contents)
+    assert fields_by_key(bale, tmp_path / "out") == merged(contents)
     assert [line["origin"] for line in ledger(tmp_path / "out")] == [str(victim)]
 
 
@@ -141,7 +131,7 @@ def test_index_goes_on_after_a_damaged_archive(bale, archives):
 def test_a_damaged_shard_of_ours(bale, photos, layout, damage, tmp_path):
     packed = tmp_path / "packed"
     bale.pack(photos, packed, "--format", layout, "--shard-samples", "10")
-    originals = fields_by_key(bale, packed, tmp_path / "originals")
+    originals = fields_by_key(bale, packed)
     victim = shards(packed)[1]
     if damage == "truncated":
         victim.write_bytes(victim.read_bytes()[:victim.stat().st_size // 2])
@@ -156,9 +146,9 @@ def test_a_damaged_shard_of_ours(bale, photos, layout, damage, tmp_path):
     result = bale("convert", packed, out, *SKIP)
     assert result.code == SKIPS, result
     assert str(victim) in result.err
-    taken = fields_by_key(bale, out, tmp_path / "files")
+    taken = fields_by_key(bale, out)
     assert {key: fields for key, fields in originals.items() if key in taken} == taken
-    manifest = json.loads((out / "manifest.json").read_text())
+    manifest = manifest_of(out)
     lost = len(originals) - manifest["num_samples"]
     assert manifest["num_skipped"] == max(lost, 1)  # the shard's own line, even if all of its samples can be read
     assert manifest["num_samples"] >= 30

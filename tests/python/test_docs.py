@@ -14,6 +14,9 @@ def test_paths_exist(document):
     text = document.read_text()
     named = set(re.findall(rf"`((?:{ROOMS})/[\w./-]*)`", text))
     missing = [path for path in named if not (REPO / path).exists()]
+    for name, room in re.findall(rf"`(bale/({ROOMS})/[\w./-]*)`", text):  # as an include names an installed header
+        if not (REPO / room / "include" / name).exists():
+            missing.append(name)
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         if not (document.parent / target).exists():
             missing.append(target)
@@ -42,6 +45,7 @@ def test_error_texts_in_troubleshooting_are_in_the_code():
             if path.suffix in (".cpp", ".hpp", ".py"):
                 sources += path.read_text()
     sources = re.sub(r'"\s*\n\s*"', "", sources).replace('\\"', '"')  # literals that go over two lines
+    sources += re.sub(r"`([a-z_]+)`", lambda name: "--" + name[1].replace("_", "-"), sources)  # as the program shows them
     headings = re.findall(r"^## `(.*)`", (REPO / "docs" / "TROUBLESHOOTING.md").read_text(), re.M)
     assert headings
     system = ("No space left on device", "Permission denied", "Too many open files")

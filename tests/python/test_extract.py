@@ -1,14 +1,11 @@
 """Extracting: complete files only, runs that go on where one was stopped, and the names that others' tools write."""
-import io
 import os
 import signal
 import subprocess
-import tarfile
 
 import pytest
-from conftest import PROGRAM, SHIM, by_tier, tree_bytes
-
-KILLED = -signal.SIGKILL
+from conftest import PROGRAM, SHIM, by_tier, tree_bytes, write_tar
+from fault_support import KILLED, count_calls
 
 
 @pytest.fixture(scope="module")
@@ -25,26 +22,13 @@ def files(bale, packed, tmp_path_factory):
     return tree_bytes(out)
 
 
-def make_tar(path, members):
-    """`members`: [(name, bytes)]."""
-    with tarfile.open(path, "w") as tar:
-        for name, content in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
-
-
 def test_killed_at_every_call(bale, packed, files, tmp_path):
     """What has a final name is whole, and the next run ends with all files and no others."""
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    env = {"LD_PRELOAD": str(SHIM)}
-    bale.ok("extract", packed, tmp_path / "whole", env={**env, "BALE_SHIM_COUNT": str(counter)})
-    calls = int.from_bytes(counter.read_bytes(), "little")
+    calls = count_calls(bale, tmp_path, "extract", packed, tmp_path / "whole")
     assert calls > len(files)
     for n in range(1, calls + 1, by_tier(2, 1)):
         out = tmp_path / f"kill-{n}"
-        assert bale("extract", packed, out, env={**env, "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
+        assert bale("extract", packed, out, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
         found = {k: v for k, v in tree_bytes(out).items() if ".bale-tmp-" not in k} if out.exists() else {}
         assert found.items() <= files.items(), n
         bale.ok("extract", packed, out)
@@ -76,8 +60,6 @@ def test_interrupted(bale, packed, files, tmp_path):
     result = bale.ok("extract", packed, out)
     assert f"; {len(found)} were there already" in result.out
     assert tree_bytes(out) == files
-
-
 
 
 def test_what_is_there_is_kept_or_refused(bale, packed, files, tmp_path):
@@ -119,7 +101,7 @@ def test_tar_of_a_directory_that_is_called_dot(bale, tiny, packed, files, tmp_pa
 def test_dots_lead_nowhere(bale, name, tmp_path):
     inside = tmp_path / "deep" / "out"
     inside.parent.mkdir()
-    make_tar(tmp_path / "x.tar", [(name, b"evil")])
+    write_tar(tmp_path / "x.tar", [(name, b"evil")])
     bale("extract", tmp_path / "x.tar", inside)
     assert [p for p in tmp_path.rglob("*") if p.is_file() and inside not in p.parents] == [tmp_path / "x.tar"]
 
@@ -127,7 +109,7 @@ def test_dots_lead_nowhere(bale, name, tmp_path):
 @pytest.mark.parametrize("names", [("n/A.jpg", "n/a.jpg"), ("N/a.jpg", "n/b.jpg"), ("./n/a.jpg", "N/b.jpg")])
 def test_names_that_differ_by_case(bale, names, tmp_path):
     """Where the file system cannot tell them apart, nothing is merged or lost: nothing is written."""
-    make_tar(tmp_path / "x.tar", [(name, name.encode()) for name in names])
+    write_tar(tmp_path / "x.tar", [(name, name.encode()) for name in names])
     out = tmp_path / "ignoring" / "out"
     out.mkdir(parents=True)
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_IGNORE_CASE": str(out.parent)}

@@ -7,18 +7,15 @@ import os
 import pathlib
 import random
 import shutil
-import signal
 import subprocess
 import time
 
 import pytest
 from conftest import LONG, SHIM, shards, tree_bytes
-from test_crash import check_only_whole_files, options
+from fault_support import FAULT_LAYOUTS_AND_MORE, KILLED, check_only_whole_files, count_calls, options
 
-KILLED = -signal.SIGKILL
-LAYOUTS = ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "tfrecord.example", "recordio.image",
-           "npy.rgb --size 16", "tar.plain --sidecars wds2idx,wids,timm,energon", "tar.plain --entry-points"]
-ALL_LAYOUTS = LONG or "BALE_TEST_ALL_LAYOUTS" in os.environ
+IN_EVERY_LAYOUT = LONG or "BALE_TEST_ALL_LAYOUTS" in os.environ
+TESTED_LAYOUTS = FAULT_LAYOUTS_AND_MORE if IN_EVERY_LAYOUT else ["tar.plain"]
 KINDS = ["bindfs", "nfs", "lustre", "cifs", "overlay", "no case"]
 
 
@@ -71,7 +68,7 @@ def place(request, tmp_path_factory):
         yield Place(root, MOUNT=request.param)
 
 
-@pytest.fixture(scope="module", params=LAYOUTS if ALL_LAYOUTS else ["tar.plain"])
+@pytest.fixture(scope="module", params=TESTED_LAYOUTS)
 def case(request, bale, tiny, place, tmp_path_factory):
     """(options, bytes of an undisturbed run on an ordinary disk)."""
     out = tmp_path_factory.mktemp("whole") / "out"
@@ -142,7 +139,7 @@ def test_pack_and_everything_else(runs, work, tiny, case):
         for shard in shards(out):
             shutil.copy(shard, work / "copy")
         runs.ok("index", work / "copy")
-        runs.ok("index", work / "copy", "--force", "--entry-points")
+        runs.ok("index", work / "copy", "--force", "--seek-points")
         runs.ok("verify", work / "copy")
 
 
@@ -196,15 +193,13 @@ def test_a_call_fails(runs, work, tiny, case, error):
         assert tree_bytes(out) == expected, n
 
 
-@pytest.mark.parametrize("layout", LAYOUTS if ALL_LAYOUTS else ["tar.plain"])
+@pytest.mark.parametrize("layout", TESTED_LAYOUTS)
 def test_resumed_above_a_lower_layer(bale, tiny, layout, tmp_path):
     """What a killed run left is in an overlay's lower layer: files change their inode when they are first written."""
     pack_options = options(layout, 3)
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    bale.pack(tiny, tmp_path / "count", *pack_options, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter)})
+    calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *pack_options)
     expected = tree_bytes(tmp_path / "count")
-    for n in some(int.from_bytes(counter.read_bytes(), "little"), "lower"):
+    for n in some(calls, "lower"):
         root = tmp_path / f"layers-{n}"
         lower, upper, inner, merged = (root / name for name in ("lower", "upper", "inner", "merged"))
         for directory in (lower, upper, inner, merged):

@@ -20,11 +20,11 @@ def array(data):
 
 def samples(bale, path, tmp_path):
     """[(label, {field: bytes})] of every sample in order, read without an index and with one."""
-    plain = fields_by_key(bale, path, tmp_path / "plain")
+    plain = fields_by_key(bale, path)
     rows = [json.loads(line) for line in bale.ok("ls", "--json", path).out.splitlines()]
     bale.ok("index", path)
     bale.ok("verify", path)
-    assert fields_by_key(bale, path, tmp_path / "indexed") == plain
+    assert fields_by_key(bale, path) == plain
     assert [row["key"] for row in rows] == sorted(plain)
     return [(row.get("label"), plain[row["key"]]) for row in rows]
 
@@ -144,7 +144,7 @@ def test_every_dataset_with_a_row_per_image_is_a_field(bale, photos, tmp_path):
         file["labels"] = np.arange(ROWS)
     plain = [fields for _, fields in samples(bale, path, tmp_path)]
     bale.ok("convert", path, tmp_path / "converted", "--format", "lmdb")
-    converted = [fields for _, fields in sorted(fields_by_key(bale, tmp_path / "converted", tmp_path / "out").items())]
+    converted = [fields for _, fields in sorted(fields_by_key(bale, tmp_path / "converted").items())]
     for i, fields in [*enumerate(plain), *enumerate(converted)]:
         assert fields.pop("cls", str(i).encode()) == str(i).encode()
         assert fields.pop("jpg" if "jpg" in fields else "png") == images[i]

@@ -1,11 +1,10 @@
 """Keys of other tools' containers: kept where the container holds any key, and given back where it does not."""
-import json
 import tarfile
 
 import h5py
 import lmdb
 import pytest
-from conftest import key_list, shards
+from conftest import key_list, manifest_of, shards
 from test_interop_lmdb import write
 from test_interop_tfrecord import records
 from tfrecord import example_pb2
@@ -48,7 +47,7 @@ def test_keys_come_back_through_other_containers(bale, foreign, between, tmp_pat
         place = tmp_path / f"p{number}"
         bale.ok("verify", place)
         encoded = layout.startswith("tar")
-        assert json.loads((place / "manifest.json").read_text()).get("keys") == ("encoded" if encoded else None)
+        assert manifest_of(place).get("keys") == ("encoded" if encoded else None)
         keys = key_list(bale, place)
         assert len(set(keys)) == len(KEYS) and (keys == sorted(KEYS)) != encoded
     bale.ok("convert", place, tmp_path / "last", "--format", "lmdb")
@@ -76,7 +75,7 @@ def test_what_is_left_of_a_selection_comes_back_too(bale, foreign, tmp_path):
     assert lmdb_keys(tmp_path / "some") == [b"n01/img_0%2EJPEG", b"n01/img_0.JPEG"]
     bale.ok("convert", foreign, tmp_path / "fit", "--format", "tar", "--include", "50%")
     assert key_list(bale, tmp_path / "fit") == [b"50%"]
-    assert "keys" not in json.loads((tmp_path / "fit" / "manifest.json").read_text())
+    assert "keys" not in manifest_of(tmp_path / "fit")
 
 
 @pytest.mark.parametrize("layout", ["tar", "lmdb", "recordio"])

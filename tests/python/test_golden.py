@@ -3,6 +3,7 @@ import hashlib
 import json
 
 import pytest
+from conftest import manifest_of
 from golden_support import GOLDEN, VERSIONS, copy_of, make_golden
 
 CASES = [(version, name) for version in VERSIONS for name in make_golden.LAYOUTS]
@@ -29,7 +30,7 @@ def test_every_byte_is_read(bale, tmp_path, version, name):
     sources = {str(path.relative_to(copy / "source").with_suffix("")): path for path in (copy / "source").rglob("*.jpg")}
     assert sorted(bale.ok("ls", copy / name).out.split()) == sorted(sources)
     shards = "::".join(str(copy / name / shard["file"])
-                       for shard in json.loads((copy / name / "manifest.json").read_text())["shards"])
+                       for shard in manifest_of(copy / name)["shards"])
     assert sorted(bale.ok("ls", shards).out.split()) == sorted(sources)
     if name in make_golden.PIXELS:
         return

@@ -4,24 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from conftest import class_names, read_tar
+from conftest import LAYOUTS, class_names, manifest_of, read_tar
+from image_support import cmyk, encoded, exif, jpeg, picture, png
 from PIL import Image, ImageCms, ImageOps
-from test_pixels import cmyk, picture
-
-
-def jpeg(image, **options):
-    out = io.BytesIO()
-    image.save(out, "JPEG", **{"quality": 92, **options})
-    return out.getvalue()
-
-
-def exif(orientation, byte_order="<"):
-    tags = Image.Exif()
-    tags[0x0112] = orientation
-    tags[0x010E] = "a description that is to survive"
-    tags[0x0131] = "software"
-    tags.endian = byte_order
-    return tags
 
 
 @pytest.fixture
@@ -85,9 +70,7 @@ def test_resized_jpegs_are_those_of_pillow_to_the_byte(pack, option):
 
 def test_resized_pngs_are_the_pixels_of_pillow(pack):
     image = Image.fromarray(picture(120, 90))
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    found = pack({"a.png": out.getvalue(), "b.jpg": out.getvalue()}, "--resize-short", 40, "--quality", 90)
+    found = pack({"a.png": png(image), "b.jpg": png(image)}, "--resize-short", 40, "--quality", 90)
     field, content = found["a"]
     assert field == "png"
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), np.asarray(resized(image, short=40)))
@@ -122,10 +105,9 @@ def test_orientation_comes_before_the_size(pack):
 
 
 def test_png_orientation(pack):
-    out = io.BytesIO()
-    Image.fromarray(picture(30, 20)).save(out, "PNG", exif=exif(8))
-    _, content = pack({"a.png": out.getvalue()}, "--orient")["a"]
-    with Image.open(io.BytesIO(content)) as got, Image.open(io.BytesIO(out.getvalue())) as original:
+    tagged = png(Image.fromarray(picture(30, 20)), exif=exif(8))
+    _, content = pack({"a.png": tagged}, "--orient")["a"]
+    with Image.open(io.BytesIO(content)) as got, Image.open(io.BytesIO(tagged)) as original:
         assert np.array_equal(np.asarray(got), np.asarray(ImageOps.exif_transpose(original)))
         got.load()
         assert 0x0112 not in got.getexif() and got.getexif()[0x0131] == "software"
@@ -136,11 +118,8 @@ def test_metadata_are_stripped_and_the_rest_of_the_bytes_stays(pack):
     plain = jpeg(Image.fromarray(picture(60, 40)), progressive=True)
     full = jpeg(Image.fromarray(picture(60, 40)), progressive=True, exif=exif(3), icc_profile=profile, comment=b"hello")
     adobe = jpeg(cmyk(40, 30))
-    out = io.BytesIO()
-    Image.fromarray(picture(30, 20)).save(out, "PNG", exif=exif(8), icc_profile=profile)
-    files = {"plain.jpg": plain, "full.jpg": full, "adobe.jpg": adobe, "full.png": out.getvalue()}
-    files["p.png"] = files.pop("full.png")
-    found = pack(files, "--strip-metadata")
+    drawn = png(Image.fromarray(picture(30, 20)), exif=exif(8), icc_profile=profile)
+    found = pack({"plain.jpg": plain, "full.jpg": full, "adobe.jpg": adobe, "p.png": drawn}, "--strip-metadata")
     assert found["plain"][1] == plain and found["adobe"][1] == adobe
     assert found["full"][1] == plain
     stripped = Image.open(io.BytesIO(found["p"][1]))
@@ -158,9 +137,7 @@ def test_what_cameras_append_is_stripped(pack):
     for name, options in kinds.items():
         plain[name] = jpeg(image, **options)
         files[f"{name}.jpg"] = plain[name] + trailer
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    files["e.png"], plain["e"] = out.getvalue() + b"more", out.getvalue()
+    files["e.png"], plain["e"] = png(image) + b"more", png(image)
     cut = jpeg(image)[:-2]  # without its end marker: nothing is known to lie behind it
     files["f.jpg"] = plain["f"] = cut
     assert {name: content for name, (_, content) in pack(files, "--strip-metadata").items()} == plain
@@ -169,13 +146,12 @@ def test_what_cameras_append_is_stripped(pack):
 
 
 def test_kinds_whose_metadata_cannot_be_read_are_not_passed_on_as_if_they_had_none(pack):
-    out = io.BytesIO()
-    Image.fromarray(picture(30, 20)).save(out, "WEBP", exif=exif(6))
+    webp = encoded(Image.fromarray(picture(30, 20)), "WEBP", exif=exif(6))
     for option in ("--strip-metadata", "--orient"):
-        pack({"a.webp": out.getvalue()}, option, code=1)
+        pack({"a.webp": webp}, option, code=1)
         assert "a.webp" in pack.result.error_line() and "webp" in pack.result.error_line()
-    assert pack({"a.webp": out.getvalue()}, "--resize-short", 20)["a"] == ("webp", out.getvalue())
-    pack({"a.webp": out.getvalue()}, "--resize-short", 19, code=1)
+    assert pack({"a.webp": webp}, "--resize-short", 20)["a"] == ("webp", webp)
+    pack({"a.webp": webp}, "--resize-short", 19, code=1)
 
 
 def test_metadata_stay_with_a_resized_image_unless_stripped(pack):
@@ -203,7 +179,7 @@ def test_bad_images_follow_the_policy(pack):
 
 def test_the_manifest_says_what_was_done_and_a_resume_must_ask_for_the_same(bale, pack, tmp_path):
     pack({"a.jpg": jpeg(Image.fromarray(picture(100, 80)))}, "--resize-short", 40, "--quality", 77)
-    manifest = json.loads((pack.directory / "manifest.json").read_text())
+    manifest = manifest_of(pack.directory)
     assert manifest["edits"]["resize_short"] == "40" and manifest["edits"]["jpeg_quality"] == "77"
     assert "libjpeg-turbo" in manifest["edits"]["jpeg_encoder"]
     assert json.loads(bale.ok("inspect", "--json", pack.directory).out)["edits"] == manifest["edits"]
@@ -214,7 +190,7 @@ def test_the_manifest_says_what_was_done_and_a_resume_must_ask_for_the_same(bale
     bale.ok("verify", pack.directory)
     # What a conversion makes of it has been through the same, and through what is asked for now.
     bale.ok("convert", pack.directory, tmp_path / "c", "--format", "lmdb", "--strip-metadata")
-    converted = json.loads((tmp_path / "c" / "manifest.json").read_text())["edits"]
+    converted = manifest_of(tmp_path / "c")["edits"]
     assert converted == {**manifest["edits"], "metadata": "stripped"}
 
 
@@ -240,9 +216,9 @@ def test_every_format_takes_edited_images(bale, photos, tmp_path):
         original = Image.open(alike / "c" / f"{i}.jpg")
         assert np.array_equal(image, np.asarray(resized(original, short=30))), i
         assert np.array_equal(image, np.load(io.BytesIO(bale.ok("cat", tmp_path / "array", f"c/{i}").stdout))), i
-    edits = json.loads((tmp_path / "pixels" / "manifest.json").read_text())["edits"]
+    edits = manifest_of(tmp_path / "pixels")["edits"]
     assert "resize_short" in edits and "jpeg_quality" not in edits
-    for place in ("tar", "lmdb", "hdf5.blob", "hdf5.vlen", "recordio", "tfrecord"):
+    for place in map(".".join, LAYOUTS):
         bale.pack(photos, tmp_path / place, "--format", place, "--resize-short", "30", "--quality", "100")
         bale.ok("verify", tmp_path / place)
         keys = bale.ok("ls", tmp_path / place).out.split()

@@ -5,9 +5,9 @@ import zlib
 
 import numpy as np
 import pytest
+from image_support import chunk, exif, jpeg, picture, png
 from PIL import Image, ImageOps, PngImagePlugin
-from test_image_edits import exif, jpeg, pack  # noqa: F401 (a fixture)
-from test_pixels import picture
+from test_image_edits import pack  # noqa: F401 (a fixture)
 
 XMP = b"http://ns.adobe.com/xap/1.0/\0"
 ATTRIBUTE = b'<x:xmpmeta><rdf:Description dc:title="kept" tiff:Orientation="%d"/></x:xmpmeta>'
@@ -23,23 +23,12 @@ def with_segments(image, *segments):
     return image[:20] + b"".join(segments) + image[20:]
 
 
-def chunk(kind, content):
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-
 def chunks_of(png):
     at = 8
     while at < len(png):
         length, = struct.unpack(">I", png[at:at + 4])
         yield png[at + 4:at + 8], png[at + 8:at + 8 + length]
         at += 12 + length
-
-
-def png(image, *chunks, **options):
-    """Chunks go behind IHDR, which ends 33 bytes into the file."""
-    out = io.BytesIO()
-    image.save(out, "PNG", **options)
-    return out.getvalue()[:33] + b"".join(chunks) + out.getvalue()[33:]
 
 
 def tiff(entries, order="<", tail=b""):

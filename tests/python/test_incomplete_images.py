@@ -1,20 +1,12 @@
 """Images that are cut off: the same answer whatever is read of them, and Pillow's answer."""
 import io
 import json
-import tarfile
 
 import pytest
 from augment_support import transformed
-from conftest import by_tier
+from conftest import by_tier, write_tar
+from image_support import jpeg, picture, png
 from PIL import Image
-from test_image_edits import jpeg
-from test_pixels import picture
-
-
-def png(image, **options):
-    out = io.BytesIO()
-    image.save(out, "PNG", **options)
-    return out.getvalue()
 
 
 def pillow_reads(content):
@@ -97,12 +89,7 @@ def test_one_image_without_a_size_does_not_stop_the_others(bale, tmp_path, sampl
 
 
 def test_an_index_without_sizes_is_still_told(bale, tmp_path):
-    with tarfile.open(tmp_path / "x.tar", "w") as tar:
-        for i in range(3):
-            content = jpeg(Image.fromarray(picture(60, 40, seed=i)))
-            info = tarfile.TarInfo(f"{i}.jpg")
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
+    write_tar(tmp_path / "x.tar", [(f"{i}.jpg", jpeg(Image.fromarray(picture(60, 40, seed=i)))) for i in range(3)])
     bench = ("bench", tmp_path / "x.tar", "--batch", "3", "--epochs", "1", "--threads", "--stages", "decode")
     result = bale(*bench)
     assert result.code == 1 and "bale index --force" in result.error_line()

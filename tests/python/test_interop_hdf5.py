@@ -4,12 +4,8 @@ import io
 import h5py
 import numpy as np
 import pytest
-from conftest import images_by_key, key_list, shards, tree_bytes
+from conftest import images_in_order, key_list, key_names, shards, tree_bytes
 from PIL import Image
-
-
-def in_order(photos):
-    return sorted(images_by_key(photos).items())
 
 
 # --- others read ours
@@ -22,7 +18,7 @@ def test_blob_in_ten_plain_lines(bale, photos, tmp_path):
             data, offsets = file["fields/jpg/data"], file["fields/jpg/offsets"]
             for i, label in enumerate(file["labels"]):
                 found.append((data[offsets[i]:offsets[i + 1]].tobytes(), label))
-    assert found == [value for _, value in in_order(photos)]
+    assert found == [(image, label) for _, image, label in images_in_order(photos)]
 
 
 def test_blob_keys_and_class_names(bale, photos, tmp_path):
@@ -31,7 +27,7 @@ def test_blob_keys_and_class_names(bale, photos, tmp_path):
         data, ends = file["keys/data"][:].tobytes(), file["keys/offsets"][:]
         keys = [data[a:b].decode() for a, b in zip(ends, ends[1:])]
         classes = [name.decode() for name in file["class_names"]]
-    assert keys == [key for key, _ in in_order(photos)]
+    assert keys == [key for key, _, _ in images_in_order(photos)]
     assert classes == sorted(p.name for p in photos.iterdir())
 
 
@@ -42,7 +38,7 @@ def test_vlen_in_ten_plain_lines(bale, photos, tmp_path):
         with h5py.File(path) as file:
             for image, label in zip(file["images"], file["labels"]):
                 found.append((image.tobytes(), label))
-    assert found == [value for _, value in in_order(photos)]
+    assert found == [(image, label) for _, image, label in images_in_order(photos)]
 
 
 def test_array_in_ten_plain_lines(bale, photos, tmp_path):
@@ -50,8 +46,8 @@ def test_array_in_ten_plain_lines(bale, photos, tmp_path):
     with h5py.File(shards(tmp_path / "p")[0]) as file:
         images, labels = file["images"][:], file["labels"][:]
     assert images.shape == (40, 32, 32, 3) and images.dtype == np.uint8
-    assert labels.tolist() == [label for _, (_, label) in in_order(photos)]
-    for (key, (data, _)), pixels in zip(in_order(photos), images):
+    assert labels.tolist() == [label for _, _, label in images_in_order(photos)]
+    for (key, data, _), pixels in zip(images_in_order(photos), images):
         # The same picture, whatever the resampling: mean colors agree.
         with Image.open(io.BytesIO(data)) as image:
             whole = np.asarray(image.convert("RGB"), float)
@@ -64,22 +60,22 @@ def test_array_in_ten_plain_lines(bale, photos, tmp_path):
 # --- ours reads others'
 
 def check(bale, spec, photos, tmp_path, labels=True):
-    expected = in_order(photos)
+    expected = images_in_order(photos)
     bale.ok("inspect", spec)
     bale.ok("verify", spec)
     bale.ok("convert", spec, tmp_path / "converted", "--format", "tar")
     bale.ok("extract", tmp_path / "converted", tmp_path / "files")
     files = tree_bytes(tmp_path / "files")
-    keys = [key.decode() for key in key_list(bale, tmp_path / "converted")]
+    keys = key_names(bale, tmp_path / "converted")
     assert len(keys) == len(expected)
-    for key, (_, (image, label)) in zip(keys, expected):
+    for key, (_, image, label) in zip(keys, expected):
         assert files[f"{key}.jpg"] == image
         if labels:
             assert int(files[f"{key}.cls"]) == label
 
 
 def vlen_images(photos):
-    return [np.frombuffer(image, np.uint8) for _, (image, _) in in_order(photos)]
+    return [np.frombuffer(image, np.uint8) for _, image, _ in images_in_order(photos)]
 
 
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
@@ -89,7 +85,7 @@ def test_vlen_images_and_labels(bale, photos, libver, tmp_path):
         images = file.create_dataset("images", (40,), dtype=h5py.vlen_dtype(np.uint8))
         for i, image in enumerate(vlen_images(photos)):
             images[i] = image
-        file["labels"] = np.array([label for _, (_, label) in in_order(photos)], np.int32)
+        file["labels"] = np.array([label for _, _, label in images_in_order(photos)], np.int32)
     check(bale, path, photos, tmp_path)
 
 
@@ -99,8 +95,8 @@ def test_fuel_ilsvrc2012(bale, photos, tmp_path):
         images = file.create_dataset("encoded_images", (40,), dtype=h5py.vlen_dtype(np.uint8))
         for i, image in enumerate(vlen_images(photos)):
             images[i] = image
-        file.create_dataset("targets", data=np.array([[label] for _, (_, label) in in_order(photos)], np.int16))
-        names = [f"{key.split('/')[1]}.JPEG"[:32].encode() for key, _ in in_order(photos)]
+        file.create_dataset("targets", data=np.array([[label] for _, _, label in images_in_order(photos)], np.int16))
+        names = [f"{key.split('/')[1]}.JPEG"[:32].encode() for key, _, _ in images_in_order(photos)]
         file.create_dataset("filenames", data=np.array([[n] for n in names], "S32"))
     check(bale, path, photos, tmp_path)
     keys = key_list(bale, path)

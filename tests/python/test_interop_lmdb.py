@@ -3,11 +3,7 @@ import pickle
 
 import lmdb
 import pytest
-from conftest import images_by_key, key_list, shards, tree_bytes
-
-
-def in_order(photos):
-    return sorted(images_by_key(photos).items())
+from conftest import images_in_order, key_list, shards, tree_bytes
 
 
 # --- others read ours
@@ -22,7 +18,7 @@ def test_ten_plain_lines(bale, photos, tmp_path):
                 images.append(txn.get(b"%08d" % i))
                 labels.append(int(txn.get(b"%08d.cls" % i)))
         env.close()
-    assert list(zip(images, labels)) == [value for _, value in in_order(photos)]
+    assert list(zip(images, labels)) == [(image, label) for _, image, label in images_in_order(photos)]
 
 
 def test_opening_ours_with_py_lmdb_changes_nothing(bale, photos, tmp_path):
@@ -46,16 +42,16 @@ def write(path, items, **options):
 
 def packed_images(bale, spec, photos, tmp_path, labels):
     """Checks inspect, verify, cat, convert; returns nothing but asserts that exactly the photos are there."""
-    expected = in_order(photos)
+    expected = images_in_order(photos)
     bale.ok("inspect", spec)
     bale.ok("verify", spec)
     keys = key_list(bale, spec)
     assert len(keys) == len(expected)
-    assert bale.ok("cat", spec, keys[5], "--field", "jpg").stdout == expected[5][1][0]
+    assert bale.ok("cat", spec, keys[5], "--field", "jpg").stdout == expected[5][1]
     bale.ok("convert", spec, tmp_path / "converted", "--format", "tar")
     bale.ok("extract", tmp_path / "converted", tmp_path / "files")
     files = tree_bytes(tmp_path / "files")
-    for key, (_, (image, label)) in zip(key_list(bale, tmp_path / "converted"), expected):
+    for key, (_, image, label) in zip(key_list(bale, tmp_path / "converted"), expected):
         assert files[f"{key.decode()}.jpg"] == image
         if labels:
             assert int(files[f"{key.decode()}.cls"]) == label
@@ -63,20 +59,20 @@ def packed_images(bale, spec, photos, tmp_path, labels):
 
 def jpegs_only(photos):
     """The common schemes hold JPEGs; the photos' PNG is left to the other tests."""
-    return [(k, v) for k, v in in_order(photos) if v[0].startswith(b"\xff\xd8")]
+    return [sample for sample in images_in_order(photos) if sample[1].startswith(b"\xff\xd8")]
 
 
 @pytest.fixture(scope="module")
 def jpeg_folder(photos, tmp_path_factory):
     root = tmp_path_factory.mktemp("jpegs")
-    for key, (image, _) in jpegs_only(photos):
+    for key, image, _ in jpegs_only(photos):
         (root / key).parent.mkdir(exist_ok=True)
         (root / f"{key}.JPEG").write_bytes(image)
     return root
 
 
 def test_numbered_bytes(bale, jpeg_folder, tmp_path):
-    items = [(b"%08d" % i, image) for i, (_, (image, _)) in enumerate(in_order(jpeg_folder))]
+    items = [(b"%08d" % i, image) for i, (_, image, _) in enumerate(images_in_order(jpeg_folder))]
     write(tmp_path / "x.lmdb", [*items, (b"__len__", str(len(items)).encode())])
     packed_images(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=False)
 
@@ -84,7 +80,7 @@ def test_numbered_bytes(bale, jpeg_folder, tmp_path):
 def test_directory_environment(bale, jpeg_folder, tmp_path):
     """lmdb.open("x.lmdb") without subdir=False makes a directory with data.mdb in it."""
     (tmp_path / "x").mkdir()
-    items = [(b"%08d" % i, image) for i, (_, (image, _)) in enumerate(in_order(jpeg_folder))]
+    items = [(b"%08d" % i, image) for i, (_, image, _) in enumerate(images_in_order(jpeg_folder))]
     write(tmp_path / "x" / "data.mdb", items)
     packed_images(bale, tmp_path / "x" / "data.mdb", jpeg_folder, tmp_path, labels=False)
 
@@ -106,12 +102,12 @@ def datum(image, label, encoded=True):
 
 def test_caffe_datum(bale, jpeg_folder, tmp_path):
     write(tmp_path / "x.lmdb", [(b"%08d_%s.JPEG" % (i, key.encode()), datum(image, label))
-                                for i, (key, (image, label)) in enumerate(in_order(jpeg_folder))])
+                                for i, (key, image, label) in enumerate(images_in_order(jpeg_folder))])
     packed_images(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=True)
 
 
 def test_file_names_as_keys(bale, jpeg_folder, tmp_path):
-    write(tmp_path / "x.lmdb", [(key.encode(), image) for key, (image, _) in in_order(jpeg_folder)])
+    write(tmp_path / "x.lmdb", [(key.encode(), image) for key, image, _ in images_in_order(jpeg_folder)])
     packed_images(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=False)
 
 
@@ -126,7 +122,7 @@ class Explosive:
 def test_pickles_are_refused(bale, photos, protocol, tmp_path):
     """The common PyTorch recipe: %08d -> pickle({image, label})."""
     items = [(b"%08d" % i, pickle.dumps({"image": image, "label": label, "x": Explosive()}, protocol))
-             for i, (_, (image, label)) in enumerate(in_order(photos))]
+             for i, (_, image, label) in enumerate(images_in_order(photos))]
     write(tmp_path / "x.lmdb", items)
     for command in (["inspect", tmp_path / "x.lmdb"], ["convert", tmp_path / "x.lmdb", tmp_path / "out"]):
         result = bale(*command)
@@ -136,8 +132,8 @@ def test_pickles_are_refused(bale, photos, protocol, tmp_path):
 
 def test_efficient_pytorch_style_is_refused(bale, photos, tmp_path):
     """Unpadded keys and __keys__, __len__ as pickles."""
-    expected = in_order(photos)
-    items = [(str(i).encode(), pickle.dumps((image, label))) for i, (_, (image, label)) in enumerate(expected)]
+    expected = images_in_order(photos)
+    items = [(str(i).encode(), pickle.dumps((image, label))) for i, (_, image, label) in enumerate(expected)]
     keys = [str(i).encode() for i in range(len(expected))]
     write(tmp_path / "x.lmdb", [*items, (b"__keys__", pickle.dumps(keys)), (b"__len__", pickle.dumps(len(keys)))])
     result = bale("inspect", tmp_path / "x.lmdb")

@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from conftest import FORMATS, images_by_key, tree_bytes
+from conftest import FORMATS, images_by_key, manifest_of, tree_bytes
 from PIL import Image
 
 SIZE = 48
+PACK_OPTIONS = ["--format", "npy", "--size", str(SIZE), "--name", "photos", "--shard-samples", "15"]
 
 
 def cropped(data):
@@ -18,13 +19,6 @@ def cropped(data):
     image = image.resize((int(SIZE * width / side), int(SIZE * height / side)), Image.BILINEAR)
     left, top = round((image.width - SIZE) / 2.0), round((image.height - SIZE) / 2.0)
     return np.asarray(image.crop((left, top, left + SIZE, top + SIZE)))
-
-
-@pytest.fixture(scope="module")
-def ours(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("ours")
-    bale.pack(photos, root / "p", "--format", "npy", "--size", str(SIZE), "--name", "photos", "--shard-samples", "15")
-    return root / "p"
 
 
 def test_numpy_maps_ours(bale, ours, photos):
@@ -162,7 +156,7 @@ def test_arrays_travel_through_every_format_that_takes_them(bale, ours, tmp_path
 def test_decode_chooses_the_layout_that_holds_pixels(bale, photos, tmp_path):
     sized = ("--size", str(SIZE), "--decode")
     bale.pack(photos, tmp_path / "h", "--format", "hdf5", *sized)
-    assert json.loads((tmp_path / "h" / "manifest.json").read_text())["layout"] == "array"
+    assert manifest_of(tmp_path / "h")["layout"] == "array"
     bale.pack(photos, tmp_path / "n", "--format", "npy", *sized)
     for options in (["--format", "tar"], ["--format", "hdf5.blob"], ["--format", "hdf5", "--layout", "vlen"], []):
         result = bale("pack", photos, tmp_path / "x", *options, *sized)

@@ -2,21 +2,15 @@
 
 mxnet itself is no longer kept up; what its 1.9.1 wrote is in tests/unit/recordio_test.cpp.
 """
-import io
 import struct
-import tarfile
 
 import numpy as np
 import pytest
-from conftest import fields_by_key, images_by_key, key_list, shards
+from conftest import fields_by_key, images_in_order, key_list, shards, write_tar
 
+PACK_OPTIONS = ["--format", "recordio", "--name", "photos", "--shard-samples", "15"]
 DAMAGED = 3
 MAGIC = struct.pack("<I", 0xCED7230A)
-
-
-def in_order(photos):
-    """[(key, image, label)] as packing orders them."""
-    return [(key, *value) for key, value in sorted(images_by_key(photos).items())]
 
 
 def record(payload):
@@ -66,17 +60,10 @@ def write_im2rec(stem, samples):
 
 
 @pytest.fixture(scope="module")
-def ours(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("ours") / "p"
-    bale.pack(photos, root, "--format", "recordio", "--name", "photos", "--shard-samples", "15")
-    return root
-
-
-@pytest.fixture(scope="module")
 def split_folder(photos, tmp_path_factory):
     """Images with the magic number behind their end, at every alignment: most records come in parts."""
     root = tmp_path_factory.mktemp("split")
-    for number, (key, image, _) in enumerate(in_order(photos)):
+    for number, (key, image, _) in enumerate(images_in_order(photos)):
         path = root / f"{key}.JPEG"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(image + b"\0" * (number % 4) + MAGIC + b"between" + MAGIC * (number % 3) + b"end"[:number % 4])
@@ -87,7 +74,7 @@ def split_folder(photos, tmp_path_factory):
 
 def test_bytes_are_those_of_im2rec(ours, photos):
     """Frames, headers, index and list; nothing of ours in them."""
-    samples = in_order(photos)
+    samples = images_in_order(photos)
     for number, shard in enumerate(shards(ours)):
         assert shard.name == f"photos-{number:06d}.rec"
         part = samples[number * 15:number * 15 + 15]
@@ -128,16 +115,16 @@ def without_table(image, expected):
 
 
 def test_dali_reads_ours(ours, photos):
-    found = dali_samples(ours)
-    assert [(without_table(image, expected), label) for (image, label), (_, expected, _) in zip(found, in_order(photos))] == \
-        [(image, [float(label)]) for _, image, label in in_order(photos)]
+    found, samples = dali_samples(ours), images_in_order(photos)
+    assert [(without_table(image, expected), label) for (image, label), (_, expected, _) in zip(found, samples)] == \
+        [(image, [float(label)]) for _, image, label in samples]
 
 
 def test_dali_decodes_images_with_a_table_behind_them(bale, photos, tmp_path):
     from nvidia.dali import fn, pipeline_def
 
     folder = tmp_path / "pairs"
-    images = [(key, image) for key, image, _ in in_order(photos) if image.startswith(b"\xff\xd8")][:8]
+    images = [(key, image) for key, image, _ in images_in_order(photos) if image.startswith(b"\xff\xd8")][:8]
     for key, image in images:
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
         (folder / f"{key}.jpg").write_bytes(image)
@@ -165,7 +152,7 @@ def test_dali_reads_our_split_records(bale, split_folder, tmp_path):
     in_parts = sum(MAGIC in p[24:] for shard in shards(tmp_path / "p") for _, p in records(shard))
     assert in_parts == 40
     found = dali_samples(tmp_path / "p")
-    expected = in_order(split_folder)
+    expected = images_in_order(split_folder)
     assert [(without_table(image, e), label) for (image, label), (_, e, _) in zip(found, expected)] == \
         [(image, [float(label)]) for _, image, label in expected]
 
@@ -173,19 +160,17 @@ def test_dali_reads_our_split_records(bale, split_folder, tmp_path):
 def test_dali_reads_our_several_labels(bale, photos, tmp_path):
     """Through tar, where any field has a name: `labels.json` is what image records call theirs."""
     expected = []
-    with tarfile.open(tmp_path / "x.tar", "w") as tar:
-        for number, (_, image, _) in enumerate(in_order(photos)[:6]):
-            for name, content in ((f"{number}.jpg", image), (f"{number}.labels.json", b"[%d, 0.5, -1]" % number)):
-                info = tarfile.TarInfo(name)
-                info.size = len(content)
-                tar.addfile(info, io.BytesIO(content))
-            expected.append((image, [float(number), 0.5, -1.0]))
+    members = []
+    for number, (_, image, _) in enumerate(images_in_order(photos)[:6]):
+        members += [(f"{number}.jpg", image), (f"{number}.labels.json", b"[%d, 0.5, -1]" % number)]
+        expected.append((image, [float(number), 0.5, -1.0]))
+    write_tar(tmp_path / "x.tar", members)
     bale.ok("convert", tmp_path / "x.tar", tmp_path / "p", "--format", "recordio")
     shard = shards(tmp_path / "p")[0]
     found = dali_samples(tmp_path / "p")
     assert [(without_table(image, e), label) for (image, label), (e, _) in zip(found, expected)] == expected
     assert shard.with_suffix(".lst").read_text().splitlines()[3] == "3\t3.000000\t0.500000\t-1.000000\t3.jpg"
-    back = fields_by_key(bale, tmp_path / "p", tmp_path / "out")
+    back = fields_by_key(bale, tmp_path / "p")
     assert back["4"] == {"jpg": expected[4][0], "labels.json": b"[4, 0.5, -1]"}
 
 
@@ -195,8 +180,8 @@ def packed_by_others(bale, spec, samples, tmp_path, labels="cls"):
     bale.ok("inspect", spec)
     bale.ok("verify", spec)
     bale.ok("convert", spec, tmp_path / "converted", "--format", "lmdb")
-    for number, source in enumerate([spec, tmp_path / "converted"]):
-        files = fields_by_key(bale, source, tmp_path / f"files-{number}")
+    for source in (spec, tmp_path / "converted"):
+        files = fields_by_key(bale, source)
         assert list(files) == sorted(key for key, _, _ in samples)
         for key, image, label in samples:
             fields = files[key]
@@ -207,7 +192,7 @@ def packed_by_others(bale, spec, samples, tmp_path, labels="cls"):
 
 @pytest.mark.parametrize("folder", ["photos", "split_folder"])
 def test_we_read_im2rec(bale, folder, request, tmp_path):
-    samples = in_order(request.getfixturevalue(folder))
+    samples = images_in_order(request.getfixturevalue(folder))
     write_im2rec(tmp_path / "train", samples)
     packed_by_others(bale, tmp_path / "train.rec", samples, tmp_path)
     assert key_list(bale, tmp_path / "train.rec") == [key.encode() for key, _, _ in samples]
@@ -221,23 +206,23 @@ def test_we_read_im2rec(bale, folder, request, tmp_path):
 
 
 def test_we_read_several_labels(bale, photos, tmp_path):
-    samples = [(key, image, [label, 0.1]) for key, image, label in in_order(photos)]
+    samples = [(key, image, [label, 0.1]) for key, image, label in images_in_order(photos)]
     write_im2rec(tmp_path / "train", samples)
     packed_by_others(bale, tmp_path / "train.rec", samples, tmp_path, labels="labels.json")
 
 
 def test_back_to_records_gives_the_same_payloads(bale, split_folder, tmp_path):
     """Through tar and back: what the records hold is what im2rec would write for the same images."""
-    samples = in_order(split_folder)
+    samples = images_in_order(split_folder)
     bale.pack(split_folder, tmp_path / "tar", "--format", "tar")
     bale.ok("convert", tmp_path / "tar", tmp_path / "rec", "--format", "recordio")
-    assert fields_by_key(bale, tmp_path / "rec", tmp_path / "out") == {
+    assert fields_by_key(bale, tmp_path / "rec") == {
         key: {"jpg": image, "cls": str(label).encode()} for key, image, label in samples}
     bale.ok("verify", tmp_path / "rec")
 
 
 def test_damage_in_others_files_is_named(bale, photos, tmp_path):
-    samples = in_order(photos)[:6]
+    samples = images_in_order(photos)[:6]
     write_im2rec(tmp_path / "x", samples)
     path = tmp_path / "x.rec"
     good = path.read_bytes()
@@ -258,7 +243,7 @@ def test_damage_in_others_files_is_named(bale, photos, tmp_path):
 
 def test_an_unsound_image_is_found_by_our_index(bale, photos, tmp_path):
     """RecordIO has no checksums: without our index a flipped bit in an image goes unseen; with it, it is named."""
-    samples = in_order(photos)[:6]
+    samples = images_in_order(photos)[:6]
     write_im2rec(tmp_path / "x", samples)
     bale.ok("index", tmp_path / "x.rec")
     bad = bytearray((tmp_path / "x.rec").read_bytes())

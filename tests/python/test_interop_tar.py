@@ -6,16 +6,9 @@ import tarfile
 import numpy as np
 import pytest
 import webdataset
-from conftest import images_by_key, shards, tree_bytes
+from conftest import images_by_key, shards, tree_bytes, write_tar
 
-
-@pytest.fixture(scope="module")
-def ours(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("ours")
-    bale.pack(photos, root / "p", "--format", "tar", "--name", "photos", "--shard-samples", "15")
-    bale.pack(photos, root / "gz", "--format", "tar", "--layout", "gz", "--name", "photos")
-    bale.pack(photos, root / "zst", "--format", "tar", "--layout", "zst", "--name", "photos")
-    return root
+PACK_OPTIONS = ["--format", "tar", "--name", "photos", "--shard-samples", "15"]
 
 
 def as_members(photos):
@@ -30,13 +23,13 @@ def as_members(photos):
 
 def test_webdataset_reads_ours(ours, photos):
     found = {}
-    for sample in webdataset.WebDataset(str(ours / "p" / "photos-{000000..000002}.tar"), shardshuffle=False):
+    for sample in webdataset.WebDataset(str(ours / "photos-{000000..000002}.tar"), shardshuffle=False):
         found[sample["__key__"]] = (sample["jpg"], int(sample["cls"]))
     assert found == images_by_key(photos)
 
 
 def test_webdataset_decodes_ours(ours):
-    pipeline = webdataset.WebDataset(str(ours / "p" / "photos-000000.tar"), shardshuffle=False)
+    pipeline = webdataset.WebDataset(str(ours / "photos-000000.tar"), shardshuffle=False)
     count = 0
     for image, label in pipeline.decode("rgb8").to_tuple("jpg", "cls"):
         assert image.dtype == np.uint8 and image.ndim == 3 and isinstance(label, int)
@@ -48,7 +41,7 @@ def test_dali_reads_ours(ours, photos):
     """DALI finds the samples by itself; no index file is needed."""
     from nvidia.dali import fn, pipeline_def
 
-    paths = [str(p) for p in shards(ours / "p")]
+    paths = [str(p) for p in shards(ours)]
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None)
     def pipeline():
@@ -71,7 +64,7 @@ EXTRACTORS = {"GNU tar": ["tar", "-xf"], "bsdtar": ["bsdtar", "-xf"]}
 @pytest.mark.parametrize("program", EXTRACTORS)
 def test_tar_programs_list_and_extract_ours(ours, photos, program, tmp_path):
     names = []
-    for shard in shards(ours / "p"):
+    for shard in shards(ours):
         names += subprocess.run([*LISTERS[program], shard], check=True, capture_output=True).stdout.decode().split("\n")
         done = subprocess.run([*EXTRACTORS[program], shard, "-C", tmp_path], check=True, capture_output=True)
         assert done.stderr == b""
@@ -80,15 +73,17 @@ def test_tar_programs_list_and_extract_ours(ours, photos, program, tmp_path):
 
 
 @pytest.mark.parametrize("layout", ["gz", "zst"])
-def test_bsdtar_reads_our_compressed_tars(ours, photos, layout, tmp_path):
-    for shard in shards(ours / layout):
-        subprocess.run(["bsdtar", "-xf", shard, "-C", tmp_path], check=True)
-    assert sorted(tree_bytes(tmp_path).items()) == as_members(photos)
+def test_bsdtar_reads_our_compressed_tars(bale, photos, layout, tmp_path):
+    bale.pack(photos, tmp_path / "p", "--format", "tar", "--layout", layout)
+    (tmp_path / "files").mkdir()
+    for shard in shards(tmp_path / "p"):
+        subprocess.run(["bsdtar", "-xf", shard, "-C", tmp_path / "files"], check=True)
+    assert sorted(tree_bytes(tmp_path / "files").items()) == as_members(photos)
 
 
 def test_python_tarfile_reads_ours_and_metadata_is_fixed(ours, photos):
     members = []
-    for shard in shards(ours / "p"):
+    for shard in shards(ours):
         with tarfile.open(shard) as tar:
             for info in tar:
                 assert info.isreg() and (info.uid, info.gid, info.mode & 0o777) == (0, 0, 0o444), info
@@ -173,11 +168,7 @@ def test_long_names_both_ways(bale, variant, tmp_path):
     long_key = "/".join(["d" * 120, "e" * 90, "f" * 150])
     names = {f"{long_key}.jpg": b"one", "short/ä.jpg": b"two"}
     path = tmp_path / "x.tar"
-    with tarfile.open(path, "w", format=variant) as tar:
-        for name, content in names.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
+    write_tar(path, names.items(), format=variant)
     bale.ok("convert", path, tmp_path / "p", "--format", "tar")
     with tarfile.open(shards(tmp_path / "p")[0]) as tar:
         assert {info.name: tar.extractfile(info).read() for info in tar} == names

@@ -8,24 +8,13 @@ import crc32c
 import numpy as np
 import pytest
 import tfrecord
-from conftest import fields_by_key, images_by_key, key_list, shards, tree_bytes
+from conftest import fields_by_key, images_in_order, key_list, shards, tree_bytes
 from PIL import Image
 from tfrecord import example_pb2
 from tfrecord.tools import tfrecord2idx
 
+PACK_OPTIONS = ["--format", "tfrecord", "--name", "photos", "--shard-samples", "15"]
 DAMAGED = 3
-
-
-@pytest.fixture(scope="module")
-def ours(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("ours") / "p"
-    bale.pack(photos, root, "--format", "tfrecord", "--name", "photos", "--shard-samples", "15")
-    return root
-
-
-def in_order(photos):
-    """[(key, image, label)] as packing orders them."""
-    return [(key, *value) for key, value in sorted(images_by_key(photos).items())]
 
 
 def masked_crc(data):
@@ -73,7 +62,7 @@ def test_protobuf_reads_ours(bale, ours, photos):
             assert features["image/format"].bytes_list.value[0] == b"JPEG"
             size = (features["image/width"].int64_list.value[0], features["image/height"].int64_list.value[0])
             assert size == Image.open(io.BytesIO(image)).size
-    assert found == in_order(photos)
+    assert found == images_in_order(photos)
 
 
 def test_tfrecord_package_reads_ours(ours, photos):
@@ -84,7 +73,7 @@ def test_tfrecord_package_reads_ours(ours, photos):
         for worker in range(2):
             for sample in tfrecord.example_loader(str(shard), f"{shard}.idx", wanted, shard=(worker, 2)):
                 found.append((bytes(sample["image/encoded"]), int(sample["image/class/label"][0])))
-    assert found == [(image, label) for _, image, label in in_order(photos)]
+    assert found == [(image, label) for _, image, label in images_in_order(photos)]
 
 
 @pytest.mark.parametrize("base", [0, 1])
@@ -107,13 +96,13 @@ def test_dali_reads_ours(bale, photos, base, tmp_path):
     run = pipeline()
     run.build()
     found = []
-    for _ in in_order(photos):
+    for _ in images_in_order(photos):
         image, label, height = (np.array(output[0]) for output in run.run())
         assert height.item() == Image.open(io.BytesIO(image.tobytes())).height
         found.append((image.tobytes(), label.item()))
-    assert found == [(image, label + base) for _, image, label in in_order(photos)]
-    assert fields_by_key(bale, tmp_path / "p", tmp_path / "out") == {
-        key: {"jpg": image, "cls": str(label).encode()} for key, image, label in in_order(photos)}
+    assert found == [(image, label + base) for _, image, label in images_in_order(photos)]
+    assert fields_by_key(bale, tmp_path / "p") == {
+        key: {"jpg": image, "cls": str(label).encode()} for key, image, label in images_in_order(photos)}
 
 
 # --- ours reads others'
@@ -132,24 +121,24 @@ def write_slim(path, samples, **more):
 
 def check_slim(bale, spec, photos, tmp_path):
     expected = {}
-    for key, image, label in in_order(photos):
+    for key, image, label in images_in_order(photos):
         expected[key.partition("/")[2]] = {
             "jpg": image, "cls": str(label + 1).encode(), "image_class_synset": key.partition("/")[0].encode(),
             "image_colorspace": b"RGB", "image_object_bbox_xmin.json": b"[0.25, 0.1]"}
     bale.ok("inspect", spec)
     bale.ok("verify", spec)
     bale.ok("convert", spec, tmp_path / "converted", "--format", "tar")
-    assert fields_by_key(bale, tmp_path / "converted", tmp_path / "files") == expected
+    assert fields_by_key(bale, tmp_path / "converted") == expected
     # Without our index there are no labels in fields, only in the index that scanning makes.
     for sample in expected.values():
         del sample["cls"]
-    assert fields_by_key(bale, spec, tmp_path / "as-it-is") == expected
+    assert fields_by_key(bale, spec) == expected
 
 
 def test_slim_files_without_a_manifest(bale, photos, tmp_path):
     """A directory of shards as slim names them: no suffix tells what they are."""
     (tmp_path / "slim").mkdir()
-    samples = in_order(photos)
+    samples = images_in_order(photos)
     for number in range(4):
         write_slim(tmp_path / "slim" / f"train-{number:05d}-of-00004", samples[number * 10:number * 10 + 10])
     check_slim(bale, tmp_path / "slim", photos, tmp_path)
@@ -163,7 +152,7 @@ def test_slim_files_without_a_manifest(bale, photos, tmp_path):
 
 def test_names_of_other_tools(bale, photos, tmp_path):
     """TFDS: `image`, `label`, no format, no file names; numbers are keys, told apart by their shards when converted."""
-    for number, half in enumerate((in_order(photos)[:20], in_order(photos)[20:])):
+    for number, half in enumerate((images_in_order(photos)[:20], images_in_order(photos)[20:])):
         writer = tfrecord.TFRecordWriter(str(tmp_path / f"x.tfrecord-{number:05d}-of-00002"))
         for _, image, label in half:
             writer.write({"image": (image, "byte"), "label": (label, "int")})
@@ -171,17 +160,17 @@ def test_names_of_other_tools(bale, photos, tmp_path):
     spec = str(tmp_path / "x.tfrecord-{00000..00001}-of-00002")
     assert key_list(bale, spec)[:2] == [b"00000000", b"00000001"]
     bale.ok("convert", spec, tmp_path / "converted", "--format", "lmdb")
-    files = fields_by_key(bale, tmp_path / "converted", tmp_path / "files")
+    files = fields_by_key(bale, tmp_path / "converted")
     assert [key for key in sorted(files)][20] == "x.tfrecord-00001-of-00002/00000000"
     # The photos' PNG and its like are named by what they are.
     images = [next(v for k, v in sample.items() if k != "cls") for _, sample in sorted(files.items())]
-    assert images == [image for _, image, _ in in_order(photos)]
-    assert [int(s["cls"]) for _, s in sorted(files.items())] == [label for _, _, label in in_order(photos)]
+    assert images == [image for _, image, _ in images_in_order(photos)]
+    assert [int(s["cls"]) for _, s in sorted(files.items())] == [label for _, _, label in images_in_order(photos)]
     assert {k for s in files.values() for k in s} == {"jpg", "png", "cls"}
 
 
 def test_gzip_is_refused(bale, photos, tmp_path):
-    write_slim(tmp_path / "x.tfrecord", in_order(photos)[:2])
+    write_slim(tmp_path / "x.tfrecord", images_in_order(photos)[:2])
     (tmp_path / "x.tfrecord.gz").write_bytes(gzip.compress((tmp_path / "x.tfrecord").read_bytes()))
     result = bale("inspect", tmp_path / "x.tfrecord.gz")
     assert result.code == 1 and "compressed" in result.error_line() and "x.tfrecord.gz" in result.error_line()
@@ -192,7 +181,7 @@ def test_sequences_and_other_data(bale, tmp_path):
     writer = tfrecord.TFRecordWriter(str(tmp_path / "s.tfrecord"))
     writer.write({"name": (b"x", "byte")}, {"steps": ([[1, 2], [3]], "int")})
     writer.close()
-    assert fields_by_key(bale, tmp_path / "s.tfrecord", tmp_path / "s") == {"00000000": {"name": b"x"}}
+    assert fields_by_key(bale, tmp_path / "s.tfrecord") == {"00000000": {"name": b"x"}}
     text = b"no message at all"
     header = struct.pack("<Q", len(text))
     (tmp_path / "t.tfrecord").write_bytes(header + struct.pack("<I", masked_crc(header)) + text +
@@ -204,7 +193,7 @@ def test_sequences_and_other_data(bale, tmp_path):
 def test_damage_in_others_files_is_named(bale, photos, tmp_path):
     """A flipped bit in an image: the record's own checksum tells, with or without our index."""
     path = tmp_path / "x.tfrecord"
-    samples = in_order(photos)[:5]
+    samples = images_in_order(photos)[:5]
     write_slim(path, samples)
     good = path.read_bytes()
     where = good.index(samples[3][1])

@@ -1,10 +1,8 @@
 """JSON of other origin: what is wrong with it is said in bale's words, and odd names in it come through."""
-import io
-import json
 import tarfile
 
 import pytest
-from conftest import key_list
+from conftest import key_list, manifest_of, write_tar
 
 FAILURE, USAGE = 1, 2
 
@@ -73,13 +71,10 @@ def test_an_extension_that_is_not_utf8(bale, tiny, tmp_path):
     """Its field keeps its name through packing, converting and reading."""
     archive = tmp_path / "in.tar"
     image = next(tiny.rglob("*.JPEG")).read_bytes()
-    with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape") as tar:
-        for name, content in [("1.jpg", image), ("1.caf\udce9", b"odd")]:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
+    write_tar(archive, [("1.jpg", image), ("1.caf\udce9", b"odd")], format=tarfile.GNU_FORMAT, encoding="utf-8",
+              errors="surrogateescape")
     bale.ok("convert", archive, tmp_path / "out")
-    names = [field["name"] for field in json.loads((tmp_path / "out" / "manifest.json").read_text())["fields"]]
+    names = [field["name"] for field in manifest_of(tmp_path / "out")["fields"]]
     assert names == ["jpg", {"hex": "caf\udce9".encode("utf-8", "surrogateescape").hex()}]
     bale.ok("convert", tmp_path / "out", tmp_path / "again", "--format", "tar", "--resume")
     for spec in [tmp_path / "out", tmp_path / "again"]:

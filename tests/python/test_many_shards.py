@@ -1,9 +1,7 @@
 """More shards than a process may have files open: every command, the loader and its workers get along."""
-import io
-import tarfile
 
 import pytest
-from conftest import by_tier, make_images
+from conftest import by_tier, make_images, write_tar
 
 SHARDS = by_tier(1200, 3000)
 FEW_DESCRIPTORS = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
@@ -18,11 +16,8 @@ def tiny_shards(bale, tmp_path_factory):
     directory = root / "shards"
     directory.mkdir()
     for number in range(SHARDS):
-        with tarfile.open(directory / f"x-{number:06}.tar", "w") as tar:
-            for extension, content in (("jpg", image), ("cls", b"%d" % (number % 10))):
-                member = tarfile.TarInfo(f"{number:06}.{extension}")
-                member.size = len(content)
-                tar.addfile(member, io.BytesIO(content))
+        write_tar(directory / f"x-{number:06}.tar",
+                  [(f"{number:06}.jpg", image), (f"{number:06}.cls", b"%d" % (number % 10))])
     bale.ok("index", directory, "-q", prefix=FEW_DESCRIPTORS)
     return directory
 

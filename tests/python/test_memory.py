@@ -1,5 +1,4 @@
 """A few bytes of a stranger's file cannot take much memory, disk space or a screen full of names."""
-import io
 import json
 import os
 import struct
@@ -9,7 +8,7 @@ import tarfile
 
 import lmdb
 import pytest
-from conftest import PROGRAM, shards
+from conftest import PROGRAM, shards, write_tar
 
 MB = 1_000_000
 MIB = 1 << 20
@@ -42,15 +41,6 @@ def frame(stated, blocks=0, last=1):
     def block(size, is_last):
         return struct.pack("<I", size << 3 | 1 << 1 | is_last)[:3] + b"\0"
     return head + block(128 * 1024, 0) * blocks + block(last, 1)
-
-
-def write_tar(path, members):
-    with tarfile.open(path, "w") as tar:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
-    return path
 
 
 def write_lmdb(path, **fields):
@@ -86,14 +76,14 @@ def test_a_field_that_compresses_very_well_comes_back(bale, tmp_path):
     """Within what any sample may have, and through packing."""
     shard = write_lmdb(tmp_path / "a.lmdb", json_zst=frame(1024 * 128 * 1024 + 1, 1024))
     assert bale.ok("cat", shard, "a", "--field", "json").stdout == bytes(1024 * 128 * 1024 + 1)
-    write_tar(tmp_path / "b.tar", {"a.cls": b"1", "a.json": bytes(20 * MIB)})
+    write_tar(tmp_path / "b.tar", [("a.cls", b"1"), ("a.json", bytes(20 * MIB))])
     bale.ok("convert", tmp_path / "b.tar", tmp_path / "out", "--compress", "zstd")
     assert bale.ok("cat", tmp_path / "out", "a", "--field", "json").stdout == bytes(20 * MIB)
 
 
 def test_nothing_is_packed_that_reading_refuses(bale, tmp_path):
     """Two fields, each within the allowance, are beyond it together."""
-    write_tar(tmp_path / "b.tar", {"a.cls": b"1", "a.json": bytes(150 * MIB), "a.txt": bytes(150 * MIB)})
+    write_tar(tmp_path / "b.tar", [("a.cls", b"1"), ("a.json", bytes(150 * MIB)), ("a.txt", bytes(150 * MIB))])
     result = bale("convert", tmp_path / "b.tar", tmp_path / "out", "--compress", "zstd")
     assert result.code == USAGE and "which readers refuse as a trap" in result.error_line()
     bale.ok("convert", tmp_path / "b.tar", tmp_path / "plain")
@@ -128,7 +118,7 @@ def test_an_archive_takes_no_more_disk_than_its_bytes_are_worth(tmp_path):
 @pytest.mark.parametrize("exponent,code", [(21, 0), (22, FAILURE)], ids=["2 GiB", "4 GiB"])
 def test_a_window_takes_memory_only_as_far_as_it_is_filled(exponent, code, tmp_path):
     """What `zstd --long=31` makes is read; a window that no decoder takes is named."""
-    tar = write_tar(tmp_path / "a.tar", {"a.cls": b"1", "a.txt": b"text"}).read_bytes()
+    tar = write_tar(tmp_path / "a.tar", [("a.cls", b"1"), ("a.txt", b"text")]).read_bytes()
     (tmp_path / "b.tar.zst").write_bytes(struct.pack("<IBB", 0xFD2FB528, 0, exponent << 3) +
                                          struct.pack("<I", len(tar) << 3 | 1)[:3] + tar)
     found, printed, peak = measured("index", tmp_path / "b.tar.zst")
@@ -139,8 +129,7 @@ def test_a_window_takes_memory_only_as_far_as_it_is_filled(exponent, code, tmp_p
 
 def test_frames_of_all_shards_share_one_cache(bale, tmp_path):
     """200 shards of 4 MiB each, whose frames would be 800 MiB."""
-    first = write_tar(tmp_path / "first.tar",
-                      {f"{n:07}.txt": (b"%7d" % n) * (MIB // 7) for n in range(4)})
+    first = write_tar(tmp_path / "first.tar", [(f"{n:07}.txt", (b"%7d" % n) * (MIB // 7)) for n in range(4)])
     bale.ok("convert", first, tmp_path / "out", "--format", "tar", "--layout", "zst", "--name", "s")
     shard = shards(tmp_path / "out")[0]
     many = tmp_path / "many"
@@ -197,8 +186,8 @@ def small_disk(tmp_path):
 def gzip_shards(bale, tmp_path, count, member_bytes):
     tmp_path.mkdir(exist_ok=True)
     members = {f"{n:07}.bin": os.urandom(1000) + bytes(member_bytes - 1000) for n in range(count * 4)}
-    bale.ok("convert", write_tar(tmp_path / "all.tar", members), tmp_path / "gz", "--format", "tar", "--layout", "gz",
-            "--name", "s", "--shard-samples", "4")
+    bale.ok("convert", write_tar(tmp_path / "all.tar", members.items()), tmp_path / "gz", "--format", "tar",
+            "--layout", "gz", "--name", "s", "--shard-samples", "4")
     return tmp_path / "gz", members
 
 
@@ -244,12 +233,7 @@ LONGEST_LINE = 4096
 
 def write_long_name(path, fields):
     """A key of 40 KB, in a pax header."""
-    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
-        for name, content in fields:
-            info = tarfile.TarInfo(NAME + name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
-    return path
+    return write_tar(path, [(NAME + name, content) for name, content in fields], format=tarfile.PAX_FORMAT)
 
 
 @pytest.mark.parametrize("command", [["verify"], ["index"], ["ls"], ["convert"], ["read"]], ids=lambda c: c[0])

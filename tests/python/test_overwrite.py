@@ -1,17 +1,12 @@
 """--overwrite: the old dataset stays until the new one is complete, and nothing else is ever removed."""
 import json
-import os
 import shutil
 
 import pytest
 from conftest import ALL_FORMATS, SHIM, by_tier, format_options, make_images, shards, tree_bytes
-from test_crash import KILLED
+from fault_support import KILLED, count_calls, options
 
-LIGHT = ["tar.plain", "lmdb.plain", "tar.plain --sidecars wids --entry-points"]
-
-
-def options(layout, samples):
-    return ["--format", *layout.split(), "--name", "x", "--shard-samples", str(samples), "--jobs", "1"]
+LIGHT = ["tar.plain", "lmdb.plain", "tar.plain --sidecars wids --seek-points"]
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +64,6 @@ def test_a_bad_image_costs_nothing(bale, photos, format_name, tmp_path):
     assert tree_bytes(out) == tree_bytes(tmp_path / "whole")
 
 
-def count_calls(bale, arguments, tmp_path):
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    bale.ok(*arguments, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter)})
-    return int.from_bytes(counter.read_bytes(), "little")
-
-
 def check_old_or_on_the_way(bale, out, old):
     """As long as there is an old manifest every old file is there; without a manifest, the run can be finished."""
     found = dataset_bytes(out)
@@ -103,7 +91,7 @@ def test_killed_at_every_call(bale, tiny, other, layout, again, tmp_path):
     def run(out, *more, mode="--overwrite", **kwargs):
         return bale("pack", after, out, *options(layout, 2), mode, *more, **kwargs)
     command[2] = tmp_path / "count"
-    calls = count_calls(bale, command, tmp_path)
+    calls = count_calls(bale, tmp_path, *command)
     assert tree_bytes(tmp_path / "count") == new
     kept = replaced = 0
     switch = range(max(calls - 24, 1), calls + 1) if layout == "tar.plain" else ()  # where old and new files change places
@@ -136,11 +124,8 @@ def test_the_switch_needs_no_source(bale, tiny, other, tmp_path):
     new, seen = tree_bytes(tmp_path / "new"), 0
     shutil.copytree(tmp_path / "old", tmp_path / "count")
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "renameat"}
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
     command = ["pack", other, tmp_path / "count", *options("tar", 2), "--overwrite"]
-    bale.ok(*command, env={**env, "BALE_SHIM_COUNT": str(counter)})
-    for n in range(1, int.from_bytes(counter.read_bytes(), "little") + 1):
+    for n in range(1, count_calls(bale, tmp_path, *command, env=env) + 1):
         out = tmp_path / f"out-{n}"
         shutil.copytree(tmp_path / "old", out)
         command[2] = out
@@ -161,7 +146,7 @@ def test_an_overwrite_that_fails_at_any_call_is_told_and_goes_on(bale, tiny, oth
     bale.pack(other, tmp_path / "new", *options("tar", 2))
     old, new = tree_bytes(tmp_path / "old"), tree_bytes(tmp_path / "new")
     shutil.copytree(tmp_path / "old", tmp_path / "count")
-    calls = count_calls(bale, ["pack", other, tmp_path / "count", *options("tar", 2), "--overwrite"], tmp_path)
+    calls = count_calls(bale, tmp_path, "pack", other, tmp_path / "count", *options("tar", 2), "--overwrite")
     for n in range(1, calls + 1, by_tier(4, 1)):
         out = tmp_path / f"fail-{n}"
         shutil.copytree(tmp_path / "old", out)

@@ -1,14 +1,13 @@
 """Images with their masks: in one folder under names such as X.mask.png, or in a tree of their own as VOC, ADE20K and
 Cityscapes have them."""
 import hashlib
-import io
 import json
 import os
 import random
-import tempfile
 
 import pytest
-from conftest import LAYOUTS, SHIM, tree_bytes
+from conftest import LAYOUTS, SHIM, fields_by_key, tree_bytes
+from image_support import png
 from PIL import Image
 
 
@@ -18,18 +17,6 @@ def make_image(path, kind):
     pixels = random.randbytes(12 * 12 * 3) if kind == "jpg" else random.randbytes(12 * 12)
     Image.frombytes("RGB" if kind == "jpg" else "L", (12, 12), pixels).save(path, "JPEG" if kind == "jpg" else "PNG")
     return path
-
-
-def contents(bale, pack):
-    """{key: {field: bytes}} of a pack."""
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        bale.ok("extract", pack, folder)
-        for name, content in tree_bytes(folder).items():
-            directory, _, base = name.rpartition("/")
-            stem, _, field = base.partition(".")
-            found.setdefault(f"{directory}/{stem}" if directory else stem, {})[field] = content
-    return found
 
 
 def beside(root):
@@ -46,7 +33,7 @@ def test_a_mask_beside_each_image(bale, tmp_path, format_name, layout):
     source = beside(tmp_path / "in")
     result = bale.pack(source, tmp_path / "p", "--pair", "jpg,mask.png", "--format", format_name, "--layout", layout)
     assert "x/a.png" in result.err  # what is in no sample is named
-    got = contents(bale, tmp_path / "p")
+    got = fields_by_key(bale, tmp_path / "p")
     assert set(got) == {"x/a", "x/b", "x/c", "x/d%2Ee", "x/f"}
     for key, fields in got.items():
         stem = source / key.replace("%2E", ".")
@@ -58,7 +45,7 @@ def test_a_mask_beside_each_image(bale, tmp_path, format_name, layout):
 def test_the_longest_extension_wins(bale, tmp_path):
     source = beside(tmp_path / "in")
     bale.pack(source, tmp_path / "p", "--pair", "jpg,png,mask.png", "--on-error", "skip", "--include", "*/a.*")
-    fields = contents(bale, tmp_path / "p")["x/a"]
+    fields = fields_by_key(bale, tmp_path / "p")["x/a"]
     assert fields["png"] == (source / "x/a.png").read_bytes()
     assert fields["mask.png"] == (source / "x/a.mask.png").read_bytes()
 
@@ -72,7 +59,7 @@ def test_a_missing_mask_follows_the_policy(bale, tmp_path):
     assert result.code == 4 and "1 sample skipped" in result.err
     (line,) = (tmp_path / "q" / "skipped.jsonl").read_text().splitlines()
     assert "no mask.png file beside it" in line and "b.jpg" in line
-    assert set(contents(bale, tmp_path / "q")) == {"x/a", "x/c", "x/d%2Ee", "x/f"}
+    assert set(fields_by_key(bale, tmp_path / "q")) == {"x/a", "x/c", "x/d%2Ee", "x/f"}
 
 
 # Trees as they are published: (image, mask) by sample, the folder to pack, its options, and the keys.
@@ -111,7 +98,7 @@ def tree(request, tmp_path):
 
 
 def check(bale, pack, root, samples):
-    got = contents(bale, pack)
+    got = fields_by_key(bale, pack)
     assert set(got) == set(samples)
     for key, (image, mask) in samples.items():
         fields = {name: content for name, content in got[key].items() if name != "cls"}
@@ -168,9 +155,7 @@ def test_masks_are_part_of_what_a_resumed_run_compares(bale, tree, tmp_path):
     bale.ok(*pack, "--resume", "--jobs", "1")
     assert digest == {name: hashlib.sha256(content).digest() for name, content in tree_bytes(tmp_path / "p").items()}
     next((tmp_path / "p").glob("*000001.tar")).unlink()
-    buffer = io.BytesIO()
-    Image.new("L", (9, 9)).save(buffer, "PNG")
-    (root / samples[list(samples)[0]][1]).write_bytes(buffer.getvalue())
+    (root / samples[list(samples)[0]][1]).write_bytes(png(Image.new("L", (9, 9))))
     assert bale(*pack, "--resume").code == 1
     assert not list((tmp_path / "p").glob("*000001.tar"))  # nothing of the changed source is mixed in
 

@@ -1,19 +1,18 @@
 """Pixels of formats/image against Pillow, bit for bit, over images made here."""
 
 import io
-import os
 import struct
 import subprocess
 import zlib
-from pathlib import Path
 
 import numpy as np
 import PIL
 import pytest
+from conftest import BUILD
+from image_support import chunk, cmyk, encoded, picture
 from PIL import Image
 
-BUILD_DIR = Path(os.environ.get("BALE_BUILD_DIR", Path(__file__).resolve().parents[2] / "build"))
-TOOL = BUILD_DIR / "tests" / "bale_pixel_tool"
+TOOL = BUILD / "tests" / "bale_pixel_tool"
 
 
 def tool(*args):
@@ -29,22 +28,6 @@ def pixels(*args):
 def rgb(path):
     with Image.open(path) as image:
         return np.array(image.convert("RGB"))
-
-
-def picture(width, height, channels=3, seed=0):
-    """Smooth gradients, hard edges and noise, so that every filter has something to get wrong."""
-    random = np.random.default_rng(seed)
-    y, x = np.mgrid[0:height, 0:width]
-    layers = [
-        (x * 255 / max(width - 1, 1) + 40 * c) % 256 * 0.5 + ((x // 5 + y // 7 + c) % 2) * 90 + random.integers(0, 40, (height, width))
-        for c in range(channels)
-    ]
-    return np.clip(np.stack(layers, axis=-1), 0, 255).astype(np.uint8)
-
-
-def cmyk(width, height):
-    bands = picture(width, height, channels=4)
-    return Image.merge("CMYK", [Image.fromarray(np.ascontiguousarray(bands[:, :, i])) for i in range(4)])
 
 
 def same(path):
@@ -89,10 +72,8 @@ def adobe_transform(data, transform):
 
 @pytest.mark.parametrize("transform", [None, 0, 2])
 def test_cmyk_and_ycck_by_adobe_marker(tmp_path, transform):
-    buffer = io.BytesIO()
-    cmyk(45, 31).save(buffer, "JPEG", quality=90)
     path = tmp_path / "a.jpg"
-    path.write_bytes(adobe_transform(buffer.getvalue(), transform))
+    path.write_bytes(adobe_transform(encoded(cmyk(45, 31), "JPEG", quality=90), transform))
     same(path)
 
 
@@ -109,9 +90,8 @@ def resampled(data, factors):
 def test_rare_chroma_samplings(tmp_path, factors):
     # The scan of a 4:4:4 image, restated to be of few enough blocks for the data that is there: what it
     # shows is noise, but both decoders must show the same.
-    buffer = io.BytesIO()
-    Image.fromarray(picture(96, 96)).save(buffer, "JPEG", quality=90, subsampling="4:4:4")
-    data = bytearray(resampled(buffer.getvalue(), factors))
+    whole = encoded(Image.fromarray(picture(96, 96)), "JPEG", quality=90, subsampling="4:4:4")
+    data = bytearray(resampled(whole, factors))
     at = data.index(b"\xff\xc0")
     data[at + 5 : at + 9] = struct.pack(">HH", 37, 45)
     path = tmp_path / "a.jpg"
@@ -121,9 +101,7 @@ def test_rare_chroma_samplings(tmp_path, factors):
 
 def test_every_truncation_is_refused_as_by_pillow(tmp_path):
     for progressive in (False, True):
-        buffer = io.BytesIO()
-        Image.fromarray(picture(33, 21)).save(buffer, "JPEG", progressive=progressive)
-        data = buffer.getvalue()
+        data = encoded(Image.fromarray(picture(33, 21)), "JPEG", progressive=progressive)
         path = tmp_path / "cut.jpg"
         for length in [*range(0, len(data), 97), *range(len(data) - 12, len(data))]:
             path.write_bytes(data[:length])
@@ -139,9 +117,7 @@ def test_every_truncation_is_refused_as_by_pillow(tmp_path):
 
 
 def test_flaws_that_libjpeg_only_warns_about(tmp_path):
-    buffer = io.BytesIO()
-    Image.fromarray(picture(64, 64)).save(buffer, "JPEG", quality=90, restart_marker_rows=1)
-    data = buffer.getvalue()
+    data = encoded(Image.fromarray(picture(64, 64)), "JPEG", quality=90, restart_marker_rows=1)
     scan = data.index(b"\xff\xda")
     random = np.random.default_rng(7)
     path = tmp_path / "flaw.jpg"
@@ -162,11 +138,7 @@ def test_flaws_that_libjpeg_only_warns_about(tmp_path):
     assert agreed > 30
 
 
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def png(width, height, depth, color_type, extra=b"", seed=0):
+def random_png(width, height, depth, color_type, extra=b"", seed=0):
     channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color_type]
     stride = (width * depth * channels + 7) // 8
     random = np.random.default_rng(seed)
@@ -190,11 +162,11 @@ PALETTE = chunk(b"PLTE", bytes(range(3, 3 + 2 * 3)))  # two colors: most indices
 def test_png_of_every_kind(tmp_path, color_type, depth, size):
     path = tmp_path / "a.png"
     extra = PALETTE if color_type == 3 else b""
-    path.write_bytes(png(*size, depth, color_type, extra))
+    path.write_bytes(random_png(*size, depth, color_type, extra))
     same(path)
     transparency = {0: b"\0\1", 2: b"\0\1\0\2\0\3", 3: b"\0\x80"}.get(color_type)
     if transparency:
-        path.write_bytes(png(*size, depth, color_type, extra + chunk(b"tRNS", transparency)))
+        path.write_bytes(random_png(*size, depth, color_type, extra + chunk(b"tRNS", transparency)))
         same(path)
 
 

@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 from conftest import SHIM, by_tier, shards, tree_bytes
-from test_crash import check_only_whole_files, options, resume
+from fault_support import FAULT_LAYOUTS, check_only_whole_files, options, resume
 
 PAGE = 4096
 
@@ -146,8 +146,7 @@ def check_all_are_known(directory):
         assert f'"{shard.name}"' in known, shard
 
 
-@pytest.mark.parametrize("layout", ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen", "tfrecord.example",
-                                    "recordio.image", "npy.rgb --size 16"])
+@pytest.mark.parametrize("layout", FAULT_LAYOUTS)
 def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
     """In every state: what has a final name is whole, and --resume ends with the bytes of an undisturbed run."""
     pack_options = options(layout, 3)
@@ -178,7 +177,7 @@ def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
     assert len(seen) > 30
 
 
-@pytest.mark.parametrize("layout", ["tar.plain --sidecars wids --entry-points", "lmdb.plain"])
+@pytest.mark.parametrize("layout", ["tar.plain --sidecars wids --seek-points", "lmdb.plain"])
 def test_old_or_new_when_a_dataset_is_replaced(bale, tiny, layout, tmp_path):
     """In every state: the manifest that is there is that of a whole dataset, and the run can be finished."""
     out, record = tmp_path / "out", tmp_path / "record"
@@ -213,12 +212,12 @@ def test_old_or_new_when_a_dataset_is_replaced(bale, tiny, layout, tmp_path):
 def test_what_index_wrote_is_safe(bale, tiny, tmp_path):
     """Bytes and name of every index, once the program has ended."""
     out, record = tmp_path / "out", tmp_path / "record"
-    bale.pack(tiny, out, *options("tar.plain", 3), "--entry-points")
-    wanted = [path for path in out.iterdir() if path.suffix in (".bidx", ".bentry")]
+    bale.pack(tiny, out, *options("tar.plain", 3), "--seek-points")
+    wanted = [path for path in out.iterdir() if path.suffix in (".bidx", ".bseek")]
     assert len(wanted) == 4
     for path in wanted:
         path.unlink()
-    result = bale("index", out, "--entry-points", env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
+    result = bale("index", out, "--seek-points", env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
     assert result.code == 0, result
     disk = Disk(out)
     for call, path, other, offset, data in recorded_calls(record):

@@ -1,14 +1,6 @@
 """Batches on a device, in Python: over the fake driver of the C++ tests, in processes of their own."""
-import pytest
 from fake_cuda_support import ENVIRONMENT, PRELUDE
 from python_support import SYSTEM_PYTHON, run_script
-
-
-@pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    target = tmp_path_factory.mktemp("cuda") / "pack"
-    bale.pack(photos, target)
-    return target
 
 
 def script(text, pack, **kwargs):
@@ -123,7 +115,7 @@ host = bale.Loader(spec, **options)
 try:
     device = bale.Loader(spec, device="cuda", mix=bale.transforms.Mix(mixup=0.8), **options)
 except bale.Error as error:
-    assert "need kernels" in str(error)
+    assert "need CUDA kernels" in str(error)
     sys.exit()
 for expected, batch in zip(host, device, strict=True):
     shares = read(batch.shares).reshape(-1, 1, 1, 1)
@@ -296,7 +288,7 @@ def test_tensors(pack):
     run_script(PRELUDE + TORCH + LOADERS + """
 for dtype in ("uint8", "float16", "bfloat16", "float32"):
     for layout in ("nhwc", "nchw"):
-        transform = bale.transforms.eval(32, dtype=dtype, layout=layout, normalize=dtype != "uint8")
+        transform = bale.transforms.val(32, dtype=dtype, layout=layout, normalize=dtype != "uint8")
         options = dict(batch_size=16, workers=1, threads=True, seed=2, transform=transform, with_mask=True)
         host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", **options)
         assert device.device == torch.device("cuda", 0) and device.transform == transform

@@ -38,13 +38,6 @@ ITERATE = """
 """
 
 
-@pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root)
-    return root
-
-
 def ends_quietly(script, *args, python=sys.executable, **env):
     done = subprocess.run(command(HEAD + script, *args, python=python), capture_output=True, text=True, timeout=60,
                           env={**ENVIRONMENT, **env}, stdin=subprocess.DEVNULL)

@@ -23,13 +23,6 @@ HEAD = """
 """
 
 
-@pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root)
-    return root
-
-
 def all_gone(pids):
     """Within some seconds."""
     deadline = time.monotonic() + 20

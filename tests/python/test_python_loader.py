@@ -14,15 +14,8 @@ from PIL import Image
 from conftest import BUILD
 from python_support import is_gone, worker_pids
 
+PACK_OPTIONS = ["--shard-samples", "15"]
 SIZE = 32
-
-
-@pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    """40 samples, which CMYK, gray and PNG images are among."""
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root, "--shard-samples", "15")
-    return root
 
 
 def small(pack, batch_size=16, **options):
@@ -44,7 +37,7 @@ def test_the_stream_is_that_of_cpp(pack):
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"workers": 3}, {"workers": 2, "threads": True}, {"prefetch": 2},
                                      {"persistent_workers": False}, {"read_ahead_bytes": 0},
-                                     {"large_transfers": True}, {"learn_bytes": 1 << 20}, {"direct_io": True}], ids=str)
+                                     {"large_transfers": True}, {"seek_point_cache_bytes": 1 << 20}, {"direct_io": True}], ids=str)
 def test_workers_do_not_change_it(pack, options):
     with small(pack) as loader, small(pack, **options) as other:
         for _ in range(2):
@@ -74,9 +67,9 @@ def test_dtypes_and_layouts(pack, dtype, layout):
     """The same picture in each, within the type's precision."""
     normalize = dtype != "uint8"
     options = {"shuffle": False, "batch_size": 8, "workers": 0}
-    with small(pack, transform=transforms.eval((24, 40)), **options) as loader:
+    with small(pack, transform=transforms.val((24, 40)), **options) as loader:
         plain = next(iter(loader)).images.astype(np.float32)
-    with small(pack, transform=transforms.eval((24, 40), dtype=dtype, layout=layout, normalize=normalize),
+    with small(pack, transform=transforms.val((24, 40), dtype=dtype, layout=layout, normalize=normalize),
                **options) as loader:
         images = next(iter(loader)).images
         assert images.dtype == DTYPES[dtype] and images.shape == ((8, 3, 24, 40) if layout == "nchw" else (8, 24, 40, 3))
@@ -337,7 +330,7 @@ def test_options_that_make_no_sense(pack, options, word):
 
 @pytest.mark.parametrize("make", [
     lambda: transforms.train(0), lambda: transforms.train(scale=(2, 1)), lambda: transforms.train(jitter=(1, 1, 1, 2)),
-    lambda: transforms.train(jitter=(-1, 0, 0, 0)), lambda: transforms.eval(224, resize=100),
+    lambda: transforms.train(jitter=(-1, 0, 0, 0)), lambda: transforms.val(224, resize=100),
     lambda: transforms.train(dtype="int4"), lambda: transforms.train(normalize=True), lambda: transforms.train(layout="chw"),
     lambda: transforms.train(interpolation="nearest"), lambda: transforms.train(hflip=1.5)])
 def test_transforms_that_make_no_sense(make):
@@ -349,7 +342,7 @@ def test_transforms_are_values():
     transform = transforms.train((24, 32), jitter=(0.4, (0.5, 2), 0, 0.1), dtype="float32", normalize=True)
     assert pickle.loads(pickle.dumps(transform)) == transform != transforms.train()
     assert transform.brightness == (0.6, 1.4) and transform.contrast == (0.5, 2) and transform.hue == (-0.1, 0.1)
-    assert repr(transforms.eval(64)) == "bale.transforms.eval(height=64, width=64, resize=73)"
+    assert repr(transforms.val(64)) == "bale.transforms.val(height=64, width=64, resize=73)"
 
 
 def test_bad_samples(bale, photos, tmp_path):
@@ -390,7 +383,7 @@ def test_after_close(pack):
         pickle.dumps(loader)
 
 
-@pytest.mark.parametrize("transform", [transforms.train(SIZE), transforms.eval(SIZE, resize=36), transforms.ragged()])
+@pytest.mark.parametrize("transform", [transforms.train(SIZE), transforms.val(SIZE, resize=36), transforms.ragged()])
 def test_images_that_are_decoded_already(bale, photos, tmp_path, transform):
     """Batches of layouts that hold pixels are those of the same images as PNGs: cropped, flipped and resized alike."""
     bale.pack(photos, tmp_path / "npy", "--format", "npy", "--size", "48", "--name", "x")

@@ -73,7 +73,7 @@ def test_the_installed_package_works(bale, site, photos, tmp_path):
         print(os.path.dirname(bale.__file__) == os.path.join(sys.argv[1], "bale"))
         print(sorted({"numpy", "torch", "json", "inspect", "subprocess", "multiprocessing"} & set(sys.modules)))
         print(bale.pack(sys.argv[2], sys.argv[3])["samples"])
-        with bale.Loader(sys.argv[3], 16, workers=1, transform=bale.transforms.eval(32)) as loader:
+        with bale.Loader(sys.argv[3], 16, workers=1, transform=bale.transforms.val(32)) as loader:
             print(sum(len(batch) for batch in loader), loader.counters["workers_replaced"])
             worker = os.readlink(f"/proc/{loader.worker_pids[0]}/exe")
             print(worker == os.path.join(sys.argv[1], "bale", "bin", "bale-worker"))
@@ -82,7 +82,7 @@ def test_the_installed_package_works(bale, site, photos, tmp_path):
 
 
 def test_the_command(bale, site):
-    """The entry point becomes the program, of the package's own version."""
+    """The seek point becomes the program, of the package's own version."""
     with open(REPO / "pyproject.toml", "rb") as file:
         module, function = tomllib.load(file)["project"]["scripts"]["bale"].split(":")
     done = subprocess.run([sys.executable, "-c", f"import {module}; {module}.{function}()", "inspect", "/nowhere"],
@@ -180,7 +180,7 @@ if __name__ == "__main__":
     child.join()
     assert child.exitcode == 0
     check()
-    with bale.Loader(os.path.join(root, "hdf5"), 8, workers=1, transform=bale.transforms.eval(32)) as loader:
+    with bale.Loader(os.path.join(root, "hdf5"), 8, workers=1, transform=bale.transforms.val(32)) as loader:
         print(sum(len(batch) for batch in loader))
 """
 

@@ -24,7 +24,7 @@ RANK = """
     rank, world_size = dist.get_rank(), dist.get_world_size()
 
     def loader(tail="uneven"):
-        made = bt.Loader(pack, batch_size, workers=1, seed=5, tail=tail, with_mask=True, transform=bale.transforms.eval(8))
+        made = bt.Loader(pack, batch_size, workers=1, seed=5, tail=tail, with_mask=True, transform=bale.transforms.val(8))
         assert (made.rank, made.world_size) == (rank, world_size) == (made.sampler.rank, made.sampler.num_replicas)
         return made
 

@@ -6,7 +6,7 @@ import pytest
 from conftest import make_images, shards
 from torch_support import torch  # noqa: F401 - a fixture
 
-OPTIONS = {"batch_size": 2, "workers": 0, "transform": bl.transforms.eval(16, resize=16), "seed": 3}
+OPTIONS = {"batch_size": 2, "workers": 0, "transform": bl.transforms.val(16, resize=16), "seed": 3}
 
 HEAD = """
     import sys, torch, bale
@@ -15,7 +15,7 @@ HEAD = """
     def stream_of(spec):
         return IterableDataset(spec, seed=3, batch_size=2)
     def loader_of(spec):
-        return Loader(spec, 2, workers=0, seed=3, transform=bale.transforms.eval(16, resize=16))
+        return Loader(spec, 2, workers=0, seed=3, transform=bale.transforms.val(16, resize=16))
     with loader_of(ONE) as loader:
         next(iter(loader))
         state = loader.state_dict()

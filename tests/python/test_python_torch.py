@@ -6,6 +6,7 @@ import pytest
 from python_support import ENVIRONMENT, SYSTEM_PYTHON, command, run_script
 from torch_support import torch  # noqa: F401 - a fixture
 
+PACK_OPTIONS = ["--shard-samples", "15"]
 HEAD = """
     import gc, os, pickle, re, sys, warnings
     import torch
@@ -22,13 +23,6 @@ HEAD = """
             ranges = [[int(x, 16) for x in line.split()[0].split("-")] for line in maps if "memfd:" in line]
         return any(low <= tensor.data_ptr() < high for low, high in ranges)
 """
-
-
-@pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root, "--shard-samples", "15")
-    return root
 
 
 @pytest.fixture(scope="module")

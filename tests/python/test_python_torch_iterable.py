@@ -129,13 +129,16 @@ def test_in_a_dataloader(run, method, tmp_path):
     """, PYTHONPATH=f"{PACKAGE}:{tmp_path}")
 
 
-def test_resume_alone(run):
-    run("""
+BEGUN = """
     def begun(take, **options):
         one = stream(**options)
         one.set_epoch(2)
         return one, samples(itertools.islice(iter(one), take))
+"""
 
+
+def test_resume_alone(run):
+    run(BEGUN + """
     one, before = begun(11)
     state = pickle.loads(pickle.dumps(one.state_dict()))
     other = stream()
@@ -144,7 +147,6 @@ def test_resume_alone(run):
     other.set_epoch(2)                                   # as the usual loop does
     rest = samples(other)
     assert len(rest) == 29 and before + rest == of_loader(2) and samples(other) != rest
-    ended = other.state_dict()
 
     # At another world size; from bale.Loader, and to it.
     one, _ = begun(4, rank=1, world_size=2)
@@ -164,6 +166,13 @@ def test_resume_alone(run):
         other = stream()
         other.load_state_dict(loader.state_dict())
         assert other.epoch == 4 and samples(other) == of_loader(4)[16:]
+    """)
+
+
+def test_resume_at_the_edges(run):
+    run(BEGUN + """
+    one, _ = begun(4, rank=1, world_size=2)
+    state = one.state_dict()
 
     # Another epoch than the state's begins at its beginning; the end of an epoch is the end.
     other = stream()

@@ -5,6 +5,8 @@ import tarfile
 
 import numpy as np
 import pytest
+from conftest import write_tar
+from image_support import encoded, png
 from PIL import Image
 from python_support import PACKAGE
 from torch_support import torch  # noqa: F401 - a fixture
@@ -22,14 +24,12 @@ HEAD = """
 """
 
 
-def png(pixels, mode=None):
-    out = io.BytesIO()
+def drawn(pixels, mode=None):
     image = Image.fromarray(pixels)
     if mode == "P":
         image = image.convert("L")
         image.putpalette([value % 256 for value in range(3, 771)])
-    image.save(out, "PNG")
-    return out.getvalue()
+    return png(image)
 
 
 @pytest.fixture(scope="module")
@@ -38,30 +38,25 @@ def scenes(tmp_path_factory):
     JPEG, 7 has no mask, and the JSON of 9 is broken."""
     root = tmp_path_factory.mktemp("scenes")
     rng = np.random.default_rng(1)
-    with tarfile.open(root / "scenes.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
-        for i in range(12):
-            classes = rng.integers(0, 12, (40, 56), dtype=np.uint8)
-            photo = np.repeat(classes[:, :, None] * np.uint8(20), 3, axis=2)
-            fields = {"cls": b"%d" % (i % 3), "png": png(photo), "mask.png": png(classes, "P"),
-                      "depth.png": png(classes.astype(np.uint16) * 5000), "txt": f"scene {i}\u00e9".encode(),
-                      "json": json.dumps({"id": i, "boxes": [[0, 1, 2, 3]] * (i % 2)}).encode()}
-            weights = io.BytesIO()
-            np.save(weights, classes[:2, :2].astype(np.float32))
-            fields["npy"] = weights.getvalue()
-            if i == 3:
-                jpeg = io.BytesIO()
-                Image.fromarray(photo[:, :, 0]).save(jpeg, "JPEG")
-                del fields["png"]
-                fields["jpg"] = jpeg.getvalue()
-            if i == 7:
-                del fields["mask.png"]
-            if i == 9:
-                fields["json"] = b'{"id": 9,'
-            for name, value in sorted(fields.items()):
-                info = tarfile.TarInfo(f"scene{i:02}.{name}")
-                info.size = len(value)
-                tar.addfile(info, io.BytesIO(value))
-    return root / "scenes.tar"
+    members = []
+    for i in range(12):
+        classes = rng.integers(0, 12, (40, 56), dtype=np.uint8)
+        photo = np.repeat(classes[:, :, None] * np.uint8(20), 3, axis=2)
+        fields = {"cls": b"%d" % (i % 3), "png": drawn(photo), "mask.png": drawn(classes, "P"),
+                  "depth.png": drawn(classes.astype(np.uint16) * 5000), "txt": f"scene {i}\u00e9".encode(),
+                  "json": json.dumps({"id": i, "boxes": [[0, 1, 2, 3]] * (i % 2)}).encode()}
+        weights = io.BytesIO()
+        np.save(weights, classes[:2, :2].astype(np.float32))
+        fields["npy"] = weights.getvalue()
+        if i == 3:
+            del fields["png"]
+            fields["jpg"] = encoded(Image.fromarray(photo[:, :, 0]), "JPEG")
+        if i == 7:
+            del fields["mask.png"]
+        if i == 9:
+            fields["json"] = b'{"id": 9,'
+        members += [(f"scene{i:02}.{name}", value) for name, value in sorted(fields.items())]
+    return write_tar(root / "scenes.tar", members, format=tarfile.USTAR_FORMAT)
 
 
 @pytest.fixture(scope="module", params=["as it is", "packed"])

@@ -3,6 +3,7 @@ letting go, which a device that only notes down what it is asked shows."""
 import pytest
 from torch_support import torch  # noqa: F401 - a fixture
 
+PACK_OPTIONS = ["--shard-samples", "15"]
 HEAD = """
     import collections, sys, weakref
     import torch
@@ -86,10 +87,8 @@ DEVICE = """
 
 
 @pytest.fixture(scope="module")
-def run(bale, photos, tmp_path_factory, torch):
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root, "--shard-samples", "15")
-    return lambda script, head=HEAD: torch(head + script, root)
+def run(pack, torch):
+    return lambda script, head=HEAD: torch(head + script, pack)
 
 
 def test_pixels_are_those_of_the_transforms(run):

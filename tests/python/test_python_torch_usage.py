@@ -2,6 +2,7 @@
 import pytest
 from torch_support import torch  # noqa: F401 - a fixture
 
+PACK_OPTIONS = ["--shard-samples", "15"]
 HEAD = """
     import sys, warnings
     import torch
@@ -16,11 +17,10 @@ HEAD = """
 
 
 @pytest.fixture(scope="module")
-def packs(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("packs")
-    bale.pack(photos, root / "pack", "--shard-samples", "15")
-    bale.pack(photos, root / "unlabeled", "--flat")
-    return root / "pack", root / "unlabeled"
+def packs(bale, photos, pack, tmp_path_factory):
+    unlabeled = tmp_path_factory.mktemp("unlabeled") / "unlabeled"
+    bale.pack(photos, unlabeled, "--flat")
+    return pack, unlabeled
 
 
 @pytest.fixture(scope="module")
@@ -382,7 +382,7 @@ def test_datasets_are_taken_in_place_of_a_path(run_indices):
     from torch.utils import data
     plain = bale.Dataset(PACK)
     dataset = bt.Dataset(PACK)
-    options = {"workers": 0, "with_samples": True, "shuffle": False, "transform": bale.transforms.eval(32)}
+    options = {"workers": 0, "with_samples": True, "shuffle": False, "transform": bale.transforms.val(32)}
     def loader(given, **more):
         return bt.Loader(given, 4, **{**options, **more})
     for given in (plain, dataset):
@@ -437,7 +437,7 @@ def test_the_attributes_of_a_dataloader(run):
         for name in ("batch_size", "drop_last", "persistent_workers"):
             raises(ValueError, name, lambda: setattr(theirs, name, 8))
             raises(ValueError, f"{name} cannot be changed after a Loader is made", lambda: setattr(ours, name, 8))
-        raises(ValueError, "transform cannot be changed", lambda: setattr(ours, "transform", bale.transforms.eval(32)))
+        raises(ValueError, "transform cannot be changed", lambda: setattr(ours, "transform", bale.transforms.val(32)))
     for options in ({"drop_last": True}, {"tail": "uneven"}, {}):
         for rank in range(3):
             with small(rank=rank, world_size=3, workers=0, batch_size=6, with_samples=True, **options) as loader:

@@ -3,6 +3,7 @@ replayed on PIL images, give the same input bit for bit, hence the same losses."
 import pytest
 from python_support import SYSTEM_PYTHON, run_script
 
+PACK_OPTIONS = ["--shard-samples", "15"]
 SCRIPT = """
     import os, sys
     import PIL, torch, torchvision
@@ -75,19 +76,12 @@ SCRIPT = """
 
     evaluation = torchvision.transforms.Compose([torchvision.transforms.Resize(36), torchvision.transforms.CenterCrop(SIZE)])
     with bt.Loader(pack, 8, workers=2, shuffle=False,
-                   transform=bale.transforms.eval(SIZE, resize=36, **floats)) as loader:
+                   transform=bale.transforms.val(SIZE, resize=36, **floats)) as loader:
         order = [in_folder[key] for key in keys]
         images, labels = map(torch.cat, zip(*((images.clone(), labels.clone()) for images, labels in loader)))
     expected = stacked(*zip(*((evaluation(folder[i][0]), folder[i][1]) for i in order)))
     assert torch.equal(images, expected[0]) and torch.equal(labels, expected[1])
 """
-
-
-@pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root, "--shard-samples", "15")
-    return root
 
 
 @pytest.mark.parametrize("dtype,layout", [("float32", "nchw"), ("float32", "nhwc"), ("uint8", "nhwc")])

@@ -39,13 +39,6 @@ HEAD = """
 
 
 @pytest.fixture(scope="module")
-def pack(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("pack") / "pack"
-    bale.pack(photos, root)
-    return root
-
-
-@pytest.fixture(scope="module")
 def expected(pack):
     with bl.Loader(pack, 4, **{**OPTIONS, "workers": 0}) as loader:
         return [batch.images.tobytes() for batch in loader]

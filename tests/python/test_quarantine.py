@@ -1,12 +1,11 @@
 """--on-error quarantine: every bad file is copied, under a name of its own, and the ledger names the copy."""
-import json
 import os
 import pathlib
 import shutil
-import signal
 
 import pytest
-from conftest import SHIM, by_tier, tree_bytes
+from conftest import SHIM, by_tier, ledger, tree_bytes
+from fault_support import KILLED, count_calls
 
 USAGE, SKIPS = 2, 4
 QUARANTINE = ["--on-error", "quarantine"]
@@ -30,11 +29,10 @@ def raw(text):
     return bytes.fromhex(text["hex"]) if isinstance(text, dict) else text.encode()
 
 
-def ledger(directory):
+def copies_by_name(directory):
     """{path of the source file: contents of its copies}, each found by the name that the ledger gives."""
     copies = {}
-    for line in (directory / "skipped.jsonl").read_text().splitlines():
-        entry = json.loads(line)
+    for entry in ledger(directory):
         copies[raw(entry["origin"])] = [pathlib.Path(os.fsdecode(os.path.join(os.fsencode(directory), raw(name))))
                                         .read_bytes() for name in entry.get("quarantined", [])]
     return copies
@@ -68,7 +66,7 @@ def test_every_bad_file_has_a_copy_that_the_ledger_names(bale, own, where, tmp_p
                            for name in names)
         result = bale("pack", "--files-from", "-", "-0", out, *QUARANTINE, stdin=paths)
     assert result.code == SKIPS, result
-    assert ledger(out) == contents_by_name(own, BAD)
+    assert copies_by_name(out) == contents_by_name(own, BAD)
     bale.ok("verify", out)
 
 
@@ -80,7 +78,7 @@ def test_every_file_of_a_sample_is_copied(bale, own, tmp_path):
     bad.with_suffix(".json").write_text('{"caption": "kept"}')
     result = bale("pack", own, tmp_path / "out", "--pair", "jpg,json", *QUARANTINE)
     assert result.code == SKIPS, result
-    assert ledger(tmp_path / "out") == {os.fsencode(bad): [b"bad", b'{"caption": "kept"}']}
+    assert copies_by_name(tmp_path / "out") == {os.fsencode(bad): [b"bad", b'{"caption": "kept"}']}
 
 
 def test_each_split_has_its_own(bale, own, tmp_path):
@@ -88,7 +86,7 @@ def test_each_split_has_its_own(bale, own, tmp_path):
         add(own, name, content)
     result = bale("pack", own, tmp_path / "out", "--split", "quarantine=0.5,rest=0.5", *QUARANTINE)
     assert result.code == SKIPS, result
-    parts = [ledger(part) for part in sorted((tmp_path / "out").iterdir()) if (part / "skipped.jsonl").exists()]
+    parts = [copies_by_name(part) for part in sorted((tmp_path / "out").iterdir()) if (part / "skipped.jsonl").exists()]
     assert {name: copies for part in parts for name, copies in part.items()} == contents_by_name(own, BAD)
 
 
@@ -100,7 +98,7 @@ def test_a_copy_never_takes_the_place_of_another_file(bale, own, tmp_path):
     result = bale("pack", own, out, "--overwrite", *QUARANTINE)
     assert result.code == SKIPS, result
     assert (out / "quarantine" / "a" / "bad.jpg").read_bytes() == b"somebody's"
-    assert ledger(out) == contents_by_name(own, {b"a/bad.jpg": b"bad"})
+    assert copies_by_name(out) == contents_by_name(own, {b"a/bad.jpg": b"bad"})
 
 
 def test_a_link_in_the_way_is_not_followed(bale, own, tmp_path):
@@ -112,7 +110,7 @@ def test_a_link_in_the_way_is_not_followed(bale, own, tmp_path):
     result = bale("pack", own, out, "--overwrite", *QUARANTINE)
     assert result.code == SKIPS, result
     assert list(elsewhere.iterdir()) == []
-    assert ledger(out) == contents_by_name(own, {b"a/bad.jpg": b"bad"})
+    assert copies_by_name(out) == contents_by_name(own, {b"a/bad.jpg": b"bad"})
 
 
 ONE_BY_ONE = ["--name", "x", "--shard-samples", "2", "--jobs", "1"]
@@ -122,17 +120,14 @@ def test_killed_and_resumed_it_is_all_there(bale, own, tmp_path):
     bad = {b"a/b_c.jpg": b"one", b"a_b/c.jpg": b"two"}
     for name, content in bad.items():
         add(own, name, content)
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    assert bale("pack", own, tmp_path / "whole", *ONE_BY_ONE, *QUARANTINE,
-                env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter)}).code == SKIPS
+    calls = count_calls(bale, tmp_path, "pack", own, tmp_path / "whole", *ONE_BY_ONE, *QUARANTINE, code=SKIPS)
     expected = tree_bytes(tmp_path / "whole")
-    assert ledger(tmp_path / "whole") == contents_by_name(own, bad)
-    for n in range(1, int.from_bytes(counter.read_bytes(), "little") + 1, by_tier(3, 1)):
+    assert copies_by_name(tmp_path / "whole") == contents_by_name(own, bad)
+    for n in range(1, calls + 1, by_tier(3, 1)):
         out = tmp_path / f"kill-{n}"
         killed = bale("pack", own, out, *ONE_BY_ONE, *QUARANTINE,
                       env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)})
-        assert killed.code == -signal.SIGKILL, (n, killed)
+        assert killed.code == KILLED, (n, killed)
         result = bale("pack", own, out, *ONE_BY_ONE, *QUARANTINE, "--resume")
         assert result.code == SKIPS, (n, result)
         assert tree_bytes(out) == expected, n
@@ -144,16 +139,13 @@ def interrupted(bale, own, tmp_path):
     """interrupted(POLICY) -> a pack that was killed when all its shards were there, and its source."""
     def make(policy):
         add(own, b"a/bad.jpg", b"bad")
-        counter = tmp_path / "counter"
-        counter.write_bytes(bytes(8))
         arguments = [own, *ONE_BY_ONE, "--on-error", policy]
         shim = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "rename"}
-        assert bale("pack", *arguments, tmp_path / "count", env={**shim, "BALE_SHIM_COUNT": str(counter)}).code == SKIPS
-        renames = int.from_bytes(counter.read_bytes(), "little")
+        renames = count_calls(bale, tmp_path, "pack", *arguments, tmp_path / "count", code=SKIPS, env=shim)
         out = tmp_path / "out"
         # The last one takes away the journal, the one before gives the manifest its name.
         killed = bale("pack", *arguments, out, env={**shim, "BALE_SHIM_KILL_AT": str(renames - 1)})
-        assert killed.code == -signal.SIGKILL, killed
+        assert killed.code == KILLED, killed
         return out
     return make
 
@@ -173,7 +165,7 @@ def test_a_copy_that_is_gone_is_made_again(bale, own, interrupted):
     out = interrupted("quarantine")
     shutil.rmtree(out / "quarantine")
     assert bale("pack", own, out, *ONE_BY_ONE, "--resume", *QUARANTINE).code == SKIPS
-    assert ledger(out) == contents_by_name(own, {b"a/bad.jpg": b"bad"})
+    assert copies_by_name(out) == contents_by_name(own, {b"a/bad.jpg": b"bad"})
 
 
 def test_a_run_that_left_nothing_out_may_change_its_policy(bale, own, tmp_path):
@@ -182,4 +174,4 @@ def test_a_run_that_left_nothing_out_may_change_its_policy(bale, own, tmp_path):
     assert failed.code == 1, failed
     result = bale("pack", own, tmp_path / "out", *ONE_BY_ONE, "--resume", *QUARANTINE)
     assert result.code == SKIPS, result
-    assert ledger(tmp_path / "out") == contents_by_name(own, {b"z/bad.jpg": b"bad"})
+    assert copies_by_name(tmp_path / "out") == contents_by_name(own, {b"z/bad.jpg": b"bad"})

@@ -3,8 +3,8 @@ import os
 import shutil
 
 import pytest
-from conftest import ALL_FORMATS, SHIM, format_options, shards, tree_bytes
-from test_crash import KILLED
+from conftest import ALL_FORMATS, NOBODY, SHIM, format_options, shards, tree_bytes
+from fault_support import KILLED, count_calls
 
 
 def pack_options(format_name):
@@ -59,7 +59,7 @@ def test_a_finished_dataset_is_not_touched(bale, tiny, tmp_path):
 
 def test_files_beside_the_shards_are_mended(bale, tiny, tmp_path):
     out = tmp_path / "out"
-    command = [tiny, out, *pack_options("tar"), "--sidecars", "wids,wds2idx", "--entry-points"]
+    command = [tiny, out, *pack_options("tar"), "--sidecars", "wids,wds2idx", "--seek-points"]
     bale.pack(*command)
     whole = tree_bytes(out)
     beside = [name for name in whole if not name.endswith((".tar", "manifest.json"))]
@@ -98,15 +98,12 @@ def test_a_source_that_changed_does_not_mend(bale, copied, tmp_path):
 
 
 def test_mending_can_be_killed_too(bale, tiny, tmp_path):
-    out, counter = tmp_path / "out", tmp_path / "counter"
+    out = tmp_path / "out"
     bale.pack(tiny, out, *pack_options("tar"))
     whole = tree_bytes(out)
     command = ["pack", tiny, out, *pack_options("tar"), "--resume"]
     shards(out)[0].unlink()
-    counter.write_bytes(bytes(8))
-    bale.ok(*command, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter)})
-    calls = int.from_bytes(counter.read_bytes(), "little")
-    for n in range(1, calls + 1):
+    for n in range(1, count_calls(bale, tmp_path, *command) + 1):
         shards(out)[0].unlink()
         assert bale(*command, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
         bale.ok(*command)
@@ -149,7 +146,7 @@ def test_shards_without_a_sample_are_left_out(bale, photos, format_name, tmp_pat
     for directory in [tmp_path, *tmp_path.parents, folder, *folder.iterdir()]:
         if "pytest-" in str(directory):
             directory.chmod(0o777)
-    prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    prefix = NOBODY if os.geteuid() == 0 else []
     command = ["pack", folder, out, *format_options(format_name), "--name", "x", "--shard-samples", "4",
                "--on-error", "skip"]
     result = bale(*command, prefix=prefix)

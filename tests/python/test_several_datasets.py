@@ -1,10 +1,8 @@
 """Several datasets read as one (`a::b`): classes are merged by name, or the spec is refused."""
-import io
 import json
-import tarfile
 
 import pytest
-from conftest import class_names, make_images, shards
+from conftest import class_names, make_images, manifest_of, shards, write_tar
 
 
 def pack(bale, root, name, classes, *options):
@@ -64,7 +62,7 @@ def test_a_merged_manifest_says_what_was_done_to_the_images(bale, tmp_path):
     def edits(*parts):
         bale.ok("convert", "::".join(map(str, parts)), tmp_path / "out", "--overwrite")
         bale.ok("verify", tmp_path / "out")
-        return json.loads((tmp_path / "out" / "manifest.json").read_text()).get("edits", {})
+        return manifest_of(tmp_path / "out").get("edits", {})
 
     alone = edits(small)
     assert alone["resize_short"] == "8" and "metadata" not in alone
@@ -92,12 +90,7 @@ def test_manifests_are_used(bale, zoo):
 
 
 def foreign_tar(path, with_labels):
-    with tarfile.open(path, "w") as tar:
-        for extension, content in (("jpg", b"\xff\xd8"), *([("cls", b"0")] if with_labels else [])):
-            member = tarfile.TarInfo(f"stranger.{extension}")
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    return path
+    return write_tar(path, [("stranger.jpg", b"\xff\xd8"), *([("stranger.cls", b"0")] if with_labels else [])])
 
 
 def test_labels_without_names_are_refused(bale, zoo, tmp_path):

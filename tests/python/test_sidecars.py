@@ -11,17 +11,11 @@ import tarfile
 
 import numpy as np
 import pytest
-from conftest import REPO, format_options, images_by_key, tree_bytes
+from conftest import REPO, format_options, images_by_key, manifest_of, tree_bytes
 from PIL import Image
 
 ALL = "wds2idx,wids,timm,energon"
-
-
-@pytest.fixture(scope="module")
-def ours(bale, photos, tmp_path_factory):
-    root = tmp_path_factory.mktemp("ours")
-    bale.pack(photos, root / "p", "--format", "tar", "--name", "photos", "--shard-samples", "15", "--sidecars", ALL)
-    return root / "p"
+PACK_OPTIONS = ["--format", "tar", "--name", "photos", "--shard-samples", "15", "--sidecars", ALL]
 
 
 def energon_of(path):
@@ -80,7 +74,7 @@ def test_energon(ours):
 
 def test_wids_and_timm(ours):
     files = sorted(path.name for path in ours.glob("*.tar"))
-    counts = [json.loads((ours / "manifest.json").read_text())["shards"][i]["num_samples"] for i in range(3)]
+    counts = [manifest_of(ours)["shards"][i]["num_samples"] for i in range(3)]
     wids = json.loads((ours / "shardindex.json").read_text())
     assert wids["__kind__"] == "wids-shard-index-v1" and wids["wids_version"] == 1 and wids["name"] == "photos"
     assert wids["shardlist"] == [{"url": f, "nsamples": n, "filesize": (ours / f).stat().st_size}
@@ -148,7 +142,7 @@ def test_index_afterwards_is_packing_with_them(bale, ours, photos, tmp_path):
     bale.ok("index", tmp_path / "p", "--sidecars", "timm")  # again changes nothing
     ignored = ("manifest.json",)
     assert tree_bytes(tmp_path / "p", ignored) == tree_bytes(ours, ignored)
-    manifests = [json.loads((path / "manifest.json").read_text()) for path in (tmp_path / "p", ours)]
+    manifests = [manifest_of(path) for path in (tmp_path / "p", ours)]
     for manifest in manifests:
         del manifest["plan"], manifest["checksum"]
     assert manifests[0] == manifests[1]

@@ -5,10 +5,9 @@ import shutil
 import struct
 
 import pytest
-from conftest import class_names, key_list, read_tar, shards
+from conftest import NOBODY, class_names, key_list, ledger, let_others_in, read_tar, shards
 
 FAILURE, USAGE, SKIPS = 1, 2, 4
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 NPY = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + \
     b"{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2, 3), }".ljust(117) + b"\n" + bytes(12)
 
@@ -17,9 +16,7 @@ NPY = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + \
 def own(tiny, tmp_path):
     """A copy of the small images that anyone may read."""
     shutil.copytree(tiny, tmp_path / "own")
-    for directory in [tmp_path / "own", *tmp_path.parents, tmp_path]:
-        if "pytest-" in str(directory):
-            directory.chmod(0o755)
+    let_others_in(tmp_path / "own")
     os.chmod(tmp_path, 0o777)
     return tmp_path / "own"
 
@@ -27,10 +24,6 @@ def own(tiny, tmp_path):
 @pytest.fixture
 def as_nobody():
     return {"prefix": NOBODY if os.geteuid() == 0 else []}
-
-
-def ledger(directory):
-    return [json.loads(line) for line in (directory / "skipped.jsonl").read_text().splitlines()]
 
 
 # --- directories that are left out, or cannot be read

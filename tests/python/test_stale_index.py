@@ -1,25 +1,21 @@
 """A shard that was changed after its index was made: labels, keys and sizes never come from what it was before."""
-import io
 import json
 import os
 import shutil
 import tarfile
 
 import pytest
-from conftest import LAYOUTS, REPO, make_images, shards
+from conftest import LAYOUTS, REPO, make_images, shards, write_tar
 from index_support import set_extent_offsets
 
 STALE = "the index is stale"
 PAST = (1_000_000_000, 1_000_000_000)
 
 
-def write_tar(path, labels, padding=10):
-    with tarfile.open(path, "w") as tar:
-        for number, label in enumerate(labels):
-            for extension, content in (("jpg", b"\xff\xd8" + bytes([number]) * padding), ("cls", str(label).encode())):
-                member = tarfile.TarInfo(f"sample{number:04}.{extension}")
-                member.size = len(content)
-                tar.addfile(member, io.BytesIO(content))
+def write_labels(path, labels, padding=10):
+    write_tar(path, [member for number, label in enumerate(labels) for member in
+                     ((f"sample{number:04}.jpg", b"\xff\xd8" + bytes([number]) * padding),
+                      (f"sample{number:04}.cls", str(label).encode()))])
 
 
 def labels_of(bale, spec):
@@ -30,7 +26,7 @@ def labels_of(bale, spec):
 def indexed(bale, tmp_path):
     """Four samples of class 1 and an index of them."""
     path = tmp_path / "x.tar"
-    write_tar(path, [1, 1, 1, 1])
+    write_labels(path, [1, 1, 1, 1])
     bale.ok("index", path)
     return path
 
@@ -43,7 +39,7 @@ def newer(path):
 
 def rewrite(path, labels, **options):
     size = path.stat().st_size
-    write_tar(path, labels, **options)
+    write_labels(path, labels, **options)
     assert path.stat().st_size == size
     newer(path)
 
@@ -81,7 +77,7 @@ def test_times_that_were_kept(bale, indexed):
 
 def test_one_label_in_the_middle_of_a_large_file(bale, tmp_path):
     path = tmp_path / "x.tar"
-    write_tar(path, [1] * 60, padding=20_000)
+    write_labels(path, [1] * 60, padding=20_000)
     bale.ok("index", path)
     rewrite(path, [1] * 30 + [2] + [1] * 29, padding=20_000)
     assert STALE in bale("ls", path).error_line()
@@ -118,7 +114,7 @@ def test_damage_costs_one_sample(bale, indexed):
 
 
 def test_another_size(bale, indexed):
-    write_tar(indexed, [1] * 40)
+    write_labels(indexed, [1] * 40)
     assert "its index says" in bale("ls", indexed).error_line()
     bale.ok("index", indexed)
     assert labels_of(bale, indexed) == [1] * 40

@@ -1,12 +1,12 @@
 """Temporary files: names of their own, nothing written through a link, and what a killed run left is found."""
 import json
 import os
-import signal
 import subprocess
 import time
 
 import pytest
-from conftest import PROGRAM, SHIM, by_tier, shards, tree_bytes
+from conftest import FORMATS, PROGRAM, SHIM, by_tier, shards, tree_bytes
+from fault_support import KILLED, count_calls
 
 TEMPORARY = ".bale-tmp-*"
 
@@ -40,18 +40,18 @@ def test_a_planted_link_is_not_written_through(bale, foreign, tmp_path):
     victim, absent = tmp_path / "victim", tmp_path / "absent"
     victim.write_bytes(b"precious")
     links = [packed / (shard.name + suffix) for shard in shards(packed)
-             for suffix in (".bidx.tmp", ".tmp", ".bentry.tmp", ".idx.tmp")]
+             for suffix in (".bidx.tmp", ".tmp", ".bseek.tmp", ".idx.tmp")]
     for link in links:
         link.symlink_to(victim)
     for shard in shards(packed):
         (packed / f"{shard.name}.bidx").symlink_to(absent)
     bale.ok("index", packed)
-    bale.ok("index", packed, "--force", "--entry-points", "--sidecars", "wds2idx")
+    bale.ok("index", packed, "--force", "--seek-points", "--sidecars", "wds2idx")
     assert victim.read_bytes() == b"precious" and not absent.exists()
     assert all((packed / name).read_bytes() == content for name, content in expected.items())
 
 
-@pytest.mark.parametrize("layout", ["tar", "lmdb", "hdf5", "tfrecord", "recordio"])
+@pytest.mark.parametrize("layout", FORMATS)
 def test_a_link_among_staged_files_is_not_written_through(bale, tiny, layout, tmp_path):
     """An unfinished pack may come from anywhere."""
     victim, out = tmp_path / "victim", tmp_path / "out"
@@ -60,7 +60,7 @@ def test_a_link_among_staged_files_is_not_written_through(bale, tiny, layout, tm
     bale.pack(tiny, tmp_path / "whole", *options)
     expected = tree_bytes(tmp_path / "whole")
     env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "fsync", "BALE_SHIM_KILL_AT": "3"}
-    assert bale("pack", tiny, out, *options, env=env).code == -signal.SIGKILL
+    assert bale("pack", tiny, out, *options, env=env).code == KILLED
     partial = out / ".bale-partial"
     names = [shards(tmp_path / "whole")[0].name, "manifest.json"]
     for name in [*names, names[0] + ".bidx"]:
@@ -86,11 +86,9 @@ def test_two_runs_of_index_at_once(foreign):
 def test_no_leftovers_pile_up(bale, foreign, fault, tmp_path):
     """At every call: an error cleans up after itself, and the run after a kill does."""
     packed, expected = foreign
-    counter = tmp_path / "counter"
-    counter.write_bytes(bytes(8))
-    bale.ok("index", packed, "--jobs", "1", env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_COUNT": str(counter)})
+    calls = count_calls(bale, tmp_path, "index", packed, "--jobs", "1")
     left = 0
-    for n in range(1, int.from_bytes(counter.read_bytes(), "little") + 1):
+    for n in range(1, calls + 1):
         remove_indexes(packed)
         bale("index", packed, "--jobs", "1", env={"LD_PRELOAD": str(SHIM), f"BALE_SHIM_{fault}": str(n)})
         left += len(list(packed.glob(TEMPORARY)))

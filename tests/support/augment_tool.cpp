@@ -20,8 +20,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/half.hpp"

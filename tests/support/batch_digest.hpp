@@ -1,8 +1,8 @@
 // What a batch holds, in one number.
 #pragma once
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/batch.hpp"
 
 namespace bale::test {

@@ -1,6 +1,6 @@
 // Times decoding alone, on one core, from memory: a crop of every JPEG of a folder, drawn as RandomResizedCrop draws
 // it, by libjpeg-turbo, by the baseline decoder on the file's own bytes, by the same two images at a time as the
-// loader's workers do, and by the same with entry points.
+// loader's workers do, and by the same with seek points.
 //
 //   bale_decode_bench FOLDER [ROUNDS]
 //
@@ -19,12 +19,12 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/image/baseline_decoder.hpp"
-#include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/image/image_decoder.hpp"
+#include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 
 namespace {
@@ -45,7 +45,7 @@ enum class Way { libjpeg, own, own_in_pairs, own_with_points };
 constexpr std::array<Way, 4> k_ways{Way::libjpeg, Way::own, Way::own_in_pairs, Way::own_with_points};
 constexpr std::uint64_t k_compared_crops = 20;
 constexpr std::array<const char*, 4> k_names{"libjpeg-turbo", "own decoder", "own decoder, two images side by side",
-                                             "own decoder, entry points"};
+                                             "own decoder, seek points"};
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -53,7 +53,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 bale::PixelView decode(bale::ImageDecoder& decoder, const Sample& sample, Way way) {
   decoder.open(sample.jpeg);
-  if (way == Way::own_with_points) decoder.use_entry_points({.record = sample.record, .image_crc32c = sample.crc});
+  if (way == Way::own_with_points) decoder.use_seek_points({.record = sample.record, .image_crc32c = sample.crc});
   return decoder.read(sample.crop);
 }
 
@@ -77,7 +77,7 @@ bool same_pixels(const bale::PixelView& a, const bale::PixelView& b) {
   return true;
 }
 
-/// JPEGs that libjpeg decodes, with the time that their entry points took.
+/// JPEGs that libjpeg decodes, with the time that their seek points took.
 std::vector<Sample> load(const std::string& folder, double& making_seconds) {
   std::vector<std::string> paths;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -93,7 +93,7 @@ std::vector<Sample> load(const std::string& folder, double& making_seconds) {
     sample.height = header.height;
     sample.crc = bale::crc32c(sample.jpeg);
     const auto begin = std::chrono::steady_clock::now();
-    sample.record = bale::make_entry_points(sample.jpeg);
+    sample.record = bale::make_seek_points(sample.jpeg);
     making_seconds += seconds_since(begin);
     samples.push_back(std::move(sample));
   }
@@ -172,7 +172,7 @@ int run(const std::string& folder, std::size_t rounds) {
     differences += count_differences(samples);
   }
   fmt::print(
-      "{} JPEGs, {:.0f} kB on average; {} with entry points, {:.0f} bytes on average ({:.2f}% of all), {:.0f} made "
+      "{} JPEGs, {:.0f} kB on average; {} with seek points, {:.0f} bytes on average ({:.2f}% of all), {:.0f} made "
       "a second; of each the whole and {} crops compared, in all ways: {} differ from libjpeg-turbo's\n\n",
       samples.size(), static_cast<double>(bytes) / 1e3 / static_cast<double>(samples.size()), marked,
       static_cast<double>(record_bytes) / static_cast<double>(std::max<std::uint64_t>(marked, 1)),

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale::test {

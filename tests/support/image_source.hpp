@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "bale/formats/image/image.hpp"
-#include "bale/tests/support/temp_dir.hpp"
-#include "bale/writer/packer.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale::test {
@@ -63,16 +61,5 @@ class ImageSource : public Source {
   std::vector<std::string> classes_;
   NoticeLog notices_;
 };
-
-/// Packs `source` into shards of `shard_samples` each and returns the dataset's directory.
-inline std::string pack_images(const Source& source, const std::string& destination, std::string_view format,
-                               std::uint64_t shard_samples, bool entry_points = false) {
-  PackOptions options{.destination = destination, .format = find_format(format), .name = "data"};
-  options.sizing.shard_samples = shard_samples;
-  options.entry_points = entry_points;
-  Progress progress;
-  pack(source, options, progress);
-  return destination;
-}
 
 }  // namespace bale::test

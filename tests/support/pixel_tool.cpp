@@ -14,10 +14,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/resizer.hpp"
+#include "bale/formats/image/resample/resizer.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <span>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/loader.hpp"
 
 namespace {

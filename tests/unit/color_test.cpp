@@ -5,19 +5,13 @@
 
 #include <hwy/targets.h>
 
-#include "bale/formats/core/random.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/random_bytes.hpp"
 
 namespace {
 
+using bale::test::random_image;
 using Pixels = std::vector<std::uint8_t>;
-
-Pixels noise(std::size_t num_pixels) {
-  bale::KeyedRandom random{7, num_pixels};
-  Pixels pixels(num_pixels * 3);
-  for (std::uint8_t& value : pixels) value = static_cast<std::uint8_t>(random.below(256));
-  return pixels;
-}
 
 template <typename Adjust>
 Pixels adjusted(Pixels pixels, Adjust adjust, double amount) {
@@ -54,7 +48,7 @@ void use_targets(std::int64_t targets) {
 }  // namespace
 
 TEST_CASE("Factor 1 changes nothing and factor 0 leaves what is blended with") {
-  const Pixels pixels = noise(1000);
+  const Pixels pixels = random_image(1000, 1).rgb;
   CHECK(adjusted(pixels, bale::adjust_brightness, 1) == pixels);
   CHECK(adjusted(pixels, bale::adjust_contrast, 1) == pixels);
   CHECK(adjusted(pixels, bale::adjust_saturation, 1) == pixels);
@@ -87,8 +81,8 @@ TEST_CASE("No pixels are no trouble") {
 }
 
 TEST_CASE("Every instruction set gives the same pixels for every length") {
-  for (const std::size_t num_pixels : {1, 2, 15, 16, 17, 31, 63, 64, 65, 255, 256, 257, 300, 1023}) {
-    const Pixels pixels = noise(num_pixels);
+  for (const std::uint32_t num_pixels : {1, 2, 15, 16, 17, 31, 63, 64, 65, 255, 256, 257, 300, 1023}) {
+    const Pixels pixels = random_image(num_pixels, 1).rgb;
     use_targets(0);
     const Pixels expected = all_results(pixels);
     const std::int64_t supported = hwy::SupportedTargets();

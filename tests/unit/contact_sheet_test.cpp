@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/tests/support/catch.hpp"
-#include "bale/tools/bitmap_font.hpp"
-#include "bale/tools/contact_sheet.hpp"
+#include "bale/tools/report/bitmap_font.hpp"
+#include "bale/tools/report/contact_sheet.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The driver's functions as we declare them, and what the fake driver finds: the other tests rest on both.
 #include "bale/loader/cuda/device_buffer_pool.hpp"
-#include "bale/loader/cuda/dummy_step.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
+#include "bale/tools/measure/dummy_step.hpp"
 
 using namespace bale;
 using namespace bale::test;
@@ -60,73 +60,96 @@ TEST_CASE("Errors of the driver are one line that says what failed, and why") {
   CHECK(text_of(3).find("forked") != std::string::npos);
 }
 
-#ifndef __SANITIZE_ADDRESS__  // it does what AddressSanitizer does not allow
+#ifndef __SANITIZE_ADDRESS__  // these do what AddressSanitizer does not allow
+namespace {
+
+/// Two streams, and memory on the device for their work.
+struct TwoStreams {
+  std::shared_ptr<const Context> context = Context::open(0);
+  Stream stream{context};
+  Stream other{context};
+  DeviceMemory memory{context, 1000};
+  std::vector<std::byte> out = std::vector<std::byte>(1000);
+};
+
+void change_and_free_what_is_copied(const TwoStreams& on) {
+  // What is copied changes before it is done.
+  auto pinned = std::make_unique<PinnedMemory>(on.context, 1000);
+  copy_in(*on.context, on.memory.address(), *pinned, 1000, on.stream);
+  pinned->data()[5] = std::byte{1};
+  on.stream.synchronize();
+  CHECK(found("what it copies was changed"));
+
+  // Memory goes while it is copied.
+  copy_in(*on.context, on.memory.address(), *pinned, 1000, on.stream);
+  pinned.reset();
+  on.stream.synchronize();
+  CHECK(found("freed while it is copied"));
+  CHECK(found("unmapped, freed or unregistered"));
+}
+
+/// Two streams use the same memory: ordered by an event first, then without one.
+void use_without_order(TwoStreams& on) {
+  copy_out(*on.context, on.out.data(), on.memory.address(), 1000, on.stream);
+  CHECK_FALSE(found("in no order"));
+  const PinnedMemory source(on.context, 1000);
+  {
+    const Event read(on.context, on.stream.handle());
+    read.wait_on(on.other.handle());
+    copy_in(*on.context, on.memory.address(), source, 1000, on.other);
+    CHECK_FALSE(found("in no order"));
+  }
+  copy_out(*on.context, on.out.data(), on.memory.address() + 400, 10, on.stream);
+  CHECK(found("in no order"));
+  on.stream.synchronize();
+  on.other.synchronize();
+}
+
+void use_wrong_memory(TwoStreams& on) {
+  // Beyond what was allocated; not page-locked.
+  CHECK_THROWS(copy_out(*on.context, on.out.data(), on.memory.address() + 900, 101, on.stream));
+  CHECK(found("goes beyond"));
+  const Current current(*on.context);
+  CHECK(on.context->driver().cuMemcpyHtoDAsync_v2(on.memory.address(), on.out.data(), 10, on.stream.handle()) !=
+        Result::success);
+  CHECK(found("not page-locked"));
+
+  // Freed while in use.
+  const PinnedMemory source(on.context, 1000);
+  {
+    const DeviceMemory brief(on.context, 10);
+    copy_in(*on.context, brief.address(), source, 10, on.stream);
+  }
+  CHECK(found("freed while it may be in use"));
+  on.stream.synchronize();
+
+  // Registered twice.
+  alignas(4096) static std::byte pages[3 * 4096];
+  const PinnedRange range(on.context, pages);
+  CHECK_THROWS(PinnedRange(on.context, MutableBytes(pages).subspan(4096, 4096)));
+  CHECK(found("registered already"));
+}
+
+void use_a_destroyed_event(const Context& context) {
+  const Current current(context);
+  EventHandle gone = nullptr;
+  context.driver().cuEventCreate(&gone, 0);
+  context.driver().cuEventDestroy_v2(gone);
+  CHECK(context.driver().cuEventQuery(gone) != Result::success);
+  CHECK(found("this event was destroyed"));
+}
+
+}  // namespace
+
 TEST_CASE("The fake driver finds what it is there to find") {
   fake_cuda::reset();
   fake_cuda::set_pace(Pace::never);
   {
-    const auto context = Context::open(0);
-    const Stream stream(context);
-    const Stream other(context);
-    const DeviceMemory memory(context, 1000);
-    std::vector<std::byte> out(1000);
-
-    // What is copied changes before it is done.
-    auto pinned = std::make_unique<PinnedMemory>(context, 1000);
-    copy_in(*context, memory.address(), *pinned, 1000, stream);
-    pinned->data()[5] = std::byte{1};
-    stream.synchronize();
-    CHECK(found("what it copies was changed"));
-
-    // Memory goes while it is copied.
-    copy_in(*context, memory.address(), *pinned, 1000, stream);
-    pinned.reset();
-    stream.synchronize();
-    CHECK(found("freed while it is copied"));
-    CHECK(found("unmapped, freed or unregistered"));
-
-    // Two streams, no order; and an order by an event.
-    copy_out(*context, out.data(), memory.address(), 1000, stream);
-    CHECK_FALSE(found("in no order"));
-    const PinnedMemory source(context, 1000);
-    {
-      const Event read(context, stream.handle());
-      read.wait_on(other.handle());
-      copy_in(*context, memory.address(), source, 1000, other);
-      CHECK_FALSE(found("in no order"));
-    }
-    copy_out(*context, out.data(), memory.address() + 400, 10, stream);
-    CHECK(found("in no order"));
-    stream.synchronize();
-    other.synchronize();
-
-    // Beyond what was allocated; not page-locked.
-    CHECK_THROWS(copy_out(*context, out.data(), memory.address() + 900, 101, stream));
-    CHECK(found("goes beyond"));
-    const Current current(*context);
-    CHECK(context->driver().cuMemcpyHtoDAsync_v2(memory.address(), out.data(), 10, stream.handle()) != Result::success);
-    CHECK(found("not page-locked"));
-
-    // Freed while in use.
-    {
-      const DeviceMemory brief(context, 10);
-      copy_in(*context, brief.address(), source, 10, stream);
-    }
-    CHECK(found("freed while it may be in use"));
-    stream.synchronize();
-
-    // Registered twice.
-    alignas(4096) static std::byte pages[3 * 4096];
-    const PinnedRange range(context, pages);
-    CHECK_THROWS(PinnedRange(context, MutableBytes(pages).subspan(4096, 4096)));
-    CHECK(found("registered already"));
-
-    // Handles that are no more.
-    EventHandle gone = nullptr;
-    context->driver().cuEventCreate(&gone, 0);
-    context->driver().cuEventDestroy_v2(gone);
-    CHECK(context->driver().cuEventQuery(gone) != Result::success);
-    CHECK(found("this event was destroyed"));
+    TwoStreams on;
+    change_and_free_what_is_copied(on);
+    use_without_order(on);
+    use_wrong_memory(on);
+    use_a_destroyed_event(*on.context);
   }
   CHECK(fake_cuda::live() == fake_cuda::Live{});
   EventHandle none = nullptr;

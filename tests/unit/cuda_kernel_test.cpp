@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/converter.hpp"
 #include "bale/loader/transform/convert.hpp"
 #include "bale/tests/support/catch.hpp"
@@ -114,12 +114,78 @@ std::vector<std::array<int, 4>> plain_image(const Case& one, const std::vector<s
   return plain;
 }
 
+/// Writes a value in the type and layout of the output.
 void put(std::vector<std::byte>& out, const Case& one, std::size_t image, std::size_t pixel, std::size_t c,
-         const std::byte* value) {
+         float value) {
   const std::size_t plane = std::size_t{one.width} * one.height;
   const std::size_t at =
       one.layout == PixelLayout::nhwc ? (image * plane + pixel) * 3 + c : (image * 3 + c) * plane + pixel;
-  std::memcpy(out.data() + at * dtype_bytes(one.dtype), value, dtype_bytes(one.dtype));
+  const std::uint16_t half =
+      one.dtype == DType::float16 ? transform_detail::to_float16(value) : transform_detail::to_bfloat16(value);
+  if (one.dtype == DType::float32) {
+    std::memcpy(out.data() + at * 4, &value, 4);
+  } else {
+    std::memcpy(out.data() + at * 2, &half, 2);
+  }
+}
+
+constexpr std::uint32_t k_num_rows = 6;
+
+/// Rows of random sizes, the first one empty and every second one mirrored. With `mixes`, each has the row before it as
+/// its partner, a third of them are mixed with it, and a third have a random box of it.
+std::vector<ConvertRow> random_rows(const Case& one, bool mixes, KeyedRandom& random) {
+  std::vector<ConvertRow> rows(k_num_rows);
+  for (std::uint32_t i = 0; i < k_num_rows; ++i) {
+    ConvertRow& row = rows[i];
+    row.width = i == 0 ? 0 : static_cast<std::uint32_t>(1 + random.below(one.width));
+    row.height = i == 0 ? 0 : static_cast<std::uint32_t>(1 + random.below(one.height));
+    row.mirrored = i % 2;
+    if (!mixes) continue;
+    row.partner = (i + k_num_rows - 1) % k_num_rows;
+    if (i % 3 == 1) {
+      row.share = 0.3F;
+      row.rest = 0.7F;
+    }
+    if (i % 3 == 2) {
+      row.box_left = static_cast<std::uint32_t>(random.below(one.width));
+      row.box_top = static_cast<std::uint32_t>(random.below(one.height));
+      row.box_right = static_cast<std::uint32_t>(row.box_left + random.below(one.width - row.box_left + 1));
+      row.box_bottom = static_cast<std::uint32_t>(row.box_top + random.below(one.height - row.box_top + 1));
+    }
+  }
+  return rows;
+}
+
+/// What the kernels should make of the rows, by the plainest means. `float_table`: of table_of(transform, true).
+std::vector<std::byte> expected_images(const Case& one, const std::vector<std::uint8_t>& pixels,
+                                       const std::vector<ConvertRow>& rows, const std::vector<std::byte>& float_table) {
+  std::vector<float> floats(768);
+  std::memcpy(floats.data(), float_table.data(), float_table.size());
+  std::vector<std::byte> expected(rows.size() * transform_of(one).image_bytes());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ConvertRow& row = rows[i];
+    const auto own = plain_image(one, pixels, i, row);
+    const auto other = plain_image(one, pixels, row.partner, rows[row.partner]);
+    for (std::size_t pixel = 0; pixel < own.size(); ++pixel) {
+      const std::size_t x = pixel % one.width;
+      const std::size_t y = pixel / one.width;
+      const bool boxed = x >= row.box_left && x < row.box_right && y >= row.box_top && y < row.box_bottom;
+      for (std::size_t c = 0; c < 3; ++c) {
+        const auto float_of = [&](const std::array<int, 4>& from) {
+          return from[3] != 0 ? floats[c * 256 + static_cast<std::size_t>(from[c])] : 0.0F;
+        };
+        float value = float_of(own[pixel]);
+        if (row.rest != 0) {
+          const volatile float a = row.share * value;  // each step is rounded by itself
+          const volatile float b = row.rest * float_of(other[pixel]);
+          value = a + b;
+        }
+        if (boxed) value = float_of(other[pixel]);
+        put(expected, one, i, pixel, c, value);
+      }
+    }
+  }
+  return expected;
 }
 
 const test::fake_cuda::Grid k_grids[] = {{1, 1, 256}, {3, 2, 256}, {7, 5, 256}};
@@ -156,66 +222,14 @@ TEST_CASE("Kernels convert as the workers do, bit for bit") {
 TEST_CASE("Kernels mirror, fill up with zeros, mix and paste") {
   for (const Case& one : cases()) {
     const Transform transform = transform_of(one);
-    constexpr std::uint32_t k_images = 6;
-    const auto pixels = random_pixels(std::size_t{k_images} * one.width * one.height * 3, 2);
+    const auto pixels = random_pixels(std::size_t{k_num_rows} * one.width * one.height * 3, 2);
     const auto plain_table = table_of(transform, false);
     const auto float_table = table_of(transform, true);
-    std::vector<float> floats(768);
-    std::memcpy(floats.data(), float_table.data(), float_table.size());
     const bool planar = one.layout == PixelLayout::nchw;
     KeyedRandom random{one.width, one.height};
     for (const bool mixes : {false, true}) {
-      std::vector<ConvertRow> rows(k_images);
-      for (std::uint32_t i = 0; i < k_images; ++i) {
-        ConvertRow& row = rows[i];
-        row.width = i == 0 ? 0 : static_cast<std::uint32_t>(1 + random.below(one.width));
-        row.height = i == 0 ? 0 : static_cast<std::uint32_t>(1 + random.below(one.height));
-        row.mirrored = i % 2;
-        if (!mixes) continue;
-        row.partner = (i + k_images - 1) % k_images;
-        if (i % 3 == 1) {
-          row.share = 0.3F;
-          row.rest = 0.7F;
-        }
-        if (i % 3 == 2) {
-          row.box_left = static_cast<std::uint32_t>(random.below(one.width));
-          row.box_top = static_cast<std::uint32_t>(random.below(one.height));
-          row.box_right = static_cast<std::uint32_t>(row.box_left + random.below(one.width - row.box_left + 1));
-          row.box_bottom = static_cast<std::uint32_t>(row.box_top + random.below(one.height - row.box_top + 1));
-        }
-      }
-      std::vector<std::byte> expected(k_images * transform.image_bytes());
-      for (std::uint32_t i = 0; i < k_images; ++i) {
-        const ConvertRow& row = rows[i];
-        const auto own = plain_image(one, pixels, i, row);
-        const auto other = plain_image(one, pixels, row.partner, rows[row.partner]);
-        for (std::size_t pixel = 0; pixel < own.size(); ++pixel) {
-          const std::size_t x = pixel % one.width;
-          const std::size_t y = pixel / one.width;
-          const bool boxed = x >= row.box_left && x < row.box_right && y >= row.box_top && y < row.box_bottom;
-          for (std::size_t c = 0; c < 3; ++c) {
-            const auto float_of = [&](const std::array<int, 4>& from) {
-              return from[3] != 0 ? floats[c * 256 + static_cast<std::size_t>(from[c])] : 0.0F;
-            };
-            float value = float_of(own[pixel]);
-            if (row.rest != 0) {
-              const volatile float a = row.share * value;  // each step is rounded by itself
-              const volatile float b = row.rest * float_of(other[pixel]);
-              value = a + b;
-            }
-            if (boxed) value = float_of(other[pixel]);
-            std::byte stored[4];
-            const std::uint16_t half = one.dtype == DType::float16 ? transform_detail::to_float16(value)
-                                                                   : transform_detail::to_bfloat16(value);
-            if (one.dtype == DType::float32) {
-              std::memcpy(stored, &value, 4);
-            } else {
-              std::memcpy(stored, &half, 2);
-            }
-            put(expected, one, i, pixel, c, stored);
-          }
-        }
-      }
+      const auto rows = random_rows(one, mixes, random);
+      const auto expected = expected_images(one, pixels, rows, float_table);
       for (const int pixels_a_thread : {1, 4}) {
         if (one.width % static_cast<unsigned>(pixels_a_thread) != 0) continue;
         const std::string tail = std::string(planar ? "_nchw_" : "_nhwc_") + std::to_string(pixels_a_thread);

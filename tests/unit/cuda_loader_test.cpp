@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/converter.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
 

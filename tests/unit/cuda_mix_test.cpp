@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "bale/loader/cuda/mix.hpp"
+#include "bale/loader/transform/mix_draw.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
 
 using namespace bale;
@@ -85,81 +85,114 @@ TEST_CASE("Alphas and probabilities beyond what makes sense are refused") {
 }
 
 #if BALE_HAS_CUDA_KERNELS
+namespace {
+
+constexpr std::uint32_t k_side = 16;
+constexpr std::size_t k_values = std::size_t{3} * k_side * k_side;  // of an image: three planes of floats
+
+/// All batches of a loader that mixes, with the arrays that only mixing has. One entry per batch.
+struct MixedBatches {
+  std::vector<Snapshot> batches{};
+  std::vector<std::vector<std::int64_t>> partners{};
+  std::vector<std::vector<float>> shares{};
+};
+
+MixedBatches mixed_epochs(const std::string& pack, const LoaderOptions& options, const MixOptions& mix,
+                          int num_epochs) {
+  const FakeDevice device;
+  CudaLoader loader(pack, options, {.mix = mix});
+  const auto context = Context::open(0);
+  Trainer trainer(context);
+  MixedBatches mixed;
+  const auto fetch = [&](auto& to, const void* from) {
+    const cuda_detail::Current current(*context);
+    context->driver().check(context->driver().cuMemcpyDtoHAsync_v2(
+                                to.data(), reinterpret_cast<cuda_detail::DevicePointer>(from), to.size() * sizeof to[0],
+                                static_cast<cuda_detail::StreamHandle>(trainer.stream())),
+                            "read");
+  };
+  for (int epoch = 0; epoch < num_epochs; ++epoch) {
+    while (const auto batch = loader.next(trainer.stream())) {
+      trainer.step(*batch);
+      mixed.partners.emplace_back(batch->size());
+      mixed.shares.emplace_back(batch->size());
+      fetch(mixed.partners.back(), batch->partner_labels());
+      fetch(mixed.shares.back(), batch->shares());
+    }
+  }
+  mixed.batches = trainer.finish();
+  return mixed;
+}
+
+std::vector<float> image_of(const Snapshot& batch, std::size_t row) {
+  std::vector<float> pixels(k_values);
+  std::memcpy(pixels.data(), batch.images.data() + row * k_values * 4, k_values * 4);
+  return pixels;
+}
+
+bool has_no_image(const Snapshot& batch, std::size_t row) {
+  const auto pixels = image_of(batch, row);
+  return std::all_of(pixels.begin(), pixels.end(), [](float value) { return value == 0; });
+}
+
+/// The nearest row before `row` that has an image; the last row comes before the first one. `row` if no other row has
+/// one.
+std::size_t partner_of(const Snapshot& batch, std::size_t row) {
+  const std::size_t rows = batch.samples.size();
+  std::size_t partner = row;
+  do partner = (partner + rows - 1) % rows;
+  while (has_no_image(batch, partner) && partner != row);
+  return partner;
+}
+
+std::vector<float> mixed_image(const std::vector<float>& own, const std::vector<float>& other, const MixDraw& draw) {
+  std::vector<float> mixed = own;
+  for (std::size_t at = 0; at < k_values; ++at) {
+    const std::size_t x = at % k_side;
+    const std::size_t y = at / k_side % k_side;
+    if (!draw.pastes) {
+      const volatile float own_part = static_cast<float>(draw.share) * own[at];  // each step is rounded by itself
+      const volatile float other_part = static_cast<float>(1 - draw.share) * other[at];
+      mixed[at] = own_part + other_part;
+    } else if (x >= draw.left && x < draw.right && y >= draw.top && y < draw.bottom) {
+      mixed[at] = other[at];
+    }
+  }
+  return mixed;
+}
+
+/// Compares a row of batch `b` with what `draw` makes of `plain`, the same batch without mixing.
+void check_row(const MixedBatches& mixed, std::size_t b, std::size_t row, const Snapshot& plain, const MixDraw& draw) {
+  const std::size_t partner = partner_of(plain, row);
+  const bool mixes = partner != row && !has_no_image(plain, row) && draw.share < 1;
+  CHECK(mixed.shares[b][row] == (mixes ? static_cast<float>(draw.share) : 1));
+  if (mixes) CHECK(mixed.partners[b][row] == plain.labels[partner]);
+  const auto own = image_of(plain, row);
+  const auto expected = mixes ? mixed_image(own, image_of(plain, partner), draw) : own;
+  const auto got = image_of(mixed.batches[b], row);
+  std::size_t wrong = 0;
+  for (std::size_t at = 0; at < k_values; ++at) wrong += got[at] != expected[at];
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
 TEST_CASE("A loader mixes each image with the one before it that is there, and says with which label and share") {
   const ImageSource images(21, {5, 6});
   const TempDir dir;
   const std::string pack = packed(images, dir);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
-  options.transform = float_transform(DType::float32, PixelLayout::nchw, 16);
+  options.transform = float_transform(DType::float32, PixelLayout::nchw, k_side);
   options.on_bad_sample = OnBadSample::skip;
   options.tail = Tail::uneven;
   Loader host(pack, options);
   const auto plain = snapshots(host, 4);
   for (const MixOptions& mix : {MixOptions{.mixup_alpha = 0.8}, MixOptions{.cutmix_alpha = 1}}) {
-    const FakeDevice device;
-    CudaLoader loader(pack, options, {.mix = mix});
-    const auto context = Context::open(0);
-    Trainer trainer(context);
-    std::vector<std::vector<std::int64_t>> partners;
-    std::vector<std::vector<float>> shares;
-    const auto fetch = [&](auto& to, const void* from) {
-      const cuda_detail::Current current(*context);
-      context->driver().check(context->driver().cuMemcpyDtoHAsync_v2(
-                                  to.data(), reinterpret_cast<cuda_detail::DevicePointer>(from),
-                                  to.size() * sizeof to[0], static_cast<cuda_detail::StreamHandle>(trainer.stream())),
-                              "read");
-    };
-    for (int epoch = 0; epoch < 4; ++epoch) {
-      while (const auto batch = loader.next(trainer.stream())) {
-        trainer.step(*batch);
-        partners.emplace_back(batch->size());
-        shares.emplace_back(batch->size());
-        fetch(partners.back(), batch->partner_labels());
-        fetch(shares.back(), batch->shares());
-      }
-    }
-    const auto got = trainer.finish();
-    REQUIRE(got.size() == plain.size());
-    for (std::size_t b = 0; b < got.size(); ++b) {
-      const Snapshot& before = plain[b];
-      const std::size_t rows = before.samples.size();
-      const std::size_t values = 16 * 16 * 3;
-      const auto image = [&](const Snapshot& of, std::size_t row) {
-        std::vector<float> pixels(values);
-        std::memcpy(pixels.data(), of.images.data() + row * values * 4, values * 4);
-        return pixels;
-      };
-      const auto empty = [&](std::size_t row) {
-        const auto pixels = image(before, row);
-        return std::all_of(pixels.begin(), pixels.end(), [](float value) { return value == 0; });
-      };
-      const MixDraw draw = draw_mix(mix, {options.seed, before.epoch, before.samples[0]}, 16, 16);
-      for (std::size_t row = 0; row < rows; ++row) {
-        std::size_t partner = row;
-        do partner = (partner + rows - 1) % rows;
-        while (empty(partner) && partner != row);
-        const bool mixes = partner != row && !empty(row) && draw.share < 1;
-        CHECK(shares[b][row] == (mixes ? static_cast<float>(draw.share) : 1));
-        if (mixes) CHECK(partners[b][row] == before.labels[partner]);
-        const auto own = image(before, row);
-        const auto other = image(before, partner);
-        const auto mixed = image(got[b], row);
-        std::size_t wrong = 0;
-        for (std::size_t at = 0; at < values; ++at) {
-          float expected = own[at];
-          const std::size_t x = at % 16;
-          const std::size_t y = at / 16 % 16;
-          if (mixes && !draw.pastes) {
-            const volatile float a = static_cast<float>(draw.share) * own[at];
-            const volatile float b_part = static_cast<float>(1 - draw.share) * other[at];
-            expected = a + b_part;
-          } else if (mixes && x >= draw.left && x < draw.right && y >= draw.top && y < draw.bottom) {
-            expected = other[at];
-          }
-          wrong += mixed[at] != expected;
-        }
-        CHECK(wrong == 0);
-      }
+    const MixedBatches mixed = mixed_epochs(pack, options, mix, 4);
+    REQUIRE(mixed.batches.size() == plain.size());
+    for (std::size_t b = 0; b < plain.size(); ++b) {
+      const MixDraw draw = draw_mix(mix, {options.seed, plain[b].epoch, plain[b].samples[0]}, k_side, k_side);
+      for (std::size_t row = 0; row < plain[b].samples.size(); ++row) check_row(mixed, b, row, plain[b], draw);
     }
   }
 }

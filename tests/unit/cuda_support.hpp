@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
 #include "bale/loader/cuda/context.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/tests/support/catch.hpp"

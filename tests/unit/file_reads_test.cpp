@@ -6,10 +6,10 @@
 #include <cstring>
 #include <vector>
 
-#include "bale/formats/core/direct_file.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/large_reads.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/direct_file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/large_reads.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 

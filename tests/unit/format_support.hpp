@@ -1,25 +1,19 @@
-// Packing, scanning and reading shards of a format by its name: small samples, whole files as strings.
+// Packing, scanning and reading shards of a format by its name: small samples.
 #pragma once
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/format.hpp"
-#include "bale/formats/core/shard.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/formats/shard/shard.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/owned_sample.hpp"
 #include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/support/text_file.hpp"
 
 namespace bale::test {
-
-struct PlainSample {
-  std::string key;
-  std::int64_t label = k_no_label;
-  std::vector<std::pair<std::string, std::string>> fields{};  // stored names and bytes, in the order given
-  bool operator==(const PlainSample&) const = default;
-};
 
 struct PackSettings {
   std::map<std::string, std::string> format_options{};
@@ -27,17 +21,6 @@ struct PackSettings {
   std::uint32_t width = 0;  // of every sample
   std::uint32_t height = 0;
 };
-
-inline std::string slurp_file(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  return std::string(as_text(bytes));
-}
-
-inline void spit_file(const std::string& path, std::string_view bytes) {
-  File file = File::create(path);
-  file.write_at(0, as_bytes(bytes));
-  file.close();
-}
 
 /// "0aff" -> two bytes; spaces are ignored.
 inline std::string from_hex(std::string_view text) {
@@ -53,21 +36,19 @@ inline std::string from_hex(std::string_view text) {
 }
 
 /// The index that finish() made, with checksums; empty where the format refused a sample.
-inline ShardIndex pack_plain(const Format& format, const std::string& path, const std::vector<PlainSample>& samples,
+inline ShardIndex pack_plain(const Format& format, const std::string& path, const std::vector<OwnedSample>& samples,
                              const PackSettings& settings = {}) {
   IndexBuilder index;
   const auto writer = format.create({.path = path,
                                      .layout = format.layouts.front().name,
                                      .format_options = settings.format_options,
                                      .class_names = settings.class_names});
-  for (const PlainSample& sample : samples) {
-    std::vector<FieldView> views;
-    for (const auto& [name, bytes] : sample.fields) views.push_back({name, as_bytes(bytes)});
-    writer->add({.key = sample.key,
-                 .label = sample.label,
-                 .width = settings.width,
-                 .height = settings.height,
-                 .fields = views});
+  std::vector<FieldView> views;
+  for (const OwnedSample& sample : samples) {
+    SampleView view = sample.view(views);
+    view.width = settings.width;
+    view.height = settings.height;
+    writer->add(view);
     const std::uint64_t i = index.add_sample(sample.key, sample.label);
     for (const auto& [name, bytes] : sample.fields) {
       const auto id = index.field_id(name) ? *index.field_id(name) : index.add_field(name);
@@ -78,23 +59,9 @@ inline ShardIndex pack_plain(const Format& format, const std::string& path, cons
   return ShardIndex::from_bytes(index.build(File::open_read(path).size(), digest_file(path), true, path), path);
 }
 
-/// Every sample of a shard, fields sorted by name.
-inline std::vector<PlainSample> read_plain(const Shard& shard) {
-  std::vector<PlainSample> samples;
-  Scratch scratch;
-  for (std::uint64_t i = 0; i < shard.size(); ++i) {
-    const SampleView view = shard.read(i, scratch);
-    PlainSample sample{.key = std::string(view.key), .label = view.label};
-    for (const FieldView& field : view.fields) sample.fields.emplace_back(field.name, as_text(field.bytes));
-    std::sort(sample.fields.begin(), sample.fields.end());
-    samples.push_back(std::move(sample));
-  }
-  return samples;
-}
-
-/// The same by a fresh scan.
-inline std::vector<PlainSample> read_plain(const Format& format, const std::string& path) {
-  return read_plain(Shard::open(path, format, scan_shard(path, format)));
+/// Every sample of a shard by a fresh scan, fields sorted by name.
+inline std::vector<OwnedSample> read_samples(const Format& format, const std::string& path) {
+  return read_samples(Shard::open(path, format, scan_shard(path, format)));
 }
 
 /// The text that a layout's sidecar has for a shard.

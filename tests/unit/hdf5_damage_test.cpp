@@ -65,15 +65,15 @@ std::vector<std::size_t> survive(const Content& good, std::size_t count, const s
 }
 
 std::vector<OwnedSample> few_samples() {
-  return {{"n01/a", 3, {{"jpg", noise(300, 1)}, {"cls", "3"}}},
-          {"n01/b", 4, {{"jpg", noise(200, 2)}}},
-          {"n02/c", 5, {{"jpg", noise(100, 3)}, {"cls", "5"}}}};
+  return {{"n01/a", 3, {{"cls", "3"}, {"jpg", random_bytes(300, 1)}}},
+          {"n01/b", 4, {{"jpg", random_bytes(200, 2)}}},
+          {"n02/c", 5, {{"cls", "5"}, {"jpg", random_bytes(100, 3)}}}};
 }
 
 Content make_shard(const std::string& path, const std::string& layout) {
   std::vector<OwnedSample> samples = few_samples();
   if (layout == "array") {
-    for (std::uint32_t i = 0; i < samples.size(); ++i) samples[i].fields = {{"png", png_of(solid_image(5, 4, i))}};
+    for (std::uint32_t i = 0; i < samples.size(); ++i) samples[i].fields = {{"png", png_of(random_image(5, 4, i))}};
   }
   pack_shard(path, samples, {.layout = layout});
   return read_file(path);

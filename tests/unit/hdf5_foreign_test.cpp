@@ -90,7 +90,7 @@ void check_rows(const std::string& path, const std::vector<T>& data, std::size_t
   REQUIRE(read.size() == rows);
   const std::size_t row_bytes = data.size() / rows * sizeof(T);
   for (std::size_t i = 0; i < rows; ++i) {
-    const std::string& npy = read[i].fields.at("npy");
+    const std::string& npy = read[i].at("npy");
     REQUIRE(npy.size() == 128 + row_bytes);
     CHECK_THAT(npy.substr(0, 128), ContainsSubstring(shape));
     CHECK(npy.substr(128) == std::string(reinterpret_cast<const char*>(data.data()) + i * row_bytes, row_bytes));
@@ -104,7 +104,8 @@ const std::string k_jpeg_head = "\xff\xd8\xff\xe0 not decoded here ";
 TEST_CASE("Fuel's ILSVRC2012: vlen images, short int16 targets, fixed names") {
   const TempDir directory;
   const std::string path = directory / "ilsvrc2012.hdf5";
-  const std::vector<std::string> images{k_jpeg_head + noise(9000, 1), k_jpeg_head, k_jpeg_head + noise(70, 2)};
+  const std::vector<std::string> images{k_jpeg_head + random_bytes(9000, 1), k_jpeg_head,
+                                        k_jpeg_head + random_bytes(70, 2)};
   {
     Maker maker(path, GENERATE(0, 512));
     maker.write_vlen("encoded_images", images);
@@ -123,7 +124,7 @@ TEST_CASE("vlen images in filtered chunks, with numbers for keys") {
   const TempDir directory;
   const std::string path = directory / "x.h5";
   std::vector<std::string> images;
-  for (std::uint32_t i = 0; i < 100; ++i) images.push_back(png_of(solid_image(1 + i % 3, 2, i)));
+  for (std::uint32_t i = 0; i < 100; ++i) images.push_back(png_of(random_image(1 + i % 3, 2, i)));
   std::vector<std::int32_t> labels = ramp<std::int32_t>(100);
   {
     Maker maker(path);
@@ -136,7 +137,7 @@ TEST_CASE("vlen images in filtered chunks, with numbers for keys") {
   CHECK(index.fields()[0].located);
   const std::vector<OwnedSample> read = read_all(path, index);
   REQUIRE(read.size() == images.size());
-  for (std::size_t i = 0; i < images.size(); ++i) CHECK(read[i].fields.at("png") == images[i]);
+  for (std::size_t i = 0; i < images.size(); ++i) CHECK(read[i].at("png") == images[i]);
   CHECK(read[42].key == "00000042");
   CHECK(read[42].label == 42 * 7 % 251);
 }

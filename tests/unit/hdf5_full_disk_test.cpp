@@ -24,12 +24,13 @@ namespace {
 std::vector<OwnedSample> samples_for(const std::string& layout) {
   std::vector<OwnedSample> samples;
   for (std::uint32_t i = 0; i < 200; ++i) {
-    OwnedSample sample{std::to_string(i), i, {{"cls", std::to_string(i)}, {"json.zst", noise(50, i)}}};
+    OwnedSample sample{std::to_string(i), i, {{"cls", std::to_string(i)}, {"json.zst", random_bytes(50, i)}}};
     if (layout == "array") {
-      sample.fields["png"] = png_of(solid_image(20, 20, i));
+      sample.fields.push_back({"png", png_of(random_image(20, 20, i))});
     } else {
-      sample.fields["jpg"] = noise(1000, i);
+      sample.fields.push_back({"jpg", random_bytes(1000, i)});
     }
+    sample.sort_fields();
     samples.push_back(std::move(sample));
   }
   return samples;

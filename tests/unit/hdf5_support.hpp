@@ -7,25 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/format.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/tests/support/owned_sample.hpp"
+#include "bale/tests/support/random_bytes.hpp"
 
 namespace bale {
 extern const Format k_hdf5_format;
 }
 
 namespace bale::test {
-
-/// A sample that owns its bytes.
-struct OwnedSample {
-  std::string key;
-  std::int64_t label = k_no_label;
-  std::map<std::string, std::string> fields{};
-
-  bool operator==(const OwnedSample&) const = default;
-};
 
 inline ShardPlan plan_of(const std::vector<OwnedSample>& samples) {
   ShardPlan plan;
@@ -44,9 +37,8 @@ inline ShardPlan plan_of(const std::vector<OwnedSample>& samples) {
 }
 
 inline void add(ShardWriter& writer, const OwnedSample& sample) {
-  std::vector<FieldView> fields;
-  for (const auto& [name, bytes] : sample.fields) fields.push_back({name, as_bytes(bytes)});
-  writer.add({.key = sample.key, .label = sample.label, .fields = fields});
+  std::vector<FieldView> views;
+  writer.add(sample.view(views));
 }
 
 struct PackSettings {
@@ -79,50 +71,35 @@ inline ShardIndex scan(const std::string& path) {
   return ShardIndex::from_bytes(index.build(File::open_read(path).size(), std::nullopt, false, path), path);
 }
 
-/// Every sample with its stored fields, read through the payload.
+/// Every sample with its stored fields, sorted by name, read through the payload.
 inline std::vector<OwnedSample> read_all(const std::string& path, const ShardIndex& index) {
   const auto payload = k_hdf5_format.open(path, index);
   std::vector<OwnedSample> samples;
   for (std::uint64_t i = 0; i < index.size(); ++i) {
-    OwnedSample sample{.key = std::string(index.key(i)), .label = index.label(i)};
+    OwnedSample sample{std::string(index.key(i)), index.label(i), {}};
     for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
       const Extent extent = index.extent(i, f);
       if (!extent.present()) continue;
       std::string bytes(extent.length, '\0');
       payload->read(i, f, extent, std::as_writable_bytes(std::span(bytes)));
-      sample.fields[index.fields()[f].stored_name()] = bytes;
+      sample.fields.push_back({index.fields()[f].stored_name(), std::move(bytes)});
     }
+    sample.sort_fields();
     samples.push_back(std::move(sample));
   }
   return samples;
 }
 
-/// Bytes that depend on `seed` and are not compressible to nothing.
-inline std::string noise(std::size_t size, std::uint32_t seed) {
-  std::string bytes(size, '\0');
-  std::uint32_t state = seed * 2654435761U + 1;
-  for (char& byte : bytes) {
-    state = state * 1664525U + 1013904223U;
-    byte = static_cast<char>(state >> 24);
-  }
-  return bytes;
-}
-
 /// Samples with every oddity: missing and empty fields, keys that are not UTF-8 or hold a NUL, no labels.
 inline std::vector<OwnedSample> odd_samples() {
   std::vector<OwnedSample> samples;
-  samples.push_back({"n01/a", 3, {{"jpg", noise(5000, 1)}, {"cls", "3"}, {"json.zst", noise(30, 2)}}});
-  samples.push_back({"n01/b\xff\xfe", 3, {{"jpg", ""}, {"cls", "3"}}});
-  samples.push_back({"n02/c\nd", k_no_label, {{"jpg", noise(1, 3)}, {"txt", ""}}});
+  samples.push_back({"n01/a", 3, {{"cls", "3"}, {"jpg", random_bytes(5000, 1)}, {"json.zst", random_bytes(30, 2)}}});
+  samples.push_back({"n01/b\xff\xfe", 3, {{"cls", "3"}, {"jpg", ""}}});
+  samples.push_back({"n02/c\nd", {{"jpg", random_bytes(1, 3)}, {"txt", ""}}});
   samples.push_back({"n02/e", 0, {{"cls", "0"}, {"txt", "hello"}}});
-  samples.push_back({std::string("nul\0key", 7), -7, {{"jpg", noise(100'000, 4)}, {"PNG", noise(17, 5)}}});
-  samples.push_back({"nothing", 1, {}});
+  samples.push_back(
+      {std::string("nul\0key", 7), -7, {{"PNG", random_bytes(17, 5)}, {"jpg", random_bytes(100'000, 4)}}});
   return samples;
-}
-
-inline Image solid_image(std::uint32_t width, std::uint32_t height, std::uint32_t seed) {
-  const std::string bytes = noise(std::size_t{width} * height * 3, seed);
-  return {.width = width, .height = height, .rgb = {bytes.begin(), bytes.end()}};
 }
 
 inline std::string png_of(const Image& image) { return std::string(as_text(encode_png(image))); }

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/image/baseline_decoder.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_decoder.hpp"
+#include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "image_samples.hpp"
 
 namespace bale::test {
@@ -49,12 +49,12 @@ inline Decoded read_region(ImageDecoder& decoder, const Region& region) {
 }
 
 inline Decoded decode_region(ImageDecoder& decoder, image_detail::BaselineUse use, Bytes jpeg, const Region& region,
-                             const KeptEntryPoints& entry = {}) {
+                             const KeptSeekPoints& entry = {}) {
   image_detail::set_baseline_use(use);
   Decoded result;
   try {
     decoder.open(jpeg, 1 << 22, WholeCheck::none);
-    decoder.use_entry_points(entry);
+    decoder.use_seek_points(entry);
     result = read_region(decoder, region);
   } catch (const Error& error) {
     result.error = error.what();

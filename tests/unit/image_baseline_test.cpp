@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bale/formats/image/resample_kernels.hpp"
+#include "bale/formats/image/resample/resample_kernels.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 

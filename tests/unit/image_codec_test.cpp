@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <random>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/tests/support/catch.hpp"
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/jpeg_lossless.hpp"
+#include "bale/formats/image/jpeg/jpeg_lossless.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_samples.hpp"
 

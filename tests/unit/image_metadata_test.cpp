@@ -1,9 +1,9 @@
 // Metadata of JPEGs and PNGs: read, dropped, taken over; and whatever the bytes are, nothing worse than an error.
-#include "bale/formats/image/metadata.hpp"
+#include "bale/formats/image/metadata/metadata.hpp"
 
 #include <string>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/image/entry_points.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 
@@ -24,14 +24,14 @@ using bale::test::read_region;
 
 struct Image {
   Buffer bytes;
-  Buffer entry_points{};
+  Buffer seek_points{};
   Region region{};
   Decoded expected{};  // by libjpeg, alone
 };
 
 void open(ImageDecoder& decoder, const Image& image) {
   decoder.open(image.bytes, bale::k_default_max_pixels, bale::WholeCheck::none);
-  decoder.use_entry_points({.record = image.entry_points, .image_crc32c = bale::crc32c(image.bytes)});
+  decoder.use_seek_points({.record = image.seek_points, .image_crc32c = bale::crc32c(image.bytes)});
 }
 
 /// Whether both come out as they are alone.
@@ -49,7 +49,7 @@ void damage(Buffer& bytes, std::mt19937& random) {
   bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
 }
 
-/// Baseline images with and without restarts, some damaged, some with entry points; progressive ones and PNGs.
+/// Baseline images with and without restarts, some damaged, some with seek points; progressive ones and PNGs.
 std::vector<Image> draw_images(std::mt19937& random, std::size_t count) {
   std::vector<Image> images;
   ImageDecoder alone;
@@ -63,7 +63,7 @@ std::vector<Image> draw_images(std::mt19937& random, std::size_t count) {
     } else if (kind < 4) {
       damage(image.bytes, random);
     } else if (kind == 4) {
-      image.entry_points = bale::make_entry_points(image.bytes);
+      image.seek_points = bale::make_seek_points(image.bytes);
     }
     image.region = draw_region(random, sample.width, sample.height);
     image.expected = decode_region(alone, BaselineUse::never, image.bytes, image.region);

@@ -1,15 +1,17 @@
 #include <algorithm>
 #include <array>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "image_samples.hpp"
 
 namespace {
 
 using bale::Region;
+using bale::test::code_of;
 using bale::test::JpegSample;
 using bale::test::make_jpeg;
 using bale::test::make_png;
@@ -315,19 +317,10 @@ TEST_CASE("Whether an image that is cut off is refused does not depend on the pa
 TEST_CASE("Headers, budgets and regions are checked") {
   std::mt19937 random(9);
   bale::ImageDecoder decoder;
-  const auto error_of = [](const auto& work) {
-    try {
-      work();
-    } catch (const bale::Error& error) {
-      return error.code();
-    }
-    FAIL("did what it should have refused");
-    return bale::ErrorCode::io;
-  };
   const Buffer jpeg = make_jpeg({.width = 30, .height = 20, .sampling = {{1, 1}}}, random);
   const Buffer png = make_png({.width = 30, .height = 20, .color_type = 6}, random);
   using bale::ErrorCode;
-  CHECK(error_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
   for (const auto& [bytes, channels] : {std::pair{jpeg, 1u}, {png, 4u}}) {
     const bale::ImageHeader header = decoder.open(bytes, 600);
     CHECK(header.kind == bale::probe_image(bytes).kind);
@@ -342,15 +335,15 @@ TEST_CASE("Headers, budgets and regions are checked") {
                                  {0, 19, 1, 2},
                                  {1, 1, 0xFFFFFFFF, 1},
                                  {1, 1, 1, 0xFFFFFFFF}}) {
-      CHECK(error_of([&] { decoder.read(region); }) == ErrorCode::invalid_argument);
+      CHECK(code_of([&] { decoder.read(region); }) == ErrorCode::invalid_argument);
     }
     CHECK(decoder.read({0, 0, 30, 20}).rgb != nullptr);
-    CHECK(error_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
-    CHECK(error_of([&, &bytes = bytes] { decoder.open(bytes, 599); }) == ErrorCode::unsupported);
-    CHECK(error_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
+    CHECK(code_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
+    CHECK(code_of([&, &bytes = bytes] { decoder.open(bytes, 599); }) == ErrorCode::unsupported);
+    CHECK(code_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
   }
-  CHECK(error_of([&] { decoder.open({}); }) == ErrorCode::damaged);
-  CHECK(error_of([&] { decoder.open(bale::as_bytes("no image")); }) == ErrorCode::unsupported);
+  CHECK(code_of([&] { decoder.open({}); }) == ErrorCode::damaged);
+  CHECK(code_of([&] { decoder.open(bale::as_bytes("no image")); }) == ErrorCode::unsupported);
   bale::ImageDecoder moved = std::move(decoder);
   moved.open(png);
   decoder = std::move(moved);

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/tests/support/catch.hpp"
 

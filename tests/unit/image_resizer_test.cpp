@@ -1,12 +1,12 @@
-#include "bale/formats/image/resizer.hpp"
+#include "bale/formats/image/resample/resizer.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/image/resample_kernels.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/image/resample/resample_kernels.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {

@@ -33,7 +33,7 @@ bool scans(const std::string& path, const std::vector<std::byte>& bytes) {
 
 std::vector<std::byte> small_file(const TempDir& dir) {
   const std::string path = dir / "good.lmdb";
-  std::vector<LmdbSample> samples;
+  std::vector<OwnedSample> samples;
   for (int i = 0; i < 40; ++i) {
     samples.push_back(
         {fmt::format("n/{}", i), i, {{"jpg", std::string(i % 8 == 0 ? 5000 : 300, 'j')}, {"cls", std::to_string(i)}}});

@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/format.hpp"
-#include "bale/formats/core/shard.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/formats/shard/shard.hpp"
+#include "bale/tests/support/owned_sample.hpp"
 
 namespace bale::test {
 
@@ -91,17 +93,12 @@ inline std::map<std::string, std::string> read_lmdb(const std::string& path) {
   return pairs;
 }
 
-struct LmdbSample {
-  std::string key;
-  std::int64_t label;
-  std::vector<std::pair<std::string, std::string>> fields;
-};
-
 /// Packs samples with a plan that is exact, or (as for skipped samples it can be) much too small.
-inline IndexBuilder pack_lmdb(const std::string& path, const std::vector<LmdbSample>& samples, bool exact_plan = true) {
+inline IndexBuilder pack_lmdb(const std::string& path, const std::vector<OwnedSample>& samples,
+                              bool exact_plan = true) {
   IndexBuilder index;
   ShardPlan plan;
-  for (const LmdbSample& sample : samples) {
+  for (const OwnedSample& sample : samples) {
     for (const auto& [name, value] : sample.fields) {
       if (!index.field_id(name)) {
         index.add_field(name);
@@ -116,11 +113,9 @@ inline IndexBuilder pack_lmdb(const std::string& path, const std::vector<LmdbSam
     if (exact_plan) plan.num_samples += 1;
   }
   const auto writer = lmdb_format().create({.path = path, .layout = "plain", .plan = plan});
-  std::vector<FieldView> fields;
-  for (const LmdbSample& sample : samples) {
-    fields.clear();
-    for (const auto& [name, value] : sample.fields) fields.push_back({name, as_bytes(value)});
-    writer->add({.key = sample.key, .label = sample.label, .fields = fields});
+  std::vector<FieldView> views;
+  for (const OwnedSample& sample : samples) {
+    writer->add(sample.view(views));
     index.add_sample(sample.key, sample.label);
   }
   writer->finish(index);

@@ -9,6 +9,7 @@
 
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/support/text_file.hpp"
 #include "bale/tests/unit/lmdb_support.hpp"
 
 using namespace bale;
@@ -17,11 +18,6 @@ using namespace bale::test;
 namespace {
 
 std::string jpeg(std::size_t bytes, char fill) { return "\xFF\xD8\xFF" + std::string(bytes, fill); }
-
-std::string file_text(const std::string& path) {
-  const auto bytes = read_file(path);
-  return std::string(as_text(bytes));
-}
 
 }  // namespace
 
@@ -63,7 +59,7 @@ TEST_CASE("a plain reader finds the image under its number and the rest beside i
 
 TEST_CASE("every extent holds its value, in a file of many batches that outgrows its plan") {
   const TempDir dir;
-  std::vector<LmdbSample> samples;
+  std::vector<OwnedSample> samples;
   for (int i = 0; i < 3000; ++i) {
     // Sizes around what leaves a leaf, and around whole pages.
     const std::size_t size = static_cast<std::size_t>((i * 37) % 6000 + (i % 500 == 0 ? 3'000'000 : 0));
@@ -79,7 +75,7 @@ TEST_CASE("every extent holds its value, in a file of many batches that outgrows
   for (const std::string& path : {exact, outgrown}) {
     const std::map<std::string, std::string> pairs = read_lmdb(path);
     REQUIRE(pairs.size() == 3 * samples.size() + 2);
-    const std::string bytes = file_text(path);
+    const std::string bytes = slurp(path);
     CHECK(bytes.size() % 4096 == 0);
     const ShardIndex scanned = scan_lmdb(path);
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -89,14 +85,14 @@ TEST_CASE("every extent holds its value, in a file of many batches that outgrows
         REQUIRE(std::string_view(bytes).substr(extent.offset, extent.length) == value);
         if (path == exact) REQUIRE(index.extent(i, f).offset == extent.offset);
       }
-      REQUIRE(pairs.at(fmt::format("{:08}", i)) == samples[i].fields[0].second);
+      REQUIRE(pairs.at(fmt::format("{:08}", i)) == samples[i].fields[0].bytes);
     }
   }
 }
 
 TEST_CASE("addresses of this process do not get into the file") {
   const TempDir dir;
-  std::vector<LmdbSample> samples;
+  std::vector<OwnedSample> samples;
   for (std::size_t i = 0; i < 2000; ++i) {
     samples.push_back({std::to_string(i), 1, {{"jpg", jpeg(4000 + i, 'x')}, {"cls", "1"}}});
   }
@@ -104,7 +100,7 @@ TEST_CASE("addresses of this process do not get into the file") {
   std::thread other([&] { pack_lmdb(dir / "a.lmdb", samples); });
   pack_lmdb(dir / "b.lmdb", samples);
   other.join();
-  CHECK(file_text(dir / "a.lmdb") == file_text(dir / "b.lmdb"));
+  CHECK(slurp(dir / "a.lmdb") == slurp(dir / "b.lmdb"));
 }
 
 TEST_CASE("samples that cannot be stored are refused and the shard goes on") {
@@ -136,7 +132,7 @@ TEST_CASE("a file size limit is an error that names the path") {
     ::setrlimit(RLIMIT_FSIZE, &limit);
     int code = 1;
     try {
-      pack_lmdb(path, std::vector<LmdbSample>(500, {"k", 1, {{"jpg", jpeg(50000, 'x')}}}));
+      pack_lmdb(path, std::vector<OwnedSample>(500, {"k", 1, {{"jpg", jpeg(50000, 'x')}}}));
     } catch (const Error& error) {
       const bool told =
           error.code() == ErrorCode::io && error.context().path == path && error.context().system_error == EFBIG;

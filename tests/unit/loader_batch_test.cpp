@@ -1,8 +1,10 @@
 // Batches: shapes, leases, transforms without fixed size, and errors of use.
 #include <algorithm>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
 using namespace bale;
@@ -17,17 +19,6 @@ struct Pack {
   ImageSource images;
   std::string path;
 };
-
-template <typename Work>
-ErrorCode code_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  FAIL("no error");
-  return ErrorCode::io;
-}
 
 }  // namespace
 

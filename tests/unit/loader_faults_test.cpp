@@ -9,8 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/loader_support.hpp"

@@ -15,7 +15,7 @@ namespace {
 /// at once.
 class Owner {
  public:
-  Owner(const Ring& ring, std::uint32_t num_rows) : ring_(ring), num_rows_(num_rows) {}
+  Owner(Ring& ring, std::uint32_t num_rows) : ring_(ring), num_rows_(num_rows) {}
 
   void open(std::uint64_t batch) const {
     const auto slot = static_cast<std::uint32_t>(batch % ring_.shape().num_slots);
@@ -33,7 +33,7 @@ class Owner {
   }
 
  private:
-  const Ring& ring_;
+  Ring& ring_;
   std::uint32_t num_rows_;
 };
 
@@ -42,7 +42,7 @@ class Owner {
 TEST_CASE("No row is lost or claimed twice while slots go on to later batches") {
   constexpr std::uint64_t k_batches = 30'000;
   for (const std::uint32_t num_rows : {1u, 3u}) {
-    const Ring ring = Ring::create({.num_slots = 2, .batch_size = 3, .pixel_bytes = 64, .config_bytes = 0});
+    Ring ring = Ring::create({.num_slots = 2, .batch_size = 3, .pixel_bytes = 64, .config_bytes = 0});
     std::atomic<std::uint64_t> claimed{0};
     std::vector<std::thread> workers;
     for (std::uint32_t number = 0; number < 4; ++number) {
@@ -72,7 +72,7 @@ TEST_CASE("No row is lost or claimed twice while slots go on to later batches") 
 }
 
 TEST_CASE("A closed batch is complete when the rows in hand are, and drops the others") {
-  const Ring ring = Ring::create({.num_slots = 1, .batch_size = 3, .pixel_bytes = 64, .config_bytes = 0});
+  Ring ring = Ring::create({.num_slots = 1, .batch_size = 3, .pixel_bytes = 64, .config_bytes = 0});
   const Owner owner(ring, 3);
   owner.open(0);
   const auto claim = ring.claim(0);
@@ -85,7 +85,7 @@ TEST_CASE("A closed batch is complete when the rows in hand are, and drops the o
 }
 
 TEST_CASE("A worker that comes late cannot touch a later batch in the same slot") {
-  const Ring ring = Ring::create({.num_slots = 1, .batch_size = 2, .pixel_bytes = 64, .config_bytes = 0});
+  Ring ring = Ring::create({.num_slots = 1, .batch_size = 2, .pixel_bytes = 64, .config_bytes = 0});
   const Owner owner(ring, 2);
   owner.open(0);
   const auto first = ring.claim(0);

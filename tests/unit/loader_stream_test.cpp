@@ -1,10 +1,14 @@
 // The stream of batches: the same for any workers, formats and restarts; every sample as often as promised.
 #include <algorithm>
 #include <map>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
@@ -115,74 +119,115 @@ TEST_CASE("Workers that end with each epoch, and no reading on, change nothing")
   CHECK(loader.worker_pids().empty());
 }
 
-// The raw transform makes this a test of order, dealing and resuming alone, quick enough for many cases.
-TEST_CASE("Every sample exactly once over any worlds, tails and resumes in 2000 random cases") {
+namespace {
+
+/// One epoch of a random part of a dataset, in one to three legs of random world and batch sizes. Each leg resumes
+/// where the one before it stopped. The raw transform makes this a test of order, dealing and resuming alone, quick
+/// enough for many cases.
+class RandomEpoch {
+ public:
+  RandomEpoch(std::string dataset, std::uint64_t num_samples, KeyedRandom& random)
+      : dataset_(std::move(dataset)), num_samples_(num_samples), random_(random) {
+    subset_.resize(1 + random.below(num_samples));
+    for (std::uint64_t i = 0; i < subset_.size(); ++i) subset_[i] = i;
+    options_.seed = random.next();
+    options_.transform = raw_transform();
+    options_.shuffle =
+        random.below(2) == 0 ? Shuffle::full() : Shuffle::block(1 + random.below(9), 1 + random.below(4));
+    options_.tail = static_cast<Tail>(random.below(3));
+    state_.epoch = random.below(5);
+    num_legs_ = 1 + static_cast<int>(random.below(3));
+  }
+
+  void run() {
+    for (int leg = 0; leg < num_legs_; ++leg) run_leg(leg == 0, leg + 1 == num_legs_);
+  }
+
+  /// Every sample exactly once, except for what the tail allows.
+  void check() const {
+    std::uint64_t once = 0;
+    for (const auto& [sample, count] : times_) {
+      REQUIRE(sample < subset_.size());
+      REQUIRE(count == 1);
+      ++once;
+    }
+    if (options_.tail == Tail::drop) {
+      REQUIRE(subset_.size() - once < step_);
+    } else {
+      REQUIRE(once == subset_.size());
+      REQUIRE(padding_ < step_);
+      if (options_.tail == Tail::uneven) REQUIRE(padding_ == 0);
+    }
+  }
+
+ private:
+  void run_leg(bool is_first, bool is_last) {
+    const std::uint64_t worlds[] = {1, 2, 3, 8};
+    options_.world_size = worlds[random_.below(4)];
+    options_.batch_size = static_cast<std::uint32_t>(1 + random_.below(9));
+    if (state_.position < subset_.size()) step_ = options_.world_size * options_.batch_size;
+    std::uint64_t stop = 0;
+    LoaderState reached;
+    for (options_.rank = 0; options_.rank < options_.world_size; ++options_.rank) {
+      Loader loader(dataset_, options_, Selection::subset(subset_, num_samples_));
+      if (is_first) {
+        loader.set_epoch(state_.epoch);
+      } else {
+        loader.load_state(state_);
+      }
+      // Every rank has the same number of batches. All stop after the same one, in the last leg after the last one.
+      if (options_.rank == 0) stop = is_last ? loader.size() : random_.below(loader.size() + 1);
+      count_rows(loader, stop);
+      if (options_.rank > 0) REQUIRE(loader.state() == reached);
+      reached = loader.state();
+      if (is_last) REQUIRE_FALSE(loader.next());
+    }
+    state_ = reached;
+  }
+
+  void count_rows(Loader& loader, std::uint64_t num_batches) {
+    for (std::uint64_t i = 0; i < num_batches; ++i) {
+      const auto batch = loader.next();
+      REQUIRE(batch);
+      for (std::size_t row = 0; row < batch->size(); ++row) {
+        if (batch->mask()[row] != 0) {
+          ++times_[batch->samples()[row]];
+        } else if (!batch->image(row).empty()) {
+          ++padding_;
+        }
+      }
+    }
+  }
+
+  std::string dataset_;
+  std::uint64_t num_samples_;
+  KeyedRandom& random_;
+  std::vector<std::uint64_t> subset_;
+  LoaderOptions options_{.workers = 0, .prefetch = 1};
+  LoaderState state_;  // where the next leg begins
+  int num_legs_ = 0;
+  std::map<std::uint64_t, int> times_;  // how often each sample was delivered
+  std::uint64_t padding_ = 0;
+  std::uint64_t step_ = 0;  // samples per step of all ranks, in the leg that came to the end
+};
+
+}  // namespace
+
+TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many random cases") {
   const ImageSource images(61);
   const TempDir dir;
   const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
   KeyedRandom random{2026};
-  for (int round = 0; round < 2000; ++round) {
-    const std::uint64_t worlds[] = {1, 2, 3, 8};
-    const std::uint64_t subset_size = 1 + random.below(images.size());
-    std::vector<std::uint64_t> subset(subset_size);
-    for (std::uint64_t i = 0; i < subset_size; ++i) subset[i] = i;
-    LoaderOptions options{.workers = 0, .prefetch = 1, .seed = random.next()};
-    options.transform = raw_transform();
-    options.shuffle = random.below(2) == 0 ? Shuffle::full() : Shuffle::block(1 + random.below(9), 1 + random.below(4));
-    const std::uint64_t tail = random.below(3);
-    options.tail = static_cast<Tail>(tail);
-
-    std::map<std::uint64_t, int> times;
-    std::uint64_t padding = 0;
-    LoaderState state{.epoch = random.below(5)};
-    const int legs = 1 + static_cast<int>(random.below(3));
-    std::uint64_t step = 0;  // of the leg that came to the end
-    for (int leg = 0; leg < legs; ++leg) {
-      options.world_size = worlds[random.below(4)];
-      options.batch_size = static_cast<std::uint32_t>(1 + random.below(9));
-      if (state.position < subset_size) step = options.world_size * options.batch_size;
-      std::uint64_t stop = 0;
-      LoaderState reached;
-      for (options.rank = 0; options.rank < options.world_size; ++options.rank) {
-        Loader loader(pack, options, Selection::subset(subset, images.size()));
-        if (leg == 0) {
-          loader.set_epoch(state.epoch);
-        } else {
-          loader.load_state(state);
-        }
-        // Every rank has as many batches; all stop after the same one, the last leg after the last.
-        if (options.rank == 0) stop = leg + 1 == legs ? loader.size() : random.below(loader.size() + 1);
-        for (std::uint64_t i = 0; i < stop; ++i) {
-          const auto batch = loader.next();
-          REQUIRE(batch);
-          for (std::size_t row = 0; row < batch->size(); ++row) {
-            if (batch->mask()[row] != 0) {
-              ++times[batch->samples()[row]];
-            } else if (!batch->image(row).empty()) {
-              ++padding;
-            }
-          }
-        }
-        if (options.rank > 0) REQUIRE(loader.state() == reached);
-        reached = loader.state();
-        if (leg + 1 == legs) REQUIRE_FALSE(loader.next());
-      }
-      state = reached;
-    }
+#ifdef __SANITIZE_ADDRESS__
+  constexpr int k_rounds = 300;  // five times as slow
+#else
+  constexpr int k_rounds = 2000;
+#endif
+  for (int round = 0; round < k_rounds; ++round) {
+    RandomEpoch epoch(pack, images.size(), random);
+    epoch.run();
     INFO("round " << round);
-    std::uint64_t once = 0;
-    for (const auto& [sample, count] : times) {
-      REQUIRE(sample < subset_size);
-      REQUIRE(count == 1);
-      ++once;
-    }
-    if (tail == static_cast<std::uint64_t>(Tail::drop)) {
-      REQUIRE(subset_size - once < step);
-    } else {
-      REQUIRE(once == subset_size);
-      REQUIRE(padding < step);
-      if (tail == static_cast<std::uint64_t>(Tail::uneven)) REQUIRE(padding == 0);
-    }
+    epoch.check();
   }
 }
 

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/registry/registry.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/tests/support/batch_digest.hpp"
 #include "bale/tests/support/image_source.hpp"
+#include "bale/tests/support/pack_images.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
 namespace bale::test {

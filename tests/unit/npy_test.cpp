@@ -1,5 +1,5 @@
 // Decoded images as one NumPy array: what NumPy writes, what we refuse, what comes out.
-#include "bale/formats/core/array_header.hpp"
+#include "bale/formats/base/array_header.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/tests/unit/format_support.hpp"
@@ -43,9 +43,8 @@ TEST_CASE("what NumPy saves is scanned and read, in all versions of its header")
   const std::string pixels = pixels_of(3 * 4 * 5 * 3);
   for (const int version : {1, 2, 3}) {
     INFO("version " << version);
-    spit_file(dir / "a.npy", header_of(version, dict_of("|u1", false, "(3, 4, 5, 3)")) + pixels);
-    spit_file(dir / "a.labels.npy",
-              header_of(1, dict_of("<i4", false, "(3,)")) + from_hex("07000000 ffffffff 02000000"));
+    spit(dir / "a.npy", header_of(version, dict_of("|u1", false, "(3, 4, 5, 3)")) + pixels);
+    spit(dir / "a.labels.npy", header_of(1, dict_of("<i4", false, "(3,)")) + from_hex("07000000 ffffffff 02000000"));
     const Shard shard = Shard::open(dir / "a.npy", k_npy_format, scan(dir / "a.npy"));
     REQUIRE(shard.size() == 3);
     Scratch scratch;
@@ -65,7 +64,7 @@ TEST_CASE("arrays of other types, orders and shapes are refused, as are headers 
   const TempDir dir;
   const auto refused = [&](const std::string& header, std::size_t bytes, ErrorCode code, const std::string& why) {
     INFO(header);
-    spit_file(dir / "a.npy", header + pixels_of(bytes));
+    spit(dir / "a.npy", header + pixels_of(bytes));
     try {
       scan(dir / "a.npy");
       FAIL("was taken");
@@ -111,12 +110,12 @@ TEST_CASE("headers with any byte changed are read or refused") {
 
 TEST_CASE("labels that do not fit the images are refused") {
   const TempDir dir;
-  spit_file(dir / "a.npy", header_of(1, dict_of("|u1", false, "(2, 1, 1, 3)")) + pixels_of(6));
-  spit_file(dir / "a.labels.npy", header_of(1, dict_of("<i8", false, "(3,)")) + pixels_of(24));
+  spit(dir / "a.npy", header_of(1, dict_of("|u1", false, "(2, 1, 1, 3)")) + pixels_of(6));
+  spit(dir / "a.labels.npy", header_of(1, dict_of("<i8", false, "(3,)")) + pixels_of(24));
   CHECK_THROWS_WITH(scan(dir / "a.npy"), ContainsSubstring("labels of shape (3) beside 2 images"));
-  spit_file(dir / "a.labels.npy", header_of(1, dict_of("<f8", false, "(2,)")) + pixels_of(16));
+  spit(dir / "a.labels.npy", header_of(1, dict_of("<f8", false, "(2,)")) + pixels_of(16));
   CHECK_THROWS_WITH(scan(dir / "a.npy"), ContainsSubstring("labels of type <f8"));
-  spit_file(dir / "a.labels.npy", "nothing of the kind");
+  spit(dir / "a.labels.npy", "nothing of the kind");
   CHECK_THROWS_AS(scan(dir / "a.npy"), Error);
 }
 
@@ -136,14 +135,14 @@ TEST_CASE("an image with two fields, a mask or a class that is no number is a ba
   CHECK_THROWS_WITH(add({{"png", as_bytes(png)}, {"json", as_bytes("{}")}}, 4), ContainsSubstring("json"));
   CHECK_THROWS_WITH(add({{"png", as_bytes(png)}, {"jpg", as_bytes(png)}}, 4), ContainsSubstring("jpg"));
   CHECK_THROWS_WITH(add({{"png", as_bytes(png)}, {"cls", as_bytes("x")}}, k_no_label), ContainsSubstring("number"));
-  CHECK_THROWS_WITH(add({{"png", other}}, 1), ContainsSubstring("--size"));
+  CHECK_THROWS_WITH(add({{"png", other}}, 1), ContainsSubstring("`size`"));
   CHECK_THROWS_WITH(add({{"txt", as_bytes("x")}}, 1), ContainsSubstring("txt"));
   add({{"png", as_bytes(png)}}, k_no_label);
   IndexBuilder index;
   index.add_sample("a", 4);
   index.add_sample("b");
   writer->finish(index);
-  CHECK(slurp_file(dir / "a.npy").size() == 128 + 2 * 12);
+  CHECK(slurp(dir / "a.npy").size() == 128 + 2 * 12);
   CHECK(scan(dir / "a.npy").size() == 2);
 }
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tests/support/catch.hpp"
 

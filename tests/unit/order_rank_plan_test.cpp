@@ -2,8 +2,8 @@
 #include <map>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/order/rank_plan.hpp"
 #include "bale/tests/support/catch.hpp"

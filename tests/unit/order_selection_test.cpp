@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/sample.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/reader/order/selection.hpp"
 #include "bale/tests/support/catch.hpp"
 

@@ -5,10 +5,12 @@
 #include <map>
 #include <set>
 
+#include "bale/formats/registry/registry.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/fake_source.hpp"
 #include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/support/text_file.hpp"
 #include "bale/writer/packer.hpp"
 
 using namespace bale;
@@ -30,8 +32,7 @@ std::map<std::string, std::string> files_of(const std::string& directory) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     if (!entry.is_regular_file()) continue;
-    std::ifstream in(entry.path(), std::ios::binary);
-    files[fs::relative(entry.path(), directory).string()] = {std::istreambuf_iterator<char>(in), {}};
+    files[fs::relative(entry.path(), directory).string()] = test::slurp(entry.path().string());
   }
   return files;
 }
@@ -90,7 +91,7 @@ TEST_CASE("a run that fails in the middle is resumed to the bytes of a run that 
     if (fs::exists(destination)) {
       CHECK_THROWS_WITH(Dataset::open(destination), ContainsSubstring("unfinished"));
       Progress again;
-      CHECK_THROWS_WITH(pack(source, small_shards(destination), again), ContainsSubstring("--resume"));
+      CHECK_THROWS_WITH(pack(source, small_shards(destination), again), ContainsSubstring("`resume`"));
     }
     source.before_read = [](std::uint64_t) {};
     PackOptions options = small_shards(destination);

@@ -6,14 +6,15 @@
 #include <thread>
 #include <vector>
 
-#include "bale/formats/core/file_range.hpp"
+#include "bale/formats/base/file_range.hpp"
+#include "bale/formats/registry/registry.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/read_ahead.hpp"
 #include "bale/reader/read_requests.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/fake_source.hpp"
+#include "bale/tests/support/pack_images.hpp"
 #include "bale/tests/support/temp_dir.hpp"
-#include "bale/writer/packer.hpp"
 
 namespace bale {
 namespace {
@@ -22,10 +23,7 @@ constexpr std::uint64_t k_size = 100;
 
 /// 100 samples of about 1.3 KB in shards of 20.
 void pack_samples(const std::string& destination) {
-  PackOptions options{.destination = destination, .format = find_format(formats().front()->name), .name = "data"};
-  options.sizing.shard_samples = 20;
-  Progress progress;
-  pack(test::FakeSource(k_size), options, progress);
+  test::pack_images(test::FakeSource(k_size), destination, formats().front()->name, 20);
 }
 
 /// The deliveries to come, and how far they have been asked for.

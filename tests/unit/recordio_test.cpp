@@ -3,11 +3,12 @@
 
 #include <random>
 
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/unit/format_support.hpp"
 
 using namespace bale;
 using namespace bale::test;
-using Fields = std::vector<std::pair<std::string, std::string>>;
+using Fields = std::vector<OwnedField>;
 
 namespace {
 
@@ -26,7 +27,7 @@ const std::string k_by_mxnet = from_hex(
 const std::string k_index_by_mxnet = "0\t0\n1\t48\n2\t104\n";
 const std::string k_split_image = k_jpeg + k_magic + "abcd" + k_magic + k_magic + "x" + k_magic + "yz1" + k_magic;
 
-const std::vector<PlainSample> k_samples{
+const std::vector<OwnedSample> k_samples{
     {"a/plain", 3, {{"cls", "3"}, {"jpg", k_jpeg + " plain image"}}},
     {"a/two", k_no_label, {{"jpg", k_jpeg + " two labels"}, {"labels.json", "[1.5, 2]"}}},
     {"b/split", 7, {{"cls", "7"}, {"jpg", k_split_image}}},
@@ -49,16 +50,16 @@ std::string image_header(std::uint32_t flag, float label, std::uint64_t id, cons
   return header;
 }
 
-std::vector<PlainSample> scanned(const TempDir& dir, const std::string& bytes) {
-  spit_file(dir / "x.rec", bytes);
-  return read_plain(recordio(), dir / "x.rec");
+std::vector<OwnedSample> scanned(const TempDir& dir, const std::string& bytes) {
+  spit(dir / "x.rec", bytes);
+  return read_samples(recordio(), dir / "x.rec");
 }
 
 }  // namespace
 
 TEST_CASE("what MXNet wrote is read, split numbers put back") {
   const TempDir dir;
-  std::vector<PlainSample> expected = k_samples;
+  std::vector<OwnedSample> expected = k_samples;
   expected[0].key = "00000000";
   expected[1].key = "00000001";
   expected[2].key = "00000002";
@@ -77,7 +78,7 @@ TEST_CASE("what MXNet wrote is read, split numbers put back") {
 TEST_CASE("we write what MXNet writes") {
   const TempDir dir;
   const ShardIndex index = pack_plain(recordio(), dir / "x.rec", k_samples);
-  CHECK(slurp_file(dir / "x.rec") == k_by_mxnet);
+  CHECK(slurp(dir / "x.rec") == k_by_mxnet);
   CHECK(sidecar_text(recordio(), ".idx", dir / "x.rec", index) == k_index_by_mxnet);
   CHECK(sidecar_text(recordio(), ".lst", dir / "x.rec", index) ==
         "0\t3.000000\ta/plain.jpg\n1\t1.500000\t2.000000\ta/two.jpg\n2\t7.000000\tb/split.jpg\n");
@@ -92,18 +93,18 @@ TEST_CASE("magic numbers anywhere come back, in every field") {
     for (std::size_t n = random() % (most + 1); n > 0; --n) text += words[random() % std::size(words)];
     return text;
   };
-  std::vector<PlainSample> samples;
+  std::vector<OwnedSample> samples;
   for (int i = 0; i < 400; ++i) {
-    PlainSample sample{fmt::format("s{}", i), i % 3 == 0 ? i : k_no_label, {}};
-    if (i % 3 == 0) sample.fields.emplace_back("cls", std::to_string(i));
-    sample.fields.emplace_back("jpg", bytes(12));
-    if (i % 2 == 0) sample.fields.emplace_back("json", bytes(5));
-    if (i % 5 == 0) sample.fields.emplace_back("txt", bytes(1500));
+    OwnedSample sample{fmt::format("s{}", i), i % 3 == 0 ? i : k_no_label, {}};
+    if (i % 3 == 0) sample.fields.push_back({"cls", std::to_string(i)});
+    sample.fields.push_back({"jpg", bytes(12)});
+    if (i % 2 == 0) sample.fields.push_back({"json", bytes(5)});
+    if (i % 5 == 0) sample.fields.push_back({"txt", bytes(1500)});
     samples.push_back(std::move(sample));
   }
   ShardIndex index = pack_plain(recordio(), dir / "x.rec", samples);
-  CHECK(read_plain(Shard::open(dir / "x.rec", recordio(), std::move(index))) == samples);
-  std::vector<PlainSample> found = read_plain(recordio(), dir / "x.rec");
+  CHECK(read_samples(Shard::open(dir / "x.rec", recordio(), std::move(index))) == samples);
+  std::vector<OwnedSample> found = read_samples(recordio(), dir / "x.rec");
   for (std::size_t i = 0; i < found.size(); ++i) found[i].key = fmt::format("s{}", i);
   CHECK(found == samples);
 }
@@ -112,16 +113,16 @@ TEST_CASE("labels go into the header where it says exactly them") {
   const TempDir dir;
   const std::string image = k_jpeg + " image ";
   const auto record_bytes = [&](std::int64_t label, const Fields& more) {
-    PlainSample sample{"k", label, more};
-    sample.fields.emplace_back("jpg", image);
-    std::sort(sample.fields.begin(), sample.fields.end());
+    OwnedSample sample{"k", label, more};
+    sample.fields.push_back({"jpg", image});
+    sample.sort_fields();
     ShardIndex index = pack_plain(recordio(), dir / "x.rec", {sample});
-    CHECK(read_plain(Shard::open(dir / "x.rec", recordio(), std::move(index))) == std::vector{sample});
-    std::vector<PlainSample> found = read_plain(recordio(), dir / "x.rec");
+    CHECK(read_samples(Shard::open(dir / "x.rec", recordio(), std::move(index))) == std::vector{sample});
+    std::vector<OwnedSample> found = read_samples(recordio(), dir / "x.rec");
     REQUIRE(found.size() == 1);
     found[0].key = "k";
     CHECK(found == std::vector{sample});
-    return slurp_file(dir / "x.rec");
+    return slurp(dir / "x.rec");
   };
   const auto plain = [&](std::uint32_t flag, float label, const std::vector<float>& labels = {}) {
     return frame(image_header(flag, label, 0, labels) + image);
@@ -145,7 +146,7 @@ TEST_CASE("labels go into the header where it says exactly them") {
                                     {k_no_label, {{"labels.json", "[]"}}},
                                     {k_no_label, {{"labels.json", "[xInfinity, 2]"}}},
                                     {7, {{"cls", "7"}, {"labels.json", "[1, 2]"}}}}) {
-    INFO(more[0].second);
+    INFO(more[0].bytes);
     const std::string bytes = record_bytes(label, more);
     CHECK(bytes.find("BALEREC1") != std::string::npos);
   }
@@ -154,11 +155,11 @@ TEST_CASE("labels go into the header where it says exactly them") {
 TEST_CASE("labels of other writers") {
   const TempDir dir;
   const auto fields_of = [&](const std::string& header) {
-    const std::vector<PlainSample> found = scanned(dir, frame(header + k_jpeg));
+    const std::vector<OwnedSample> found = scanned(dir, frame(header + k_jpeg));
     REQUIRE(found.size() == 1);
     return std::pair{found[0].label, found[0].fields};
   };
-  const std::pair<std::string, std::string> image{"jpg", k_jpeg};
+  const OwnedField image{"jpg", k_jpeg};
   CHECK(fields_of(image_header(0, 5, 1)) == std::pair<std::int64_t, Fields>{5, {{"cls", "5"}, image}});
   CHECK(fields_of(image_header(0, -1, 1)) == std::pair<std::int64_t, Fields>{k_no_label, {image}});
   CHECK(fields_of(image_header(0, 2.5, 1)) ==
@@ -173,9 +174,9 @@ TEST_CASE("keys come from the list beside the file") {
   const TempDir dir;
   const std::string bytes = frame(image_header(0, 1, 40) + k_jpeg) + frame(image_header(0, 2, 7) + k_jpeg);
   const auto keys = [&](const std::string& list) {
-    spit_file(dir / "x.lst", list);
+    spit(dir / "x.lst", list);
     std::vector<std::string> found;
-    for (const PlainSample& sample : scanned(dir, bytes)) found.push_back(sample.key);
+    for (const OwnedSample& sample : scanned(dir, bytes)) found.push_back(sample.key);
     return found;
   };
   using Keys = std::vector<std::string>;
@@ -206,7 +207,7 @@ TEST_CASE("samples that an image record cannot hold are refused, and the shard g
   index.add_field("jpg");
   index.add_sample("b");
   writer->finish(index);
-  CHECK(slurp_file(dir / "x.rec") == frame(image_header(0, 2, 0) + k_jpeg));
+  CHECK(slurp(dir / "x.rec") == frame(image_header(0, 2, 0) + k_jpeg));
 }
 
 TEST_CASE("damaged frames are refused with record and offset") {
@@ -240,23 +241,23 @@ TEST_CASE("damaged frames are refused with record and offset") {
 TEST_CASE("tables that contradict their record are refused") {
   const TempDir dir;
   pack_plain(recordio(), dir / "x.rec", {{"k", 1, {{"jpg", "no jpeg"}, {"txt", "text"}}}});
-  const std::string good = slurp_file(dir / "x.rec");
+  const std::string good = slurp(dir / "x.rec");
   const std::size_t table = good.find("jpg") - 1;
   for (std::size_t at = table; at < good.find("BALEREC1"); ++at) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 4);
     INFO("byte " << at);
-    spit_file(dir / "y.rec", bad);
+    spit(dir / "y.rec", bad);
     CHECK_THROWS_WITH(scan_shard(dir / "y.rec", recordio()), ContainsSubstring("record 0: its table"));
   }
 }
 
 TEST_CASE("truncation and flipped bits never lead out of the file") {
   const TempDir dir;
-  std::vector<PlainSample> samples = k_samples;
+  std::vector<OwnedSample> samples = k_samples;
   for (int i = 0; i < 3; ++i) samples.push_back({fmt::format("t{}", i), i, {{"cls", "x"}, {"jpg", k_split_image}}});
   pack_plain(recordio(), dir / "good.rec", samples);
-  const std::string good = slurp_file(dir / "good.rec");
+  const std::string good = slurp(dir / "good.rec");
   const auto size_of = [&](const std::string& bytes) -> std::size_t {
     try {
       return scanned(dir, bytes).size();

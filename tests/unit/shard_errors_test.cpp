@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/shard.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/shard.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 

@@ -1,13 +1,13 @@
 // The shard index: what goes in comes out, and no flipped bit gets past load.
-#include "bale/formats/core/shard_index.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/index_builder.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/index_builder.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;
@@ -44,7 +44,7 @@ std::vector<std::byte> dense_index() {
   return builder.build(300, std::nullopt, false, "x.tar");
 }
 
-/// As version 0.1.0 wrote it: formats/core/INDEX.md, version 1.
+/// As version 0.1.0 wrote it: formats/shard/INDEX.md, version 1.
 std::vector<std::byte> golden_index() { return read_file(BALE_TEST_GOLDEN "/0.1.0/tar.fields/golden-000000.tar.bidx"); }
 
 /// Keys with the same XXH3-64. Of inputs of 32 bytes, XXH3 multiplies the second 8 bytes by the first 8, which here

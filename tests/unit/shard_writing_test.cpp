@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/append_file.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/gather.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/shard_name.hpp"
-#include "bale/formats/core/shard_writing.hpp"
+#include "bale/formats/authoring/append_file.hpp"
+#include "bale/formats/authoring/gather.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 

@@ -1,7 +1,7 @@
 // Folders: classes and samples as torchvision's ImageFolder has them, and what a folder must not hold.
 #include <sys/stat.h>
 
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/tests/unit/source_support.hpp"
 
 using namespace bale;
@@ -142,14 +142,14 @@ TEST_CASE("folders without classes or images are refused in a line") {
              ContainsSubstring("Couldn't find any class folder in " + dir.path()));
   add_images(dir, {"1.jpg"});
   CHECK(error_of([&] { open_folder_source(dir / "1.jpg", {}); }).code() == ErrorCode::invalid_argument);
-  CHECK_THAT(error_of([&] { open_folder_source(dir.path(), {}); }).what(), ContainsSubstring("--flat"));
+  CHECK_THAT(error_of([&] { open_folder_source(dir.path(), {}); }).what(), ContainsSubstring("`flat`"));
   add_images(dir, {"full/1.jpg"});
   fs::create_directories(dir / "x");
   write_file(dir / "y/notes.txt", "");
   CHECK_THAT(error_of([&] { open_folder_source(dir.path(), {}); }).what(),
              ContainsSubstring("Found no valid file for the classes x, y. Supported extensions are: .jpg, .jpeg, "
                                ".png, .ppm, .bmp, .pgm, .tif, .tiff, .webp"));
-  const auto source = open_folder_source(dir.path(), {.allow_empty_classes = true});
+  const auto source = open_folder_source(dir.path(), {.allow_empty = true});
   CHECK(source->classes() == Names{"full", "x", "y"});
   CHECK(source->size() == 1);
 }

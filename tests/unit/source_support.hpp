@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/writer/source/source.hpp"
 
@@ -44,18 +45,6 @@ inline std::string field_text(const Source& source, std::uint64_t i, const std::
   const SampleView sample = source.read(i, scratch);
   const FieldView* field = sample.find(name);
   return field == nullptr ? "(none)" : std::string(as_text(field->bytes));
-}
-
-/// Runs `action`, which must throw a bale::Error, and gives it back.
-template <typename Action>
-Error error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  FAIL("nothing was thrown");
-  return Error(ErrorCode::invalid_argument, "unreachable");
 }
 
 inline std::string notice_of(const Source& source, const std::string& path) {

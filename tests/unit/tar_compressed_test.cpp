@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/unit/tar_support.hpp"
 
 using namespace bale;
@@ -16,8 +17,8 @@ std::uint32_t u32_at(const std::string& bytes, std::size_t at) {
 }
 
 /// Samples of 100,000 bytes that do not compress: ten a frame.
-std::vector<TestSample> large_samples() {
-  std::vector<TestSample> samples;
+std::vector<OwnedSample> large_samples() {
+  std::vector<OwnedSample> samples;
   for (int i = 0; i < 35; ++i) {
     samples.push_back({"s" + std::to_string(i),
                        {{"cls", std::to_string(i)}, {"jpg", random_bytes(100000, static_cast<std::uint64_t>(i))}}});
@@ -26,7 +27,7 @@ std::vector<TestSample> large_samples() {
 }
 
 /// What reading a damaged file comes to: its samples, or nothing where an Error says so.
-std::vector<TestSample> try_read(const std::string& path) {
+std::vector<OwnedSample> try_read(const std::string& path) {
   try {
     return read_samples(path);
   } catch (const Error& error) {
@@ -64,7 +65,7 @@ TEST_CASE("zstd frames hold whole samples and a seek table names them") {
 
 TEST_CASE("samples larger than a frame span several") {
   const TempDir dir;
-  std::vector<TestSample> samples{
+  std::vector<OwnedSample> samples{
       {"a", {{"jpg", "small"}}},
       {"b", {{"bin", std::string(std::size_t{40} << 20, 'b')}, {"jpg", random_bytes(5000, 1)}}},
       {"c", {{"jpg", "small too"}}}};
@@ -119,8 +120,8 @@ TEST_CASE("cut compressed archives are refused") {
 
 TEST_CASE("no flipped bit of a compressed archive changes what is read") {
   const TempDir dir;
-  std::vector<TestSample> samples{{"a", {{"cls", "1"}, {"jpg", random_bytes(300, 1)}}},
-                                  {"b", {{"cls", "2"}, {"jpg", "x"}}}};
+  std::vector<OwnedSample> samples{{"a", {{"cls", "1"}, {"jpg", random_bytes(300, 1)}}},
+                                   {"b", {{"cls", "2"}, {"jpg", "x"}}}};
   for (const std::string layout : {"gz", "zst"}) {
     const std::string path = dir / ("s.tar." + layout);
     pack_samples(path, layout, samples);

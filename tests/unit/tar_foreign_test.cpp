@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/unit/tar_support.hpp"
 
 using namespace bale;
@@ -19,9 +20,9 @@ const std::string k_long_component(120, 'l');
 const std::string k_long_stem = "d/" + std::string(200, 'm') + "/" + std::string(97, 'n');
 
 /// Files below `root` for these samples.
-void unpack_by_hand(const std::string& root, const std::vector<TestSample>& samples) {
-  for (const TestSample& sample : samples) {
-    for (const TestField& field : sample.fields) {
+void unpack_by_hand(const std::string& root, const std::vector<OwnedSample>& samples) {
+  for (const OwnedSample& sample : samples) {
+    for (const OwnedField& field : sample.fields) {
       const std::string path = root + "/" + sample.key + "." + field.name;
       std::filesystem::create_directories(std::filesystem::path(path).parent_path());
       spit(path, field.bytes);
@@ -30,16 +31,16 @@ void unpack_by_hand(const std::string& root, const std::vector<TestSample>& samp
 }
 
 /// A file with the members' names, NUL-separated and in order, for `tar -T ... --null`.
-void list_members(const std::string& path, const std::vector<TestSample>& samples, const std::string& prefix = "") {
+void list_members(const std::string& path, const std::vector<OwnedSample>& samples, const std::string& prefix = "") {
   std::string list;
-  for (const TestSample& sample : samples) {
-    for (const TestField& field : sample.fields) list += prefix + sample.key + "." + field.name + '\0';
+  for (const OwnedSample& sample : samples) {
+    for (const OwnedField& field : sample.fields) list += prefix + sample.key + "." + field.name + '\0';
   }
   spit(path, list);
 }
 
-std::vector<TestSample> samples_of(const std::vector<std::string>& keys) {
-  std::vector<TestSample> samples;
+std::vector<OwnedSample> samples_of(const std::vector<std::string>& keys) {
+  std::vector<OwnedSample> samples;
   for (const std::string& key : keys) {
     samples.push_back({key, {{"cls", "7\n"}, {"jpg", random_bytes(3000, key.size())}}});
   }
@@ -73,10 +74,10 @@ std::string judged_by_libarchive(const std::string& path) {
   return all;
 }
 
-std::string expected_members(const std::vector<TestSample>& samples) {
+std::string expected_members(const std::vector<OwnedSample>& samples) {
   std::string all;
-  for (const TestSample& sample : samples) {
-    for (const TestField& field : sample.fields) all += sample.key + "." + field.name + '\0' + field.bytes + '\0';
+  for (const OwnedSample& sample : samples) {
+    for (const OwnedField& field : sample.fields) all += sample.key + "." + field.name + '\0' + field.bytes + '\0';
   }
   return all;
 }
@@ -137,10 +138,10 @@ TEST_CASE("directories, symbolic links and metadata are ignored, ./ stays in the
   auto expected = samples;
   expected.push_back({"a/zero", {samples[0].fields[1]}});  // a hard link
   const auto without_prefix = expected;
-  for (TestSample& sample : expected) sample.key = "./" + sample.key;
+  for (OwnedSample& sample : expected) sample.key = "./" + sample.key;
   auto found = read_samples(dir / "x.tar");
   // "./__info__" is not at the top, so WebDataset reads it, and we with it.
-  std::erase_if(found, [](const TestSample& sample) { return sample.key == "./__info__/y"; });
+  std::erase_if(found, [](const OwnedSample& sample) { return sample.key == "./__info__/y"; });
   CHECK(found == expected);
   REQUIRE(run_in(dir / "in", "tar --sort=name -cf ../y.tar *"));
   CHECK(read_samples(dir / "y.tar") == without_prefix);
@@ -152,20 +153,20 @@ TEST_CASE("field names are lower case, jpeg is jpg, and a sample has a field onc
   spit(dir / "a.Txt", "2");
   spit(dir / "a.jpg", "3");
   REQUIRE(run_in(dir.path(), "tar -cf x.tar a.JPEG a.Txt"));
-  CHECK(read_samples(dir / "x.tar") == std::vector<TestSample>{{"a", {{"jpg", "1"}, {"txt", "2"}}}});
+  CHECK(read_samples(dir / "x.tar") == std::vector<OwnedSample>{{"a", {{"jpg", "1"}, {"txt", "2"}}}});
   REQUIRE(run_in(dir.path(), "tar -cf y.tar a.JPEG a.jpg"));
-  CHECK(read_samples(dir / "y.tar") == std::vector<TestSample>{{"a", {{"jpeg", "1"}, {"jpg", "3"}}}});
+  CHECK(read_samples(dir / "y.tar") == std::vector<OwnedSample>{{"a", {{"jpeg", "1"}, {"jpg", "3"}}}});
   REQUIRE(run_in(dir.path(), "cp a.jpg a.JPG && tar -cf y.tar a.JPG a.jpg"));
   CHECK_THROWS_WITH(read_samples(dir / "y.tar"), ContainsSubstring("repeated field \"jpg\""));
   REQUIRE(run_in(dir.path(), "cp a.jpg b.jpg && tar -cf z.tar a.jpg b.jpg a.Txt"));
   CHECK(read_samples(dir / "z.tar") ==
-        std::vector<TestSample>{{"a", {{"jpg", "3"}, {"txt", "2"}}}, {"b", {{"jpg", "3"}}}});
+        std::vector<OwnedSample>{{"a", {{"jpg", "3"}, {"txt", "2"}}}, {"b", {{"jpg", "3"}}}});
 }
 
 TEST_CASE("libarchive reads every member as it was packed") {
   const TempDir dir;
   auto samples = mixed_samples(30);
-  for (const TestSample& sample : samples_of(k_hard_keys)) samples.push_back(sample);
+  for (const OwnedSample& sample : samples_of(k_hard_keys)) samples.push_back(sample);
   samples.push_back({std::string(300, '\xfe'), {{"jpg", "not utf-8 and too long for ustar"}}});
   for (const std::string layout : {"plain", "gz", "zst"}) {
     INFO(layout);
@@ -177,13 +178,13 @@ TEST_CASE("libarchive reads every member as it was packed") {
 TEST_CASE("GNU tar, gzip, zstd and python read ours") {
   const TempDir dir;
   auto samples = mixed_samples(30);
-  for (const TestSample& sample : samples_of(k_hard_keys)) samples.push_back(sample);
+  for (const OwnedSample& sample : samples_of(k_hard_keys)) samples.push_back(sample);
   pack_samples(dir / "s.tar", "plain", samples);
   pack_samples(dir / "s.tar.gz", "gz", samples);
   pack_samples(dir / "s.tar.zst", "zst", samples);
   REQUIRE(run_in(dir.path(), "mkdir out && tar -C out -xf s.tar"));
-  for (const TestSample& sample : samples) {
-    for (const TestField& field : sample.fields) {
+  for (const OwnedSample& sample : samples) {
+    for (const OwnedField& field : sample.fields) {
       CHECK(slurp(dir / ("out/" + sample.key + "." + field.name)) == field.bytes);
     }
   }
@@ -232,7 +233,7 @@ TEST_CASE("sparse members, bzip2 and xz go through libarchive") {
     CHECK_FALSE(index.fields()[0].located);
     CHECK(read_samples(path) == samples);
     CHECK(probe_format(path).name == "tar");
-    const Shard shard = Shard::open(path);
+    const Shard shard = open_shard(path);
     CHECK(shard.locate(0).empty());
     std::string damaged = slurp(path);
     if (path.ends_with(".tar")) continue;

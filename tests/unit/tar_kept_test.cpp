@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/formats/tar/kept.hpp"
 #include "bale/tests/unit/tar_support.hpp"
 
@@ -30,8 +30,8 @@ class Setting {
   const char* name_;
 };
 
-std::vector<TestSample> samples_of(int shard, int count, std::size_t bytes) {
-  std::vector<TestSample> samples;
+std::vector<OwnedSample> samples_of(int shard, int count, std::size_t bytes) {
+  std::vector<OwnedSample> samples;
   for (int i = 0; i < count; ++i) {
     const std::string key = std::to_string(shard) + "_" + std::to_string(i);
     samples.push_back({key, {{"txt", key + std::string(bytes, static_cast<char>('a' + i % 26))}}});

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/unit/tar_support.hpp"
 
 using namespace bale;
@@ -15,7 +16,7 @@ const std::vector<std::string> k_layout_names{"plain", "gz", "zst"};
 
 TEST_CASE("samples come back from every layout") {
   const TempDir dir;
-  const std::vector<TestSample> samples = mixed_samples(60);
+  const std::vector<OwnedSample> samples = mixed_samples(60);
   for (const std::string& layout : k_layout_names) {
     INFO(layout);
     const std::string path = dir / "s.tar." + layout;
@@ -39,7 +40,7 @@ TEST_CASE("samples come back from every layout") {
 
 TEST_CASE("writing twice gives the same bytes") {
   const TempDir dir;
-  const std::vector<TestSample> samples = mixed_samples(40);
+  const std::vector<OwnedSample> samples = mixed_samples(40);
   for (const std::string& layout : k_layout_names) {
     pack_samples(dir / "a", layout, samples);
     pack_samples(dir / "b", layout, samples);
@@ -61,7 +62,7 @@ TEST_CASE("an archive of nothing is whole and empty") {
 TEST_CASE("names of every kind come back") {
   const TempDir dir;
   const std::string part90(90, 'd');
-  std::vector<TestSample> samples;
+  std::vector<OwnedSample> samples;
   const std::vector<std::string> keys{"plain",
                                       "new\nline/a\nb",
                                       "not utf-8 \xff\xfe",
@@ -112,7 +113,7 @@ TEST_CASE("samples that would not come back are refused, and the shard goes on")
   index.add_sample("a");
   CHECK(refused("a", {jpg}));
   writer->finish(index);
-  CHECK(read_samples(dir / "s.tar") == std::vector<TestSample>{{"a", {{"jpg", "x"}}}});
+  CHECK(read_samples(dir / "s.tar") == std::vector<OwnedSample>{{"a", {{"jpg", "x"}}}});
 }
 
 TEST_CASE("format options are checked") {
@@ -132,7 +133,7 @@ TEST_CASE("format options are checked") {
 
 TEST_CASE("located ranges hold the bytes, and gzip has none") {
   const TempDir dir;
-  const std::vector<TestSample> samples = mixed_samples(40);
+  const std::vector<OwnedSample> samples = mixed_samples(40);
   for (const std::string& layout : k_layout_names) {
     const std::string path = dir / "s." + layout;
     ShardIndex index = pack_samples(path, layout, samples);
@@ -147,7 +148,7 @@ TEST_CASE("located ranges hold the bytes, and gzip has none") {
       REQUIRE(range->offset + range->length <= file.size());
       const std::string located = file.substr(range->offset, range->length);
       if (layout == "plain") {
-        for (const TestField& field : samples[i].fields) {
+        for (const OwnedField& field : samples[i].fields) {
           if (field.name == "jpg") CHECK(located == field.bytes);
         }
       } else {
@@ -160,7 +161,7 @@ TEST_CASE("located ranges hold the bytes, and gzip has none") {
 
 TEST_CASE("many threads read one shard at once") {
   const TempDir dir;
-  const std::vector<TestSample> samples = mixed_samples(60);
+  const std::vector<OwnedSample> samples = mixed_samples(60);
   for (const std::string& layout : k_layout_names) {
     const std::string path = dir / "s." + layout;
     const Shard shard = Shard::open(path, k_tar_format, pack_samples(path, layout, samples));
@@ -171,7 +172,7 @@ TEST_CASE("many threads read one shard at once") {
         Scratch scratch;
         for (std::size_t k = 0; k < samples.size(); ++k) {
           const std::size_t i = (k * 17 + t * 5) % samples.size();
-          for (const TestField& field : samples[i].fields) {
+          for (const OwnedField& field : samples[i].fields) {
             if (as_text(shard.read_field(i, field.name, scratch)) != field.bytes) ++wrong[t];
           }
         }

@@ -1,11 +1,12 @@
 // TFRecord: frames, examples of ours and of others, damage.
 #include <fmt/format.h>
 
+#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/unit/format_support.hpp"
 
 using namespace bale;
 using namespace bale::test;
-using Fields = std::vector<std::pair<std::string, std::string>>;
+using Fields = std::vector<OwnedField>;
 
 namespace {
 
@@ -60,9 +61,9 @@ std::string example(const std::string& entries) { return field(1, entries); }
 
 const std::string k_jpeg = from_hex("ffd8ffe0") + " image";
 
-std::vector<PlainSample> scanned(const TempDir& dir, const std::string& bytes) {
-  spit_file(dir / "x", bytes);
-  return read_plain(tfrecord(), dir / "x");
+std::vector<OwnedSample> scanned(const TempDir& dir, const std::string& bytes) {
+  spit(dir / "x", bytes);
+  return read_samples(tfrecord(), dir / "x");
 }
 
 std::string failure(const TempDir& dir, const std::string& bytes, ErrorCode code = ErrorCode::damaged) {
@@ -79,7 +80,7 @@ std::string failure(const TempDir& dir, const std::string& bytes, ErrorCode code
 
 TEST_CASE("a shard of ours, byte for byte") {
   const TempDir dir;
-  const std::vector<PlainSample> samples{
+  const std::vector<OwnedSample> samples{
       {"n01/a", 1, {{"cls", "1"}, {"jpg", k_jpeg}, {"txt", ""}}},
       {"b", k_no_label, {{"json.zst", "(zstd)"}, {"png", std::string(5000, 'p')}}},
   };
@@ -95,8 +96,8 @@ TEST_CASE("a shard of ours, byte for byte") {
       frame(example(entry("__key__", bytes_list({"b"})) + entry("image/filename", bytes_list({"b.png"})) +
                     entry("image/format", bytes_list({"PNG"})) + entry("image/height", packed_integers({300})) +
                     entry("image/width", packed_integers({96})) + entry("json.zst", bytes_list({"(zstd)"})) +
-                    entry("image/encoded", bytes_list({samples[1].fields[1].second}))));
-  CHECK(slurp_file(dir / "x") == first + second);
+                    entry("image/encoded", bytes_list({samples[1].fields[1].bytes}))));
+  CHECK(slurp(dir / "x") == first + second);
   CHECK(sidecar_text(tfrecord(), ".idx", dir / "x", index) ==
         fmt::format("0 {}\n{} {}\n", first.size(), first.size(), second.size()));
 
@@ -111,12 +112,12 @@ TEST_CASE("a shard of ours, byte for byte") {
 
 TEST_CASE("labels for others count from the base, ours do not") {
   const TempDir dir;
-  const std::vector<PlainSample> samples{{"a", 0, {{"cls", "0"}, {"jpg", k_jpeg}}},
+  const std::vector<OwnedSample> samples{{"a", 0, {{"cls", "0"}, {"jpg", k_jpeg}}},
                                          {"b", 999, {{"cls", "999"}, {"jpg", k_jpeg}}}};
   ShardIndex index = pack_plain(tfrecord(), dir / "x", samples, {.format_options = {{"label_base", "1"}}});
-  CHECK(slurp_file(dir / "x").find(entry("image/class/label", packed_integers({1000}))) != std::string::npos);
-  CHECK(read_plain(tfrecord(), dir / "x") == samples);
-  CHECK(read_plain(Shard::open(dir / "x", tfrecord(), std::move(index))) == samples);
+  CHECK(slurp(dir / "x").find(entry("image/class/label", packed_integers({1000}))) != std::string::npos);
+  CHECK(read_samples(tfrecord(), dir / "x") == samples);
+  CHECK(read_samples(Shard::open(dir / "x", tfrecord(), std::move(index))) == samples);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {{"a", most, {{"cls", std::to_string(most)}}}},
                                {.format_options = {{"label_base", "1"}}}),
@@ -125,7 +126,7 @@ TEST_CASE("labels for others count from the base, ours do not") {
       pack_plain(tfrecord(), dir / "y", {{"a", 3, {{"jpg", k_jpeg}}}}, {.format_options = {{"label_base", "1"}}}),
       ContainsSubstring("needs the label in a field cls"));
   CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {}, {.format_options = {{"label_base", "one"}}}),
-                    ContainsSubstring("label base \"one\""));
+                    ContainsSubstring("`label_base` is \"one\""));
   CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "y", {}, {.format_options = {{"level", "1"}}}),
                     ContainsSubstring("no option"));
 }
@@ -153,7 +154,7 @@ TEST_CASE("examples in slim's names") {
       entry("image/class/synset", bytes_list({"n03976657"})) + entry("image/object/number", packed_integers({0})) +
       entry("image/object/bbox/xmin", packed_floats({0.1F, 1, -2.5e-8F})) +
       entry("image/object/bbox/label", field(3, "")) + entry("image/object/names", bytes_list({"a \"b\"", "\xFF"}));
-  const std::vector<PlainSample> found = scanned(dir, frame(example(entries)) + frame(example(entries)));
+  const std::vector<OwnedSample> found = scanned(dir, frame(example(entries)) + frame(example(entries)));
   REQUIRE(found.size() == 2);
   CHECK(found[0].key == "n03976657_10026");
   CHECK(found[1].key == "n03976657_10026-00000001");  // the same file name twice
@@ -176,15 +177,15 @@ TEST_CASE("examples of other writers, in every wire form") {
   const TempDir dir;
   const std::string png = from_hex("89504e470d0a1a0a") + "rest";
   const auto one = [&](const std::string& entries) {
-    const std::vector<PlainSample> found = scanned(dir, frame(example(entries)));
+    const std::vector<OwnedSample> found = scanned(dir, frame(example(entries)));
     REQUIRE(found.size() == 1);
     return found[0];
   };
   // TFDS: the image is known by its first bytes.
   CHECK(one(entry("image", bytes_list({png})) + entry("label", packed_integers({-7})) +
-            entry("file_name", bytes_list({"x/y.z.png"}))) == PlainSample{"x/y%2Ez", -7, {{"png", png}}});
+            entry("file_name", bytes_list({"x/y.z.png"}))) == OwnedSample{"x/y%2Ez", -7, {{"png", png}}});
   CHECK(one(entry("image/encoded", bytes_list({"?"})) + entry("image/format", bytes_list({""}))) ==
-        PlainSample{"00000000", k_no_label, {{"bin", "?"}}});
+        OwnedSample{"00000000", k_no_label, {{"bin", "?"}}});
   // Value in front of the name; lists in two pieces; numbers that are not packed; unknown fields everywhere.
   const std::string unknown = varint(15 << 3) + varint(300);
   CHECK(
@@ -198,9 +199,9 @@ TEST_CASE("examples of other writers, in every wire form") {
         Fields{{"t.json", "[1, 2]"}});
   CHECK(one(entry("t", packed_integers({1}) + bytes_list({"x"}))).fields == Fields{{"t", "x"}});
   CHECK(one(entry("CLS", bytes_list({"12"})) + entry("", bytes_list({"x"}))) ==
-        PlainSample{"00000000", 12, {{"bin", "x"}, {"cls", "12"}}});
+        OwnedSample{"00000000", 12, {{"bin", "x"}, {"cls", "12"}}});
   // Features may come in several messages, and be none at all.
-  const std::vector<PlainSample> found =
+  const std::vector<OwnedSample> found =
       scanned(dir, frame(example(entry("a", bytes_list({"1"}))) + example(entry("b", bytes_list({"2"})))) + frame(""));
   REQUIRE(found.size() == 2);
   CHECK(found[0].fields == Fields{{"a", "1"}, {"b", "2"}});
@@ -226,11 +227,11 @@ TEST_CASE("what is no example is refused") {
 
 TEST_CASE("every flipped bit is found without an index, and its record named") {
   const TempDir dir;
-  std::vector<PlainSample> samples;
+  std::vector<OwnedSample> samples;
   // Keys that a single bit cannot make equal.
   for (const char* key : {"sun", "sky", "tea"}) samples.push_back({key, 4, {{"cls", "4"}, {"jpg", k_jpeg + key}}});
   pack_plain(tfrecord(), dir / "good", samples);
-  const std::string good = slurp_file(dir / "good");
+  const std::string good = slurp(dir / "good");
   REQUIRE(scanned(dir, good) == samples);
   const std::size_t record_bytes = good.size() / 3;
   REQUIRE(record_bytes * 3 == good.size());
@@ -249,13 +250,13 @@ TEST_CASE("every flipped bit is found without an index, and its record named") {
 
 TEST_CASE("verify names the record whose checksum alone is damaged") {
   const TempDir dir;
-  const std::vector<PlainSample> samples{{"a", 1, {{"cls", "1"}, {"jpg", k_jpeg}}},
+  const std::vector<OwnedSample> samples{{"a", 1, {{"cls", "1"}, {"jpg", k_jpeg}}},
                                          {"b", 1, {{"cls", "1"}, {"jpg", k_jpeg}}}};
   ShardIndex index = pack_plain(tfrecord(), dir / "x", samples);
-  std::string bytes = slurp_file(dir / "x");
+  std::string bytes = slurp(dir / "x");
   const std::size_t second = bytes.size() / 2;
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
-  spit_file(dir / "x", bytes);
+  spit(dir / "x", bytes);
   const Shard shard = Shard::open(dir / "x", tfrecord(), std::move(index));
   std::vector<Damage> found;
   shard.verify([&](const Damage& damage) { found.push_back(damage); });

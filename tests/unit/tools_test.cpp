@@ -3,32 +3,27 @@
 
 #include <algorithm>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/parallel.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/parallel.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
-#include "bale/tools/bench_report.hpp"
-#include "bale/tools/command_model.hpp"
-#include "bale/tools/doctor_verdict.hpp"
-#include "bale/tools/histogram.hpp"
-#include "bale/tools/human.hpp"
-#include "bale/tools/process_usage.hpp"
-#include "bale/tools/progress.hpp"
-#include "bale/tools/python_line.hpp"
-#include "bale/tools/safe_directory.hpp"
-#include "bale/tools/table.hpp"
-#include "bale/tools/tune_verdict.hpp"
-#include "bale/tools/values.hpp"
+#include "bale/tests/support/text_file.hpp"
+#include "bale/tools/cli/values.hpp"
+#include "bale/tools/commands/safe_directory.hpp"
+#include "bale/tools/help/command_model.hpp"
+#include "bale/tools/measure/doctor_verdict.hpp"
+#include "bale/tools/measure/process_usage.hpp"
+#include "bale/tools/measure/tune_verdict.hpp"
+#include "bale/tools/report/bench_report.hpp"
+#include "bale/tools/report/histogram.hpp"
+#include "bale/tools/report/python_line.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/table.hpp"
 
 using namespace bale;
 using namespace bale::tools;
-
-namespace {
-
-std::string text_of(const std::string& path) { return std::string(as_text(read_file(path))); }
-
-}  // namespace
 
 TEST_CASE("sizes are read with binary and decimal units") {
   CHECK(parse_size("--s", "1048576") == 1048576);
@@ -181,11 +176,11 @@ TEST_CASE("a safe directory writes below itself and replaces only when asked") {
   const test::TempDir temp;
   SafeDirectory directory(temp / "out");
   directory.write("a/b/c.jpg", as_bytes("one"), false);
-  CHECK(text_of(temp / "out/a/b/c.jpg") == "one");
+  CHECK(test::slurp(temp / "out/a/b/c.jpg") == "one");
   CHECK_THROWS_WITH(directory.write("a/b/c.jpg", as_bytes("two"), false), ContainsSubstring("--force"));
-  CHECK(text_of(temp / "out/a/b/c.jpg") == "one");
+  CHECK(test::slurp(temp / "out/a/b/c.jpg") == "one");
   directory.write("a/b/c.jpg", as_bytes("two"), true);
-  CHECK(text_of(temp / "out/a/b/c.jpg") == "two");
+  CHECK(test::slurp(temp / "out/a/b/c.jpg") == "two");
 }
 
 TEST_CASE("a safe directory follows no links") {
@@ -197,7 +192,7 @@ TEST_CASE("a safe directory follows no links") {
   CHECK_THROWS_AS(directory.write("link/x", as_bytes("x"), true), Error);
   CHECK_THROWS_AS(directory.write("file", as_bytes("x"), false), Error);
   directory.write("file", as_bytes("x"), true);  // the link goes, not what it points to
-  CHECK(text_of(temp / "out/file") == "x");
+  CHECK(test::slurp(temp / "out/file") == "x");
   CHECK(::access((temp / "outside/file").c_str(), F_OK) != 0);
   CHECK(::access((temp / "outside/x").c_str(), F_OK) != 0);
 }

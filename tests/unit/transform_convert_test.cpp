@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/loader/transform/half.hpp"
 #include "bale/tests/support/catch.hpp"
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/portable_math.hpp"
 #include "bale/tests/support/catch.hpp"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/tests/support/catch.hpp"
 

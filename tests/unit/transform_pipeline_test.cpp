@@ -1,28 +1,23 @@
 #include <algorithm>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
+#include "bale/tests/support/random_bytes.hpp"
 
 namespace {
 
 using bale::SamplePipeline;
 using bale::Transform;
+using bale::test::code_of;
+using bale::test::random_image;
 using Output = std::vector<std::byte>;
 
 constexpr std::uint64_t k_max_pixels = 1 << 20;
-
-bale::Image noise(std::uint32_t width, std::uint32_t height) {
-  bale::KeyedRandom random{width, height};
-  bale::Image image{.width = width, .height = height};
-  image.rgb.resize(std::size_t{width} * height * 3);
-  for (std::uint8_t& value : image.rgb) value = static_cast<std::uint8_t>(random.below(256));
-  return image;
-}
 
 /// What comes out, with bytes around it that must stay as they are.
 Output run(const Transform& transform, const std::vector<std::byte>& image, const bale::DrawKey& key = {},
@@ -43,17 +38,6 @@ Output bytes_of(const std::vector<std::uint8_t>& values) {
   return out;
 }
 
-template <typename Call>
-bale::ErrorCode code_of(const Call& call) {
-  try {
-    call();
-  } catch (const bale::Error& error) {
-    return error.code();
-  }
-  FAIL("nothing was thrown");
-  return {};
-}
-
 }  // namespace
 
 TEST_CASE("Raw images are the stored bytes") {
@@ -65,14 +49,14 @@ TEST_CASE("Raw images are the stored bytes") {
 }
 
 TEST_CASE("Ragged images are the decoded pixels") {
-  const bale::Image image = noise(13, 7);
+  const bale::Image image = random_image(13, 7);
   const auto png = bale::encode_png(image);
   CHECK(run(bale::ragged_transform(), png, {}, 500) == bytes_of(image.rgb));
   CHECK(code_of([&] { run(bale::ragged_transform(), png, {}, 13 * 7 * 3 - 1); }) == bale::ErrorCode::unsupported);
 }
 
 TEST_CASE("Padded images lie in the top left among zeros") {
-  const bale::Image image = noise(3, 2);
+  const bale::Image image = random_image(3, 2);
   std::vector<std::uint8_t> expected(4 * 5 * 3);
   for (std::size_t y = 0; y < 2; ++y) {
     std::copy_n(image.rgb.begin() + static_cast<std::ptrdiff_t>(y * 9), 9,
@@ -84,7 +68,7 @@ TEST_CASE("Padded images lie in the top left among zeros") {
 }
 
 TEST_CASE("A training image is its crop resized and mirrored") {
-  const bale::Image image = noise(90, 60);
+  const bale::Image image = random_image(90, 60);
   Transform transform = bale::train_transform(16);
   for (std::uint64_t sample = 0; sample < 30; ++sample) {
     const bale::AugmentDraw draw = bale::draw_augment(transform, {.sample = sample}, 90, 60);
@@ -107,7 +91,7 @@ TEST_CASE("A training image is its crop resized and mirrored") {
 }
 
 TEST_CASE("Colors are changed in the drawn order and gray comes last") {
-  const auto png = bale::encode_png(noise(50, 40));
+  const auto png = bale::encode_png(random_image(50, 40));
   const Transform plain = bale::train_transform(16);
   Transform colorful = plain;
   colorful.jitter = bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1);
@@ -135,7 +119,7 @@ TEST_CASE("Colors are changed in the drawn order and gray comes last") {
 
 TEST_CASE("An evaluated image is resized and cropped in the center") {
   for (const auto& [width, height] : {std::pair{90u, 60u}, {41u, 70u}, {20u, 20u}, {300u, 21u}}) {
-    const bale::Image image = noise(width, height);
+    const bale::Image image = random_image(width, height);
     const Output out = run(bale::eval_transform(20, 20), bale::encode_png(image));
     CHECK(out == bytes_of(bale::resize_and_center_crop(image, 20).rgb));
   }
@@ -147,14 +131,14 @@ TEST_CASE("One pipeline serves images of all sizes and survives bad ones") {
   Output first;
   for (int round = 0; round < 2; ++round) {
     for (const auto& [width, height] : {std::pair{90u, 60u}, {1u, 1u}, {400u, 300u}, {2u, 90u}}) {
-      const auto applied = pipeline.run(bale::encode_jpeg(noise(width, height), 90), {.seed = 1}, out);
+      const auto applied = pipeline.run(bale::encode_jpeg(random_image(width, height), 90), {.seed = 1}, out);
       CHECK(applied.source_width == width);
       CHECK(applied.source_height == height);
       CHECK(applied.bytes == out.size());
       if (width == 90 && round == 0) first = out;
       if (width == 90 && round == 1) CHECK(out == first);
     }
-    auto cut = bale::encode_jpeg(noise(64, 64), 90);
+    auto cut = bale::encode_jpeg(random_image(64, 64), 90);
     cut.resize(cut.size() / 2);
     CHECK(code_of([&] { pipeline.run(cut, {}, out); }) == bale::ErrorCode::damaged);
     CHECK(code_of([&] { pipeline.run({}, {}, out); }) == bale::ErrorCode::damaged);
@@ -165,12 +149,14 @@ TEST_CASE("One pipeline serves images of all sizes and survives bad ones") {
 TEST_CASE("Images beyond the limit of pixels are refused") {
   SamplePipeline pipeline(bale::train_transform(16), 99);
   Output out(16 * 16 * 3);
-  CHECK(code_of([&] { pipeline.run(bale::encode_png(noise(10, 10)), {}, out); }) == bale::ErrorCode::unsupported);
-  CHECK_NOTHROW(pipeline.run(bale::encode_png(noise(11, 9)), {}, out));
+  CHECK(code_of([&] { pipeline.run(bale::encode_png(random_image(10, 10)), {}, out); }) ==
+        bale::ErrorCode::unsupported);
+  CHECK_NOTHROW(pipeline.run(bale::encode_png(random_image(11, 9)), {}, out));
 }
 
 TEST_CASE("Too little room for a fixed shape is the caller's mistake") {
   SamplePipeline pipeline(bale::train_transform(16), k_max_pixels);
   Output out(16 * 16 * 3 - 1);
-  CHECK(code_of([&] { pipeline.run(bale::encode_png(noise(10, 10)), {}, out); }) == bale::ErrorCode::invalid_argument);
+  CHECK(code_of([&] { pipeline.run(bale::encode_png(random_image(10, 10)), {}, out); }) ==
+        bale::ErrorCode::invalid_argument);
 }

@@ -3,17 +3,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/excerpt.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/inflation.hpp"
-#include "bale/formats/core/json_bytes.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/manifest.hpp"
-#include "bale/formats/core/random.hpp"
-#include "bale/formats/core/sample.hpp"
-#include "bale/formats/core/zstd_codec.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/inflation.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/writer/source/integer_text.hpp"
 #include "bale/writer/source/json_text.hpp"
 
@@ -112,7 +112,7 @@ std::int64_t ClassMap::label(std::string_view name, const std::string& where) co
   if (const auto label = find(name)) return *label;
   throw Error(ErrorCode::invalid_argument,
               fmt::format("class \"{}\" is not in the class map {}", printable(name), printable(path_)),
-              {.path = where, .hint = "add it to the map, or leave it out with --exclude"});
+              {.path = where, .hint = "add it to the map, or leave it out with `exclude`"});
 }
 
 }  // namespace bale

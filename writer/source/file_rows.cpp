@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/sample.hpp"
+#include "bale/formats/shard/sample.hpp"
 
 namespace bale {
 

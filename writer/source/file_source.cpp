@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/signature.hpp"
+#include "bale/formats/shard/key.hpp"
 
 namespace bale {
 
@@ -45,7 +45,7 @@ FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move
       continue;
     }
     throw Error(ErrorCode::invalid_argument, fmt::format("two sources for the field \"{}\"", printable(fields_[i])),
-                {.hint = "leave its extension out of --pair"});
+                {.hint = "leave its extension out of `pair`"});
   }
   examine_files();
 }
@@ -70,7 +70,7 @@ void FileSource::describe(std::uint64_t i, SourceSample& out) const {
 SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const {
   const auto refuse = [&](std::string_view place) {
     throw Error(ErrorCode::not_found, fmt::format("no {} file {}", printable(listing_.companion_fields[n - 1]), place),
-                {.path = origin(i), .hint = "add the file, or leave the image out with --exclude"});
+                {.path = origin(i), .hint = "add the file, or leave the image out with `exclude`"});
   };
   if (row == nullptr) refuse("beside it");
   listing_.rows.path(*row, path);
@@ -114,7 +114,7 @@ void FileSource::refuse_image(std::uint64_t i, Bytes bytes) const {
                            : kind.empty() ? "not an image: no known signature"
                                           : fmt::format("not an image that bale packs: {} by its signature", kind);
   throw Error(ErrorCode::damaged, what,
-              {.path = origin(i), .hint = "leave it out with --exclude, or all such files with --on-error skip"});
+              {.path = origin(i), .hint = "leave it out with `exclude`, or all such files with `on_error` skip"});
 }
 
 SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {

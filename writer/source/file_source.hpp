@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/core/notice_log.hpp"
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/pair_rules.hpp"
 #include "bale/writer/source/source.hpp"

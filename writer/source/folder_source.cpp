@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/folder_walk.hpp"
@@ -43,8 +43,8 @@ class FolderLister {
     } else {
       add_classes(top);
     }
-    if (listing_.rows.samples().empty() && !options_.allow_empty_classes) {
-      refuse("--include and --exclude leave no image", "loosen the patterns");
+    if (listing_.rows.samples().empty() && !options_.allow_empty) {
+      refuse("`include` and `exclude` leave no image", "loosen the patterns");
     }
     for (std::string& place : distant_.places(listing_.rows)) listing_.places.push_back(std::move(place));
     return std::move(listing_);
@@ -58,14 +58,14 @@ class FolderLister {
   /// Such a folder is no class: it is not looked at.
   bool is_excluded(const std::string& name) {
     if (options_.flat || !filter_.excludes_directory(name)) return false;
-    listing_.notices.add(below(root_, name), "a directory that --exclude matches");
+    listing_.notices.add(below(root_, name), "a directory that `exclude` matches");
     return true;
   }
 
   void add_classes(const TopLevel& top) {
     if (top.directories.empty()) {
       if (std::any_of(top.files.begin(), top.files.end(), is_image_name)) {
-        refuse("the images are not in class folders", "give --flat to pack them without labels");
+        refuse("the images are not in class folders", "give `flat` to pack them without labels");
       }
       refuse(fmt::format("Couldn't find any class folder in {}.", printable(root_)),
              "put the images of each class into a folder of its own");
@@ -84,7 +84,7 @@ class FolderLister {
       add_tree(path, label);
       if (!found_any_) empty.push_back(name);
     }
-    if (!empty.empty() && !options_.allow_empty_classes) refuse_empty_classes(empty);
+    if (!empty.empty() && !options_.allow_empty) refuse_empty_classes(empty);
   }
 
   [[noreturn]] void refuse_empty_classes(const std::vector<std::string>& empty) const {
@@ -94,7 +94,7 @@ class FolderLister {
     }
     if (empty.size() > k_max_named_classes) names += fmt::format(", ... ({} in all)", empty.size());
     refuse(fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names, k_extensions),
-           "remove the empty folders or give --allow-empty");
+           "remove the empty folders or give `allow_empty`");
   }
 
   void add_tree(const std::string& top, std::int64_t label) {
@@ -162,7 +162,7 @@ class FolderLister {
       if (i > 0 && !(parts[i - 1] < parts[i])) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("has the same stem and kind as {}", printable(parts[i - 1].name)),
-                    {.path = below(files.path(), parts[i].name), .hint = "rename one or leave it out with --exclude"});
+                    {.path = below(files.path(), parts[i].name), .hint = "rename one or leave it out with `exclude`"});
       }
       const auto image = std::lower_bound(parts.begin(), parts.end(), Part{parts[i].stem, 0, {}});
       if (image->index != 0) {

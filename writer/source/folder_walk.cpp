@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/python_order.hpp"
@@ -72,7 +72,7 @@ class DirectoryStream {
   const int value = errno;
   throw Error(ErrorCode::io, "cannot read the directory",
               {.path = path,
-               .hint = "leave it out with --exclude, or go on without it with --on-error skip",
+               .hint = "leave it out with `exclude`, or go on without it with `on_error` skip",
                .system_error = value});
 }
 
@@ -175,7 +175,7 @@ void DirectoryWalk::add_directories(std::vector<std::pair<std::string, bool>>& n
     if (child.size() > FileRows::k_max_path_bytes) {
       notices_.add(child, "the path is too long");
     } else if (rules_.excluded && rules_.excluded(child)) {
-      notices_.add(child, "a directory that --exclude matches");
+      notices_.add(child, "a directory that `exclude` matches");
     } else {
       nodes_.push_back({.parent = parent, .below_link = nodes_[parent].below_link || is_link, .is_link = is_link});
       waiting_.push_back({std::move(child), nodes_.size() - 1});

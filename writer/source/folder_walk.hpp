@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/core/notice_log.hpp"
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/json_bytes.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json_bytes.hpp"
 #include "bale/writer/source/integer_text.hpp"
 
 namespace bale {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/listed_files.hpp"
 #include "bale/writer/source/python_order.hpp"
@@ -30,7 +30,7 @@ void label_by_parent(ListedFiles& files, const SourceOptions& options) {
   if (names.empty()) return;  // bare names only: nothing says what class they are
   if (bare != nullptr) {
     throw Error(ErrorCode::invalid_argument, "no directory to take the class from",
-                {.path = listing.rows.path(*bare), .hint = "give --flat to pack without labels"});
+                {.path = listing.rows.path(*bare), .hint = "give `flat` to pack without labels"});
   }
   std::sort(names.begin(), names.end(), python_less);
   names.erase(std::unique(names.begin(), names.end()), names.end());

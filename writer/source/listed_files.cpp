@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/local_name.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/long_path.hpp"
 
 namespace bale {
@@ -16,7 +16,7 @@ namespace {
 std::string normalized(std::string_view path) {
   const auto refuse = [&](std::string_view why) {
     throw Error(ErrorCode::invalid_argument, fmt::format("the path \"{}\" {}", printable(path), why),
-                {.hint = "name files below --root"});
+                {.hint = "name files below `root`"});
   };
   std::string clean(path.starts_with('/') ? "/" : "");
   std::string_view rest = path;
@@ -60,7 +60,7 @@ FileRow* ListedFiles::add(std::string_view path) {
   const std::string field = field_name(split_file_name(name).extension);
   const PairRules::Part part = pair_.part_of(name);
   if (pair_.empty() ? !is_image_field(field) : part.index != 0) {
-    if (part.index < 0) listing_.notices.add(clean, pair_.empty() ? "not an image by its name" : "not in --pair");
+    if (part.index < 0) listing_.notices.add(clean, pair_.empty() ? "not an image by its name" : "not in `pair`");
     return nullptr;
   }
   if (!filter_.takes_all() && !filter_.takes(std::string(below_root))) return nullptr;

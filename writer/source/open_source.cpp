@@ -4,12 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
-#include "bale/formats/core/format.hpp"
-#include "bale/formats/core/key.hpp"
-#include "bale/formats/core/local_name.hpp"
-#include "bale/formats/core/manifest.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
@@ -20,7 +21,7 @@
 namespace bale {
 namespace {
 
-bool exists(const std::string& path) {
+bool long_path_exists(const std::string& path) {
   struct stat info {};
   return stat_long_path(path, info) == 0;
 }
@@ -41,7 +42,7 @@ bool are_shards_by_content(const std::string& path) {
 
 /// What a directory without a manifest is: images to be packed, or shards of some tool.
 DetectedSource detect_directory(const std::string& path, const TopLevel& top, const SourceOptions& options) {
-  if (exists(join_path(path, k_partial_name))) return {k_packed};
+  if (long_path_exists(join_path(path, k_partial_name))) return {k_packed};
   const bool is_asked_for = options.flat || !options.pair.empty();  // only a folder has that
   if (!top.directories.empty() || top.files.empty() || is_asked_for) return {k_folder};
   const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
@@ -51,14 +52,14 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
   if (num_shards == 0 && num_images > 0) return {k_folder};
   if (num_shards == 0) {
     if (!are_shards_by_content(path)) return {k_folder};
-    return {k_packed, "taken as packed shards by what its files begin with; --source folder takes it as a folder"};
+    return {k_packed, "taken as packed shards by what its files begin with; `source` folder takes it as a folder"};
   }
   const char* const kind = num_shards > num_images ? k_packed : k_folder;
   if (num_images == 0) {
     return {kind, fmt::format("taken as packed shards: {} of its {} files are named so", num_shards, top.files.size())};
   }
   return {kind,
-          fmt::format("taken as {}: {} of its files are named as images, {} as shards; --source {} takes it as {}",
+          fmt::format("taken as {}: {} of its files are named as images, {} as shards; `source` {} takes it as {}",
                       kind == k_folder ? "a folder of images" : "packed shards", num_images, num_shards,
                       kind == k_folder ? k_packed : k_folder, kind == k_folder ? "shards" : "a folder")};
 }
@@ -67,7 +68,7 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
 void refuse_several_datasets(const std::string& path, const TopLevel& top) {
   std::string names;
   for (const std::string& name : top.directories) {
-    if (exists(join_path(join_path(path, name), k_manifest_name))) {
+    if (long_path_exists(join_path(join_path(path, name), k_manifest_name))) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(name));
     }
   }
@@ -98,7 +99,7 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
     throw_errno("examine", spec);
   }
   if (!S_ISDIR(info.st_mode)) return {TableColumns::kind_of(spec) ? k_table : k_packed};
-  if (exists(join_path(spec, k_manifest_name))) return {k_packed};
+  if (long_path_exists(join_path(spec, k_manifest_name))) return {k_packed};
   const TopLevel top = list_top_level(spec);
   DetectedSource detected = detect_directory(spec, top, options);
   if (detected.kind == k_folder) refuse_several_datasets(spec, top);

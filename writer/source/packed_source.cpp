@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/checksum.hpp"
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/name_filter.hpp"
@@ -57,7 +58,7 @@ class PackedSource : public Source {
     decoded_ = dataset_.manifest() && dataset_.manifest()->encoded_keys;
     encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
-      throw Error(ErrorCode::invalid_argument, "--include and --exclude leave no sample",
+      throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
                   {.path = spec, .hint = "loosen the patterns"});
     }
     fields_ = dataset_.fields();

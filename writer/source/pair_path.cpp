@@ -4,16 +4,16 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/file_rows.hpp"
 
 namespace bale {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("--pair-path: \"{}\" {}", printable(text), why),
-              {.hint = "for example --pair-path 'mask.png=../masks/{stem}_mask.png'"});
+  throw Error(ErrorCode::invalid_argument, fmt::format("`pair_path`: \"{}\" {}", printable(text), why),
+              {.hint = "for example `pair_path` 'mask.png=../masks/{stem}_mask.png'"});
 }
 
 /// Without ".", doubled and trailing slashes.

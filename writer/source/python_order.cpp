@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "bale/formats/core/utf8.hpp"
+#include "bale/formats/base/utf8.hpp"
 
 namespace bale {
 namespace {

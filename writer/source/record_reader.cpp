@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/local_name.hpp"
+#include "bale/formats/base/local_name.hpp"
 
 namespace bale {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/writer/source/long_path.hpp"
 
 namespace bale {

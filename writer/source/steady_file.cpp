@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "bale/formats/core/error.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "bale/formats/core/bytes.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/writer/source/long_path.hpp"
 
 namespace bale {

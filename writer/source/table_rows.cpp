@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/key.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/json_text.hpp"
 #include "bale/writer/source/record_reader.hpp"
 
@@ -62,11 +62,11 @@ void TableColumns::set_header(std::string_view record) {
   std::string known;
   for (const std::string& name : header_) known += (known.empty() ? "" : ", ") + printable(name);
   const auto path = pick(header_.size(), name_at, options_.path_column, k_path_names);
-  if (!path) refuse_columns("path", options_.path_column, "--path-column", known);
+  if (!path) refuse_columns("path", options_.path_column, "`path_column`", known);
   path_column_ = *path;
   label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_names);
   if (!label_column_ && !options_.label_column.empty()) {
-    refuse_columns("label", options_.label_column, "--label-column", known);
+    refuse_columns("label", options_.label_column, "`label_column`", known);
   }
 }
 
@@ -88,12 +88,12 @@ TableRow TableColumns::parse(std::string_view record) const {
   const auto path = pick(cells.size(), name_at, options_.path_column, k_path_names);
   const auto label = pick(cells.size(), name_at, options_.label_column, k_label_names);
   if (!path || !cells[*path].is_scalar || !cells[*path].text) {
-    throw Error(ErrorCode::invalid_argument, "no path in the object", {.hint = "name its column with --path-column"});
+    throw Error(ErrorCode::invalid_argument, "no path in the object", {.hint = "name its column with `path_column`"});
   }
   row.path = std::move(*cells[*path].text);
   if (label && !cells[*label].is_scalar) {
     throw Error(ErrorCode::invalid_argument, "the label is neither an integer nor text",
-                {.hint = "name another column with --label-column"});
+                {.hint = "name another column with `label_column`"});
   }
   if (label && cells[*label].text != "") row.label = std::move(cells[*label].text);
   row.has_extra = cells.size() > (label ? 2U : 1U);

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/core/error.hpp"
-#include "bale/formats/core/file.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/integer_text.hpp"
 #include "bale/writer/source/listed_files.hpp"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _NO_ROWS = object()
 _NOT_OURS = ("transform: {}.{} is not one of bale.transforms. The Loader's workers decode and augment natively: use "
-             "bale.transforms.train(224, ...) or eval(224, ...). To run this transform in Python, use "
+             "bale.transforms.train(224, ...) or val(224, ...). To run this transform in Python, use "
              "bale.torch.Dataset(spec, transform) with a torch DataLoader")
 
 
@@ -78,14 +78,12 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
                  repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, field: str = "",
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", verify_checksums: bool = True,
-                 max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
-                 storage_timeout_s: float = 1800.0, read_ahead_bytes: int = 128 << 20,
-                 large_transfers: bool = False, direct_io: bool = False, learn_bytes: int = 0,
-                 with_mask: bool = False, with_samples: bool = False, pin: bool = False,
-                 device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
-                 device_hflip: float = 0.0, mix: transforms.Mix | None = None,
-                 num_workers: int | None = None, pin_memory: bool = False,
-                 generator: torch.Generator | None = None,
+                 max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, storage_timeout_s: float = 1800.0,
+                 read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
+                 seek_point_cache_bytes: int = 0, with_mask: bool = False, with_samples: bool = False,
+                 pin: bool = False, device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
+                 device_hflip: float = 0.0, mix: transforms.Mix | None = None, num_workers: int | None = None,
+                 pin_memory: bool = False, generator: torch.Generator | None = None,
                  sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
                  batch_sampler: None = None, collate_fn: Callable[..., Any] | None = None, prefetch_factor: None = None,
                  worker_init_fn: None = None, multiprocessing_context: None = None, timeout: float = 0) -> None:
@@ -97,14 +95,11 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         field = dataloader_names.same("field", field, "the Dataset's field", taken.field, "")
         workers = dataloader_names.same("workers", workers, "num_workers", num_workers, None)
         pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
-        if generator is not None:
-            seed = dataloader_names.same("seed", seed, "generator", generator.initial_seed() & MAX_SEED, None)
-        if sampler is not None:
-            dealt = dataloader_names.options_of_sampler(sampler)
-            shuffle, subset = dealt.get("shuffle", shuffle), dealt.get("subset", subset)
-            weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
-            rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
-            seed = dealt.get("seed", seed)
+        seed = dataloader_names.same("seed", seed, "generator", generator and generator.initial_seed() & MAX_SEED, None)
+        dealt: dict[str, Any] = {} if sampler is None else dataloader_names.options_of_sampler(sampler)
+        shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)
+        weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
+        rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
         if transform is not None and not isinstance(transform, transforms.Transform):
             raise TypeError(_NOT_OURS.format(type(transform).__module__, type(transform).__qualname__))
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
@@ -112,21 +107,12 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         subset, weights = dataloader_names.within(taken, subset, weights)
         self._rank_given = rank is not None
         rank, world_size = rank_and_world_size(rank, world_size)
-        # What a state brings if it is not given here.
-        self._taken_from_states = [*(["seed"] if seed is None else []),
-                                   *(["augment_seed"] if seed is None and augment_seed is None else [])]
-        if augment_seed is None:
-            augment_seed = torch.initial_seed() & MAX_SEED if seed is None else seed
-        self._seed_given = seed is not None
-        if seed is None:
-            seed = default_seed(world_size)
+        seed, augment_seed = self._settle_seeds(seed, augment_seed, world_size)
         self.device = None if device is None else _cuda_device(device)
         delivered = transforms.train() if transform is None else transform
-        made = delivered
-        self._pixels: Pixels | None = None
-        if self.device is not None and _needs_torch(delivered, tail, on_bad_sample, mix, device_hflip):
-            made = delivered._replace(dtype="uint8", layout="nhwc", normalize=None)
-            self._pixels = Pixels(delivered.normalize, getattr(torch, delivered.dtype))
+        by_torch = self.device is not None and _needs_torch(delivered, tail, on_bad_sample, mix, device_hflip)
+        made = delivered._replace(dtype="uint8", layout="nhwc", normalize=None) if by_torch else delivered
+        self._pixels = Pixels(delivered.normalize, getattr(torch, delivered.dtype)) if by_torch else None
         super().__init__(
             spec, batch_size, transform=made, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
             threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
@@ -134,19 +120,25 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             block_samples=block_samples, window_blocks=window_blocks, field=field, on_bad_sample=on_bad_sample,
             verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
             storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
-            direct_io=direct_io, learn_bytes=learn_bytes, device=None if self.device is None else str(self.device), depth=depth, hold=hold,
-            device_hflip=device_hflip, mix=mix, no_label=IGNORE_INDEX)
-        self.transform = delivered
+            direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
+            device=None if self.device is None else str(self.device), device_hflip=device_hflip, no_label=IGNORE_INDEX)
+        self.transform, self.generator = delivered, generator
         self._warned = False
-        self.with_mask = with_mask
-        self.with_samples = with_samples
-        self.generator = generator
-        self.pin_memory = pin
-        self.persistent_workers = persistent_workers
+        self.with_mask, self.with_samples = with_mask, with_samples
+        self.pin_memory, self.persistent_workers = pin, persistent_workers
         self.pin = pin and torch.cuda.is_available() and self.device is None
         self._shortens = tail == "uneven" and not with_mask
         self._follow(sampler)
         self._is_made = True
+
+    def _settle_seeds(self, seed: int | None, augment_seed: int | None, world_size: int) -> tuple[int, int]:
+        """The seeds of order and augmentation. Those that were not given here come with a state, if one is loaded."""
+        self._taken_from_states = [*(["seed"] if seed is None else []),
+                                   *(["augment_seed"] if seed is None and augment_seed is None else [])]
+        if augment_seed is None:
+            augment_seed = torch.initial_seed() & MAX_SEED if seed is None else seed
+        self._seed_given = seed is not None
+        return default_seed(world_size) if seed is None else seed, augment_seed
 
     # --- resuming
 
@@ -292,5 +284,5 @@ def _rows_up_to_the_last(mask: Any) -> int:
 def _needs_torch(transform: transforms.Transform, tail: str, on_bad_sample: str, mix: Any, device_hflip: float) -> bool:
     """Whether a build without kernels had better leave the conversion to torch than to its workers: if there is an image in
     every row, for an empty one is zeros, and not what zeros become. (To mix and mirror needs kernels: the loader says so.)"""
-    return (not _bale.cuda_kernels_available() and transform.dtype != "uint8" and transform.kind in ("train", "eval")
+    return (not _bale.cuda_kernels_available() and transform.dtype != "uint8" and transform.kind in ("train", "val")
             and tail != "uneven" and on_bad_sample != "skip" and not mix and not device_hflip)

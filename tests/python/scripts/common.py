@@ -18,7 +18,7 @@ def bale_transforms():
     """The same two for a bale.torch.Loader."""
     import bale
     floats = {"dtype": "float32", "layout": "nchw", "normalize": True}
-    return bale.transforms.train(SIZE, **floats), bale.transforms.eval(SIZE, resize=36, **floats)
+    return bale.transforms.train(SIZE, **floats), bale.transforms.val(SIZE, resize=36, **floats)
 
 
 def arguments(*more):

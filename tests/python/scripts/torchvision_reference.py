@@ -17,7 +17,7 @@ if pack != "-":
     def loader(dataset, batch_size, sampler, num_workers, pin_memory, collate_fn=None):
         """As train.py calls it; its dataset is an ImageFolder of DATA/train or DATA/val."""
         size = dataset[0][0].shape[-1]
-        kind = bale.transforms.train if dataset.root.endswith("train") else bale.transforms.eval
+        kind = bale.transforms.train if dataset.root.endswith("train") else bale.transforms.val
         return bt.Loader(pack, batch_size, sampler=sampler, num_workers=num_workers, pin_memory=pin_memory,
                          collate_fn=collate_fn,
                          transform=kind(size, dtype="float32", layout="nchw", normalize=True))

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "bale/formats/core/checksum.hpp"
+#include "bale/formats/base/checksum.hpp"
 
 namespace bale::test::fake_cuda {
 namespace {

@@ -13,12 +13,13 @@
 #include <thread>
 #include <vector>
 
-#include "bale/formats/core/random.hpp"
+#include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
 #include "bale/loader/cuda/driver.hpp"
 #include "bale/tests/support/fake_cuda/fake_cuda.hpp"
 #include "bale/tests/support/fake_cuda/fake_kernels.hpp"
 #include "bale/tests/support/fake_cuda/timeline.hpp"
+#include "bale/tools/measure/spin_args.hpp"
 
 namespace bale::test::fake_cuda {
 

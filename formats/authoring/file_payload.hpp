@@ -1,0 +1,25 @@
+// FilePayload: the payload of containers that store fields in the file unchanged. One pread per field.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/format.hpp"
+
+namespace bale {
+
+class FilePayload : public Payload {
+ public:
+  /// Throws what File::open_read() throws.
+  explicit FilePayload(const std::string& path);
+  void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override;
+  std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override;
+  void will_need(const FileRange& range) const override;
+  bool is_plain() const override { return true; }
+
+ protected:
+  File file_;
+};
+
+}  // namespace bale

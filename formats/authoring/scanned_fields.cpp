@@ -1,0 +1,53 @@
+#include "bale/formats/authoring/scanned_fields.hpp"
+
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace bale {
+
+FieldInfo field_of_stored_name(std::string_view stored_name) {
+  constexpr std::string_view k_zstd_suffix = ".zst";
+  FieldInfo field;
+  if (stored_name.size() > k_zstd_suffix.size() && stored_name.ends_with(k_zstd_suffix)) {
+    stored_name.remove_suffix(k_zstd_suffix.size());
+    field.codec = Codec::zstd;
+  }
+  field.name = stored_name;
+  return field;
+}
+
+std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const ErrorContext& where) {
+  try {
+    const auto known = index.stored_field_id(field.stored_name());
+    return known ? *known : index.add_field(field.name, field.codec, field.located);
+  } catch (const Error& error) {
+    // What is a wrong argument to the index is, here, a container that it cannot hold.
+    ErrorContext context = where;
+    context.hint = error.context().hint;
+    throw Error(ErrorCode::unsupported, error.message(), std::move(context));
+  }
+}
+
+void set_scanned_field(IndexBuilder& index, std::uint64_t sample, const FieldInfo& field, std::uint64_t offset,
+                       std::uint64_t length, const ErrorContext& where) {
+  ErrorContext context = where;
+  context.key = index.key(sample);
+  const auto fail = [&](ErrorCode code, std::string_view what, std::string_view hint) {
+    context.hint = hint;
+    throw Error(code, what, std::move(context));
+  };
+  if (length > std::numeric_limits<std::uint32_t>::max()) {
+    fail(ErrorCode::unsupported,
+         fmt::format("field \"{}\" has {} bytes, 4 GiB or more", printable(field.stored_name()), length), "");
+  }
+  const std::uint32_t id = declare_field(index, field, context);
+  if (index.extent(sample, id).present()) {
+    fail(ErrorCode::damaged, fmt::format("repeated field \"{}\"", printable(field.stored_name())),
+         "a sample can have a field once");
+  }
+  index.set_extent(sample, id, offset, static_cast<std::uint32_t>(length));
+}
+
+}  // namespace bale

@@ -1,0 +1,24 @@
+// What the formats' scans share: giving a sample its fields.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/index_builder.hpp"
+
+namespace bale {
+
+/// The field that a container of ours calls `stored_name`: "json.zst" is "json", compressed.
+FieldInfo field_of_stored_name(std::string_view stored_name);
+
+/// The id of a field of `index`, which is declared if it is new. Throws `unsupported` if the index has no room for it;
+/// `where` says where the field was found.
+std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const ErrorContext& where);
+
+/// Gives sample `sample` of `index` a field, declared if it is new. Throws `damaged` if the sample has it already, `unsupported` if the
+/// field has 4 GiB or more or the index has no room for it; `where` says where the field was found.
+void set_scanned_field(IndexBuilder& index, std::uint64_t sample, const FieldInfo& field, std::uint64_t offset,
+                       std::uint64_t length, const ErrorContext& where);
+
+}  // namespace bale

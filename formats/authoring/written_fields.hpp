@@ -1,0 +1,41 @@
+// What the formats' writers share: the rules for every sample, and the extents to hand over at the end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/shard/index_builder.hpp"
+#include "bale/formats/shard/sample.hpp"
+
+namespace bale {
+
+/// Throws `invalid_argument` for a sample that no container takes: without fields, with a field twice, or with one
+/// of 4 GiB or more. `path` is for the message.
+void check_fields(const SampleView& sample, const std::string& path);
+
+/// Collects where the fields of added samples went. About 16 bytes a field.
+class WrittenExtents {
+ public:
+  /// A field of the sample that the next end_sample() closes.
+  void add(std::string_view stored_name, std::uint64_t offset, std::uint64_t length);
+  void end_sample() { sample_ends_.push_back(rows_.size()); }
+
+  std::uint64_t num_samples() const { return sample_ends_.size(); }
+  /// Sets the extents of the n-th closed sample on the n-th of `index`. Throws `invalid_argument` for a field that the
+  /// index does not have.
+  void set_on(IndexBuilder& index, const std::string& path) const;
+
+ private:
+  struct Row {
+    std::uint64_t offset;
+    std::uint32_t length;
+    std::uint32_t column;
+  };
+  std::vector<Row> rows_;
+  std::vector<std::size_t> sample_ends_;  // rows up to and with each sample
+  std::vector<std::string> columns_;      // stored field names in order of appearance
+};
+
+}  // namespace bale

@@ -1,0 +1,72 @@
+#include "bale/formats/base/error.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/utf8.hpp"
+
+namespace bale {
+namespace {
+
+// What a line shows of each of its parts. A key or a name inside a message is as long as a stranger's file likes; the
+// whole key is in the context. Of a path, the system takes 4,096 bytes.
+constexpr std::size_t k_shown_path = 4096;
+constexpr std::size_t k_shown_message = 1024;
+constexpr std::size_t k_shown_key = 256;
+
+std::string format_error(const std::string& message, const ErrorContext& context) {
+  std::string text;
+  if (!context.path.empty()) text += excerpt(printable(context.path), k_shown_path) + ": ";
+  text += excerpt(message, k_shown_message);
+  if (context.system_error != 0) text += fmt::format(": {}", std::strerror(context.system_error));
+  const std::string key = excerpt(printable(context.key), k_shown_key);
+  if (!key.empty() && context.offset) {
+    text += fmt::format(" (key \"{}\", offset {})", key, *context.offset);
+  } else if (!key.empty()) {
+    text += fmt::format(" (key \"{}\")", key);
+  } else if (context.offset) {
+    text += fmt::format(" (offset {})", *context.offset);
+  }
+  if (!context.hint.empty()) text += "; " + excerpt(context.hint, k_shown_message);
+  return text;
+}
+
+}  // namespace
+
+Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
+    : code_(code), message_(message), context_(std::move(context)), text_(format_error(message_, context_)) {}
+
+bool is_lack_of_resources(const Error& error) {
+  const int value = error.context().system_error;
+  return value == EMFILE || value == ENFILE || value == ENOMEM;
+}
+
+void throw_errno(std::string_view action, const std::string& path) {
+  const int value = errno;
+  ErrorContext context{.path = path, .system_error = value};
+  if (value == ENOSPC || value == EDQUOT) context.hint = "free some space, then run it again";
+  throw Error(ErrorCode::io, fmt::format("cannot {}", action), std::move(context));
+}
+
+std::string printable(std::string_view raw) {
+  std::string out;
+  out.reserve(raw.size());
+  for (std::size_t at = 0; at < raw.size();) {
+    const std::size_t length = utf8_sequence_length(raw.substr(at));
+    const auto first = static_cast<unsigned char>(raw[at]);
+    const bool c1_control = length == 2 && first == 0xC2 && static_cast<unsigned char>(raw[at + 1]) < 0xA0;
+    if (length == 0 || first < 0x20 || first == 0x7F || c1_control) {
+      out += fmt::format("\\x{:02x}", first);
+      at += 1;
+    } else {
+      out.append(raw.substr(at, length));
+      at += length;
+    }
+  }
+  return out;
+}
+
+}  // namespace bale

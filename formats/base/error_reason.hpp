@@ -1,0 +1,31 @@
+// What an error says of what went wrong, without the place: for reports that name the place themselves.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale {
+
+/// The message with the system's own words, without place and hint.
+inline std::string error_reason(const Error& error) {
+  const int value = error.context().system_error;
+  return value == 0 ? error.message() : error.message() + ": " + std::strerror(value);
+}
+
+/// Whether the error is about the file that was read, so that a report can name it and go on with the others.
+inline bool concerns_one_file(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::damaged:
+    case ErrorCode::unsupported:
+    case ErrorCode::not_found:
+      return true;
+    case ErrorCode::io:
+      return !is_lack_of_resources(error);
+    default:
+      return false;
+  }
+}
+
+}  // namespace bale

@@ -1,0 +1,79 @@
+#include "bale/formats/base/local_name.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+
+namespace bale {
+namespace {
+
+struct KnownScheme {
+  std::string_view name;
+  std::string_view fetch;  // how its files come here; empty: nothing shorter than "download it"
+};
+
+// The programs named are those of each service's own documentation.
+constexpr std::array k_known_schemes{
+    KnownScheme{"s3", "with `aws s3 sync`, or mount the bucket with mount-s3"},
+    KnownScheme{"gs", "with `gcloud storage cp -r`, or mount the bucket with gcsfuse"},
+    KnownScheme{"gcs", "with `gcloud storage cp -r`, or mount the bucket with gcsfuse"},
+    KnownScheme{"hf", "with `hf download --repo-type dataset`"},
+    KnownScheme{"http", "with `curl -O` or `wget`"},
+    KnownScheme{"https", "with `curl -O` or `wget`"},
+    KnownScheme{"az", ""},
+    KnownScheme{"abfs", ""},
+    KnownScheme{"hdfs", ""},
+    KnownScheme{"ftp", ""},
+    KnownScheme{"ssh", ""},
+    KnownScheme{"sftp", ""},
+};
+
+const KnownScheme* find_scheme(std::string_view name) {
+  const auto* const found = std::find_if(k_known_schemes.begin(), k_known_schemes.end(),
+                                         [&](const KnownScheme& known) { return known.name == name; });
+  return found == k_known_schemes.end() ? nullptr : found;
+}
+
+/// "s3" of "s3://bucket", and of "s3:/bucket", which pathlib makes of it; empty if it is no URL.
+std::string scheme_of(std::string_view name) {
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  std::string scheme(name.substr(0, colon));
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const auto is_in_scheme = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+  };
+  if (scheme.empty() || !std::all_of(scheme.begin(), scheme.end(), is_in_scheme)) return {};
+  const std::string_view rest = name.substr(colon);
+  if (rest.starts_with("://")) return scheme;
+  return rest.starts_with(":/") && find_scheme(scheme) != nullptr ? scheme : std::string();
+}
+
+std::string hint_for(const std::string& scheme, NameUse use) {
+  if (use == NameUse::writing) return "write to a local directory, and copy it from there";
+  if (scheme == "file") return "leave out file://";
+  const KnownScheme* const known = find_scheme(scheme);
+  if (known == nullptr || known->fetch.empty()) return "download it first, or mount it, and name the local path";
+  return fmt::format("download it first, {}, and name the local path", known->fetch);
+}
+
+}  // namespace
+
+void require_local_name(std::string_view name, NameUse use) {
+  const bool is_command = name.starts_with("pipe:");
+  const std::string scheme = scheme_of(name);
+  if ((!is_command && scheme.empty()) || path_exists(std::string(name))) return;
+  const std::string hint = is_command && use == NameUse::reading
+                               ? "run the command with its output to a file, and name that file"
+                               : hint_for(scheme, use);
+  const std::string_view what = use == NameUse::reading ? "bale reads local files" : "bale writes local files";
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: {} is {}", what, printable(name), is_command ? "a command" : "a URL"), {.hint = hint});
+}
+
+}  // namespace bale

@@ -1,0 +1,74 @@
+#include "bale/formats/base/notice_log.hpp"
+
+#include <algorithm>
+
+namespace bale {
+namespace {
+
+/// Reasons are texts of ours; a name in one (a field, a type) must not make it a list without end.
+constexpr std::size_t k_max_reasons = 64;
+constexpr std::string_view k_other_reasons = "other reasons";
+
+std::string cut(std::string_view name) {
+  if (name.size() <= NoticeLog::k_max_name_bytes) return std::string(name);
+  return std::string(name.substr(0, NoticeLog::k_max_name_bytes)) + "...";
+}
+
+std::string below(std::string_view place, std::string_view name) {
+  if (place.empty()) return std::string(name);
+  if (name.empty()) return std::string(place);
+  return std::string(place).append(": ").append(name);
+}
+
+}  // namespace
+
+void NoticeLog::tally(std::string_view why, std::uint64_t number, std::string_view example) {
+  count_ += number;
+  auto found = reasons_.find(why);
+  if (found == reasons_.end()) {
+    if (reasons_.size() >= k_max_reasons) why = k_other_reasons;
+    found = reasons_.try_emplace(std::string(why)).first;
+  }
+  if (found->second.count == 0) found->second.example = example;
+  found->second.count += number;
+}
+
+void NoticeLog::add(std::string_view name, std::string_view why) {
+  if (kept_.size() < max_kept_) {
+    kept_.push_back({cut(name), std::string(why)});
+    tally(why, 1, kept_.back().name);
+  } else {
+    const auto found = reasons_.find(why);
+    tally(why, 1, found == reasons_.end() ? cut(name) : std::string());
+  }
+}
+
+void NoticeLog::keep(Warning warning) {
+  const auto same = [&](const Warning& other) { return other.place == warning.place && other.what == warning.what; };
+  if (warnings_.size() >= max_kept_ || std::any_of(warnings_.begin(), warnings_.end(), same)) return;
+  warnings_.push_back(std::move(warning));
+}
+
+void NoticeLog::warn(std::string_view what) { keep({.what = cut(what)}); }
+
+void NoticeLog::flaw(std::string_view what, std::uint64_t offset) {
+  keep({.what = cut(what), .is_flaw = true, .offset = offset});
+}
+
+void NoticeLog::drop_flaws() {
+  std::erase_if(warnings_, [](const Warning& warning) { return warning.is_flaw; });
+}
+
+void NoticeLog::merge(const NoticeLog& other, std::string_view place) {
+  for (const Notice& notice : other.kept_) {
+    if (kept_.size() >= max_kept_) break;
+    kept_.push_back({below(place, notice.name), notice.why});
+  }
+  for (const auto& [why, reason] : other.reasons_) tally(why, reason.count, below(place, reason.example));
+  for (Warning warning : other.warnings_) {
+    warning.place = below(place, warning.place);
+    keep(std::move(warning));
+  }
+}
+
+}  // namespace bale

@@ -1,0 +1,34 @@
+// Writeback: starts the disk on what was written while more is being gathered, so that the fsync at the end has little
+// left to wait for. For one thread.
+#pragma once
+
+#include <fcntl.h>
+
+#include <cstdint>
+
+namespace bale {
+
+/// A hint: asks the kernel to start writing the range to disk. Never fails.
+inline void start_writeback(int fd, std::uint64_t offset, std::uint64_t length) {
+  ::sync_file_range(fd, static_cast<off64_t>(offset), static_cast<off64_t>(length), SYNC_FILE_RANGE_WRITE);
+}
+
+class Writeback {
+ public:
+  /// Of a file, or a part of one, that is written from `begin` on.
+  explicit Writeback(std::uint64_t begin = 0) : started_(begin) {}
+
+  /// Everything before `end` was written.
+  void advance(int fd, std::uint64_t end) {
+    if (end - started_ < k_stretch_bytes) return;
+    start_writeback(fd, started_, end - started_);
+    started_ = end;
+  }
+
+ private:
+  static constexpr std::uint64_t k_stretch_bytes = std::uint64_t{16} << 20;
+
+  std::uint64_t started_;  // up to here
+};
+
+}  // namespace bale

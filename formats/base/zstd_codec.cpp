@@ -1,0 +1,55 @@
+#include "bale/formats/base/zstd_codec.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale {
+namespace {
+
+/// A block of four bytes (three of header, one that is repeated) stands for 128 KiB at most: RFC 8878, section 3.1.1.2.
+constexpr std::uint64_t k_most_per_byte = (std::uint64_t{128} << 10) / 4;
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+}  // namespace
+
+void zstd_compress(Bytes input, int level, std::vector<std::byte>& out) {
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context{ZSTD_createCCtx()};
+  out.resize(ZSTD_compressBound(input.size()));
+  const std::size_t size = ZSTD_compressCCtx(context.get(), out.data(), out.size(), input.data(), input.size(), level);
+  if (ZSTD_isError(size) != 0U) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  }
+  out.resize(size);
+}
+
+std::uint64_t zstd_content_size(Bytes frame, std::uint64_t limit) {
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR) throw Error(ErrorCode::damaged, "not a zstd frame");
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN) throw Error(ErrorCode::damaged, "the zstd frame does not state its size");
+  if (size / k_most_per_byte > frame.size()) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("the zstd frame states {} bytes, which its {} bytes cannot hold", size, frame.size()));
+  }
+  if (size > limit) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("the zstd frame states {} bytes, more than the {} that are permitted", size, limit));
+  }
+  return size;
+}
+
+void zstd_decompress(Bytes frame, MutableBytes out) {
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
+  const std::size_t size = ZSTD_decompressDCtx(context.get(), out.data(), out.size(), frame.data(), frame.size());
+  if (ZSTD_isError(size) != 0U) throw Error(ErrorCode::damaged, fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  if (size != out.size()) throw Error(ErrorCode::damaged, "zstd frame is shorter than it states");
+}
+
+}  // namespace bale

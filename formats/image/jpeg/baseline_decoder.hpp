@@ -1,0 +1,103 @@
+// BaselineDecoder: a rectangle of a baseline Huffman JPEG, the pixels that libjpeg-turbo gives there, faster; internal.
+//
+// It reads sequential JPEGs of 8 bits in one scan, gray or YCbCr at 4:4:4, 4:2:2, 4:2:0 or 4:4:0. All others, and what
+// looks damaged down to the last row that is needed, it leaves to libjpeg, whose pixels, warnings and errors are
+// then what the caller gets. Blocks outside the rectangle are entropy-decoded only. For one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bale/formats/image/jpeg/baseline_entropy.hpp"
+#include "bale/formats/image/jpeg/baseline_frame.hpp"
+#include "bale/formats/image/jpeg/baseline_kernels.hpp"
+#include "bale/formats/image/jpeg/baseline_seek_points.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
+#include "bale/formats/image/region.hpp"
+
+namespace bale::image_detail {
+
+/// For tests: whether the decoder is used. `automatic` is where it can be.
+enum class BaselineUse { automatic, never, plain };
+void set_baseline_use(BaselineUse use);
+/// Images that it has decoded in this process, and those of them that it has begun in the middle.
+std::uint64_t baseline_count();
+std::uint64_t entry_count();
+
+/// Seek points, and the length of the image that they are to be used for.
+struct SeekPointsUse {
+  KeptSeekPoints kept{};
+  std::size_t image_bytes = 0;
+};
+
+class BaselineDecoder {
+ public:
+  /// Fills the region's rows, `region.width` * 3 bytes each. False where libjpeg is to decode it; what is in `rgb` then
+  /// has no meaning. `info` is one whose header has been read; it is not changed. The region lies inside the image.
+  /// Seek points that are not of this image, or lead to what looks damaged, make no difference.
+  bool decode(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry, std::uint8_t* rgb);
+
+  /// decode() in two parts. With good seek points it is all done in the first.
+  enum class Begun { refused, done, at_top };
+  Begun begin(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry, std::uint8_t* rgb);
+  /// Of a decoder that is `at_top`: whether it came to a good end, as decode().
+  bool finish();
+  /// The same of two decoders, in a good deal less time than one after the other takes.
+  static std::array<bool, 2> finish_both(BaselineDecoder& a, BaselineDecoder& b);
+
+ private:
+  /// The samples of two rows of MCUs, one component.
+  struct Plane {
+    std::uint8_t* samples = nullptr;  // of the first column that is kept
+    std::size_t stride = 0;
+    std::size_t num_rows = 0;
+    std::uint32_t first_column = 0;
+    std::uint32_t rows_of_mcu = 8;
+    // Rows that pixels of the region need.
+    std::uint32_t first_row = 0;
+    std::uint32_t end_row = 0;
+
+    std::uint8_t* row(std::uint32_t y) const { return samples + y % num_rows * stride; }
+  };
+
+  bool prepare(const BaselineFrame& frame, const Region& region);
+  bool begin_at_top(std::uint8_t* rgb);
+  bool begin_row() { return entropy_.begin_row(mcu_row_ >= first_mcu_row_); }
+  bool end_row();
+  bool is_at_end() const { return mcu_row_ == end_read_row_; }
+  bool decode_from_points(std::uint8_t* rgb);
+  void allocate(std::size_t rows_at_once);
+  bool finish_row(std::uint32_t mcu_row, const CoefficientRows& coefficients, std::uint8_t* rgb);
+  bool make_samples(std::uint32_t mcu_row, const CoefficientRows& coefficients);
+  void pad_edges(const Plane& plane, const BaselineComponent& component, std::uint32_t mcu_row);
+  std::uint32_t rows_ready(std::uint32_t mcu_row) const;
+  void write_rows(std::uint32_t end, std::uint8_t* rgb);
+  void write_row(std::uint32_t y, std::uint8_t* to);
+  const std::uint8_t* chroma_row(std::uint32_t y, std::size_t component);
+
+  const BaselineKernels* kernels_ = nullptr;
+  BaselineFrame frame_;
+  Region region_;
+  McuRange kept_;  // MCUs of a row whose samples are needed
+  std::uint32_t first_mcu_row_ = 0;
+  std::uint32_t end_mcu_row_ = 0;
+  // From the top: the row of MCUs at hand, the one where reading ends, and where pixels go.
+  std::uint32_t mcu_row_ = 0;
+  std::uint32_t end_read_row_ = 0;
+  std::uint8_t* rgb_ = nullptr;
+  std::uint32_t next_row_ = 0;
+  EntropyDecoder entropy_;
+  SeekPoints points_;
+  std::array<Quantisers, 3> quantizers_;
+  std::array<CoefficientRows, EntropyDecoder::k_max_rows> coefficients_;
+  std::array<Plane, 3> planes_;
+  std::array<std::uint8_t*, 2> wide_chroma_{};
+  std::uint8_t* last_pixels_ = nullptr;
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace bale::image_detail

@@ -1,0 +1,464 @@
+#include "bale/formats/image/jpeg/baseline_entropy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bale::image_detail {
+namespace {
+
+constexpr std::uint32_t k_rst0 = 0xD0;
+constexpr std::uint32_t k_eoi = 0xD9;
+constexpr std::int32_t k_max_dc = 16383;
+// libjpeg keeps up to 8 bytes, and more where blocks end.
+constexpr std::size_t k_read_ahead_bytes = 64;
+constexpr std::uint32_t k_block_end = 64;
+// An entry may point 32 places on from the last coefficient, before it is seen to be wrong.
+constexpr std::size_t k_num_places = 128;
+// Where a run stops, and what is looked at then without need.
+constexpr std::size_t k_targets_behind = 2;
+// So many take what is there after a refill, 56 bits.
+constexpr int k_steps_to_refill = 56 / k_probe_bits;
+// The same after a symbol of 16 bits and a value of 11.
+constexpr int k_steps_after_symbol = (56 - 27) / k_probe_bits;
+
+#if defined(__x86_64__)
+#define BALE_WITH_BMI2 [[gnu::target("bmi,bmi2")]]
+bool cpu_has_bmi2() { return __builtin_cpu_supports("bmi2") != 0; }
+#else
+#define BALE_WITH_BMI2
+bool cpu_has_bmi2() { return false; }
+#endif
+
+// T.81, figure A.6.
+constexpr std::uint8_t k_zigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
+                                       12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
+                                       35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+                                       58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+using Places = std::array<std::uint16_t, k_num_places>;
+
+constexpr Places make_places(std::uint32_t group_shift) {
+  Places places{};
+  for (std::size_t i = 0; i < k_num_places; ++i) {
+    const std::uint32_t place = k_zigzag[i < 64 ? i : 63];
+    places[i] = static_cast<std::uint16_t>((place / 8 * 8 << group_shift) + place % 8);
+  }
+  return places;
+}
+
+constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
+
+// Of a block that is not stored: DC, and one place for all others.
+constexpr Places make_passing_places() {
+  Places places{};
+  for (std::size_t i = 1; i < k_num_places; ++i) places[i] = 1;
+  return places;
+}
+
+constexpr Places k_passing_places = make_passing_places();
+
+// What a chain comes to after its last block: it reads nothing more.
+const ProbeTable k_stop_table{};
+
+}  // namespace
+
+bool EntropyDecoder::open(const BaselineFrame& frame, bool plain) {
+  std::array<const ProbeTable*, 3> dc{};
+  std::array<const ProbeTable*, 3> ac{};
+  num_blocks_ = 0;
+  for (std::uint32_t i = 0; i < frame.num_components; ++i) {
+    const BaselineComponent& component = frame.components[i];
+    for (std::uint32_t j = 0; j < i; ++j) {
+      if (frame.components[j].dc_codes == component.dc_codes) dc[i] = dc[j];
+      if (frame.components[j].ac_codes == component.ac_codes) ac[i] = ac[j];
+    }
+    if (dc[i] == nullptr) {
+      if (!dc_tables_[i].build_dc(*component.dc_codes)) return false;
+      dc[i] = &dc_tables_[i];
+    }
+    if (ac[i] == nullptr) {
+      if (!ac_tables_[i].build_ac(*component.ac_codes)) return false;
+      ac[i] = &ac_tables_[i];
+    }
+    for (std::uint32_t row = 0; row < component.blocks_down; ++row) {
+      for (std::uint32_t column = 0; column < component.blocks_across; ++column) {
+        blocks_[num_blocks_++] = {i, column, row, component.blocks_across, dc[i], ac[i]};
+      }
+    }
+  }
+  has_bmi2_ = !plain && cpu_has_bmi2();
+  mcus_across_ = frame.mcus_across;
+  restart_interval_ = frame.restart_interval;
+  scan_ = frame.scan;
+  passed_.clear();
+  for (auto& values : passed_values_) values.resize((std::size_t{num_blocks_} * mcus_across_ + 1) * 2);
+  return true;
+}
+
+void EntropyDecoder::go_to_top() {
+  Stream& stream = streams_[0];
+  stream.mcus_to_restart = restart_interval_;
+  stream.next_restart = 0;
+  stream.segment.open(scan_);
+  start_segment(stream);
+}
+
+EntropyDecoder::BlockTarget EntropyDecoder::passing_target(std::size_t n, const BlockOfMcu& block, std::size_t number) {
+  return {block.dc, block.ac, passed_values_[n].data() + 2 * number, k_passing_places.data()};
+}
+
+EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
+  return {&k_stop_table, &k_stop_table, &passed_values_[0].back() - 1, k_passing_places.data()};
+}
+
+void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift) {
+  const std::uint32_t group_mask = (1u << group_shift) - 1;
+  end_stored_ = stored.end;
+  for (std::size_t n = 0; n < to.size(); ++n) {
+    Targets& targets = targets_[n];
+    targets.clear();
+    for (std::uint32_t mcu = 0; mcu < mcus_across_; ++mcu) {
+      for (std::uint32_t i = 0; i < num_blocks_; ++i) {
+        const BlockOfMcu& block = blocks_[i];
+        if (mcu < stored.begin || mcu >= stored.end) {
+          targets.push_back(passing_target(n, block, targets.size()));
+          continue;
+        }
+        const CoefficientRow& row = to[n][block.component];
+        const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
+        targets.push_back({block.dc, block.ac,
+                           row.coefficients + (index >> group_shift << (group_shift + 6)) + (index & group_mask) * 8,
+                           k_places[group_shift].data()});
+      }
+    }
+    targets.resize(targets.size() + k_targets_behind);
+  }
+}
+
+void EntropyDecoder::start_segment(Stream& stream) {
+  stream.segment.next();
+  stream.in = {.bits = 0, .count = 0, .next = stream.segment.data()};
+  stream.predictions.fill(0);
+}
+
+std::size_t EntropyDecoder::used_bits(const Stream& stream) {
+  return static_cast<std::size_t>(stream.in.next - stream.segment.data()) * 8 - stream.in.count;
+}
+
+bool EntropyDecoder::restart(Stream& stream, std::uint32_t interval) {
+  // Only markers that follow the last MCU at once, and in turn.
+  if ((used_bits(stream) + 7) / 8 != stream.segment.size()) return false;
+  if (stream.segment.marker() != k_rst0 + stream.next_restart) return false;
+  stream.next_restart = (stream.next_restart + 1) % 8;
+  stream.mcus_to_restart = interval;
+  start_segment(stream);
+  return true;
+}
+
+bool EntropyDecoder::ends_well(bool at_bottom) const {
+  const SegmentReader& segment = streams_[0].segment;
+  const std::size_t used = (used_bits(streams_[0]) + 7) / 8;
+  if (used > segment.size()) return false;
+  if (at_bottom) return segment.marker() == k_eoi;
+  return segment.marker() != SegmentReader::k_no_marker || segment.size() - used >= k_read_ahead_bytes;
+}
+
+bool EntropyDecoder::begin_row(bool store) {
+  if (!store && passed_.empty()) {
+    for (std::uint32_t mcu = 0; mcu < mcus_across_; ++mcu) {
+      for (std::uint32_t i = 0; i < num_blocks_; ++i) passed_.push_back(passing_target(0, blocks_[i], passed_.size()));
+    }
+    passed_.resize(passed_.size() + k_targets_behind);
+  }
+  run_ = {.stream = &streams_[0], .targets = store ? &targets_[0] : &passed_, .first = 0, .count = 0};
+  stores_ = store;
+  failed_ = !begin_run();
+  return !failed_;
+}
+
+/// To the end of the row, or to where the next restart marker is due.
+bool EntropyDecoder::begin_run() {
+  Stream& stream = streams_[0];
+  run_.count = mcus_across_ - run_.first;
+  if (restart_interval_ > 0) {
+    if (stream.mcus_to_restart == 0 && !restart(stream, restart_interval_)) return false;
+    run_.count = std::min(run_.count, stream.mcus_to_restart);
+    stream.mcus_to_restart -= run_.count;
+  }
+  chain_ = open_chain(run_, behind_);
+  return true;
+}
+
+bool EntropyDecoder::end_run() {
+  failed_ = !close_chain(chain_, run_, behind_);
+  run_.first += run_.count;
+  if (!failed_ && !row_is_done()) failed_ = !begin_run();
+  return !failed_;
+}
+
+bool EntropyDecoder::finish_row() {
+  while (!failed_ && !row_is_done()) {
+    if (!run_one(chain_, stores_, has_bmi2_)) return false;
+    end_run();
+  }
+  return !failed_;
+}
+
+bool EntropyDecoder::decode_beside(EntropyDecoder& a, EntropyDecoder& b) {
+  // Where one of them fails nothing has happened to either but that coefficients were stored: they will be again.
+  std::array<Chain, 2> chains{a.chain_, b.chain_};
+  if (!run_two(chains, a.has_bmi2_ && b.has_bmi2_)) return false;
+  a.chain_ = chains[0];
+  b.chain_ = chains[1];
+  const bool a_goes_on = !a.chain_.is_done() || a.end_run();
+  const bool b_goes_on = !b.chain_.is_done() || b.end_run();
+  return a_goes_on && b_goes_on;
+}
+
+EntropyDecoder::Chain EntropyDecoder::open_chain(const Run& run, BlockTarget& behind) {
+  BlockTarget* const begin = run.targets->data() + std::size_t{run.first} * num_blocks_;
+  BlockTarget* const end = begin + std::size_t{run.count} * num_blocks_;
+  behind = std::exchange(*end, stop_target());
+  const SegmentReader& segment = run.stream->segment;
+  return {.in = run.stream->in,
+          .block = begin,
+          .last = end,
+          .table = begin->dc,
+          .limit = segment.data() + segment.size() + sizeof(std::uint64_t)};
+}
+
+bool EntropyDecoder::close_chain(const Chain& chain, const Run& run, const BlockTarget& behind) const {
+  Stream& stream = *run.stream;
+  (*run.targets)[std::size_t{run.first + run.count} * num_blocks_] = behind;
+  stream.in = chain.in;
+  return used_bits(stream) <= stream.segment.size() * 8 && add_predictions(run);
+}
+
+/// One body for two instruction sets: shifts by a variable are most of the work, and cheap with BMI2 only.
+struct EntropyDecoder::ChainsUntilOneIsDone {
+  template <std::size_t k_chains, bool k_store>
+  static bool plain(Chain* chains) {
+    return run_chains<k_chains, k_store>(chains);
+  }
+  template <std::size_t k_chains, bool k_store>
+  BALE_WITH_BMI2 static bool with_bmi2(Chain* chains) {
+    return run_chains<k_chains, k_store>(chains);
+  }
+};
+
+bool EntropyDecoder::run_one(Chain& chain, bool store, bool has_bmi2) {
+  using Run = ChainsUntilOneIsDone;
+  if (store) return has_bmi2 ? Run::with_bmi2<1, true>(&chain) : Run::plain<1, true>(&chain);
+  return has_bmi2 ? Run::with_bmi2<1, false>(&chain) : Run::plain<1, false>(&chain);
+}
+
+/// What is only to be passed may as well be stored where nobody looks.
+bool EntropyDecoder::run_two(std::array<Chain, 2>& chains, bool has_bmi2) {
+  using Run = ChainsUntilOneIsDone;
+  return has_bmi2 ? Run::with_bmi2<2, true>(chains.data()) : Run::plain<2, true>(chains.data());
+}
+
+bool EntropyDecoder::decode_rows_at(std::span<const SeekPoint> points) {
+  static_assert(k_max_rows == 2);
+  const std::size_t count = points.size() - 1;
+  std::array<Run, k_max_rows> runs;
+  std::array<Chain, k_max_rows> chains;
+  std::array<BlockTarget, k_max_rows> behind;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (!go_to(streams_[n], points[n], points[n + 1].position)) return false;
+    runs[n] = {.stream = &streams_[n], .targets = &targets_[n], .first = 0, .count = end_stored_};
+  }
+  for (std::size_t n = 0; n < count; ++n) chains[n] = open_chain(runs[n], behind[n]);
+  bool good = count == 1 || run_two(chains, has_bmi2_);
+  for (std::size_t n = 0; n < count; ++n) {
+    good = good && run_one(chains[n], true, has_bmi2_);
+    good = close_chain(chains[n], runs[n], behind[n]) && good;
+  }
+  return good;
+}
+
+/// Makes DC values of differences.
+bool EntropyDecoder::add_predictions(const Run& run) const {
+  const BlockTarget* target = run.targets->data() + std::size_t{run.first} * num_blocks_;
+  std::array<std::int32_t, 3> sums = run.stream->predictions;
+  std::int32_t most = 0;
+  for (std::uint32_t mcu = 0; mcu < run.count; ++mcu) {
+    for (std::uint32_t i = 0; i < num_blocks_; ++i, ++target) {
+      std::int32_t& sum = sums[blocks_[i].component];
+      sum += *target->to;
+      most = std::max(most, std::max(sum, -sum));
+      *target->to = static_cast<std::int16_t>(sum);
+    }
+  }
+  run.stream->predictions = sums;
+  return most <= k_max_dc;
+}
+
+/// To the next block, where `step` ends the one before.
+inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
+                                                   std::uint64_t moved, const BlockTarget* block) {
+#if defined(__x86_64__)
+  // Compilers would rather jump.
+  asm("test %[flag], %k[step]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
+      "%[block]"
+      : [table] "+r"(chain.table), [moved] "+r"(chain.moved), [block] "+r"(chain.block)
+      : [flag] "i"(probe_entry::k_end << 8), [step] "r"(std::uint32_t{step}), [to_table] "rm"(table),
+        [to_moved] "r"(moved), [to_block] "r"(block)
+      : "cc");
+#else
+  const bool ends = (step & probe_entry::k_end << 8) != 0;
+  chain.table = ends ? table : chain.table;
+  chain.moved = ends ? moved : chain.moved;
+  chain.block = ends ? block : chain.block;
+#endif
+}
+
+// Without branches that cannot be foretold: whether a block ends is a matter of arithmetic. False, with nothing done,
+// where the entry alone does not do.
+template <bool k_store>
+[[gnu::always_inline]] inline bool EntropyDecoder::step(Chain& chain) {
+  const BlockTarget* const block = chain.block;
+  const std::size_t probe = chain.probe();
+  const ProbeMove move = chain.table->moves[probe];
+  const std::uint64_t moved = chain.moved + move;
+  if ((moved & probe_entry::k_look_again << 8) != 0) [[unlikely]]
+    return false;
+  store<k_store>(chain, chain.table->values[probe]);
+  chain.in.bits <<= move & 63;
+  chain.table = block->ac;
+  chain.moved = moved;
+  go_on_where_block_ends(move, chain, block[1].dc, moved & 0xFF, block + 1);
+  return true;
+}
+
+/// Of a block that is not stored, only the first coefficient matters, as it may be the DC one.
+template <bool k_both>
+[[gnu::always_inline]] inline void EntropyDecoder::store(const Chain& chain, ProbeValues values) {
+  std::int16_t* const to = chain.block->to;
+  const std::uint16_t* const places = chain.block->places + chain.place();
+  to[places[probe_entry::first_place(values)]] = probe_entry::first_value(values);
+  if constexpr (k_both) to[places[probe_entry::second_place(values)]] = probe_entry::second_value(values);
+}
+
+inline bool EntropyDecoder::needs_look(const Chain& chain) {
+  return ((chain.moved + chain.table->moves[chain.probe()]) & probe_entry::k_look_again << 8) != 0;
+}
+
+/// So many of each chain in turn. False where one of them needs a look.
+template <bool k_two, bool k_store, int k_count>
+[[gnu::always_inline]] inline bool EntropyDecoder::steps(Chain& a, Chain& b) {
+  if constexpr (k_count == 0) {
+    return true;
+  } else {
+    if (!step<k_store>(a)) return false;
+    if constexpr (k_two) {
+      if (!step<k_store>(b)) return false;
+    }
+    return steps<k_two, k_store, k_count - 1>(a, b);
+  }
+}
+
+/// One symbol, of any length. False where there is none. To be called after a refill.
+[[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
+  const std::size_t probe = chain.probe();
+  const ProbeMove move = chain.table->moves[probe];
+  const ProbeValues values = chain.table->values[probe];
+  std::uint64_t place = chain.place();
+  std::uint32_t symbol = probe_entry::long_symbol(values);
+  if (probe_entry::length(move) != 0) {
+    if (place + probe_entry::advance(move) == k_block_end) {
+      // The last coefficients end the block by their place alone.
+      store<true>(chain, values);
+      chain.use(probe_entry::length(move));
+      chain.go_to_next_block();
+      return true;
+    }
+    symbol = 0;
+  }
+  if (symbol == 0) [[unlikely]] {
+    symbol = chain.table->codes.symbol(chain.in.bits, probe_entry::length(move) == 0 ? k_probe_bits + 1 : 1);
+    if (symbol == 0) return false;
+    if (place != 0 && (symbol & 0xFF) == 0) {
+      chain.use(symbol >> 8);
+      chain.go_to_next_block();
+      return true;
+    }
+  }
+  // Of a DC symbol the run is zero.
+  place += symbol >> 4 & 15;
+  if (place >= k_block_end) return false;
+  chain.use(symbol >> 8);
+  const std::uint32_t size = symbol & 15;
+  chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(extended_value(chain.in.bits, size));
+  chain.use(size);
+  if (place + 1 == k_block_end) {
+    chain.go_to_next_block();
+  } else {
+    chain.table = chain.block->ac;
+    chain.moved = (place + 1) << 8;
+  }
+  return true;
+}
+
+template <std::size_t k_chains, bool k_store>
+[[gnu::always_inline]] inline bool EntropyDecoder::run_chains(Chain* chains) {
+  constexpr bool k_two = k_chains == 2;
+  Chain a = chains[0];
+  Chain b = chains[k_chains - 1];
+  while (!a.is_done() && !(k_two && b.is_done())) {
+    if (a.in.next > a.limit || (k_two && b.in.next > b.limit)) return false;
+    a.refill();
+    if constexpr (k_two) b.refill();
+    const bool fine = steps<k_two, k_store, k_steps_to_refill>(a, b);
+    if (fine) [[likely]]
+      continue;
+    a.refill();
+    if constexpr (k_two) b.refill();
+    if (needs_look(a) && !step_symbol(a)) return false;
+    if (k_two && needs_look(b) && !step_symbol(b)) return false;
+    steps<k_two, k_store, k_steps_after_symbol>(a, b);
+  }
+  a.refill();
+  chains[0] = a;
+  if constexpr (k_two) {
+    b.refill();
+    chains[1] = b;
+  }
+  return true;
+}
+
+bool EntropyDecoder::locate_row(SeekPoint& point) {
+  Stream& stream = streams_[0];
+  if (restart_interval_ > 0 && stream.mcus_to_restart == 0 && !restart(stream, restart_interval_)) return false;
+  const std::size_t used = used_bits(stream);
+  point.position = std::uint64_t{stream.segment.raw_offset(used / 8)} * 8 + used % 8;
+  point.predictions = stream.predictions;
+  return true;
+}
+
+bool EntropyDecoder::go_to(std::uint32_t row, const SeekPoint& point, std::uint64_t end) {
+  Stream& stream = streams_[0];
+  if (!go_to(stream, point, end)) return false;
+  if (restart_interval_ > 0) {
+    const std::uint64_t mcus = std::uint64_t{row} * mcus_across_;
+    stream.mcus_to_restart = restart_interval_ - static_cast<std::uint32_t>(mcus % restart_interval_);
+    stream.next_restart = static_cast<std::uint32_t>(mcus / restart_interval_ % 8);
+  }
+  return true;
+}
+
+bool EntropyDecoder::go_to(Stream& stream, const SeekPoint& point, std::uint64_t end) {
+  const std::uint64_t first = point.position / 8;
+  // Two bytes more, so that neither the last of them nor its stuffing is cut off.
+  const std::uint64_t last = std::min<std::uint64_t>(scan_.size(), end / 8 + 3);
+  if (first >= last) return false;
+  stream.segment.open(scan_.subspan(first, last - first));
+  start_segment(stream);
+  stream.predictions = point.predictions;
+  refill(stream.in);
+  stream.in.bits <<= point.position % 8;
+  stream.in.count -= point.position % 8;
+  return true;
+}
+
+}  // namespace bale::image_detail

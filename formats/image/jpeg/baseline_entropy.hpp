@@ -1,0 +1,196 @@
+// The Huffman decoding of a baseline scan, a row of MCUs at a time; internal.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "bale/formats/image/jpeg/baseline_frame.hpp"
+#include "bale/formats/image/jpeg/baseline_huffman.hpp"
+#include "bale/formats/image/jpeg/baseline_seek_points.hpp"
+#include "bale/formats/image/jpeg/baseline_segment.hpp"
+
+namespace bale::image_detail {
+
+/// Where the coefficients of one component's blocks go, of one row of MCUs. Blocks side by side lie in groups of
+/// `group` (a power of two), the rows of a group's blocks one after the other: what SIMD reads at once. All zero before
+/// they are written.
+struct CoefficientRow {
+  std::int16_t* coefficients = nullptr;
+  std::size_t blocks_across = 0;  // blocks to a row of blocks, a multiple of the group
+};
+using CoefficientRows = std::array<CoefficientRow, 3>;
+
+/// A range of a row's MCUs.
+struct McuRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+class EntropyDecoder {
+ public:
+  /// Rows that decode_rows_at() can decode side by side.
+  static constexpr std::uint32_t k_max_rows = 2;
+
+  /// False where a table is not for us. To be followed by going somewhere.
+  /// `plain` is for tests: without instructions that not every CPU has.
+  bool open(const BaselineFrame& frame, bool plain);
+
+  /// To the first row of MCUs.
+  void go_to_top();
+
+  /// Where rows that are decoded from now on store the MCUs of `stored`: the n-th of rows side by side in `to[n]`.
+  /// Blocks are stored in groups of 1 << `group_shift`.
+  void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift);
+
+  /// Begins the next row of MCUs, which is to be stored in `to[0]`, or else only passed. False where libjpeg should be
+  /// asked: after that nothing more can be decoded. So with all that follow.
+  bool begin_row(bool store);
+  /// Decodes what is left of the row that was begun.
+  bool finish_row();
+  bool row_is_done() const { return run_.first == mcus_across_; }
+  bool skip_row() { return begin_row(false) && finish_row(); }
+  /// Decodes rows that two decoders have begun, side by side, until one of them is done: one alone waits most of the
+  /// time for its own last result. False where each has to be finished by itself.
+  static bool decode_beside(EntropyDecoder& a, EntropyDecoder& b);
+
+  /// After the last row that is needed: whether libjpeg, which reads ahead of what it decodes, would not have met the
+  /// end of the bytes either, and at the image's bottom, whether the end-of-image marker is what follows.
+  bool ends_well(bool at_bottom) const;
+
+  /// Where the next row of MCUs starts; not to be asked after the last one.
+  bool locate_row(SeekPoint& point);
+  /// Goes to the row of MCUs `row`, which starts at `point` and, with those that are to be decoded, ends before `end`.
+  bool go_to(std::uint32_t row, const SeekPoint& point, std::uint64_t end);
+  /// Decodes rows that start at each but the last of `points` and end before the next, side by side, k_max_rows at
+  /// most, no further than to the last MCU that is stored. For scans without restarts.
+  bool decode_rows_at(std::span<const SeekPoint> points);
+
+ private:
+  /// Bits not yet used, at least `count` of them at the top; `next` is the byte after these.
+  struct Bits {
+    std::uint64_t bits = 0;
+    std::uint32_t count = 0;
+    const std::uint8_t* next = nullptr;
+  };
+  /// Where one block of a row of MCUs goes, in the order of the scan.
+  struct BlockTarget {
+    const ProbeTable* dc = nullptr;
+    const ProbeTable* ac = nullptr;
+    std::int16_t* to = nullptr;
+    const std::uint16_t* places = nullptr;  // in `to`, by the zigzag order's number
+  };
+  using Targets = std::vector<BlockTarget>;
+  /// What decodes one row.
+  struct Stream {
+    SegmentReader segment;
+    Bits in;
+    std::array<std::int32_t, 3> predictions{};
+    std::uint32_t mcus_to_restart = 0;
+    std::uint32_t next_restart = 0;
+  };
+  struct BlockOfMcu {
+    std::uint32_t component = 0;
+    std::uint32_t column = 0;
+    std::uint32_t row = 0;
+    std::uint32_t across = 1;  // blocks of the component to an MCU
+    const ProbeTable* dc = nullptr;
+    const ProbeTable* ac = nullptr;
+  };
+  /// MCUs of one row that follow each other in a segment.
+  struct Run {
+    Stream* stream = nullptr;
+    Targets* targets = nullptr;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  /// The decoding of a run of blocks. Where it has come to the last one it stays, and reads nothing more.
+  struct Chain {
+    bool is_done() const { return block == last; }
+    std::size_t probe() const { return in.bits >> (64 - k_probe_bits); }
+    std::uint64_t place() const { return moved >> 8 & 0xFF; }
+    void use(std::uint32_t num_bits) {
+      in.bits <<= num_bits;
+      in.count -= num_bits;
+    }
+    void go_to_next_block() {
+      ++block;
+      table = block->dc;
+      moved = 0;
+    }
+    void refill() {
+      in.count -= moved & 0xFF;
+      moved &= 0xFF00;
+      EntropyDecoder::refill(in);
+    }
+
+    Bits in;  // `count` as it was at the last refill
+    const BlockTarget* block = nullptr;
+    const BlockTarget* last = nullptr;
+    const ProbeTable* table = nullptr;
+    const std::uint8_t* limit = nullptr;  // beyond it `in` has read too far
+    // A sum of moves, as they are: bits used since the last refill, then the place of the next coefficient.
+    std::uint64_t moved = 0;
+  };
+  struct ChainsUntilOneIsDone;
+
+  BlockTarget passing_target(std::size_t n, const BlockOfMcu& block, std::size_t number);
+  BlockTarget stop_target();
+  bool begin_run();
+  bool end_run();
+  Chain open_chain(const Run& run, BlockTarget& behind);
+  bool close_chain(const Chain& chain, const Run& run, const BlockTarget& behind) const;
+  bool add_predictions(const Run& run) const;
+  static bool run_one(Chain& chain, bool store, bool has_bmi2);
+  static bool run_two(std::array<Chain, 2>& chains, bool has_bmi2);
+  template <std::size_t k_chains, bool k_store>
+  [[gnu::always_inline]] static bool run_chains(Chain* chains);
+  template <bool k_store>
+  [[gnu::always_inline]] static bool step(Chain& chain);
+  template <bool k_two, bool k_store, int k_count>
+  [[gnu::always_inline]] static bool steps(Chain& a, Chain& b);
+  template <bool k_both>
+  [[gnu::always_inline]] static void store(const Chain& chain, ProbeValues values);
+  [[gnu::always_inline]] static bool step_symbol(Chain& chain);
+  [[gnu::always_inline]] static bool needs_look(const Chain& chain);
+  [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
+                                                            std::uint64_t moved, const BlockTarget* block);
+  static void refill(Bits& in);
+  bool go_to(Stream& stream, const SeekPoint& point, std::uint64_t end);
+  static bool restart(Stream& stream, std::uint32_t interval);
+  static void start_segment(Stream& stream);
+  static std::size_t used_bits(const Stream& stream);
+
+  std::array<ProbeTable, 3> dc_tables_;
+  std::array<ProbeTable, 3> ac_tables_;
+  std::array<BlockOfMcu, 6> blocks_;
+  std::uint32_t num_blocks_ = 0;
+  std::array<Stream, k_max_rows> streams_;
+  std::array<Targets, k_max_rows> targets_;
+  Targets passed_;                                                   // targets of a row that is not stored
+  std::array<std::vector<std::int16_t>, k_max_rows> passed_values_;  // two a block: DC, and what nobody looks at
+  // The run of MCUs at hand, of the row that was begun.
+  Run run_;
+  Chain chain_;
+  BlockTarget behind_;  // what the chain's stop stands in for
+  bool stores_ = false;
+  bool failed_ = false;
+  std::uint32_t end_stored_ = 0;
+  Bytes scan_{};
+  bool has_bmi2_ = false;
+  std::uint32_t mcus_across_ = 0;
+  std::uint32_t restart_interval_ = 0;
+};
+
+inline void EntropyDecoder::refill(Bits& in) {
+  std::uint64_t bytes;
+  std::memcpy(&bytes, in.next, sizeof(bytes));
+  in.bits |= __builtin_bswap64(bytes) >> in.count;
+  in.next += (63 - in.count) >> 3;
+  in.count |= 56;
+}
+
+}  // namespace bale::image_detail

@@ -1,0 +1,138 @@
+#include "bale/formats/image/jpeg/baseline_huffman.hpp"
+
+#include <algorithm>
+
+namespace bale::image_detail {
+namespace {
+
+// The largest that 8-bit samples need: T.81, tables F.1 and F.2.
+constexpr std::uint32_t k_max_dc_size = 11;
+constexpr std::uint32_t k_max_ac_size = 10;
+constexpr std::uint32_t k_end_of_block = 0x00;
+constexpr std::uint32_t k_sixteen_zeros = 0xF0;
+
+using namespace probe_entry;
+
+constexpr ProbeMove make_move(std::uint32_t length, std::uint32_t advance) {
+  return static_cast<ProbeMove>(length | advance << 8);
+}
+
+constexpr ProbeMove k_no_move = make_move(0, k_nothing);
+
+ProbeValues make_values(std::uint32_t run, std::int32_t value) {
+  const ProbeValues bits = static_cast<std::uint16_t>(value);
+  return run | run << 8 | bits << 16 | bits << 32;
+}
+
+/// The first of `first`, the second of what follows it `places` later.
+ProbeValues join(ProbeValues first, std::uint32_t places, ProbeValues second) {
+  constexpr ProbeValues k_of_first = 0x0000'FFFF'00FF;
+  return (first & k_of_first) | ((second + (ProbeValues{places} << 8)) & ~k_of_first);
+}
+
+bool is_dc_symbol(std::uint32_t symbol) { return symbol <= k_max_dc_size; }
+
+bool is_ac_symbol(std::uint32_t symbol) {
+  const std::uint32_t size = symbol & 15;
+  return size == 0 ? symbol == k_end_of_block || symbol == k_sixteen_zeros : size <= k_max_ac_size;
+}
+
+bool holds_only(const JHUFF_TBL& table, bool (*allowed)(std::uint32_t)) {
+  std::uint32_t count = 0;
+  for (std::uint32_t length = 1; length <= 16; ++length) count += table.bits[length];
+  return std::all_of(table.huffval, table.huffval + count, [&](UINT8 symbol) { return allowed(symbol); });
+}
+
+struct Entry {
+  ProbeMove move;
+  ProbeValues values;
+};
+
+/// Puts `entry_of`(symbol, bits of its code and value, value) wherever code and value come first.
+template <typename EntryOf>
+void spread(const JHUFF_TBL& table, ProbeEntries& to, const EntryOf& entry_of) {
+  to.moves.fill(k_no_move);
+  to.values.fill(0);
+  std::uint32_t code = 0;
+  std::uint32_t index = 0;
+  for (std::uint32_t code_length = 1; code_length <= k_probe_bits; ++code_length, code <<= 1) {
+    for (std::uint32_t i = 0; i < table.bits[code_length]; ++i, ++code, ++index) {
+      const std::uint32_t symbol = table.huffval[index];
+      const std::uint32_t size = symbol & 15;
+      const std::uint32_t total = code_length + size;
+      std::size_t at = std::size_t{code} << (k_probe_bits - code_length);
+      if (total > k_probe_bits) {
+        std::fill_n(to.values.begin() + at, 1u << (k_probe_bits - code_length), code_length << 8 | symbol);
+        continue;
+      }
+      const std::uint32_t count = 1u << (k_probe_bits - total);
+      for (std::uint32_t extra = 0; extra < 1u << size; ++extra, at += count) {
+        const std::int32_t value = extended_value(size == 0 ? 0 : std::uint64_t{extra} << (64 - size), size);
+        const Entry entry = entry_of(symbol, total, value);
+        std::fill_n(to.moves.begin() + at, count, entry.move);
+        std::fill_n(to.values.begin() + at, count, entry.values);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool HuffmanCodes::build(const JHUFF_TBL& table) {
+  std::uint32_t code = 0;
+  std::uint32_t count = 0;
+  std::copy_n(table.huffval, symbols_.size(), symbols_.begin());
+  for (std::uint32_t length = 1; length <= 16; ++length) {
+    first_symbol_[length] = count - code;
+    const std::uint32_t codes = table.bits[length];
+    // A code of ones only is not allowed.
+    if (count + codes > 256 || (codes > 0 && code + codes >= 1u << length)) return false;
+    code += codes;
+    count += codes;
+    end_[length] = code << (16 - length);
+    code <<= 1;
+  }
+  return count > 0;
+}
+
+std::uint32_t HuffmanCodes::symbol(std::uint64_t bits, std::uint32_t first_length) const {
+  const auto bits16 = static_cast<std::uint32_t>(bits >> 48);
+  for (std::uint32_t length = first_length; length <= 16; ++length) {
+    if (bits16 < end_[length]) {
+      return length << 8 | symbols_[(first_symbol_[length] + (bits16 >> (16 - length))) & 0xFF];
+    }
+  }
+  return 0;
+}
+
+bool ProbeTable::build_dc(const JHUFF_TBL& table) {
+  if (!codes.build(table) || !holds_only(table, is_dc_symbol)) return false;
+  spread(table, *this, [](std::uint32_t, std::uint32_t total, std::int32_t value) {
+    return Entry{make_move(total, 1), make_values(0, value)};
+  });
+  return true;
+}
+
+bool ProbeTable::build_ac(const JHUFF_TBL& table) {
+  if (!codes.build(table) || !holds_only(table, is_ac_symbol)) return false;
+  ProbeEntries singles;
+  spread(table, singles, [](std::uint32_t symbol, std::uint32_t total, std::int32_t value) {
+    const std::uint32_t run = symbol >> 4;
+    return symbol == k_end_of_block ? Entry{make_move(total, k_end), make_values(0, 0)}
+                                    : Entry{make_move(total, run + 1), make_values(run, value)};
+  });
+  for (std::size_t probe = 0; probe < k_probes; ++probe) {
+    const ProbeMove first = singles.moves[probe];
+    moves[probe] = first;
+    values[probe] = singles.values[probe];
+    if (advance(first) >= k_end) continue;
+    const std::size_t next = probe << length(first) & (k_probes - 1);
+    const ProbeMove second = singles.moves[next];
+    if (length(second) == 0 || length(first) + length(second) > k_probe_bits) continue;
+    moves[probe] = static_cast<ProbeMove>(first + second);
+    if (advance(second) < k_end) values[probe] = join(values[probe], advance(first), singles.values[next]);
+  }
+  return true;
+}
+
+}  // namespace bale::image_detail

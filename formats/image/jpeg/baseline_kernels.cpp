@@ -1,0 +1,56 @@
+// The same kernels in SIMD. Targets are those of resample_kernels.cpp, so that a choice made for tests holds for both.
+#define HWY_WANT_AVX3_DL
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+#include "bale/formats/image/jpeg/baseline_kernels.hpp"
+
+#include "bale/formats/image/jpeg/baseline_constants.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bale/formats/image/jpeg/baseline_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+
+HWY_BEFORE_NAMESPACE();
+namespace bale::image_detail::HWY_NAMESPACE {
+
+const BaselineKernels& kernels() { return baseline_kernels_plain(); }
+
+}  // namespace bale::image_detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#else
+
+#include "bale/formats/image/jpeg/baseline_dct-inl.hpp"
+#include "bale/formats/image/jpeg/baseline_pixels-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace bale::image_detail::HWY_NAMESPACE {
+
+const BaselineKernels& kernels() {
+  static constexpr BaselineKernels k_kernels = {.group_shift = k_group_shift,
+                                                .inverse_dct = inverse_dct,
+                                                .upsample_across = upsample_across,
+                                                .upsample_both = upsample_both,
+                                                .upsample_down = upsample_down,
+                                                .to_rgb = to_rgb,
+                                                .gray_to_rgb = gray_to_rgb};
+  return k_kernels;
+}
+
+}  // namespace bale::image_detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
+
+#if HWY_ONCE
+namespace bale::image_detail {
+
+HWY_EXPORT(kernels);
+
+const BaselineKernels& baseline_kernels() { return HWY_DYNAMIC_DISPATCH(kernels)(); }
+
+}  // namespace bale::image_detail
+#endif

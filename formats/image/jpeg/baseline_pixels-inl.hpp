@@ -1,0 +1,115 @@
+// Upsampling of chroma and conversion to RGB. Included once a target by baseline_kernels.cpp.
+#if defined(BALE_BASELINE_PIXELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BALE_BASELINE_PIXELS_INL
+#undef BALE_BASELINE_PIXELS_INL
+#else
+#define BALE_BASELINE_PIXELS_INL
+#endif
+
+#include "bale/formats/image/jpeg/baseline_dct-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace bale::image_detail::HWY_NAMESPACE {
+
+using DU16 = hn::RebindToUnsigned<D16>;
+using VU16 = hn::Vec<DU16>;
+using V8 = hn::Vec<D8>;
+
+HWY_INLINE VU16 load_wide(const std::uint8_t* from) { return hn::PromoteTo(DU16(), hn::LoadU(DHalf8(), from)); }
+HWY_INLINE VU16 three_times(VU16 value) { return hn::Add(value, hn::Add(value, value)); }
+
+/// `even` and `odd` hold a byte a lane; they are stored in turn.
+HWY_INLINE void store_in_turn(VU16 even, VU16 odd, std::uint8_t* to) {
+  hn::StoreU(hn::BitCast(D8(), hn::Or(even, hn::ShiftLeft<8>(odd))), D8(), to);
+}
+
+inline void upsample_across(const std::uint8_t* in, std::size_t count, std::uint8_t* out) {
+  const DU16 d;
+  for (std::size_t i = 0; i < count; i += k_lanes16) {
+    const VU16 middle = three_times(load_wide(in + i));
+    const VU16 even = hn::Add(hn::Add(middle, load_wide(in + i - 1)), hn::Set(d, 1));
+    const VU16 odd = hn::Add(hn::Add(middle, load_wide(in + i + 1)), hn::Set(d, 2));
+    store_in_turn(hn::ShiftRight<2>(even), hn::ShiftRight<2>(odd), out + 2 * i);
+  }
+}
+
+inline void upsample_both(const ChromaRows& in, std::size_t count, bool /*lower*/, std::uint8_t* out) {
+  const DU16 d;
+  const auto column = [&in](std::ptrdiff_t i) {
+    return hn::Add(three_times(load_wide(in.near + i)), load_wide(in.far + i));
+  };
+  for (std::size_t i = 0; i < count; i += k_lanes16) {
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    const VU16 middle = three_times(column(at));
+    const VU16 even = hn::Add(hn::Add(middle, column(at - 1)), hn::Set(d, 8));
+    const VU16 odd = hn::Add(hn::Add(middle, column(at + 1)), hn::Set(d, 7));
+    store_in_turn(hn::ShiftRight<4>(even), hn::ShiftRight<4>(odd), out + 2 * i);
+  }
+}
+
+inline void upsample_down(const ChromaRows& in, std::size_t count, bool lower, std::uint8_t* out) {
+  const DU16 d;
+  const VU16 bias = hn::Set(d, lower ? 2 : 1);
+  for (std::size_t i = 0; i < count; i += k_lanes16) {
+    const VU16 sum = hn::Add(three_times(load_wide(in.near + i)), load_wide(in.far + i));
+    const auto value = hn::BitCast(D16(), hn::ShiftRight<2>(hn::Add(sum, bias)));
+    hn::StoreU(hn::DemoteTo(DHalf8(), value), DHalf8(), out + i);
+  }
+}
+
+// x * factor in 16-bit fixed point, rounded; factors are within 16 bits once whole multiples of 65536 are taken off.
+HWY_INLINE V16 rounded_product(V16 twice, std::int32_t factor) {
+  const V16 product = hn::MulHigh(twice, hn::Set(D16(), static_cast<std::int16_t>(factor)));
+  return hn::ShiftRight<1>(hn::Add(product, hn::Set(D16(), 1)));
+}
+
+struct Rgb16 {
+  V16 red;
+  V16 green;
+  V16 blue;
+};
+
+HWY_INLINE Rgb16 convert(V16 luma, V16 cb, V16 cr) {
+  const V16 red = hn::Add(hn::Add(luma, cr), rounded_product(hn::Add(cr, cr), k_red_of_cr - 65536));
+  const V16 twice_cb = hn::Add(cb, cb);
+  const V16 blue = hn::Add(hn::Add(luma, twice_cb), rounded_product(twice_cb, k_blue_of_cb - 2 * 65536));
+  const Pairs both(cb, cr);
+  const V32 half = hn::Set(D32(), 1 << 15);
+  const Sum sum = add(multiply(both, k_green_of_cb, k_green_of_cr + 65536), {half, half});
+  const V16 green = hn::Add(hn::Sub(luma, cr), descale<16>(sum));
+  return {red, green, blue};
+}
+
+HWY_INLINE V8 to_bytes(V16 low, V16 high) {
+  return hn::Combine(D8(), hn::DemoteTo(DHalf8(), high), hn::DemoteTo(DHalf8(), low));
+}
+
+HWY_INLINE V16 load_signed(const std::uint8_t* from) { return hn::BitCast(D16(), load_wide(from)); }
+
+inline void to_rgb(const std::uint8_t* luma, const std::array<const std::uint8_t*, 2>& chroma, std::size_t count,
+                   std::uint8_t* rgb) {
+  const V16 center = hn::Set(D16(), 128);
+  const auto pixels_at = [&](std::size_t i) {
+    return convert(load_signed(luma + i), hn::Sub(load_signed(chroma[0] + i), center),
+                   hn::Sub(load_signed(chroma[1] + i), center));
+  };
+  for (std::size_t i = 0; i < count; i += 2 * k_lanes16) {
+    const Rgb16 low = pixels_at(i);
+    const Rgb16 high = pixels_at(i + k_lanes16);
+    hn::StoreInterleaved3(to_bytes(low.red, high.red), to_bytes(low.green, high.green), to_bytes(low.blue, high.blue),
+                          D8(), rgb + 3 * i);
+  }
+}
+
+inline void gray_to_rgb(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) {
+  const D8 d8;
+  for (std::size_t i = 0; i < count; i += 2 * k_lanes16) {
+    const V8 value = hn::LoadU(d8, luma + i);
+    hn::StoreInterleaved3(value, value, value, d8, rgb + 3 * i);
+  }
+}
+
+}  // namespace bale::image_detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

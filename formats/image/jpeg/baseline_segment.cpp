@@ -1,0 +1,68 @@
+#include "bale/formats/image/jpeg/baseline_segment.hpp"
+
+#include <cstring>
+
+namespace bale::image_detail {
+namespace {
+
+constexpr std::size_t k_keep_bytes = std::size_t{4} << 20;
+
+}  // namespace
+
+void SegmentReader::open(Bytes scan) {
+  const std::size_t needed = scan.size() + k_padding_bytes;
+  if (needed > capacity_ || (capacity_ > k_keep_bytes && needed < capacity_ / 4)) {
+    buffer_.reset();
+    capacity_ = 0;
+    const std::size_t capacity = needed + needed / 4;
+    buffer_.reset(new std::uint8_t[capacity]);
+    capacity_ = capacity;
+  }
+  begin_ = as_uchar(scan);
+  rest_ = begin_;
+  end_ = rest_ + scan.size();
+  size_ = 0;
+  marker_ = k_no_marker;
+}
+
+void SegmentReader::next() {
+  std::uint8_t* to = buffer_.get();
+  walked_ = 0;
+  walked_to_ = rest_;
+  marker_ = k_no_marker;
+  while (rest_ < end_) {
+    const auto length = static_cast<std::size_t>(end_ - rest_);
+    const auto* const found = static_cast<const std::uint8_t*>(std::memchr(rest_, 0xFF, length));
+    const std::size_t plain = found == nullptr ? length : static_cast<std::size_t>(found - rest_);
+    std::memcpy(to, rest_, plain);
+    to += plain;
+    rest_ += plain;
+    if (found == nullptr || length - plain < 2) break;
+    if (found[1] != 0) {
+      // More than one 0xFF before a marker is allowed but not seen in the wild: for libjpeg to read.
+      if (found[1] != 0xFF) marker_ = found[1];
+      rest_ += 2;
+      break;
+    }
+    *to++ = 0xFF;
+    rest_ += 2;
+  }
+  size_ = static_cast<std::size_t>(to - buffer_.get());
+  std::memset(to, 0, k_padding_bytes);
+}
+
+std::size_t SegmentReader::raw_offset(std::size_t index) {
+  while (walked_ < index) {
+    const auto* const found = static_cast<const std::uint8_t*>(std::memchr(walked_to_, 0xFF, index - walked_));
+    if (found == nullptr) {
+      walked_to_ += index - walked_;
+      walked_ = index;
+    } else {
+      walked_ += static_cast<std::size_t>(found - walked_to_) + 1;
+      walked_to_ = found + 2;
+    }
+  }
+  return static_cast<std::size_t>(walked_to_ - begin_);
+}
+
+}  // namespace bale::image_detail

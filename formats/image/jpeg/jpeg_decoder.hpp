@@ -1,0 +1,69 @@
+// JpegDecoder: a rectangle of a JPEG's pixels by libjpeg-turbo; internal to this folder.
+//
+// A decompressor is made anew for each image: that takes 0.2 us, and quantization and Huffman tables, which
+// libjpeg keeps from image to image, could otherwise decode a file that lacks its own. An object that an
+// error left in disorder is gone with it. For one thread at a time.
+#pragma once
+
+#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/jpeg/jpeg_guard.hpp"
+
+namespace bale::image_detail {
+
+class JpegDecoder {
+ public:
+  JpegDecoder() = default;
+  ~JpegDecoder() { close(); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  enum class Markers { skip, keep };
+  /// Reads the header. `bytes` must outlive read(). Comments and application data are kept where that is asked for.
+  void open(Bytes bytes, Markers markers = Markers::skip);
+  /// Chooses the smallest of 1/8, 1/4, 1/2, 1 that keeps both sides at least `min_side` long.
+  void scale_down(std::uint32_t min_side);
+  /// Of the pixels to come: that of the image, or what scale_down() made of it.
+  std::uint32_t width() const { return info_.output_width; }
+  std::uint32_t height() const { return info_.output_height; }
+  std::uint32_t channels() const { return static_cast<std::uint32_t>(info_.num_components); }
+  /// What the header holds, for other decoders to go by.
+  const jpeg_decompress_struct& info() const { return info_; }
+
+  /// Whether any region is made of all scans of the file.
+  bool reads_all_scans() const { return info_.progressive_mode != 0 || info_.comps_in_scan < info_.num_components; }
+  /// What follows the header: the first scan's data. Before start() only.
+  Bytes scan() const { return {reinterpret_cast<const std::byte*>(source_.next_input_byte), source_.bytes_in_buffer}; }
+
+  /// Gets ready to read a region that lies inside the image; of a file with many scans, this reads them all.
+  RegionLayout start(const Region& region);
+  /// Fills what start() asked for, and frees libjpeg's memory.
+  void read(std::uint8_t* out);
+  void close();
+
+  /// Instead of pixels: the coefficients of all scans. They are libjpeg's until close(), as are the markers kept.
+  /// Throws `damaged` also for flaws that libjpeg only warns of, and for anything that follows the image's end.
+  jvirt_barray_ptr* read_coefficients();
+  jpeg_decompress_struct& info_to_copy() { return info_; }
+
+ private:
+  void connect_source(Bytes bytes);
+  void keep_markers();
+  bool smooths_blocks() const;
+  void skip_rows(JSAMPLE* out);
+  void read_rgb_rows(JSAMPLE* out);
+  void read_cmyk_rows(JSAMPLE* out);
+  template <typename Work>
+  void run(const Work& work);
+  [[noreturn]] void throw_error() const;
+
+  JpegErrors errors_{};
+  jpeg_source_mgr source_{};
+  jpeg_progress_mgr progress_{};
+  jpeg_decompress_struct info_{};
+  bool created_ = false;
+  bool every_row_ = false;  // rows above the region cannot be skipped
+  std::uint32_t first_row_ = 0;
+  std::uint32_t end_row_ = 0;
+};
+
+}  // namespace bale::image_detail

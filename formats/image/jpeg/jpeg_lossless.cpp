@@ -1,0 +1,63 @@
+#include "bale/formats/image/jpeg/jpeg_lossless.hpp"
+
+#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/image/jpeg/jpeg_compressor.hpp"
+#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+
+namespace bale {
+namespace {
+
+using image_detail::JpegCompressor;
+using image_detail::JpegDecoder;
+
+// What is written has at most the image's bytes and this part of them more.
+constexpr std::size_t k_growth_divisor = 4;
+
+std::vector<std::byte> write_coefficients(JpegDecoder& from) {
+  jvirt_barray_ptr* const coefficients = from.read_coefficients();
+  jpeg_decompress_struct& original = from.info_to_copy();
+  return JpegCompressor().write([&](jpeg_compress_struct& info) {
+    jpeg_copy_critical_parameters(&original, &info);
+    info.optimize_coding = TRUE;
+    // The markers of the image itself say what these would, and more.
+    info.write_JFIF_header = FALSE;
+    info.write_Adobe_marker = FALSE;
+    jpeg_write_coefficients(&info, coefficients);
+    for (jpeg_saved_marker_ptr marker = original.marker_list; marker != nullptr; marker = marker->next) {
+      jpeg_write_marker(&info, marker->marker, marker->data, marker->data_length);
+    }
+    jpeg_finish_compress(&info);
+  });
+}
+
+bool is_one_baseline_scan(const jpeg_decompress_struct& info) {
+  return !info.progressive_mode && info.comps_in_scan == info.num_components && info.restart_interval == 0;
+}
+
+std::vector<std::byte> rewritten(Bytes image, std::uint64_t max_pixels) {
+  JpegDecoder decoder;
+  decoder.open(image, JpegDecoder::Markers::keep);
+  const jpeg_decompress_struct& info = decoder.info();
+  if (info.data_precision != 8 || info.arith_code || info.num_components == 4) return {};
+  check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
+  const bool has_form = is_one_baseline_scan(info);  // the header is that of the first scan
+  std::vector<std::byte> result = write_coefficients(decoder);
+  if (has_form && result.size() >= image.size()) return {};
+  if (result.size() > image.size() + image.size() / k_growth_divisor) return {};
+  if (decode_image(result, max_pixels).rgb != decode_image(image, max_pixels).rgb) return {};
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::byte> make_jpeg_lossless(Bytes image, std::uint64_t max_pixels) {
+  if (probe_image(image).kind != ImageKind::jpeg) return {};
+  try {
+    return rewritten(image, max_pixels);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace bale

@@ -1,0 +1,119 @@
+#include "bale/formats/image/metadata/metadata.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/image/image_pieces.hpp"
+#include "bale/formats/image/metadata/orientation.hpp"
+
+namespace bale {
+namespace {
+
+using image_detail::image_pieces;
+using image_detail::ImagePieces;
+using image_detail::Piece;
+using image_detail::PieceUse;
+
+constexpr std::string_view k_end_of_jpeg = "\xFF\xD9";
+
+void append(std::vector<std::byte>& out, Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
+
+/// The pieces of the picture alone; empty if there are no others.
+std::vector<std::byte> picture_of(Bytes image) {
+  const ImagePieces found = image_pieces(image);
+  if (found.kind == ImageKind::unknown) return {};
+  std::vector<std::byte> out;
+  out.reserve(image.size() + k_end_of_jpeg.size());
+  for (const Piece& piece : found.pieces) {
+    if (piece.use == PieceUse::picture) append(out, image.subspan(piece.begin, piece.end - piece.begin));
+  }
+  if (out.size() == image.size()) return {};
+  // libjpeg reads some bytes ahead of the last pixel, and what followed it is gone.
+  if (found.kind == ImageKind::jpeg && !as_text(out).ends_with(k_end_of_jpeg)) append(out, as_bytes(k_end_of_jpeg));
+  return out;
+}
+
+/// The pixels that stripping must not change.
+Image decode_to_compare(Bytes image, std::uint64_t max_pixels) {
+  try {
+    return decode_image(image, max_pixels);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("metadata are stripped only from images that can be decoded, to compare their "
+                            "pixels: {}",
+                            error.message()));
+  }
+}
+
+}  // namespace
+
+int exif_orientation(Bytes image) {
+  ImagePieces pieces;
+  try {
+    pieces = image_pieces(image);
+  } catch (const Error&) {
+    return 1;  // whoever decodes the image will say what is wrong with it
+  }
+  return image_detail::read_orientation(image, pieces);
+}
+
+Image apply_orientation(Image image, int orientation) {
+  if (orientation <= 1 || orientation > 8) return image;
+  // 5 to 8 exchange rows and columns; where the output's (0, 0) comes from follows from the two mirrorings.
+  const bool transposed = orientation >= 5;
+  const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+  const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  Image out{.width = transposed ? image.height : image.width, .height = transposed ? image.width : image.height};
+  out.rgb.resize(image.rgb.size());
+  std::uint8_t* to = out.rgb.data();
+  for (std::uint32_t y = 0; y < out.height; ++y) {
+    for (std::uint32_t x = 0; x < out.width; ++x, to += 3) {
+      const std::uint32_t column = transposed ? y : x;
+      const std::uint32_t row = transposed ? x : y;
+      const std::size_t from_x = from_right ? image.width - 1 - column : column;
+      const std::size_t from_y = from_bottom ? image.height - 1 - row : row;
+      std::copy_n(image.rgb.data() + (from_y * image.width + from_x) * 3, 3, to);
+    }
+  }
+  return out;
+}
+
+std::vector<std::byte> strip_metadata(Bytes image, std::uint64_t max_pixels) {
+  std::vector<std::byte> out = picture_of(image);
+  if (out.empty()) return {};
+  const Image expected = decode_to_compare(image, max_pixels);
+  const Image result = decode_image(out, max_pixels);
+  if (result.width != expected.width || result.height != expected.height || result.rgb != expected.rgb ||
+      !picture_of(out).empty()) {
+    throw Error(ErrorCode::unsupported, "its metadata cannot be stripped without changing its pixels");
+  }
+  return out;
+}
+
+std::vector<std::byte> with_metadata_of(Bytes original, bool oriented, std::vector<std::byte> image) {
+  const ImagePieces from = image_pieces(original);
+  const ImagePieces to = image_pieces(image);
+  if (from.kind != to.kind) return image;
+  const bool same_colors = probe_image(original).channels == probe_image(image).channels;
+  std::vector<std::byte> out;
+  out.reserve(image.size() + original.size());
+  append(out, Bytes(image).first(to.insert_at));
+  for (const Piece& piece : from.pieces) {
+    if (piece.use != PieceUse::metadata && (piece.use != PieceUse::profile || !same_colors)) continue;
+    if (oriented) {
+      append_without_orientation(out, original, piece, from.kind);
+    } else {
+      append(out, original.subspan(piece.begin, piece.end - piece.begin));
+    }
+  }
+  append(out, Bytes(image).subspan(to.insert_at));
+  if (oriented && exif_orientation(out) != 1) {
+    throw Error(ErrorCode::unsupported, "its orientation was applied but cannot be taken out of its metadata");
+  }
+  return out;
+}
+
+}  // namespace bale

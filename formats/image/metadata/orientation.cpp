@@ -1,0 +1,177 @@
+#include "bale/formats/image/metadata/orientation.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bale/formats/image/metadata/exif_directory.hpp"
+#include "bale/formats/image/metadata/xmp_orientation.hpp"
+#include "bale/formats/image/png/png_text.hpp"
+
+namespace bale::image_detail {
+namespace {
+
+constexpr std::string_view k_raw_exif = "Raw profile type exif";
+constexpr std::string_view k_xmp_keyword = "XML:com.adobe.xmp";
+
+Bytes content_of(Bytes image, const Piece& piece) {
+  return image.subspan(piece.content, piece.content_end - piece.content);
+}
+
+int nibble(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// ImageMagick's form of a profile as text: an empty line, its name, its length, then its bytes as hexadecimal digits.
+class RawProfile {
+ public:
+  explicit RawProfile(std::string& text) : text_(text) {
+    std::size_t at = 0;
+    for (int line = 0; line < 3; ++line) {
+      at = text.find('\n', at);
+      if (at == std::string::npos) return;
+      ++at;
+    }
+    std::vector<std::size_t> digits;
+    for (; at < text.size(); ++at) {
+      if (nibble(text[at]) >= 0) digits.push_back(at);
+    }
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+      digits_.push_back({digits[i], digits[i + 1]});
+      bytes_.push_back(static_cast<std::byte>(nibble(text[digits[i]]) * 16 + nibble(text[digits[i + 1]])));
+    }
+  }
+
+  std::vector<std::byte>& bytes() { return bytes_; }
+
+  /// Writes bytes that have changed over their digits.
+  void store() {
+    static constexpr std::string_view k_digits = "0123456789abcdef";
+    for (std::size_t i = 0; i < digits_.size(); ++i) {
+      const auto value = static_cast<unsigned>(bytes_[i]);
+      text_[digits_[i].first] = k_digits[value >> 4];
+      text_[digits_[i].second] = k_digits[value & 15];
+    }
+  }
+
+ private:
+  std::string& text_;
+  std::vector<std::pair<std::size_t, std::size_t>> digits_{};
+  std::vector<std::byte> bytes_{};
+};
+
+/// What Pillow has found when it has read the whole file: of several, a JPEG's EXIF segments are one after the other,
+/// and of all else the last one counts.
+struct Found {
+  std::optional<std::vector<std::byte>> exif{};
+  std::optional<std::string> raw_exif{};
+  std::string xmp{};
+};
+
+void note_text(Bytes chunk, Found& found) {
+  const std::string_view keyword = png_keyword(chunk);
+  if (keyword != k_raw_exif && keyword != k_xmp_keyword) return;
+  std::optional<PngText> text = unpack_png_text(chunk);
+  if (!text) return;
+  if (keyword == k_raw_exif) {
+    found.raw_exif = std::move(text->text);
+  } else {
+    found.xmp = std::move(text->text);
+  }
+}
+
+Found find(Bytes image, const ImagePieces& from) {
+  Found found;
+  for (const Piece& piece : from.pieces) {
+    if (piece.kind == PieceContent::other) continue;
+    const Bytes content = content_of(image, piece);
+    if (piece.kind == PieceContent::png_text) {
+      note_text(content, found);
+    } else if (piece.kind == PieceContent::xmp) {
+      found.xmp = as_text(content);
+    } else {
+      if (!found.exif || from.kind == ImageKind::png) found.exif.emplace();
+      found.exif->insert(found.exif->end(), content.begin(), content.end());
+    }
+  }
+  return found;
+}
+
+/// A profile as text that holds EXIF or XMP, whichever it calls itself.
+void drop_from_raw_profile(std::string& text) {
+  RawProfile profile(text);
+  drop_exif_orientation(profile.bytes());
+  std::string packet(as_text(profile.bytes()));
+  drop_xmp_orientation(packet);
+  std::copy(as_bytes(packet).begin(), as_bytes(packet).end(), profile.bytes().begin());
+  profile.store();
+}
+
+/// The chunk's type and data, without an orientation; nothing if there is none to drop.
+std::optional<std::string> text_without_orientation(Bytes chunk) {
+  const std::string_view keyword = png_keyword(chunk);
+  const bool raw = keyword.substr(0, k_raw_exif.size() - 4) == k_raw_exif.substr(0, k_raw_exif.size() - 4);
+  if (!raw && keyword != k_xmp_keyword) return std::nullopt;
+  std::optional<PngText> text = unpack_png_text(chunk);
+  if (!text) return std::nullopt;
+  const std::string before = text->text;
+  if (raw) {
+    drop_from_raw_profile(text->text);
+  } else {
+    drop_xmp_orientation(text->text);
+  }
+  if (text->text == before) return std::nullopt;
+  return pack_png_text(*text);
+}
+
+void append(std::vector<std::byte>& out, Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
+
+void append_be32(std::vector<std::byte>& out, std::uint64_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<std::byte>(value >> shift & 0xFF));
+}
+
+/// A PNG's chunk of that type and data.
+void append_chunk(std::vector<std::byte>& out, std::string_view chunk) {
+  append_be32(out, chunk.size() - 4);
+  append(out, as_bytes(chunk));
+  append_be32(out, crc32(0, as_uchar(as_bytes(chunk)), static_cast<uInt>(chunk.size())));
+}
+
+}  // namespace
+
+int read_orientation(Bytes image, const ImagePieces& pieces) {
+  Found found = find(image, pieces);
+  std::optional<int> stated;
+  if (found.exif) {
+    stated = read_exif_orientation(*found.exif);
+  } else if (found.raw_exif) {
+    stated = read_exif_orientation(RawProfile(*found.raw_exif).bytes());
+  }
+  return stated ? *stated : read_xmp_orientation(found.xmp);
+}
+
+void append_without_orientation(std::vector<std::byte>& out, Bytes image, const Piece& piece, ImageKind kind) {
+  std::string bytes(as_text(image.subspan(piece.begin, piece.end - piece.begin)));
+  if (piece.kind == PieceContent::png_text) {
+    const std::optional<std::string> text = text_without_orientation(content_of(image, piece));
+    if (text) return append_chunk(out, *text);
+  } else if (piece.kind != PieceContent::other) {
+    std::string content(as_text(content_of(image, piece)));
+    if (piece.kind == PieceContent::exif) {
+      drop_exif_orientation({reinterpret_cast<std::byte*>(content.data()), content.size()});
+    } else {
+      drop_xmp_orientation(content);
+    }
+    bytes.replace(piece.content - piece.begin, content.size(), content);
+    if (kind == ImageKind::png) return append_chunk(out, std::string_view(bytes).substr(4, bytes.size() - 8));
+  }
+  append(out, as_bytes(bytes));
+}
+
+}  // namespace bale::image_detail

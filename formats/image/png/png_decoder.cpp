@@ -1,0 +1,106 @@
+#include "bale/formats/image/png/png_decoder.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace bale::image_detail {
+namespace {
+
+constexpr png_uint_32 k_max_side = 0x7FFFFFFF;  // the PNG format's own limit; the pixel budget is the real one
+constexpr png_alloc_size_t k_max_chunk_bytes = 8'000'000;
+
+// Samples are big-endian and fill the last two thirds of the row. Pillow reads gray of 16 bits as a mode of its own
+// and clips it to 8.
+void widen_gray_16(png_bytep row, std::size_t width) {
+  for (std::size_t x = 0; x < width; ++x) {
+    const png_const_bytep sample = row + width + x * 2;
+    const png_byte value = sample[0] != 0 ? png_byte{255} : sample[1];
+    row[x * 3] = row[x * 3 + 1] = row[x * 3 + 2] = value;
+  }
+}
+
+}  // namespace
+
+void PngDecoder::open(Bytes bytes) {
+  close();
+  png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &errors_, on_png_error, on_png_warning);
+  if (png_ != nullptr) info_ = png_create_info_struct(png_);
+  if (info_ == nullptr) throw Error(ErrorCode::unsupported, "PNG: libpng cannot start");
+  rest_ = bytes;
+  run([this] {
+    png_set_read_fn(png_, &rest_, read_bytes);
+    png_set_user_limits(png_, k_max_side, k_max_side);
+    png_set_chunk_malloc_max(png_, k_max_chunk_bytes);
+    // Text, profiles and the like never change a pixel here, and some of them are compressed.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+    png_read_info(png_, info_);
+  });
+}
+
+void PngDecoder::close() { png_destroy_read_struct(&png_, &info_, nullptr); }
+
+std::uint32_t PngDecoder::channels() const {
+  return png_get_color_type(png_, info_) == PNG_COLOR_TYPE_PALETTE ? 3u : png_get_channels(png_, info_);
+}
+
+RegionLayout PngDecoder::start(const Region& region) {
+  run([this] { prepare_rows(); });
+  const std::size_t stride = std::size_t{width()} * 3;
+  const bool interlaced = passes_ > 1;
+  first_row_ = interlaced ? 0 : region.y;
+  end_row_ = interlaced ? height() : region.y + region.height;
+  return {.stride = stride,
+          .rows = end_row_ - first_row_,
+          .offset = (region.y - first_row_) * stride + std::size_t{region.x} * 3};
+}
+
+void PngDecoder::prepare_rows() {
+  gray_16_ = png_get_bit_depth(png_, info_) == 16 && png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY;
+  if (!gray_16_) {
+    png_set_palette_to_rgb(png_);
+    if (png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
+    png_set_strip_16(png_);  // other 16-bit samples lose their low byte in Pillow too
+    png_set_strip_alpha(png_);
+    png_set_gray_to_rgb(png_);
+  }
+  passes_ = png_set_interlace_handling(png_);
+  png_read_update_info(png_, info_);
+  if (png_get_rowbytes(png_, info_) != std::size_t{width()} * (gray_16_ ? 2 : 3)) {
+    png_error(png_, "unexpected row size");
+  }
+}
+
+void PngDecoder::read(std::uint8_t* out) {
+  run([&] { read_rows(out); });
+  close();
+}
+
+void PngDecoder::read_rows(png_bytep out) {
+  const std::size_t width = this->width();
+  // Rows of gray take two bytes a pixel and go to the end of their three-byte rows, where they can
+  // be widened in place.
+  const std::size_t indent = gray_16_ ? width : 0;
+  for (std::uint32_t y = 0; y < first_row_; ++y) png_read_row(png_, nullptr, nullptr);
+  for (int pass = 0; pass < passes_; ++pass) {
+    for (std::uint32_t y = first_row_; y < end_row_; ++y) {
+      png_read_row(png_, out + (y - first_row_) * width * 3 + indent, nullptr);
+    }
+  }
+  if (!gray_16_) return;
+  for (std::uint32_t y = first_row_; y < end_row_; ++y) widen_gray_16(out + (y - first_row_) * width * 3, width);
+}
+
+void PngDecoder::read_bytes(png_structp png, png_bytep out, std::size_t length) {
+  Bytes& rest = *static_cast<Bytes*>(png_get_io_ptr(png));
+  if (length > rest.size()) png_error(png, "image data ends too early");
+  std::memcpy(out, rest.data(), length);
+  rest = rest.subspan(length);
+}
+
+template <typename Work>
+void PngDecoder::run(const Work& work) {
+  if (!run_png(errors_, work)) throw Error(ErrorCode::damaged, fmt::format("PNG: {}", errors_.text));
+}
+
+}  // namespace bale::image_detail

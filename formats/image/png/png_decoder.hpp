@@ -1,0 +1,46 @@
+// PngDecoder: a rectangle of a PNG's pixels by libpng; internal to this folder. For one thread at a time.
+#pragma once
+
+#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/png/png_guard.hpp"
+
+namespace bale::image_detail {
+
+class PngDecoder {
+ public:
+  PngDecoder() = default;
+  ~PngDecoder() { close(); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
+
+  /// Reads the header. `bytes` must outlive read().
+  void open(Bytes bytes);
+  std::uint32_t width() const { return png_get_image_width(png_, info_); }
+  std::uint32_t height() const { return png_get_image_height(png_, info_); }
+  std::uint32_t channels() const;
+
+  /// Gets ready to read a region that lies inside the image: rows in their whole width, and all of them where the file
+  /// is interlaced.
+  RegionLayout start(const Region& region);
+  /// Fills what start() asked for, and frees libpng's memory.
+  void read(std::uint8_t* out);
+  void close();
+
+ private:
+  void prepare_rows();
+  void read_rows(png_bytep out);
+  static void read_bytes(png_structp png, png_bytep out, std::size_t length);
+  template <typename Work>
+  void run(const Work& work);
+
+  PngErrors errors_{};
+  Bytes rest_{};
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  bool gray_16_ = false;
+  int passes_ = 1;
+  std::uint32_t first_row_ = 0;  // of those that are kept
+  std::uint32_t end_row_ = 0;
+};
+
+}  // namespace bale::image_detail

@@ -1,0 +1,236 @@
+// The pass over the columns. Included once a target by resample_kernels.cpp.
+//
+// A row is made in groups of as many pixels as four vectors hold at four lanes a pixel (red, green, blue, nothing);
+// the last group overlaps the one before it. The table has, in the order of use, all that a group needs: for every
+// vector and quad of taps the parts of the weights, four lanes a pixel.
+#if defined(BALE_RESAMPLE_ACROSS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef BALE_RESAMPLE_ACROSS_INL
+#undef BALE_RESAMPLE_ACROSS_INL
+#else
+#define BALE_RESAMPLE_ACROSS_INL
+#endif
+
+#include "bale/formats/image/resample/resample_sums-inl.hpp"
+
+BALE_BEFORE_NAMESPACE();
+namespace bale::image_detail::HWY_NAMESPACE {
+
+constexpr std::uint32_t k_blocks = k_vector_bytes / 16;
+constexpr std::uint32_t k_group = 4 * k_blocks;
+constexpr std::size_t k_max_table_lines = 1u << 16;  // 4 MiB: wider or smaller images are not worth more
+constexpr std::size_t k_overread = 64;
+
+/// What a pass over the columns works with; borrows.
+struct AcrossTable {
+  const std::uint32_t* offsets;  // bytes into the row, a pixel each
+  const std::uint8_t* weights;
+  std::uint32_t num_groups;
+  std::uint32_t num_quads;
+  std::uint32_t width;
+};
+
+HWY_INLINE std::uint32_t group_start(std::uint32_t group, std::uint32_t width) {
+  return HWY_MIN(group * k_group, width - k_group);
+}
+
+#if BALE_VNNI
+/// Which pixel of a group is in block `block` of vector `vector`.
+constexpr std::uint32_t pixel_of(std::uint32_t vector, std::uint32_t block) { return vector * k_blocks + block; }
+#else
+constexpr std::uint32_t pixel_of(std::uint32_t vector, std::uint32_t block) { return 4 * block + vector; }
+#endif
+
+/// 16 bytes from each of the offsets.
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const std::uint8_t* in, const std::uint32_t* offsets) {
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    return hn::LoadU(d, in + offsets[0]);
+  } else {
+    const hn::Half<D> half;
+    constexpr std::size_t k_half_blocks = hn::MaxLanes(D()) / 32;
+    return hn::Combine(d, load_blocks(half, in, offsets + k_half_blocks), load_blocks(half, in, offsets));
+  }
+}
+
+/// The blocks of `v`, 12 bytes apart: four bytes beyond the last pixel are overwritten.
+template <class D>
+HWY_INLINE void store_blocks(D d, hn::Vec<D> v, std::uint8_t* out) {
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    hn::StoreU(v, d, out);
+  } else {
+    const hn::Half<D> half;
+    store_blocks(half, hn::LowerHalf(half, v), out);
+    store_blocks(half, hn::UpperHalf(half, v), out + hn::MaxLanes(D()) / 32 * 12);
+  }
+}
+
+#if BALE_VNNI
+constexpr std::size_t k_store_overrun = 16;
+#else
+constexpr std::size_t k_store_overrun = 4;
+#endif
+
+HWY_INLINE void store_pixels(V8 v, std::uint8_t* out) {
+#if BALE_VNNI
+  // Block b has pixels b, 4 + b, 8 + b, 12 + b.
+  HWY_ALIGN static constexpr std::uint8_t k_order[64] = {
+      0, 1, 2,  16, 17, 18, 32, 33, 34, 48, 49, 50, 4,  5,  6,  20, 21, 22, 36, 37, 38, 52, 53, 54,
+      8, 9, 10, 24, 25, 26, 40, 41, 42, 56, 57, 58, 12, 13, 14, 28, 29, 30, 44, 45, 46, 60, 61, 62};
+  const D8 d8;
+  hn::StoreU(V8{_mm512_permutexvar_epi8(hn::Load(d8, k_order).raw, v.raw)}, d8, out);
+#else
+  HWY_ALIGN static constexpr std::uint8_t k_order[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0};
+  const D8 d8;
+  store_blocks(d8, hn::TableLookupBytes(v, hn::LoadDup128(d8, k_order)), out);
+#endif
+}
+
+/// Lanes of red, green and blue from the twelve bytes of four pixels.
+HWY_ALIGN constexpr std::uint8_t k_quad_order[16] = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, 0, 0, 0, 0};
+
+/// How the quads of a vector of pixels are brought together: each block by a load of its own.
+struct GatherBlocks {
+  static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* /*parts*/) {
+    return hn::TableLookupBytes(load_blocks(D8(), in, offsets), hn::LoadDup128(D8(), k_quad_order));
+  }
+};
+
+#if BALE_VNNI
+/// Or by one load and one permutation, where the pixels lie close enough together: the fourth part is unused by
+/// the sums and holds the indices, the first offset of a vector is made its lowest.
+struct GatherWindow {
+  static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* parts) {
+    const D8 d8;
+    const V8 indices = hn::Load(d8, parts + 3 * k_vector_bytes);
+    return V8{_mm512_permutexvar_epi8(indices.raw, hn::LoadU(d8, in + offsets[0]).raw)};
+  }
+};
+
+/// Sets the table up for GatherWindow; false where a vector's pixels lie too far apart for it.
+HWY_INLINE bool fill_windows(std::uint32_t num_vectors, std::uint32_t num_quads, std::uint32_t* offsets,
+                             std::uint8_t* weights) {
+  for (std::uint32_t v = 0; v < num_vectors; ++v) {
+    const std::uint32_t first = offsets[v * 4];
+    const std::uint32_t last = offsets[v * 4 + 3];
+    if (HWY_MAX(first, last) - HWY_MIN(first, last) + 12 > k_vector_bytes) return false;
+  }
+  const hn::Full128<std::uint8_t> d8;
+  for (std::uint32_t v = 0; v < num_vectors; ++v) {
+    std::uint32_t* starts = offsets + v * 4;
+    const std::uint32_t low = HWY_MIN(starts[0], starts[3]);
+    for (std::uint32_t block = 0; block < 4; ++block) {
+      const auto indices =
+          hn::Add(hn::Load(d8, k_quad_order), hn::Set(d8, static_cast<std::uint8_t>(starts[block] - low)));
+      for (std::uint32_t k = 0; k < num_quads; ++k) {
+        hn::Store(indices, d8, weights + ((v * num_quads + k) * k_parts + 3) * k_vector_bytes + block * 16);
+      }
+    }
+    starts[0] = low;
+  }
+  return true;
+}
+#endif
+
+/// Fills offsets and weights in the order of use; returns the largest offset.
+HWY_INLINE std::uint32_t fill_table(const AxisFilter& filter, std::uint32_t num_groups, std::uint32_t num_quads,
+                                    std::uint32_t* offsets, std::uint8_t* weights) {
+  const hn::Full128<std::uint32_t> d32;
+  const hn::Full128<std::uint8_t> d8;
+  std::uint32_t largest = 0;
+  for (std::uint32_t vector = 0; vector < num_groups * 4; ++vector) {
+    const std::uint32_t start = group_start(vector / 4, filter.size());
+    for (std::uint32_t block = 0; block < k_blocks; ++block) {
+      const std::uint32_t x = start + pixel_of(vector % 4, block);
+      const std::uint32_t offset = filter.first(x) * 3;
+      largest = HWY_MAX(largest, offset);
+      offsets[vector * k_blocks + block] = offset;
+      for (std::uint32_t k = 0; k < num_quads; ++k) {
+        std::uint32_t parts[k_parts];
+        split_weights(filter.weights(x) + 4 * k, parts);
+        std::uint8_t* to = weights + (vector * num_quads + k) * k_parts * k_vector_bytes + block * 16;
+        for (int part = 0; part < k_parts; ++part) {
+          hn::Store(hn::BitCast(d8, hn::Set(d32, parts[part])), d8, to + part * k_vector_bytes);
+        }
+      }
+    }
+  }
+  return largest;
+}
+
+/// The pixels of a group.
+template <class Gather>
+HWY_INLINE V8 across_group(const AcrossTable& table, std::uint32_t num_quads, std::uint32_t group,
+                           const std::uint8_t* in) {
+  const D8 d8;
+  const D32 d32;
+  Sums sums[4];
+  for (std::uint32_t j = 0; j < 4; ++j) {
+    const std::uint32_t vector = group * 4 + j;
+    const std::uint32_t* offsets = table.offsets + vector * k_blocks;
+    const std::uint8_t* parts = table.weights + std::size_t{vector} * num_quads * k_parts * k_vector_bytes;
+    for (std::uint32_t k = 0; k < num_quads; ++k, parts += k_parts * k_vector_bytes) {
+      sums[j].add(hn::BitCast(d32, Gather::load(in + 12 * k, offsets, parts)), hn::BitCast(d32, hn::Load(d8, parts)),
+                  hn::BitCast(d32, hn::Load(d8, parts + k_vector_bytes)),
+                  hn::BitCast(d32, hn::Load(d8, parts + 2 * k_vector_bytes)),
+                  hn::BitCast(d32, hn::Load(d8, parts + 3 * k_vector_bytes)));
+    }
+  }
+  return round_to_bytes(sums[0], sums[1], sums[2], sums[3]);
+}
+
+template <class Gather>
+HWY_INLINE void across_row(const AcrossTable& table, std::uint32_t num_quads, const std::uint8_t* in,
+                           std::uint8_t* out) {
+  for (std::uint32_t group = 0; group < table.num_groups; ++group) {
+    const std::uint32_t x = group_start(group, table.width);
+    const V8 pixels = across_group<Gather>(table, num_quads, group, in);
+    if (std::size_t{x + k_group} * 3 + k_store_overrun <= std::size_t{table.width} * 3) {
+      store_pixels(pixels, out + std::size_t{x} * 3);
+    } else {
+      std::uint8_t rest[k_group * 3 + k_store_overrun];
+      store_pixels(pixels, rest);
+      std::memcpy(out + std::size_t{x} * 3, rest, k_group * 3);
+    }
+  }
+}
+
+template <class Gather>
+HWY_INLINE void across_rows(const AcrossTable& table, const std::uint8_t* in, std::size_t in_stride,
+                            std::uint32_t num_rows, std::uint8_t* out, std::size_t out_stride) {
+  for (std::uint32_t y = 0; y < num_rows; ++y, in += in_stride, out += out_stride) {
+    if (table.num_quads == 1) {
+      across_row<Gather>(table, 1, in, out);  // most images: the loop over quads falls away
+    } else {
+      across_row<Gather>(table, table.num_quads, in, out);
+    }
+  }
+}
+
+void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, ResampleScratch& scratch) {
+  const std::uint32_t num_quads = filter.taps_stride() / 4;
+  if (filter.size() < k_group || std::size_t{filter.size()} * num_quads > k_max_table_lines) {
+    return resample_across_plain(in, filter, out);
+  }
+  const std::uint32_t num_groups = (filter.size() + k_group - 1) / k_group;
+  reserve_table(num_groups * k_group, num_quads, scratch);
+  std::uint32_t* offsets = scratch.offsets.data();
+  std::uint8_t* weights = scratch.table.front().bytes;
+  const std::uint32_t largest = fill_table(filter, num_groups, num_quads, offsets, weights);
+  const AcrossTable table{offsets, weights, num_groups, num_quads, filter.size()};
+  const RowSplit split = split_rows(in, largest + std::size_t{12} * num_quads + k_overread, scratch);
+  std::uint8_t* rest = out.rgb + split.num_direct * out.stride;
+#if BALE_VNNI
+  if (fill_windows(num_groups * 4, num_quads, offsets, weights)) {
+    across_rows<GatherWindow>(table, in.rgb, in.stride, split.num_direct, out.rgb, out.stride);
+    across_rows<GatherWindow>(table, split.copied, split.copied_stride, in.height - split.num_direct, rest, out.stride);
+    return;
+  }
+#endif
+  across_rows<GatherBlocks>(table, in.rgb, in.stride, split.num_direct, out.rgb, out.stride);
+  across_rows<GatherBlocks>(table, split.copied, split.copied_stride, in.height - split.num_direct, rest, out.stride);
+}
+
+}  // namespace bale::image_detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

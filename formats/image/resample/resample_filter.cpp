@@ -1,0 +1,114 @@
+// Weights are computed in double, normalized to a sum of 1 and rounded to fixed point. This file is built without
+// contraction of a * b + c: a fused step would change weights by one.
+#include "bale/formats/image/resample/resample_filter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bale/formats/base/rounding.hpp"
+
+namespace bale::image_detail {
+namespace {
+
+struct Triangle {
+  static constexpr double k_support = 1.0;
+  static double at(double x) {
+    x = std::abs(x);
+    return x < 1.0 ? 1.0 - x : 0.0;
+  }
+};
+
+/// Keys' cubic convolution with a = -0.5.
+struct Cubic {
+  static constexpr double k_support = 2.0;
+  static double at(double x) {
+    constexpr double a = -0.5;
+    x = std::abs(x);
+    if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
+    if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
+    return 0.0;
+  }
+};
+
+/// How output positions lie over the input.
+struct Grid {
+  Grid(const AxisSpec& spec, double filter_support)
+      : input(spec.input),
+        scale(static_cast<double>(spec.input) / spec.output),
+        filter_scale(std::max(scale, 1.0)),
+        support(filter_support * filter_scale) {}
+
+  double center(std::uint32_t position) const { return (position + 0.5) * scale; }
+  AxisSpan taps(double center) const {
+    const double low = center - support + 0.5;
+    const double high = center + support + 0.5;
+    return {low > 0 ? static_cast<std::uint32_t>(low) : 0u,
+            static_cast<std::uint32_t>(std::min(high, static_cast<double>(input)))};
+  }
+
+  std::uint32_t input;
+  double scale;
+  double filter_scale;
+  double support;
+};
+
+double support_of(Filter filter) { return filter == Filter::bicubic ? Cubic::k_support : Triangle::k_support; }
+
+std::int32_t to_fixed(double weight) {
+  return static_cast<std::int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << k_fraction_bits));
+}
+
+/// Weights of the taps from `first` on; `raw` and `weights` have room for `num_taps`.
+template <class Kernel>
+void weigh(const Grid& grid, double center, std::uint32_t first, std::uint32_t num_taps, double* raw,
+           std::int32_t* weights) {
+  const double step = 1.0 / grid.filter_scale;
+  double sum = 0;
+  for (std::uint32_t i = 0; i < num_taps; ++i) {
+    raw[i] = Kernel::at((static_cast<double>(first + i) - center + 0.5) * step);
+    sum += raw[i];
+  }
+  for (std::uint32_t i = 0; i < num_taps; ++i) weights[i] = to_fixed(sum != 0.0 ? raw[i] / sum : raw[i]);
+}
+
+}  // namespace
+
+AxisSpan axis_needs(const AxisSpec& spec) {
+  const std::uint32_t last = spec.first + spec.count - 1;
+  if (spec.input == spec.output) return {spec.first, last + 1};
+  const Grid grid(spec, support_of(spec.filter));
+  return {grid.taps(grid.center(spec.first)).first, grid.taps(grid.center(last)).end};
+}
+
+void AxisFilter::assign(const AxisSpec& spec) {
+  const bool same_size = spec.input == spec.output;
+  const Grid grid(spec, support_of(spec.filter));
+  const auto position_of = [&](std::uint32_t i) { return spec.first + (spec.mirror ? spec.count - 1 - i : i); };
+  const std::uint32_t origin = axis_needs(spec).first;
+  first_.resize(spec.count);
+  num_taps_.resize(spec.count);
+  std::uint32_t most_taps = 0;
+  for (std::uint32_t i = 0; i < spec.count; ++i) {
+    const std::uint32_t position = position_of(i);
+    const AxisSpan taps = same_size ? AxisSpan{position, position + 1} : grid.taps(grid.center(position));
+    first_[i] = taps.first - origin;
+    num_taps_[i] = taps.end - taps.first;
+    most_taps = std::max(most_taps, num_taps_[i]);
+  }
+  taps_stride_ = round_up(most_taps, 4U);
+  weights_.assign(std::size_t{spec.count} * taps_stride_, 0);
+  raw_.resize(most_taps);
+  for (std::uint32_t i = 0; i < spec.count; ++i) {
+    std::int32_t* weights = weights_.data() + std::size_t{i} * taps_stride_;
+    const double center = grid.center(position_of(i));
+    if (same_size) {
+      weights[0] = 1 << k_fraction_bits;
+    } else if (spec.filter == Filter::bicubic) {
+      weigh<Cubic>(grid, center, origin + first_[i], num_taps_[i], raw_.data(), weights);
+    } else {
+      weigh<Triangle>(grid, center, origin + first_[i], num_taps_[i], raw_.data(), weights);
+    }
+  }
+}
+
+}  // namespace bale::image_detail

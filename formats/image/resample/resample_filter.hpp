@@ -1,0 +1,57 @@
+// The filter of one axis of a resize: which neighbors each position is made of, and by what weights, as
+// Pillow computes them (precompute_coeffs and normalize_coeffs_8bpc of its Resample.c). Internal.
+//
+// Values without shared state; their memory is reused from one filter to the next.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bale/formats/image/resample/resizer.hpp"
+
+namespace bale::image_detail {
+
+constexpr int k_fraction_bits = 32 - 8 - 2;
+constexpr std::int32_t k_half = 1 << (k_fraction_bits - 1);
+
+/// Positions [first, first + count) of an axis of `input` pixels that is resized to `output`.
+struct AxisSpec {
+  std::uint32_t input = 0;
+  std::uint32_t output = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  Filter filter = Filter::bilinear;
+  bool mirror = false;  // the filter's first position is the last one of these
+};
+
+/// Pixels [first, end) of the input.
+struct AxisSpan {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+};
+
+/// What part of the input those positions are made of. An axis that keeps its size is made of itself.
+AxisSpan axis_needs(const AxisSpec& spec);
+
+class AxisFilter {
+ public:
+  void assign(const AxisSpec& spec);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(first_.size()); }
+  /// The first neighbor of position i, counted from the start of axis_needs().
+  std::uint32_t first(std::size_t i) const { return first_[i]; }
+  std::uint32_t num_taps(std::size_t i) const { return num_taps_[i]; }
+  /// Fixed point with k_fraction_bits; zeros from num_taps(i) up to taps_stride().
+  const std::int32_t* weights(std::size_t i) const { return weights_.data() + i * taps_stride_; }
+  /// The most taps of any position, rounded up to a multiple of four.
+  std::uint32_t taps_stride() const { return taps_stride_; }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> num_taps_;
+  std::vector<std::int32_t> weights_;
+  std::vector<double> raw_;
+  std::uint32_t taps_stride_ = 0;
+};
+
+}  // namespace bale::image_detail

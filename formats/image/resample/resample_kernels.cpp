@@ -1,0 +1,87 @@
+// The passes in SIMD. Both bring four neighboring taps of a channel into one 32-bit lane (resample_sums-inl.hpp):
+// the one over the rows by interleaving four rows, the one over the columns by shuffling the 12 bytes of four pixels.
+//
+// Targets left out: SSSE3, since hardly a CPU has it without SSE4; and those of scalable vectors, since blocks of 16
+// bytes are what the shuffles count in.
+#define HWY_WANT_AVX3_DL
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+#include "bale/formats/image/resample/resample_kernels.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bale/formats/image/resample/resample_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+// AVX3_DL and every better target has AVX512_VNNI and VBMI; a better target has a lower number. Later versions of
+// Highway have several of them, and one with 32-byte vectors may come.
+#undef BALE_VNNI
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL && HWY_MAX_BYTES == 64
+#define BALE_VNNI 1
+#else
+#define BALE_VNNI 0
+#endif
+
+// Highway 1.0.3 takes AVX3_DL only if the CPU has AVX512_VNNI, but does not tell the compiler.
+#undef BALE_BEFORE_NAMESPACE
+#if BALE_VNNI
+#define BALE_BEFORE_NAMESPACE() \
+  HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni") static_assert(true, "a semicolon may follow")
+#else
+#define BALE_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
+#endif
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+
+HWY_BEFORE_NAMESPACE();
+namespace bale::image_detail::HWY_NAMESPACE {
+
+void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, ResampleScratch& /*scratch*/) {
+  resample_across_plain(in, filter, out);
+}
+void down(const PixelView& in, const AxisFilter& filter, const RowsOut& out) { resample_down_plain(in, filter, out); }
+
+}  // namespace bale::image_detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#else
+
+#include "bale/formats/image/resample/resample_across-inl.hpp"
+#include "bale/formats/image/resample/resample_down-inl.hpp"
+#include "bale/formats/image/resample/resample_sums-inl.hpp"
+
+#endif
+
+#if HWY_ONCE
+namespace bale::image_detail {
+
+HWY_EXPORT(across);
+HWY_EXPORT(down);
+
+void resample_across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, ResampleScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(across)(in, filter, out, scratch);
+}
+
+void resample_down(const PixelView& in, const AxisFilter& filter, const RowsOut& out) {
+  HWY_DYNAMIC_DISPATCH(down)(in, filter, out);
+}
+
+std::vector<std::string> resample_targets() {
+  std::vector<std::string> names;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.emplace_back(hwy::TargetName(target));
+  return names;
+}
+
+void use_resample_target(const std::string& name) {
+  hwy::SetSupportedTargetsForTest(0);
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if (hwy::TargetName(target) == name) hwy::SetSupportedTargetsForTest(target);
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace bale::image_detail
+#endif

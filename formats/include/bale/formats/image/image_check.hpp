@@ -1,0 +1,31 @@
+// Checking images before an epoch needs them: whether they are complete and can be decoded. Indexes record the result.
+//
+// Threads: pure functions; may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bale/formats/base/image_condition.hpp"
+#include "bale/formats/image/image.hpp"
+
+namespace bale {
+
+enum class ImageCheck : std::uint8_t {
+  quick,   // reads the header and looks for the end; decodes only if the end is missing
+  decode,  // decodes every image
+};
+
+/// The result of a check.
+struct ImageFacts {
+  std::uint32_t width = 0;  // in pixels; 0: the header does not say
+  std::uint32_t height = 0;
+  ImageCondition condition = ImageCondition::unknown;
+  std::string why{};  // reason, if incomplete or undecodable
+};
+
+/// Checks an image. The condition is `unknown` if bale does not decode images of this kind, or if the image would have
+/// to be decoded and has more than `max_pixels`. Throws only `std::bad_alloc`.
+ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels = k_default_max_pixels);
+
+}  // namespace bale

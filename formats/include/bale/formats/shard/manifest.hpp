@@ -1,0 +1,60 @@
+// Manifest: the content of manifest.json, which describes a packed dataset. It is written last: a directory with a
+// manifest is complete. Schema: formats/shard/MANIFEST.md.
+//
+// Threads: plain values; the functions may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bale {
+
+inline constexpr const char* k_manifest_name = "manifest.json";
+/// Directory inside the destination with the journal and temporary files of an unfinished run.
+inline constexpr const char* k_partial_name = ".bale-partial";
+
+struct ManifestField {
+  std::string name;
+  std::string codec = "none";      // "none" or "zstd"
+  std::uint64_t stored_bytes = 0;  // over all shards
+};
+
+struct ManifestShard {
+  std::string file;    // name of a file in the manifest's directory
+  std::string digest;  // "xxh3:..." of the shard file
+  std::uint64_t num_samples = 0;
+  std::uint64_t bytes = 0;              // of the shard file
+  std::vector<std::string> sidecars{};  // files beside it: seek points, and files for other readers
+};
+
+struct Manifest {
+  std::string name;
+  std::string format;
+  std::string layout;
+  std::uint64_t num_samples = 0;
+  std::uint64_t num_skipped = 0;  // bad samples that were left out
+  std::vector<ManifestField> fields{};
+  std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
+  std::vector<ManifestShard> shards{};
+  std::vector<std::string> lists{};            // files beside the manifest that list the shards for other readers
+  std::map<std::string, std::string> edits{};  // how the images were changed, by name of the edit; empty: unchanged
+  bool encoded_keys = false;  // keys are encode_key() of the source's keys, which were not names of files
+  std::string plan{};         // hash of the input list and of the options that determine the output
+  std::string created_by{};   // "bale 0.1.0"
+};
+
+/// Canonical text: fixed order of members, indented by one space, ending with a checksum of the preceding text and a
+/// newline. Field and class names that are not UTF-8 are written as {"hex": "..."}.
+std::string manifest_text(const Manifest& manifest);
+
+/// Parses a manifest and compares its checksum, which the first manifests did not have. Throws `damaged`, and
+/// `unsupported` for another schema version or another program's manifest.json. `path` is used in messages only.
+Manifest parse_manifest(const std::string& text, const std::string& path);
+
+/// Reads and parses a file of at most 1 GiB. Throws what parse_manifest() and read_file() throw.
+Manifest load_manifest(const std::string& path);
+
+}  // namespace bale

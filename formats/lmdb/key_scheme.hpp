@@ -1,0 +1,32 @@
+// Our key scheme inside an LMDB file (FORMAT.md, "Keys"), shared by writer and scan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace bale::lmdb {
+
+inline constexpr std::string_view k_header_key = "__bale__";
+inline constexpr std::string_view k_length_key = "__len__";
+inline constexpr std::string_view k_sample_key_suffix = "__key__";
+inline constexpr std::string_view k_primary_suffix = "__primary__";
+inline constexpr std::uint64_t k_max_samples = 100'000'000;  // eight digits
+inline constexpr std::size_t k_digits = 8;
+inline constexpr std::uint64_t k_max_key_bytes = 64 * 1024;
+
+inline std::string number_key(std::uint64_t sample) { return fmt::format("{:08}", sample); }
+
+/// Value of `__bale__`. `primary` must be a plain name (is_plain_field_name).
+inline std::string header_text(std::string_view primary) {
+  return fmt::format("{{\"version\":1,\"primary\":\"{}\"}}", primary);
+}
+
+/// Whether a field name can stand in header_text as it is.
+inline bool is_plain_field_name(std::string_view name) {
+  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string_view::npos;
+}
+
+}  // namespace bale::lmdb

@@ -1,0 +1,98 @@
+#include "bale/formats/registry/registry.hpp"
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/stale_index.hpp"
+
+namespace bale {
+
+FormatAndLayout find_format(std::string_view name, std::string_view layout) {
+  for (const Format* format : formats()) {
+    std::string_view wanted = layout;
+    if (name != format->name) {
+      const bool prefixed =
+          name.size() > format->name.size() && name.starts_with(format->name) && name[format->name.size()] == '.';
+      if (!prefixed) continue;
+      wanted = name.substr(format->name.size() + 1);
+      if (!layout.empty() && layout != wanted) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("format {} contradicts layout {}", name, layout));
+      }
+    }
+    if (wanted.empty()) return {format, &format->layouts.front()};
+    std::string known;
+    for (const Layout& candidate : format->layouts) {
+      if (candidate.name == wanted) return {format, &candidate};
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.name);
+    }
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("format {} has no layout \"{}\"", format->name, printable(wanted)),
+                {.hint = fmt::format("choose one of: {}", known)});
+  }
+  std::string known;
+  for (const Format* format : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
+  throw Error(ErrorCode::invalid_argument, fmt::format("unknown format \"{}\"", printable(name)),
+              {.hint = fmt::format("choose one of: {}", known)});
+}
+
+FormatAndLayout find_decoded_format(std::string_view name, std::string_view layout) {
+  const FormatAndLayout found = find_format(name, layout);
+  if (!found.layout->keeps_bytes) return found;
+  const bool chosen = !layout.empty() || name != found.format->name;
+  std::string known;
+  for (const Format* format : formats()) {
+    for (const Layout& candidate : format->layouts) {
+      if (candidate.keeps_bytes) continue;
+      if (format == found.format && !chosen) return {format, &candidate};
+      known += fmt::format("{}{}.{}", known.empty() ? "" : ", ", format->name, candidate.name);
+    }
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}.{} does not hold pixels", found.format->name, found.layout->name),
+              {.hint = fmt::format("choose one of: {}", known)});
+}
+
+const Format& probe_format(const std::string& path) {
+  const File file = File::open_read(path);
+  std::vector<std::byte> head(4096);
+  head.resize(file.read_some(0, head));
+  const ProbeInput input{.path = path, .head = head, .file_bytes = file.size()};
+  const Format* best = nullptr;
+  int best_bid = 0;
+  for (const Format* format : formats()) {
+    const int bid = format->probe(input);
+    if (bid > best_bid) {
+      best = format;
+      best_bid = bid;
+    }
+  }
+  if (best == nullptr) {
+    throw Error(ErrorCode::unsupported, "no format recognizes this file",
+                {.path = path, .hint = "is it a packed shard?"});
+  }
+  return *best;
+}
+
+Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
+  const Format& format = probe_format(path);
+  const std::string beside = index_path(path);
+  if (!path_exists(beside)) return Shard::open(path, format, scan_shard(path, format), options);
+  ShardIndex index = ShardIndex::load(beside);
+  if (options.check_stale) index.set_notices(check_index_is_current(path, format, index));
+  return Shard::open(path, format, std::move(index), options);
+}
+
+bool has_current_index(const std::string& path) {
+  const ShardIndex index = ShardIndex::load(index_path(path));
+  if (File::open_read(path).size() != index.shard_bytes()) return false;
+  try {
+    check_index_is_current(path, probe_format(path), index);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::changed) throw;
+    return false;
+  }
+}
+
+}  // namespace bale

@@ -1,0 +1,184 @@
+#include "bale/formats/shard/shard.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/inflation.hpp"
+#include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_max_field_bytes = std::numeric_limits<std::uint32_t>::max();
+
+ErrorContext place(const std::string& path, std::string_view key, std::optional<std::uint64_t> offset) {
+  return {.path = path,
+          .key = std::string(key),
+          .offset = offset,
+          .hint = "run `bale verify` for the extent of the damage"};
+}
+
+}  // namespace
+
+struct Shard::SeekPoints {
+  std::once_flag once{};
+  std::optional<SeekPointFile> file{};
+};
+
+Shard Shard::open(const std::string& path, const Format& format, ShardIndex index, const ShardOpenOptions& options) {
+  return open(path, format, std::make_shared<const ShardIndex>(std::move(index)), options);
+}
+
+Shard Shard::open(const std::string& path, const Format& format, std::shared_ptr<const ShardIndex> index,
+                  const ShardOpenOptions& options) {
+  Shard shard;
+  shard.seek_points_ = std::make_shared<SeekPoints>();
+  shard.path_ = path;
+  shard.format_ = &format;
+  shard.index_ = std::move(index);
+  shard.options_ = options;
+  struct stat info {};
+  if (options.check_size && ::stat(path.c_str(), &info) == 0 &&
+      static_cast<std::uint64_t>(info.st_size) != shard.index_->shard_bytes()) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("file has {} bytes, its index says {}", info.st_size, shard.index_->shard_bytes()),
+                {.path = path, .hint = "copy it again, or rebuild a stale index with `bale index`"});
+  }
+  shard.payload_ = format.open(path, *shard.index_);
+  if (options.direct_io && shard.payload_->is_plain()) shard.direct_ = DirectFile::open(path);
+  return shard;
+}
+
+/// Decompresses the fields of one sample, each into memory of its own.
+struct Shard::Inflater {
+  Scratch& scratch;
+  std::size_t num_inflated = 0;
+  InflationBudget budget{};
+
+  Bytes inflate(Bytes stored) {
+    const std::uint64_t plain_bytes = zstd_content_size(stored, k_max_field_bytes);
+    if (!budget.take(stored.size(), plain_bytes)) {
+      throw Error(ErrorCode::damaged,
+                  fmt::format("{} compressed bytes would become {}; more than {} for 1 are refused beyond {} bytes",
+                              stored.size(), plain_bytes, k_max_inflation, k_inflation_allowance));
+    }
+    const MutableBytes plain = scratch.inflated(num_inflated++, plain_bytes);
+    zstd_decompress(stored, plain);
+    return plain;
+  }
+};
+
+Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                        Scratch& scratch) const {
+  Inflater inflater{.scratch = scratch};
+  return load_field(i, field, extent, stored, inflater);
+}
+
+/// Decompresses if needed, compares the checksum, and names the place of whatever is wrong.
+Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                        Inflater& inflater) const {
+  const FieldInfo& info = index_->fields()[field];
+  const auto where = [&] {
+    try {
+      const std::optional<FileRange> range = payload_->locate(i, field, extent);
+      return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
+    } catch (const Error&) {
+      // The container is damaged where it says where its fields are: no place to name, but the sample still.
+      return place(path_, index_->key(i), std::nullopt);
+    }
+  };
+  try {
+    if (direct_ && info.located) {
+      direct_->read_exact(extent.offset, stored);
+    } else {
+      payload_->read(i, field, extent, stored);
+    }
+    Bytes bytes = stored;
+    if (info.codec == Codec::zstd) bytes = inflater.inflate(stored);
+    if (options_.verify_checksums && index_->has_checksums() && crc32c(bytes) != extent.crc32c) {
+      throw Error(ErrorCode::damaged, fmt::format("field {}: checksum does not match", info.name), where());
+    }
+    return bytes;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged || !error.context().key.empty()) throw;
+    throw Error(ErrorCode::damaged, fmt::format("field {}: {}", info.name, error.message()), where());
+  }
+}
+
+SampleView Shard::read(std::uint64_t i, Scratch& scratch) const {
+  const std::vector<FieldInfo>& fields = index_->fields();
+  const ExtentRow row = index_->row(i);
+  std::size_t total = 0;
+  for (const auto& [f, extent] : row) total += extent.length;
+  MutableBytes free = scratch.bytes(total);
+  std::vector<FieldView>& views = scratch.fields();
+  views.clear();
+  Inflater inflater{.scratch = scratch};
+  for (const auto& [f, extent] : row) {
+    const MutableBytes stored = free.first(extent.length);
+    free = free.subspan(extent.length);
+    views.push_back({fields[f].name, load_field(i, f, extent, stored, inflater)});
+  }
+  return {.key = index_->key(i),
+          .label = index_->label(i),
+          .width = index_->width(i),
+          .height = index_->height(i),
+          .fields = views};
+}
+
+Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const {
+  const auto id = index_->field_id(field);
+  const Extent extent = id ? index_->extent(i, *id) : Extent{};
+  if (!extent.present()) {
+    throw Error(ErrorCode::not_found, fmt::format("sample has no field \"{}\"", printable(field)),
+                {.path = path_, .key = std::string(index_->key(i))});
+  }
+  return load_field(i, *id, extent, scratch.bytes(extent.length), scratch);
+}
+
+Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
+  const auto field = index_->image_field(i);
+  if (!field) {
+    throw Error(ErrorCode::not_found, "sample has no image field", {.path = path_, .key = std::string(index_->key(i))});
+  }
+  const Extent extent = index_->extent(i, *field);
+  return load_field(i, *field, extent, scratch.bytes(extent.length), scratch);
+}
+
+Bytes Shard::seek_points(std::uint64_t i) const {
+  std::optional<SeekPointFile>& file = seek_points_->file;
+  std::call_once(seek_points_->once, [&] {
+    try {
+      file = SeekPointFile::load(find_seek_points(path_));
+      if (!file->fits(*index_)) file.reset();
+    } catch (const Error&) {  // the shard is whole without it
+    }
+  });
+  return file ? file->record(i) : Bytes{};
+}
+
+std::vector<FileRange> Shard::locate(std::uint64_t i) const {
+  std::vector<FileRange> ranges;
+  for (const auto& [f, extent] : index_->row(i)) {
+    if (const auto range = payload_->locate(i, f, extent)) ranges.push_back(*range);
+  }
+  merge_ranges(ranges);
+  return ranges;
+}
+
+ShardIndex scan_shard(const std::string& path, const Format& format) {
+  IndexBuilder builder;
+  format.scan(path, builder);
+  ShardIndex index =
+      ShardIndex::from_bytes(builder.build(File::open_read(path).size(), std::nullopt, false, path), path);
+  index.set_notices(std::move(builder.notices()));
+  return index;
+}
+
+}  // namespace bale

@@ -1,0 +1,21 @@
+// How the files of a dataset are called: its shards, and what lies beside them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bale/formats/shard/format.hpp"
+
+namespace bale {
+
+/// File name of shard `number` of the `count` that a dataset has.
+std::string shard_file_name(const Layout& layout, std::string_view dataset, std::uint64_t number, std::uint64_t count);
+
+/// Whether a file name ends as this layout's shards do.
+bool has_shard_name(const Layout& layout, std::string_view file);
+
+/// Path of a sidecar of the shard `shard_path`.
+std::string sidecar_path(std::string_view shard_path, const Layout& layout, const Sidecar& sidecar);
+
+}  // namespace bale

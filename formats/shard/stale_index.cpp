@@ -1,0 +1,140 @@
+#include "bale/formats/shard/stale_index.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/shard.hpp"
+
+namespace bale {
+namespace {
+
+using Identity = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+
+Identity identity_of(const struct stat& info) {
+  return {info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+bool is_newer(const struct stat& a, const struct stat& b) {
+  return std::tie(a.st_mtim.tv_sec, a.st_mtim.tv_nsec) > std::tie(b.st_mtim.tv_sec, b.st_mtim.tv_nsec);
+}
+
+/// Files that were found to be their index's, in this process.
+class Known {
+ public:
+  bool contains(const Identity& file) {
+    const std::lock_guard lock(mutex_);
+    return files_.contains(file);
+  }
+  void insert(const Identity& file) {
+    const std::lock_guard lock(mutex_);
+    files_.insert(file);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Identity> files_;
+};
+
+Known& known() {
+  static Known files;
+  return files;
+}
+
+/// Best effort: on a read-only file system the digest is compared again by the next process.
+bool renew_time(const std::string& path) { return ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0; }
+
+bool is_same_place(const Extent& a, const Extent& b) { return a.offset == b.offset && a.length == b.length; }
+
+/// Some formats' scans name a field by its first bytes, which may be what is damaged.
+bool has_place(const ExtentRow& row, const Extent& wanted) {
+  for (const auto& [field, extent] : row) {
+    if (is_same_place(extent, wanted)) return true;
+  }
+  return false;
+}
+
+/// Whether the container's headers say what the index says: the same keys and labels, at the same places.
+bool agrees_with_scan(const std::string& path, const Format& format, const ShardIndex& index) {
+  const ShardIndex scanned = scan_shard(path, format);
+  const bool keys_in_file = std::all_of(format.layouts.begin(), format.layouts.end(),
+                                        [](const Layout& layout) { return layout.keeps_keys_in_file; });
+  if (scanned.size() != index.size()) return false;
+  std::map<std::string, std::uint32_t> ids;
+  for (std::uint32_t f = 0; f < scanned.fields().size(); ++f) ids.emplace(scanned.fields()[f].stored_name(), f);
+  for (std::uint64_t i = 0; i < index.size(); ++i) {
+    if (keys_in_file && scanned.key(i) != index.key(i)) return false;
+    if (scanned.label(i) != k_no_label && scanned.label(i) != index.label(i)) return false;
+    for (const auto& [f, extent] : index.row(i)) {
+      if (!index.fields()[f].located) continue;
+      const auto twin = ids.find(index.fields()[f].stored_name());
+      const Extent found = twin == ids.end() ? Extent{} : scanned.extent(i, twin->second);
+      if (!is_same_place(found, extent) && !has_place(scanned.row(i), extent)) return false;
+    }
+  }
+  return true;
+}
+
+[[noreturn]] void fail_stale(const std::string& path) {
+  throw Error(
+      ErrorCode::changed, "the index is stale: the file was changed after its index was made",
+      {.path = path, .hint = "if the change was wanted, renew the index with `bale index`; else copy the file again"});
+}
+
+/// The file is not byte for byte what the index was made of. Damaged samples are found one by one as they are read, so
+/// nothing is lost as long as the index is right about everything else.
+void judge_changed_file(const std::string& path, const Format& format, const ShardIndex& index, bool newer,
+                        NoticeLog& notices) {
+  bool agrees = !newer;  // a library that may crash on damaged bytes is not asked
+  if (format.scan_survives_damage) {
+    try {
+      agrees = agrees_with_scan(path, format, index);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::damaged && error.code() != ErrorCode::unsupported) throw;
+      agrees = true;  // damaged headers, not other labels: whoever rewrites a file leaves one that can be scanned
+    }
+  }
+  if (!agrees) fail_stale(path);
+  notices.warn(
+      "is not byte for byte the file that its index was made of, but keys and labels are the same; "
+      "`bale verify` names what is damaged");
+}
+
+}  // namespace
+
+NoticeLog check_index_is_current(const std::string& path, const Format& format, const ShardIndex& index) {
+  NoticeLog notices;
+  const std::string beside = index_path(path);
+  struct stat file {};
+  struct stat index_file {};
+  if (::stat(path.c_str(), &file) != 0 || ::stat(beside.c_str(), &index_file) != 0) return notices;
+  if (static_cast<std::uint64_t>(file.st_size) != index.shard_bytes() || known().contains(identity_of(file))) {
+    return notices;
+  }
+  const bool newer = is_newer(file, index_file);
+  if (newer && index.digest()) {
+    if (digest_file(path) != *index.digest()) {
+      judge_changed_file(path, format, index, newer, notices);
+    } else {
+      notices.warn(
+          renew_time(beside)
+              ? "was newer than its index: all of it was read and is what the index was made of"
+              : "is newer than its index: all of it was read and is what the index was made of; give the index "
+                "a newer time with `touch`, or each process does it again");
+    }
+  } else if (index.ends_digest() && digest_file_ends(path) != *index.ends_digest()) {
+    judge_changed_file(path, format, index, newer, notices);
+  }
+  known().insert(identity_of(file));
+  return notices;
+}
+
+}  // namespace bale

@@ -1,0 +1,84 @@
+// Batch: a batch of images and labels in ordinary memory.
+//
+// Ownership: a Batch is a lease on one slot of the loader's ring, without a copy. Everything that it returns lives
+// until it is destroyed; then the workers reuse the slot. If the caller keeps so many batches that the workers would
+// run out of slots, next() returns copies instead (is_copy(), LoaderOptions::copy_when_held). A Batch may outlive its
+// Loader.
+// Threads: a Batch is used by one thread at a time. It may be destroyed in another thread than the one that called
+// next(), also while that thread uses the Loader.
+// Preconditions, which are not checked: row numbers are below size(), and the Batch was not moved from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/loader/transform/augment_draw.hpp"
+#include "bale/loader/transform/transform.hpp"
+
+namespace bale {
+
+namespace loader_detail {
+class Session;
+struct BatchCopy;
+}  // namespace loader_detail
+
+class Batch {
+ public:
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) noexcept;
+  ~Batch();
+
+  /// Number in its epoch, from 0. After a resume it counts from 0 again.
+  std::uint64_t index() const;
+  std::uint64_t epoch() const;
+  /// Number of rows, including masked ones.
+  std::size_t size() const;
+
+  /// All rows without gaps: size() x H x W x 3 or size() x 3 x H x W, in the transform's layout and dtype. Throws
+  /// `invalid_argument` for ragged and raw transforms.
+  Bytes pixels() const;
+  /// The same as values of the transform's dtype.
+  template <typename Value>
+  std::span<const Value> pixels_as() const {
+    return {reinterpret_cast<const Value*>(pixels().data()), pixels().size() / sizeof(Value)};
+  }
+  /// Row `i`: one image in the transform's layout and dtype; for raw, the stored bytes. Empty if the row has no image.
+  Bytes image(std::size_t i) const;
+  /// Size in pixels of row `i` in the batch. 0 for raw transforms and for rows without an image.
+  std::uint32_t width(std::size_t i) const;
+  std::uint32_t height(std::size_t i) const;
+
+  /// Class numbers, one per row. LoaderOptions::no_label if the sample has no label or the row no sample.
+  std::span<const std::int64_t> labels() const;
+  /// Sample numbers in the Dataset, one per row; of the substitute for a bad sample; 0 for a row without a sample.
+  std::span<const std::uint64_t> samples() const;
+  /// Pick::copy of row `i`, which distinguishes the deliveries of one sample in an epoch. Substitutes have numbers of
+  /// their own.
+  std::uint64_t copy(std::size_t i) const;
+  /// One per row. 1: the delivery counts in this epoch. 0: padding, which has pixels; or a row without a sample or with
+  /// a skipped one, which is zero.
+  std::span<const std::uint8_t> mask() const;
+  /// The random parameters of row `i`.
+  const AugmentDraw& draw(std::size_t i) const;
+  /// Size in pixels of the stored image of row `i`.
+  std::uint32_t source_width(std::size_t i) const;
+  std::uint32_t source_height(std::size_t i) const;
+
+  /// Whether this is a copy instead of a slot of the ring.
+  bool is_copy() const { return owned_ != nullptr; }
+
+ private:
+  friend class loader_detail::Session;
+  Batch(std::shared_ptr<loader_detail::Session> session, std::uint32_t slot);
+  explicit Batch(std::unique_ptr<const loader_detail::BatchCopy> copy);
+  const Transform& transform() const;
+  void release() noexcept;
+  std::shared_ptr<loader_detail::Session> session_;  // null for a copy
+  std::uint32_t slot_ = 0;
+  std::unique_ptr<const loader_detail::BatchCopy> owned_;
+};
+
+}  // namespace bale

@@ -1,0 +1,106 @@
+// CudaLoader: a Loader that delivers batches in the memory of a CUDA device.
+//
+//   bale::CudaLoader loader{"packs/train", {.batch_size = 256, .seed = 1, .transform = transform}, {.device = 0}};
+//   while (auto batch = loader.next(stream)) step<<<..., stream>>>(batch->images(), batch->labels());
+//
+// The next batches are copied while the device works. The batches are those of Loader, bit for bit. If the transform's
+// dtype is a float type, the workers make 8-bit pixels and the device converts them.
+//
+// The driver (libcuda.so.1) is loaded at run time. CUDA is not needed to build or to start a program.
+//
+// Threads: a CudaLoader is used by one thread at a time. Batches may be destroyed in any thread.
+// Processes: as for Loader. After fork(), only the parent may use it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bale/loader/cuda/device_batch.hpp"
+#include "bale/loader/loader.hpp"
+#include "bale/loader/transform/mix_draw.hpp"
+
+namespace bale {
+
+namespace cuda_detail {
+class CudaSession;
+}
+
+struct CudaOptions {
+  int device = 0;               // CUDA's number, among the devices of CUDA_VISIBLE_DEVICES
+  std::uint32_t depth = 2;      // batches that are copied ahead of the one that next() returns, 1..1024
+  std::uint32_t hold = 3;       // batches that the caller holds for which memory is allocated in advance, 1..1024; for
+                                // each batch more, the loader allocates device memory
+  bool convert = true;          // convert on the device; false, or without kernels: the workers convert
+  double flip_probability = 0;  // mirror images on the device, for transforms that do not; needs a float type
+  MixOptions mix{};             // needs a float type
+  bool timing = false;          // measure the counters that are marked "timing"
+};
+
+struct CudaCounters {
+  std::uint64_t batches = 0;        // delivered
+  std::uint64_t samples = 0;        // delivered rows with mask 1
+  std::uint64_t copied_bytes = 0;   // to the device
+  double workers_wait_seconds = 0;  // spent in next() waiting for workers
+  double device_wait_seconds = 0;   // spent in next() waiting for the device
+  double copy_seconds = 0;          // timing: duration of the copies on the device
+  double stall_seconds = 0;         // timing: how long streams waited for a copy
+  std::uint64_t workers_replaced = 0;
+  std::uint64_t batches_beyond_hold = 0;  // delivered while the caller held `hold` batches or more
+};
+
+/// Whether there is a CUDA driver and a device. Never throws.
+bool cuda_is_available();
+/// Whether this build has the kernels that convert, mirror and mix images.
+bool cuda_kernels_are_available();
+
+class CudaLoader {
+ public:
+  /// Opens dataset and device, and allocates device memory for `depth + hold` batches.
+  /// Throws what Loader's constructor throws, and
+  ///   `not_found`         there is no driver or no such device
+  ///   `io`                the device does not have enough memory, or the driver failed
+  ///   `unsupported`       the transform is ragged or raw, or flip or mix is requested and the build has no kernels
+  ///   `invalid_argument`  an option is out of range or needs a float type
+  CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda = {});
+  CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda, Selection selection);
+  /// Waits for copies that are running. Batches that are held stay valid.
+  ~CudaLoader();
+  CudaLoader(CudaLoader&&) noexcept;
+  CudaLoader& operator=(CudaLoader&&) noexcept;
+
+  /// Starts the workers and page-locks the ring, if that was not done. Throws what Loader::start() throws, and `io`.
+  void start();
+
+  /// The next batch, for use on `stream`; nullopt once at the end of each epoch. Waits for workers, but for the device
+  /// only if it is a whole ring behind. Throws what Loader::next() throws, and `io` if the driver failed or the device
+  /// has no memory for a batch beyond `hold`; the next call returns the same batch.
+  std::optional<DeviceBatch> next(CudaStream stream = nullptr);
+  /// The same, with `on_wait` as in Loader::next().
+  std::optional<DeviceBatch> next(CudaStream stream, const std::function<void()>& on_wait);
+
+  // As in Loader. They describe the last batch that next() returned, not the batches that are copied ahead.
+  void set_epoch(std::uint64_t epoch);
+  std::uint64_t epoch() const;
+  std::uint64_t size() const;
+  LoaderState state() const;
+  void load_state(const LoaderState& state);
+  const Dataset& dataset() const;
+  /// The options, with the transform as it is delivered.
+  const LoaderOptions& options() const;
+  std::vector<BadSample> bad_samples() const;
+  std::vector<int> worker_pids() const;
+
+  const CudaOptions& cuda_options() const;
+  /// Whether the device converts pixels, not the workers.
+  bool converts_on_device() const;
+  CudaCounters counters() const;
+
+ private:
+  std::unique_ptr<cuda_detail::CudaSession> session_;
+};
+
+}  // namespace bale

@@ -1,0 +1,76 @@
+// LoaderOptions: the options of a Loader, with PyTorch's names for them.
+//
+// Threads: plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/sample.hpp"
+#include "bale/loader/transform/transform.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/order/rank_plan.hpp"
+
+namespace bale {
+
+enum class WorkerMode : std::uint8_t {
+  processes,  // separate programs: one that crashes is replaced and its row made again
+  threads,    // of this process
+};
+
+/// What to do with a sample that cannot be read or decoded. Loader::bad_samples() lists each of them.
+enum class OnBadSample : std::uint8_t {
+  fail,        // next() throws
+  skip,        // the row is zero and masked out
+  substitute,  // another sample of the selection takes the row
+};
+
+// one per core of this rank: affinity, CPU quota and $LOCAL_WORLD_SIZE are respected
+inline constexpr unsigned k_workers_auto = ~0U;
+
+struct LoaderOptions {
+  std::uint32_t batch_size = 256;     // DataLoader(batch_size)
+  unsigned workers = k_workers_auto;  // DataLoader(num_workers); 0: next() makes the batches itself
+  WorkerMode worker_mode = WorkerMode::processes;
+  std::uint32_t prefetch = 4;  // batches in the ring, including those that the caller holds, for all workers together;
+                               // DataLoader has prefetch_factor * num_workers
+  bool copy_when_held = true;  // deliver copies if the caller holds too many slots; the ring then has at least 3 slots.
+                               // false: next() throws if the caller holds all slots
+  bool persistent_workers = true;   // false: workers exit at the end of each epoch; implies prefetch_next_epoch = false
+  bool prefetch_next_epoch = true;  // make batches of the next epoch before this one is consumed
+
+  std::uint64_t seed = 0;                       // of the order
+  std::optional<std::uint64_t> augment_seed{};  // of crops, flips, colors and mixing; none: `seed`
+  Shuffle shuffle = Shuffle::full();
+  std::uint64_t rank = 0;  // DistributedSampler(rank, num_replicas)
+  std::uint64_t world_size = 1;
+  Tail tail = Tail::pad;  // DataLoader(drop_last), DistributedSampler(drop_last)
+
+  Transform transform = train_transform();
+  std::string field{};                 // field of the image; empty: the first one with an image's name
+  std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows
+  OnBadSample on_bad_sample = OnBadSample::fail;
+  bool verify_checksums = true;
+  std::uint64_t max_pixels = k_default_max_pixels;  // a stored image with more is a bad sample and is not decoded
+
+  double stall_timeout_s = 120;  // a worker that works on one sample for longer is killed and replaced; waiting for the
+                                 // sample's bytes does not count; 0: never
+  double storage_timeout_s = 1800;  // next() throws `retryable` if a worker waits longer for a sample's bytes; 0: never
+  std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // requested from the kernel ahead of the workers; 0: none
+  bool large_transfers = false;  // for disks that are limited in transfers per second: see ReadAheadOptions
+  bool direct_io = false;        // bypass the page cache, without reading ahead: see DatasetOptions
+  /// Bytes of shared memory for seek points of JPEGs that have none beside their shard. Workers make them in the first
+  /// epoch, which takes 1.5 times as long; later epochs of this loader decode faster. About 0.4% of the dataset's bytes
+  /// is enough; images without room are decoded as before. 0: none. `bale index --seek-points` makes them permanently.
+  std::uint64_t seek_point_cache_bytes = 0;
+  /// Path of bale-worker. Empty: $BALE_WORKER, else where set_worker_directory() says.
+  std::string worker_program{};
+};
+
+/// Returns the options as a Loader uses them, with defaults such as the number of workers filled in. Throws
+/// `invalid_argument` for options that are out of range or contradict each other.
+LoaderOptions checked(LoaderOptions options);
+
+}  // namespace bale

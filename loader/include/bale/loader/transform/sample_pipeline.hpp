@@ -1,0 +1,52 @@
+// SamplePipeline: decodes and transforms one stored image into its row of a batch.
+//
+// It owns a decoder, a resizer and scratch memory, which it reuses for the next image.
+// Threads: used by one thread at a time.
+#pragma once
+
+#include <memory>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/image/image_decoder.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
+#include "bale/loader/transform/augment_draw.hpp"
+
+namespace bale {
+
+/// What was done to an image.
+struct AppliedTransform {
+  std::uint32_t source_width = 0;  // of the stored image in pixels; 0 for raw
+  std::uint32_t source_height = 0;
+  AugmentDraw draw{};
+  std::uint64_t bytes = 0;  // written to `out`
+};
+
+class SamplePipeline {
+ public:
+  /// Images of more than `max_pixels` pixels are refused. Throws what check_transform() throws.
+  explicit SamplePipeline(const Transform& transform, std::uint64_t max_pixels);
+  ~SamplePipeline();
+  SamplePipeline(SamplePipeline&&) noexcept;
+  SamplePipeline& operator=(SamplePipeline&&) noexcept;
+
+  /// Writes the transformed image to `out`. A transform of fixed shape fills transform.image_bytes() bytes; ragged and
+  /// raw ones write AppliedTransform::bytes bytes at the front. Seek points of the image (`kept`) only save time.
+  /// Throws `damaged` or `unsupported` for a bad image, `unsupported` if a ragged or raw image does not fit,
+  /// `invalid_argument` if `out` is too small for a fixed shape. After an error, the content of `out` is undefined.
+  AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptSeekPoints& kept = {});
+
+  /// run() in two parts. begin() reads the image's header, checks as `check` says that the image is complete, and
+  /// draws. finish() makes the pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run()
+  /// does.
+  void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end);
+  AppliedTransform finish(MutableBytes out);
+  /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes
+  /// less time than one after the other. Results and errors of finish() are the same.
+  static void decode_ahead(SamplePipeline& first, SamplePipeline& second);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bale

@@ -1,0 +1,112 @@
+// Built without contraction of a * b + c, so that draws come out the same on every CPU.
+#include "bale/loader/transform/mix_draw.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/loader/transform/portable_math.hpp"
+
+namespace bale {
+namespace {
+
+using transform_detail::portable_exp;
+using transform_detail::portable_log;
+
+constexpr double k_least_alpha = 1.0 / 16;
+constexpr double k_most_alpha = 1e6;
+
+/// Each draw has a sequence of its own. The values are part of what a seed means.
+enum class Stream : std::uint64_t { whether = 0x6d69'7801, kind, share, place };
+
+KeyedRandom stream_of(const MixKey& key, Stream stream) {
+  return {key.seed, key.epoch, key.first_sample, key.first_copy, static_cast<std::uint64_t>(stream)};
+}
+
+/// (0, 1]: something that has a logarithm.
+double positive_uniform(KeyedRandom& random) { return 1.0 - random.uniform(); }
+
+/// Marsaglia's polar method.
+double draw_normal(KeyedRandom& random) {
+  for (;;) {
+    const double x = 2 * random.uniform() - 1;
+    const double y = 2 * random.uniform() - 1;
+    const double square = x * x + y * y;
+    if (square > 0 && square < 1) return x * std::sqrt(-2 * portable_log(square) / square);
+  }
+}
+
+/// The logarithm of a draw from Gamma(alpha, 1): Marsaglia and Tsang, "A simple method for generating gamma variables"
+/// (2000), with their step for alpha below 1. Of small alphas most draws are too small for a double.
+double draw_log_gamma(double alpha, KeyedRandom& random) {
+  const double boost = alpha < 1 ? portable_log(positive_uniform(random)) / alpha : 0;
+  const double d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3;
+  const double c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = draw_normal(random);
+    const double root = 1 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    if (portable_log(positive_uniform(random)) < 0.5 * x * x + d - d * v + d * portable_log(v)) {
+      return portable_log(d * v) + boost;
+    }
+  }
+}
+
+/// From Beta(alpha, alpha).
+double draw_beta(double alpha, KeyedRandom& random) {
+  if (alpha == 1) return random.uniform();
+  const double a = draw_log_gamma(alpha, random);
+  const double b = draw_log_gamma(alpha, random);
+  return 1 / (1 + portable_exp(std::clamp(b - a, -700.0, 700.0)));
+}
+
+void check_alpha(const char* option, double alpha) {
+  if (alpha == 0 || (alpha >= k_least_alpha && alpha <= k_most_alpha)) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("mix: {} {} is neither 0 nor within [{}, {}]", option, alpha, k_least_alpha, k_most_alpha));
+}
+
+void check_probability(const char* option, double probability) {
+  if (probability >= 0 && probability <= 1) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("mix: {} {} is not within [0, 1]", option, probability));
+}
+
+}  // namespace
+
+void check_mix(const MixOptions& options) {
+  check_alpha("mixup_alpha", options.mixup_alpha);
+  check_alpha("cutmix_alpha", options.cutmix_alpha);
+  check_probability("probability", options.probability);
+  check_probability("switch_probability", options.switch_probability);
+}
+
+MixDraw draw_mix(const MixOptions& options, const MixKey& key, std::uint32_t width, std::uint32_t height) {
+  MixDraw draw;
+  if (!options.active() || stream_of(key, Stream::whether).uniform() >= options.probability) return draw;
+  const bool both = options.mixup_alpha > 0 && options.cutmix_alpha > 0;
+  draw.pastes = both ? stream_of(key, Stream::kind).uniform() < options.switch_probability : options.cutmix_alpha > 0;
+  KeyedRandom shares = stream_of(key, Stream::share);
+  draw.share = draw_beta(draw.pastes ? options.cutmix_alpha : options.mixup_alpha, shares);
+  if (!draw.pastes) return draw;
+
+  KeyedRandom places = stream_of(key, Stream::place);
+  const auto x = static_cast<std::uint32_t>(places.below(width));
+  const auto y = static_cast<std::uint32_t>(places.below(height));
+  const double half = 0.5 * std::sqrt(1 - draw.share);
+  const auto half_width = static_cast<std::uint32_t>(half * width);
+  const auto half_height = static_cast<std::uint32_t>(half * height);
+  draw.left = x - std::min(x, half_width);
+  draw.top = y - std::min(y, half_height);
+  draw.right = std::min(x + half_width, width);
+  draw.bottom = std::min(y + half_height, height);
+  // What the box really covers, now that it is cut off at the edges and rounded.
+  const double area = static_cast<double>(draw.right - draw.left) * (draw.bottom - draw.top);
+  draw.share = 1 - area / (static_cast<double>(width) * height);
+  return draw;
+}
+
+}  // namespace bale

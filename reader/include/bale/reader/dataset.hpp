@@ -1,0 +1,139 @@
+// Dataset: random access to a packed dataset of any format. All its shards are one sequence of samples.
+//
+// Shards that a manifest lists are opened when they are first needed; other shards are opened by open(). So a method
+// that needs a shard's index or samples may throw what opening a shard throws: `not_found`, `damaged`, `changed`,
+// `unsupported`, `io`.
+//
+// Ownership: keys, names and indexes that are handed out borrow from the Dataset. Field bytes borrow from the caller's
+// Scratch and live until it is used again.
+// Threads: const methods may be called by many threads at once, each with its own Scratch.
+// Processes: do not use a Dataset after fork(); open one in each process that reads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/sample.hpp"
+#include "bale/formats/shard/shard.hpp"
+#include "bale/reader/open_shards.hpp"
+
+namespace bale {
+
+struct DatasetOptions {
+  bool verify_checksums = true;  // compare each field's CRC32C before delivering it
+  /// Bypass the page cache (O_DIRECT) if format and file system support it. For a dataset much larger than memory on a
+  /// fast disk. Nothing is cached or read ahead, so use many threads or workers.
+  bool direct_io = false;
+  /// Leave out shards that cannot be opened, and use the undamaged samples of those that are damaged.
+  /// Dataset::losses() lists these shards. Dataset::open() then opens every shard.
+  bool salvage = false;
+  const Format* format = nullptr;  // of every shard; null: detected for each shard
+};
+
+/// A shard that is missing, wholly or in part.
+struct DatasetLoss {
+  std::string path;
+  std::string why;
+  std::optional<std::uint64_t> num_samples{};  // lost, not counting those that reading will report; nullopt: unknown
+};
+
+/// Where a sample's bytes are stored.
+struct SampleLocation {
+  std::string path;               // shard file
+  std::vector<FileRange> ranges;  // empty if only the container's library knows
+};
+
+class Dataset {
+ public:
+  /// Opens a dataset. `spec` is
+  ///   a directory with a manifest.json, or that file;
+  ///   a directory of shard files, which are sorted by name;
+  ///   shard files: a path, a glob ("dir/*.tar", matches are sorted) or braces ("x-{000000..000009}.tar");
+  ///   several of these joined by "::" (WebDataset's notation), in the order as written.
+  /// If the parts of a "::" list have different classes, the classes are merged by name, and labels are numbers of the
+  /// merged list.
+  /// Shards without an index are scanned, which reads headers only. Throws `not_found`, `damaged`, `changed`,
+  /// `unsupported`, `io`; throws `invalid_argument` for a malformed spec, and if only some of the parts that have
+  /// labels name their classes.
+  static Dataset open(const std::string& spec, const DatasetOptions& options = {});
+
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+  ~Dataset();
+
+  std::uint64_t size() const;
+  /// Names of the fields that any sample has, in order of first appearance.
+  const std::vector<std::string>& fields() const;
+  /// Class name of label 0, 1, ...; empty if the classes have no names.
+  const std::vector<std::string>& classes() const;
+  const DatasetOptions& options() const;
+  /// Notices about the shards that open() opened. Shards that a manifest lists are not among them.
+  const NoticeLog& notices() const;
+  /// With DatasetOptions::salvage: the shards that could not be opened, or only in part.
+  const std::vector<DatasetLoss>& losses() const;
+  /// The manifest; nullopt if there is none, or if the dataset has several parts.
+  const std::optional<Manifest>& manifest() const;
+  /// How the images were changed before they were packed, by name of the edit (Manifest::edits). If the parts of a "::"
+  /// list differ, the value says that it holds for some images.
+  std::map<std::string, std::string> edits() const;
+  /// A hash of the content of all shards in order, the same for every copy of a dataset. Uses the digests in the
+  /// manifest, else opens the shards. For a shard without a digest, its keys, labels and sizes are hashed.
+  std::uint64_t identity() const;
+  /// The same from keys, labels and sizes alone, so that it stays the same when an index is made later. Opens every
+  /// shard.
+  std::uint64_t identity_of_samples() const;
+
+  // Shard numbers are below num_shards(), which is not checked.
+  std::size_t num_shards() const;
+  const std::string& shard_path(std::size_t shard) const;
+  /// Number of samples of a shard.
+  std::uint64_t shard_size(std::size_t shard) const;
+  /// Opens the shard unless it is open. It stays open while the pointer is held. Of the others, the least recently used
+  /// are closed when many are open (open_shards.hpp). Do not hold the pointer longer than the Dataset.
+  std::shared_ptr<const Shard> shard(std::size_t shard) const;
+  /// The same for a single use; cheaper.
+  ShardInUse use_shard(std::size_t shard) const;
+  /// The shard's index, which lives as long as the Dataset. Opens the shard on first use. Its labels are the shard's
+  /// own: see label().
+  const ShardIndex& index(std::size_t shard) const;
+  /// The shard of sample `i`, and the number of the sample in that shard. Throws `invalid_argument` if i >= size().
+  std::pair<std::size_t, std::uint64_t> position(std::uint64_t i) const;
+
+  // Every method with a sample number `i` throws `invalid_argument` if i >= size().
+
+  /// All fields of sample `i`. Throws `damaged` if a checksum does not match, and `io`.
+  SampleView read(std::uint64_t i, Scratch& scratch) const;
+  /// One field of sample `i`. Also throws `not_found` if the sample does not have it.
+  Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
+  /// The key of sample `i`. Reads only the shard's index.
+  std::string_view key(std::uint64_t i) const;
+  /// The label of sample `i` as a number of classes(), k_no_label if it has none. Reads only the shard's index. Throws
+  /// `damaged` if labels are translated and this one has no class name.
+  std::int64_t label(std::uint64_t i) const;
+  /// The same for a sample that is given by its shard. Precondition: sample < shard_size(shard).
+  std::int64_t label_in_shard(std::size_t shard, std::uint64_t sample) const;
+  /// Whether any label differs from the one in its shard, because classes were merged.
+  bool translates_labels() const;
+  /// The first sample with this key. Searches the shards in order, each in O(log n), and opens those that were not
+  /// opened before: a key that does not exist opens every shard.
+  std::optional<std::uint64_t> find(std::string_view key) const;
+
+  /// Where sample `i` is stored.
+  SampleLocation locate(std::uint64_t i) const;
+  /// Asks the kernel to read the samples' bytes ahead; does not wait for the disk. Opens the shards that it needs.
+  /// Ranges are merged per shard, so pass all the samples that you will read next.
+  void prefetch(std::span<const std::uint64_t> indices) const;
+
+ private:
+  struct State;
+  explicit Dataset(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bale

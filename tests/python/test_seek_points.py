@@ -1,0 +1,175 @@
+"""Seek points beside shards, and JPEGs written anew: as the program makes, checks, keeps and removes them."""
+import io
+import shutil
+import subprocess
+import tarfile
+
+import numpy as np
+import pytest
+from conftest import BUILD, FORMATS, SHIM, manifest_of, shards, tree_bytes
+from fault_support import KILLED, count_calls
+from PIL import Image
+
+DAMAGED = 3
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """Two classes of JPEGs that are large enough to have seek points, a progressive one and a PNG among them."""
+    folder = tmp_path_factory.mktemp("noisy")
+    rng = np.random.default_rng(1)
+    for number in range(8):
+        noise = rng.integers(0, 255, (160 + 8 * number, 200, 3), dtype=np.uint8)
+        path = folder / f"class{number % 2}" / f"{number}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        exif = Image.Exif()
+        exif[0x010E] = f"image {number}"
+        Image.fromarray(noise).save(path, quality=60, progressive=number == 3, exif=exif, icc_profile=b"profile" * 50)
+    Image.fromarray(noise).save(folder / "class0" / "drawn.png")
+    return folder
+
+
+def seek_point_files(folder):
+    return sorted(folder.glob("*.bseek"))
+
+
+def names_seek_points(folder):
+    manifest = manifest_of(folder)
+    return all(f"{shard['file']}.bseek" in shard.get("sidecars", []) for shard in manifest["shards"])
+
+
+@pytest.mark.parametrize("layout", [*FORMATS, "tar.zst"])
+def test_packing_and_indexing_give_the_same_bytes(bale, noisy, tmp_path, layout):
+    common = [noisy, "--format", layout, "--name", "x", "--shard-samples", "4"]
+    bale.ok("pack", common[0], tmp_path / "one", *common[1:], "--seek-points", "--jobs", "1")
+    bale.ok("pack", common[0], tmp_path / "four", *common[1:], "--seek-points", "--jobs", "4")
+    bale.ok("pack", common[0], tmp_path / "late", *common[1:])
+    packed = tree_bytes(tmp_path / "one")
+    assert packed == tree_bytes(tmp_path / "four")
+    assert len(seek_point_files(tmp_path / "one")) == 3
+    assert names_seek_points(tmp_path / "one") and not names_seek_points(tmp_path / "late")
+    done = bale.ok("index", tmp_path / "late", "--seek-points", "--jobs", "2").out
+    assert "seek points for 7 of 9 samples in 3 shards" in done  # neither PNGs nor progressive ones
+    assert names_seek_points(tmp_path / "late")
+    for file in seek_point_files(tmp_path / "one"):
+        assert (tmp_path / "late" / file.name).read_bytes() == file.read_bytes()
+    assert "3 with seek points already" in bale.ok("index", tmp_path / "late", "--seek-points").out
+    assert "3 with seek points" in bale.ok("inspect", tmp_path / "late").out
+    for made in ("one", "late"):
+        assert bale.ok("verify", tmp_path / made)
+
+
+def test_foreign_packs_get_seek_points(bale, noisy, tmp_path):
+    with tarfile.open(tmp_path / "foreign.tar", "w") as tar:
+        for number, path in enumerate(sorted(noisy.rglob("*.jpg"))):
+            tar.add(path, arcname=f"{number:06}.jpg")
+    bale.ok("index", tmp_path / "foreign.tar", "--seek-points")
+    assert (tmp_path / "foreign.tar.bidx").exists()
+    assert len(seek_point_files(tmp_path)) == 1
+    bale.ok("verify", tmp_path / "foreign.tar")
+
+
+def test_damage_is_reported_and_harmless(bale, noisy, tmp_path):
+    bale.ok("pack", noisy, tmp_path / "packed", "--name", "x", "--shard-samples", "4", "--seek-points")
+    first, second, _ = seek_point_files(tmp_path / "packed")
+    good = first.read_bytes()
+    for damaged, text in [(good[:-5], "contradicts"), (b"nonsense" * 20, "another signature than bale's"),
+                          (good[:-1] + bytes([good[-1] ^ 1]), "damaged seek points"),
+                          (second.read_bytes(), "of another")]:
+        first.write_bytes(damaged)
+        found = bale("verify", tmp_path / "packed")
+        assert found.code == DAMAGED and text in found.out and first.name in found.out, found
+        bale.ok("bench", tmp_path / "packed", "--stages", "train", "--batch", "3", "--epochs", "1", "--threads")
+    first.unlink()
+    assert f"{first.name}: file is missing" in bale("verify", tmp_path / "packed").out
+    assert "in 1 shard, 2 with" in bale.ok("index", tmp_path / "packed", "--seek-points").out
+    assert first.read_bytes() == good
+    # An image that is damaged costs its own seek points only.
+    shard = shards(tmp_path / "packed")[0]
+    content = bytearray(shard.read_bytes())
+    content[2000] ^= 1
+    shard.write_bytes(content)
+    result = bale("index", tmp_path / "packed", "--seek-points", "--force")
+    assert result.code == 4 and "1 sample damaged" in result.err, result
+
+
+def test_killed_while_making_seek_points(bale, noisy, tmp_path):
+    """At every call: each file is the old one or the new one, and the next run ends with the same bytes."""
+    packed = tmp_path / "packed"
+    bale.ok("pack", noisy, packed, "--name", "x", "--shard-samples", "5")
+
+    index = ["index", "--seek-points", "--jobs", "1"]
+    whole = shutil.copytree(packed, tmp_path / "whole")
+    calls = count_calls(bale, tmp_path, *index, whole)
+    before, after = tree_bytes(packed), tree_bytes(whole)
+    assert calls > 10
+    for n in range(1, calls + 1):
+        out = shutil.copytree(packed, tmp_path / f"kill-{n}")
+        assert bale(*index, out, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
+        for name, content in tree_bytes(out).items():
+            assert name.startswith(".bale-tmp-") or content in (before.get(name), after[name]), (n, name)
+        bale.ok("index", out, "--seek-points")
+        assert tree_bytes(out) == after, n
+
+
+def test_the_benchmark_of_decoding_compares_pixels(noisy):
+    done = subprocess.run([BUILD / "tests" / "bale_decode_bench", noisy, "1"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "8 JPEGs" in done.stdout and "; 7 with seek points" in done.stdout
+    assert ": 0 differ from libjpeg-turbo's" in done.stdout
+
+
+def test_overwrite_removes_seek_points(bale, noisy, tmp_path):
+    out = tmp_path / "out"
+    options = ["--name", "x", "--shard-samples", "4", "--seek-points"]
+    bale.ok("pack", noisy, out, *options)
+    whole = tree_bytes(out)
+    bale.ok("pack", noisy, out, *options[:-1], "--overwrite")
+    assert seek_point_files(out) == []
+    bale.ok("index", out, "--seek-points")
+    bale.ok("pack", noisy, out, *options[:-1], "--overwrite")
+    assert seek_point_files(out) == []
+    bale.ok("pack", noisy, out, *options, "--overwrite")
+    assert tree_bytes(out) == whole
+
+
+def test_layouts_of_pixels_refuse(bale, noisy, tmp_path):
+    for option in ("--seek-points", "--jpeg-lossless"):
+        result = bale("pack", noisy, tmp_path / "out", "--format", "hdf5.array", "--size", "32", option)
+        assert result.code == 2 and f"leave {option} out" in result.error_line()
+
+
+@pytest.mark.parametrize("layout", ["tar.plain", "lmdb.plain", "hdf5.blob", "hdf5.vlen"])
+def test_jpeg_lossless_keeps_pixels_and_metadata(bale, noisy, tmp_path, layout):
+    bale.ok("pack", noisy, tmp_path / "packed", "--format", layout, "--name", "x", "--jpeg-lossless", "--seek-points")
+    manifest = manifest_of(tmp_path / "packed")
+    assert list(manifest["edits"]) == ["jpeg_coding"]
+    bale.ok("verify", tmp_path / "packed")
+    changed = 0
+    for path in sorted(noisy.rglob("*.*")):
+        key = str(path.relative_to(noisy).with_suffix(""))
+        packed = bale.ok("cat", tmp_path / "packed", key).stdout
+        if path.suffix == ".png":
+            assert packed == path.read_bytes()
+            continue
+        changed += packed != path.read_bytes()
+        before, after = Image.open(path), Image.open(io.BytesIO(packed))
+        assert np.array_equal(np.asarray(before), np.asarray(after))
+        assert after.info.get("progressive") is None
+        assert after.info["exif"] == before.info["exif"] and after.info["icc_profile"] == before.info["icc_profile"]
+    assert changed == 8
+    bale.ok("pack", noisy, tmp_path / "plain", "--format", layout, "--name", "x")
+    plain = manifest_of(tmp_path / "plain")
+    assert "edits" not in plain and plain["plan"] != manifest["plan"]
+
+
+def test_jpeg_lossless_follows_other_edits(bale, noisy, tmp_path):
+    for name, options in (("resized", []), ("both", ["--jpeg-lossless"])):
+        bale.ok("pack", noisy, tmp_path / name, "--name", "x", "--resize-short", "96", *options)
+    edits = manifest_of(tmp_path / "both")["edits"]
+    assert "jpeg_coding" in edits and "optimised Huffman tables" in edits["jpeg_encoder"]
+    for path in noisy.rglob("*.jpg"):
+        key = str(path.relative_to(noisy).with_suffix(""))
+        resized, both = (bale.ok("cat", tmp_path / name, key).stdout for name in ("resized", "both"))
+        assert len(both) < len(resized)
+        assert np.array_equal(np.asarray(Image.open(io.BytesIO(both))), np.asarray(Image.open(io.BytesIO(resized))))

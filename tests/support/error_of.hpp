@@ -1,0 +1,26 @@
+// The error that some code must end with.
+#pragma once
+
+#include "bale/formats/base/error.hpp"
+#include "bale/tests/support/catch.hpp"
+
+namespace bale::test {
+
+/// Runs `action`, which must throw a bale::Error, and returns it.
+template <typename Action>
+Error error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  FAIL("nothing was thrown");
+  return Error(ErrorCode::invalid_argument, "unreachable");
+}
+
+template <typename Action>
+ErrorCode code_of(const Action& action) {
+  return error_of(action).code();
+}
+
+}  // namespace bale::test

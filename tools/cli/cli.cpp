@@ -1,0 +1,93 @@
+#include "bale/tools/cli/cli.hpp"
+
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/tools/cli/grammar.hpp"
+#include "bale/tools/terminal/signals.hpp"
+#include "bale_version.hpp"
+
+namespace bale::tools {
+namespace {
+
+int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return k_exit_usage;
+    case ErrorCode::retryable:
+      return k_exit_retryable;
+    case ErrorCode::interrupted:
+      return k_exit_interrupted;
+    default:
+      return k_exit_failure;
+  }
+}
+
+std::vector<std::string> flags_of(const CommandModel& command) {
+  std::vector<std::string> flags;
+  for (const OptionGroup& group : command.groups) {
+    for (const OptionModel& option : group.options) flags.push_back(option.long_name);
+  }
+  return flags;
+}
+
+/// The line of an error. Paths and keys stay as they are.
+std::string line_of(const Error& error, const Terminal& terminal) {
+  ErrorContext context = error.context();
+  context.hint = terminal.with_flags(context.hint);
+  return Error(error.code(), terminal.with_flags(error.message()), std::move(context)).what();
+}
+
+int run(int argc, const char* const* argv, Terminal& terminal) {
+  Grammar grammar;
+  Grammar::Wish wish{};
+  try {
+    wish = grammar.parse(argc, argv);
+  } catch (const Error& error) {
+    terminal.error(fmt::format("{}; see `{} --help`", error.what(), grammar.current_model().name));
+    return k_exit_usage;
+  }
+  terminal.set_flags(flags_of(grammar.current_model()));
+  int code = k_exit_ok;
+  if (wish == Grammar::Wish::help) {
+    terminal.print(help_text(grammar.current_model(), terminal.out_width()));
+  } else if (wish == Grammar::Wish::version) {
+    terminal.print(fmt::format("bale {}\n", k_version_text));
+  } else {
+    code = grammar.run(terminal);
+  }
+  terminal.flush();
+  return code;
+}
+
+}  // namespace
+
+int bale_main(int argc, const char* const* argv, Terminal& terminal) {
+  const auto fail = [&](int code, std::string_view line) {
+    try {
+      terminal.flush();  // what was printed before the error stays before it
+    } catch (...) {
+      terminal.discard();
+    }
+    terminal.error(line);
+    return code;
+  };
+  try {
+    return run(argc, argv, terminal);
+  } catch (const OutputClosed&) {
+    return k_exit_output_closed;
+  } catch (const Error& error) {
+    return fail(exit_code_of(error.code()), line_of(error, terminal));
+  } catch (const std::bad_alloc&) {
+    return fail(k_exit_failure, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(k_exit_failure, printable(error.what()));
+  }
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,233 @@
+#include "bale/tools/cli/grammar.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/tools/cli/grammar_measuring.hpp"
+#include "bale/tools/cli/grammar_options.hpp"
+#include "bale/tools/cli/grammar_packing.hpp"
+#include "bale/tools/cli/grammar_reading.hpp"
+#include "bale/tools/cli/values.hpp"
+#include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/formats.hpp"
+
+namespace bale::tools {
+namespace {
+
+using Action = std::function<int(Terminal&)>;
+
+/// What is wrong with a command line in which no command was found.
+std::string missing_command(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) return fmt::format("\"{}\" is not an option of bale itself", printable(word));
+    return fmt::format("there is no command \"{}\"", printable(word));
+  }
+  return "a command is needed";
+}
+
+}  // namespace
+
+/// The grammar with the values it fills.
+class Grammar::State {
+ public:
+  State();
+
+  Wish parse(int argc, const char* const* argv);
+  const Action& action() const { return action_; }
+  CommandModel model() const { return model_of(app_, "bale"); }
+  CommandModel current_model() const;
+
+ private:
+  CLI::App* add_command(const std::string& name, const std::string& summary, Action action);
+  void declare_writing_commands();
+  void declare_reading_commands();
+  void declare_measuring_commands();
+  void declare_program_commands();
+  CommandModel model_of(const CLI::App& app, const std::string& name) const;
+
+  CLI::App app_;
+  Action action_;
+  std::set<const CLI::Option*> needed_;  // by the command itself, in more ways than CLI11 can say
+  PackCommand pack_;
+  PackCommand convert_;
+  IndexCommand index_;
+  InspectCommand inspect_;
+  LsCommand ls_;
+  CatCommand cat_;
+  ExtractCommand extract_;
+  VerifyCommand verify_;
+  StatsCommand stats_;
+  PreviewCommand preview_;
+  ReadCommand read_;
+  BenchCommand bench_;
+  TuneCommand tune_;
+  DoctorCommand doctor_;
+  CompletionCommand completion_;
+};
+
+Grammar::State::State() : app_("Packs folders of small images into shards and reads them back fast.") {
+  app_.name("bale");
+  app_.set_help_flag("-h,--help", "Print this help");
+  app_.set_version_flag("-V,--version", "", "Print the version");
+  app_.require_subcommand(1);
+  declare_writing_commands();
+  declare_reading_commands();
+  declare_measuring_commands();
+  declare_program_commands();
+  app_.footer(
+      "Run `bale COMMAND --help` for details. Exit codes: 0 success, 1 failure, 2 wrong usage,\n"
+      "3 verify found damage, 4 finished but samples were skipped, 5 may succeed when\n"
+      "tried again, 130 interrupted.");
+}
+
+CLI::App* Grammar::State::add_command(const std::string& name, const std::string& summary, Action action) {
+  CLI::App* command = app_.add_subcommand(name, summary);
+  command->callback([this, action = std::move(action)] { action_ = action; });
+  return command;
+}
+
+void Grammar::State::declare_writing_commands() {
+  pack_.command = "pack";
+  auto* pack = add_command("pack", "Pack a folder, list or table of images into shards.",
+                           [this](Terminal& terminal) { return run_pack(pack_, terminal); });
+  declare_pack(pack_, *pack, needed_);
+  pack->footer(
+      "Examples:\n"
+      "  bale pack imagenet/train packed\n"
+      "  bale pack photos packed --flat --shard-samples 1000 --shuffle 1\n"
+      "  find photos \\( -iname '*.jpg' -o -iname '*.jpeg' \\) -print0 | bale pack --files-from - -0 packed\n"
+      "  bale pack VOC2012/JPEGImages packed --flat --pair jpg,mask.png \\\n"
+      "    --pair-path 'mask.png=../SegmentationClass/{stem}.png'");
+
+  convert_.command = "convert";
+  convert_.source_is_packed = true;
+  auto* convert = add_command("convert", "Write a packed dataset again, in another format, order or number of shards.",
+                              [this](Terminal& terminal) { return run_pack(convert_, terminal); });
+  declare_pack(convert_, *convert, needed_);
+  convert->footer(fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats()[1]->name));
+
+  auto* index =
+      add_command("index", "Write an index beside each shard that another program made, and what other readers want.",
+                  [this](Terminal& terminal) { return run_index(index_, terminal); });
+  declare_index(index_, *index);
+}
+
+void Grammar::State::declare_reading_commands() {
+  auto* inspect = add_command("inspect", "Show what a packed dataset is: counts, fields, classes, shards.",
+                              [this](Terminal& terminal) { return run_inspect(inspect_, terminal); });
+  declare_inspect(inspect_, *inspect);
+  auto* ls = add_command("ls", "List the keys of the samples, one per line.",
+                         [this](Terminal& terminal) { return run_ls(ls_, terminal); });
+  declare_ls(ls_, *ls);
+  auto* cat = add_command("cat", "Write one field of one sample to standard output.",
+                          [this](Terminal& terminal) { return run_cat(cat_, terminal); });
+  declare_cat(cat_, *cat);
+  auto* extract = add_command("extract", "Write the samples as files, DIR/KEY.FIELD.",
+                              [this](Terminal& terminal) { return run_extract(extract_, terminal); });
+  declare_extract(extract_, *extract);
+  auto* verify = add_command("verify", "Read everything, compare every checksum and count, and name what is damaged.",
+                             [this](Terminal& terminal) { return run_verify(verify_, terminal); });
+  declare_verify(verify_, *verify);
+  auto* stats = add_command("stats", "Samples per class, image sizes and file sizes as small histograms.",
+                            [this](Terminal& terminal) { return run_stats(stats_, terminal); });
+  declare_stats(stats_, *stats);
+  auto* preview = add_command("preview", "Draw random samples with their labels on a contact sheet.",
+                              [this](Terminal& terminal) { return run_preview(preview_, terminal); });
+  declare_preview(preview_, *preview);
+  auto* read = add_command("read", "Read every sample once and report how fast that was.",
+                           [this](Terminal& terminal) { return run_read(read_, terminal); });
+  declare_read(read_, *read);
+}
+
+void Grammar::State::declare_measuring_commands() {
+  auto* bench = add_command("bench", "Measure how fast the dataset feeds a trainer, stage by stage.",
+                            [this](Terminal& terminal) { return run_bench(bench_, terminal); });
+  declare_bench(bench_, *bench);
+  auto* tune = add_command("tune", "Try numbers of workers and of prefetched batches, and recommend some.",
+                           [this](Terminal& terminal) { return run_tune(tune_, terminal); });
+  declare_tune(tune_, *tune);
+  auto* doctor = add_command("doctor", "Say what training waits for: reading, decoding, copying or the device.",
+                             [this](Terminal& terminal) { return run_doctor(doctor_, terminal); });
+  declare_doctor(doctor_, *doctor);
+}
+
+void Grammar::State::declare_program_commands() {
+  add_command("formats", "List the formats and layouts of this build.",
+              [](Terminal& terminal) { return run_formats(terminal); });
+
+  auto* completion = add_command("completion", "Print a completion script for a shell.",
+                                 [this](Terminal& terminal) { return run_completion(completion_, model(), terminal); });
+  completion->add_option("SHELL", completion_.shell, "Shell that will read the script")
+      ->required()
+      ->type_name(fmt::format("{}", fmt::join(completion_shells(), "|")));
+  completion->footer("Example:\n  source <(bale completion bash)");
+
+  add_command("man", "Print the manual page, in roff.",
+              [this](Terminal& terminal) { return run_man(model(), terminal); });
+}
+
+CommandModel Grammar::State::model_of(const CLI::App& app, const std::string& name) const {
+  CommandModel model{.name = name, .summary = app.get_description(), .footer = app.get_footer()};
+  OptionGroup last{.title = "Options"};
+  for (const CLI::Option* option : app.get_options()) {
+    OptionModel row{.text = option->get_description(), .required = option->get_required() || needed_.count(option) > 0};
+    if (option->get_expected_max() > 0) row.value_name = option->get_type_name();
+    if (option->get_positional()) {
+      if (row.value_name.find('|') == std::string::npos) row.value_name = option->get_name(true);
+      model.positionals.push_back(std::move(row));
+      continue;
+    }
+    if (!option->get_snames().empty()) row.short_name = "-" + option->get_snames().front();
+    if (!option->get_lnames().empty()) row.long_name = "--" + option->get_lnames().front();
+    const std::string& title = option->get_group();
+    if (title == last.title) {
+      last.options.push_back(std::move(row));
+      continue;
+    }
+    if (model.groups.empty() || model.groups.back().title != title) model.groups.push_back({.title = title});
+    model.groups.back().options.push_back(std::move(row));
+  }
+  std::stable_partition(last.options.begin(), last.options.end(),
+                        [](const OptionModel& option) { return option.long_name != "--help"; });
+  model.groups.push_back(std::move(last));
+  for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
+    model.commands.push_back(model_of(*child, name + ' ' + child->get_name()));
+  }
+  return model;
+}
+
+CommandModel Grammar::State::current_model() const {
+  const auto named = app_.get_subcommands();
+  if (named.empty()) return model();
+  return model_of(*named.front(), "bale " + named.front()->get_name());
+}
+
+Grammar::Wish Grammar::State::parse(int argc, const char* const* argv) {
+  try {
+    app_.parse(argc, argv);
+    return Wish::run;
+  } catch (const CLI::CallForHelp&) {
+    return Wish::help;
+  } catch (const CLI::CallForVersion&) {
+    return Wish::version;
+  } catch (const CLI::ParseError& error) {
+    const bool no_command = app_.get_subcommands().empty();
+    throw Error(ErrorCode::invalid_argument, no_command ? missing_command(argc, argv) : printable(error.what()));
+  }
+}
+
+Grammar::Grammar() : state_(std::make_unique<State>()) {}
+Grammar::~Grammar() = default;
+Grammar::Wish Grammar::parse(int argc, const char* const* argv) { return state_->parse(argc, argv); }
+int Grammar::run(Terminal& terminal) const { return state_->action()(terminal); }
+CommandModel Grammar::current_model() const { return state_->current_model(); }
+
+}  // namespace bale::tools

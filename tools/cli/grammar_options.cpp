@@ -1,0 +1,56 @@
+#include "bale/tools/cli/grammar_options.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/writer/sidecars.hpp"
+
+namespace bale::tools {
+
+CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
+                        const std::string& text) {
+  return app.add_option_function<std::string>(names, std::move(parse), text)->type_name(value_name);
+}
+
+CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string& value_name, std::string& value,
+                      const std::string& text) {
+  return app.add_option(names, value, text)->type_name(value_name);
+}
+
+CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::string& value_name,
+                          std::vector<std::string>& values, const std::string& text) {
+  return app.add_option(names, values, text)->type_name(value_name)->allow_extra_args(false);
+}
+
+void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text) {
+  add_parsed(
+      app, "-j,--jobs", "N|auto", [&jobs](const std::string& value) { jobs = parse_jobs("--jobs", value); }, text);
+}
+
+void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels) {
+  add_parsed(
+      app, "--max-pixels", "N",
+      [&max_pixels](const std::string& text) { max_pixels = parse_positive("--max-pixels", text); },
+      fmt::format("Refuse to decode images of more than N pixels (default: {})", max_pixels));
+}
+
+void add_sidecars(CLI::App& app, std::vector<std::string>& names) {
+  add_parsed(
+      app, "--sidecars", "NAME,...", [&names](const std::string& text) { names = parse_list("--sidecars", text); },
+      "Write what other readers look for beside the shards, by their names: " + sidecar_choices());
+}
+
+void add_spec(CLI::App& app, std::string& spec) { app.add_option("SPEC", spec, k_spec_text)->required(); }
+
+void add_json(CLI::App& app, bool& json, const std::string& text) { app.add_flag("--json", json, text); }
+
+void add_quiet(CLI::App& app, bool& quiet, const std::string& text) { app.add_flag("-q,--quiet", quiet, text); }
+
+void add_json_progress(CLI::App& app, bool& json_progress) {
+  app.add_flag("--json-progress", json_progress,
+               "Progress for programs: JSON objects on standard error, one per line; a total of 0 is unknown")
+      ->excludes(app.get_option("--quiet"));
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,50 @@
+// What the grammar's options have in common. Only grammar*.cpp include it: the parser library stays behind them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "bale/tools/cli/values.hpp"
+
+namespace bale::tools {
+
+inline constexpr const char* k_spec_text =
+    "Packed dataset: a directory with a manifest.json, or shard files as a path, a glob ('dir/*'), braces "
+    "('x-{000000..000009}.EXT') or several joined by '::'";
+
+using Parse = std::function<void(const std::string&)>;
+
+/// An option whose value a function of values.hpp reads.
+CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
+                        const std::string& text);
+
+CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string& value_name, std::string& value,
+                      const std::string& text);
+
+/// An option that may be given several times, one value each.
+CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::string& value_name,
+                          std::vector<std::string>& values, const std::string& text);
+
+/// The option's value, read as a whole number into anything that can hold one.
+template <typename Value>
+CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string& value_name, Value& value,
+                       const std::string& text) {
+  return add_parsed(
+      app, name, value_name, [&value, name](const std::string& typed) { value = parse_whole(name, typed); }, text);
+}
+
+void add_sidecars(CLI::App& app, std::vector<std::string>& names);
+void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text);
+/// The limit of every command that decodes images.
+void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels);
+void add_spec(CLI::App& app, std::string& spec);
+void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text");
+void add_quiet(CLI::App& app, bool& quiet,
+               const std::string& text = "No progress and no summary; warnings and errors only");
+/// After add_quiet(), which it excludes.
+void add_json_progress(CLI::App& app, bool& json_progress);
+
+}  // namespace bale::tools

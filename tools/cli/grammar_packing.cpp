@@ -1,0 +1,197 @@
+#include "bale/tools/cli/grammar_packing.hpp"
+
+#include <fmt/format.h>
+
+#include "bale/formats/registry/registry.hpp"
+#include "bale/tools/cli/grammar_options.hpp"
+#include "bale/tools/cli/values.hpp"
+#include "bale/tools/commands/formats.hpp"
+
+namespace bale::tools {
+namespace {
+
+constexpr const char* k_seek_points_text =
+    "Write beside each shard where the rows of its JPEGs start, so that loaders can decode a crop from its first row "
+    "on (about 0.3% of the bytes)";
+
+void declare_format(PackCommand& command, CLI::App& app) {
+  PackOptions& options = command.options;
+  add_text(app, "-f,--format", format_choices(), command.format,
+           fmt::format("Format of the shards, or FORMAT.LAYOUT (default: {}); see `bale formats`", formats()[0]->name));
+  add_text(app, "--layout", layout_choices(), command.layout, "Layout within the format (default: its first)");
+  add_parsed(
+      app, "--compress", "zstd[:LEVEL]",
+      [&](const std::string& text) { options.compress_level = parse_compression("--compress", text); },
+      "Compress every field that is not an image, if the layout has room for it");
+  add_parsed(
+      app, "--size", "N",
+      [&](const std::string& text) { options.format_options["size"] = std::to_string(parse_positive("--size", text)); },
+      "Side in pixels of decoded images, for layouts that store pixels");
+  add_parsed(
+      app, "--level", "N", [&](const std::string& text) { options.format_options["level"] = text; },
+      "Compression level of layouts that compress the whole shard");
+  add_parsed(
+      app, "--label-base", "N", [&](const std::string& text) { options.format_options["label_base"] = text; },
+      "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)");
+}
+
+void declare_shards(PackCommand& command, CLI::App& app) {
+  PackOptions& options = command.options;
+  add_text(app, "--name", "NAME", options.name, "Name of the dataset and prefix of its shards");
+  auto* by_bytes = add_parsed(
+      app, "--shard-size", "SIZE",
+      [&](const std::string& text) { options.sizing.shard_bytes = parse_size("--shard-size", text); },
+      "Start a new shard when one would grow beyond this (default: 256MiB); "
+      "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
+  auto* by_count = add_parsed(
+      app, "--shard-count", "N",
+      [&](const std::string& text) { options.sizing.shard_count = parse_positive("--shard-count", text); },
+      "Write this many shards of about equal size");
+  auto* by_samples = add_parsed(
+      app, "--shard-samples", "N",
+      [&](const std::string& text) { options.sizing.shard_samples = parse_positive("--shard-samples", text); },
+      "Write this many samples to a shard");
+  by_bytes->excludes(by_count)->excludes(by_samples);
+  by_count->excludes(by_samples);
+  add_whole(app, "--shuffle", "SEED", options.shuffle_seed, "Shuffle the samples; the same seed gives the same order");
+  auto* split = add_parsed(
+      app, "--split", "NAME=F,...", [&](const std::string& text) { options.splits = parse_splits("--split", text); },
+      "Write one dataset per part to DST/NAME, such as train=0.95,val=0.05");
+  app.add_flag("--stratify", options.stratify, "Split every class by the same fractions")->needs(split);
+}
+
+/// Options of sources that are files, not packed.
+void declare_files(PackCommand& command, CLI::App& app) {
+  SourceOptions& source = command.source_options;
+  add_text(app, "--class-map", "FILE", source.class_map,
+           "Label of each class: lines 'NAME INDEX' or 'NAME', or a JSON object or array");
+  auto* pair = add_parsed(
+      app, "--pair", "EXT,EXT,...", [&](const std::string& text) { source.pair = parse_list("--pair", text); },
+      "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
+  add_repeated(app, "--pair-path", "EXT=PATTERN", source.pair_path,
+               "Where the files with this extension of --pair lie, if not beside the image: a path from SRC on with "
+               "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
+               "stem without SUFFIX; may be repeated")
+      ->needs(pair);
+  auto* files = add_text(app, "--files-from", "FILE", command.files_from,
+                         "Read paths to pack from a file, one per line; '-' is standard input");
+  app.add_flag("-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline")->needs(files);
+  app.add_flag("--flat", source.flat, "SRC has no class folders: pack without labels");
+  app.add_flag("--allow-empty", source.allow_empty, "Class folders without images keep their label");
+  add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
+  add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
+  add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");
+}
+
+void declare_samples(PackCommand& command, CLI::App& app) {
+  PackOptions& options = command.options;
+  SourceOptions& source = command.source_options;
+  add_parsed(
+      app, "--source", command.source_is_packed ? format_choices() : source_choices(),
+      [&](const std::string& text) { source.kind = parse_source_kind("--source", text, command.source_is_packed); },
+      command.source_is_packed ? "Format of the shards in SRC (default: what they look like)"
+                               : "What SRC is (default: what it looks like); a format stands for shards of it");
+  add_repeated(app, "--include", "GLOB", source.include, "Take only what matches (path below SRC); may be repeated");
+  add_repeated(app, "--exclude", "GLOB", source.exclude,
+               "Leave out what matches, and directories that match with all in them; may be repeated");
+  add_parsed(
+      app, "--max-samples", "N",
+      [&](const std::string& text) { options.max_samples = parse_positive("--max-samples", text); },
+      "Stop after this many");
+  if (!command.source_is_packed) declare_files(command, app);
+  add_parsed(
+      app, "--on-error", "fail|skip|quarantine",
+      [&](const std::string& text) { options.on_error = parse_on_error("--on-error", text); },
+      "What a sample that cannot be read does (default: fail)");
+
+  add_sidecars(app, options.sidecars);
+  app.add_flag("--seek-points", options.seek_points, k_seek_points_text);
+}
+
+void declare_images(PackCommand& command, CLI::App& app) {
+  PackOptions& options = command.options;
+  auto* by_short = add_parsed(
+      app, "--resize-short", "N",
+      [&](const std::string& text) { options.edits.resize_short = parse_count32("--resize-short", text); },
+      "Make images smaller whose shorter side has more than N pixels, as torchvision's Resize(N) does on Pillow "
+      "images; "
+      "what fits stays byte for byte");
+  add_parsed(
+      app, "--resize-max", "N",
+      [&](const std::string& text) { options.edits.resize_max = parse_count32("--resize-max", text); },
+      "The same by the longer side")
+      ->excludes(by_short);
+  app.add_flag("--decode", command.decode,
+               "Store images as pixels: the format's layout that holds them, unless --layout names one");
+  app.add_flag("--orient", options.edits.orient, "Turn images as their EXIF orientation says, and drop the tag");
+  app.add_flag("--strip-metadata", options.edits.strip_metadata,
+               "Leave out EXIF, XMP, color profiles, comments and texts; pixels stay as they are");
+  add_parsed(
+      app, "--quality", "Q", [&](const std::string& text) { options.edits.quality = parse_quality("--quality", text); },
+      "Quality of JPEGs that --resize-short, --resize-max or --orient encode again, 1 to 100 (default: 90)");
+  app.add_flag(
+      "--jpeg-lossless", options.edits.jpeg_lossless,
+      "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
+      "pixels and metadata");
+
+  app.add_flag("--check-images", options.check_images,
+               "Decode every image, and name those that cannot be; they are packed, and the index says so");
+  add_max_pixels(app, options.max_pixels);
+}
+
+void declare_run(PackCommand& command, CLI::App& app) {
+  PackOptions& options = command.options;
+  add_jobs(app, options.jobs, "Shards written at a time (default: two per core); the result never depends on it");
+  auto* resume = app.add_flag_callback(
+      "--resume", [&] { options.mode = DestinationMode::resume; }, "Continue an interrupted run of the same command");
+  app.add_flag_callback(
+         "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
+         "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both; files "
+         "that "
+         "bale did not write stay")
+      ->excludes(resume);
+  app.add_flag("-n,--dry-run", command.dry_run, "Print the shards that would be written, and write nothing");
+  add_json(app, command.json, "Print the result as JSON");
+  add_quiet(app, command.quiet);
+  add_json_progress(app, command.json_progress);
+}
+
+}  // namespace
+
+void declare_pack(PackCommand& command, CLI::App& app, std::set<const CLI::Option*>& needed) {
+  auto* from = app.add_option("SRC", command.source,
+                              command.source_is_packed
+                                  ? k_spec_text
+                                  : "Folder with one subfolder per class, a table (.csv, .tsv, .jsonl) with paths "
+                                    "and labels, or a packed dataset; omitted with --files-from");
+  auto* to = app.add_option("DST", command.options.destination,
+                            "Directory to write the dataset to; created if it does not exist");
+
+  needed.insert(to);
+  if (command.source_is_packed) needed.insert(from);
+
+  const std::pair<const char*, void (*)(PackCommand&, CLI::App&)> groups[] = {{"Format", declare_format},
+                                                                              {"Shards", declare_shards},
+                                                                              {"Samples", declare_samples},
+                                                                              {"Images", declare_images},
+                                                                              {"Run", declare_run}};
+  for (const auto& [title, declare] : groups) {
+    app.option_defaults()->group(title);
+    declare(command, app);
+  }
+  app.option_defaults()->group("Options");
+}
+
+void declare_index(IndexCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  app.add_flag("--force", command.force, "Make again what is there already");
+  app.add_flag("--check-images", command.check_images,
+               "Decode every image, and name those that cannot be; the index says so");
+  add_max_pixels(app, command.max_pixels);
+  app.add_flag("--seek-points", command.seek_points, k_seek_points_text);
+  add_sidecars(app, command.sidecars);
+  add_jobs(app, command.jobs, "Threads (default: one per core); the result never depends on it");
+  add_quiet(app, command.quiet);
+}
+
+}  // namespace bale::tools

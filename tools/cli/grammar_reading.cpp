@@ -1,0 +1,101 @@
+#include "bale/tools/cli/grammar_reading.hpp"
+
+#include "bale/tools/cli/grammar_options.hpp"
+#include "bale/tools/cli/values.hpp"
+
+namespace bale::tools {
+
+void declare_inspect(InspectCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  add_json(app, command.json);
+}
+
+void declare_ls(LsCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  app.add_flag("-l,--long", command.long_lines, "Index, label, width x height and bytes of each field before the key");
+  add_json(app, command.json, "One JSON object per line; keys that are not UTF-8 are {\"hex\": ...}");
+  app.add_flag("-0,--null", command.null_ended,
+               "Keys as they are, each ended by NUL; without it odd bytes show as \\xNN");
+}
+
+void declare_cat(CatCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  auto* key = app.add_option("KEY", command.key, "Key of the sample, as `bale ls` prints it");
+  add_whole(app, "--index", "N", command.index, "The N-th sample, from 0, instead of a key")->excludes(key);
+  add_text(app, "--field", "NAME", command.field, "Field to write (default: the image)");
+}
+
+void declare_extract(ExtractCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  app.add_option("DIR", command.directory, "Directory to write to; nothing is ever written outside it")->required();
+  add_repeated(app, "--field", "NAME", command.fields, "Write only this field; may be repeated (default: all)");
+  add_repeated(app, "--include", "GLOB", command.include, "Write only samples whose key matches; may be repeated");
+  app.add_flag("--force", command.force, "Replace files that are there already with other content");
+  add_quiet(app, command.quiet);
+  app.footer(
+      "\n"
+      "A file has its name only when it is complete. Files that are there already with the same bytes are kept,\n"
+      "so run the command again after it was stopped.");
+}
+
+void declare_verify(VerifyCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  app.add_flag("--decode", command.decode, "Decode every image too, and name those that cannot be");
+  add_max_pixels(app, command.max_pixels);
+  add_jobs(app, command.jobs, "Shards read at a time (default: one per core)");
+  add_json(app, command.json);
+  add_quiet(app, command.quiet);
+  add_json_progress(app, command.json_progress);
+  app.footer(
+      "Findings are printed one per line: shard, what is wrong, key, field and offset.\n"
+      "Exit code 3 when there are any.");
+}
+
+void declare_stats(StatsCommand& command, CLI::App& app) { add_spec(app, command.spec); }
+
+void declare_preview(PreviewCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  app.add_option("OUT", command.out, "Picture to write: a name ending in .png, .jpg or .jpeg")->required();
+  add_parsed(
+      app, "--count", "N", [&command](const std::string& text) { command.count = parse_positive("--count", text); },
+      "Samples on the sheet (default: 30)");
+  add_parsed(
+      app, "--columns", "N",
+      [&command](const std::string& text) { command.columns = parse_positive("--columns", text); },
+      "Samples per row (default: 6)");
+  add_whole(app, "--seed", "SEED", command.seed, "Another seed, other samples (default: 0)");
+  app.add_flag("--force", command.force, "Replace OUT if it exists");
+}
+
+void declare_read(ReadCommand& command, CLI::App& app) {
+  add_spec(app, command.spec);
+  auto* order = add_parsed(
+      app, "--order", "none|full|block",
+      [&command](const std::string& text) { command.order = parse_order("--order", text); },
+      "The dataset's own order (default), a full shuffle, or a block shuffle; block:SAMPLES,BLOCKS is one of other "
+      "sizes");
+  add_parsed(
+      app, "--shuffle", "SEED",
+      [&command, order](const std::string& text) {
+        command.seed = parse_whole("--shuffle", text);
+        if (order->count() == 0) command.order = Shuffle::full();
+      },
+      "Read in a random order: the same seed gives the same one (default: 0)");
+  add_parsed(
+      app, "--epochs", "N", [&command](const std::string& text) { command.epochs = parse_positive("--epochs", text); },
+      "Times to read the dataset (default: 1)");
+  add_jobs(app, command.jobs, "Threads that read (default: one per core; 16 with --direct)");
+  auto* direct = app.add_flag("--direct", command.direct_io,
+                              "Read around the page cache if the file system can: for a fast disk and data that "
+                              "do not fit into memory");
+  app.add_flag("--large-transfers", command.large_transfers,
+               "Read long runs in transfers of 2 MiB and more, with what lies around them: for a block shuffle from "
+               "a disk that is limited in transfers per second")
+      ->excludes(direct);
+  app.add_flag_callback(
+      "--no-verify", [&command] { command.verify_checksums = false; }, "Do not compare checksums");
+  add_json(app, command.json);
+  add_quiet(app, command.quiet);
+}
+
+}  // namespace bale::tools

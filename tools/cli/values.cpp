@@ -1,0 +1,224 @@
+#include "bale/tools/cli/values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/loader/loader_options.hpp"
+#include "bale/loader/transform/dtype_name.hpp"
+
+namespace bale::tools {
+namespace {
+
+[[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view accepted) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: \"{}\" is not {}", option, printable(text), accepted));
+}
+
+template <typename Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Bytes in a unit; 0 for an unknown one.
+std::uint64_t unit_bytes(std::string_view unit) {
+  std::string lower(unit);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (lower.empty() || lower == "b") return 1;
+  constexpr std::string_view k_prefixes = "kmgt";
+  const std::size_t power = k_prefixes.find(lower[0]);
+  if (power == std::string_view::npos) return 0;
+  const std::string rest = lower.substr(1);
+  if (!rest.empty() && rest != "ib" && rest != "b") return 0;
+  const std::uint64_t base = rest == "b" ? 1000 : 1024;
+  std::uint64_t bytes = 1;
+  for (std::size_t i = 0; i <= power; ++i) bytes *= base;
+  return bytes;
+}
+
+double parse_time(std::string_view option, std::string_view text, std::string_view unit) {
+  constexpr double k_most = 86'400;
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size() || !(value > 0) || value > k_most) {
+    refuse(option, text, fmt::format("a number of {} above 0", unit));
+  }
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t parse_size(std::string_view option, std::string_view text) {
+  constexpr std::string_view k_accepted = "a size such as 256MiB, 64MB or 1048576";
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  std::string_view unit = text.substr(end);
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  const std::uint64_t scale = unit_bytes(unit);
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + end, value, std::chars_format::fixed);
+  if (end == 0 || error != std::errc{} || stop != text.data() + end || scale == 0) refuse(option, text, k_accepted);
+  const double bytes = value * static_cast<double>(scale);
+  constexpr double k_limit = 9.2e18;
+  if (!(bytes >= 1) || bytes > k_limit) refuse(option, text, k_accepted);
+  // Whole numbers exactly: a double holds only 53 bits.
+  if (const auto whole = whole_number<std::uint64_t>(text.substr(0, end))) return *whole * scale;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+std::uint64_t parse_whole(std::string_view option, std::string_view text) {
+  const auto value = whole_number<std::uint64_t>(text);
+  if (!value) refuse(option, text, "a whole number");
+  return *value;
+}
+
+std::uint64_t parse_positive(std::string_view option, std::string_view text) {
+  const auto value = whole_number<std::uint64_t>(text);
+  if (!value || *value == 0) refuse(option, text, "a whole number of at least 1");
+  return *value;
+}
+
+unsigned parse_jobs(std::string_view option, std::string_view text) {
+  if (text == "auto") return 0;
+  constexpr unsigned k_max_jobs = 1024;
+  const auto value = whole_number<unsigned>(text);
+  if (!value || *value == 0 || *value > k_max_jobs) refuse(option, text, "\"auto\" or a number from 1 to 1024");
+  return *value;
+}
+
+unsigned parse_workers(std::string_view option, std::string_view text) {
+  if (text == "auto") return k_workers_auto;
+  constexpr unsigned k_max_workers = 1024;
+  const auto value = whole_number<unsigned>(text);
+  if (!value || *value > k_max_workers) refuse(option, text, "\"auto\" or a number from 0 to 1024");
+  return *value;
+}
+
+std::uint32_t parse_count32(std::string_view option, std::string_view text) {
+  const auto value = whole_number<std::uint32_t>(text);
+  if (!value || *value == 0) refuse(option, text, "a whole number of at least 1 and below 2^32");
+  return *value;
+}
+
+int parse_quality(std::string_view option, std::string_view text) {
+  const auto value = whole_number<int>(text);
+  if (!value || *value < 1 || *value > 100) refuse(option, text, "a number from 1 to 100");
+  return *value;
+}
+
+std::vector<Stage> parse_stages(std::string_view option, std::string_view text) {
+  std::vector<Stage> stages;
+  for (const std::string& part : parse_list(option, text)) {
+    const auto named = [&](Stage stage) { return stage_name(stage) == part; };
+    const auto stage = std::find_if(std::begin(k_stages), std::end(k_stages), named);
+    if (stage == std::end(k_stages)) refuse(option, part, "some of read, verify, decode, train");
+    stages.push_back(*stage);
+  }
+  return stages;
+}
+
+std::optional<int> parse_device(std::string_view option, std::string_view text) {
+  constexpr std::string_view k_cuda = "cuda";
+  if (text == "cpu") return std::nullopt;
+  if (text == k_cuda) return 0;
+  if (text.starts_with("cuda:")) {
+    if (const auto number = whole_number<unsigned>(text.substr(5)); number && *number < 1024) {
+      return static_cast<int>(*number);
+    }
+  }
+  refuse(option, text, "cpu, cuda or cuda:N");
+}
+
+DType parse_dtype(std::string_view option, std::string_view text) {
+  for (const DType dtype : k_dtypes) {
+    if (text == dtype_name(dtype)) return dtype;
+  }
+  refuse(option, text, "uint8, float16, bfloat16 or float32");
+}
+
+double parse_seconds(std::string_view option, std::string_view text) { return parse_time(option, text, "seconds"); }
+
+double parse_milliseconds(std::string_view option, std::string_view text) {
+  return parse_time(option, text, "milliseconds") / 1e3;
+}
+
+std::vector<Split> parse_splits(std::string_view option, std::string_view text) {
+  constexpr std::string_view k_accepted = "a list such as train=0.95,val=0.05 whose fractions sum to 1";
+  std::vector<Split> splits;
+  double sum = 0;
+  for (const std::string& part : parse_list(option, text)) {
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos) refuse(option, text, k_accepted);
+    Split split{part.substr(0, equals), 0};
+    const char* begin = part.data() + equals + 1;
+    const char* end = part.data() + part.size();
+    const auto [stop, error] = std::from_chars(begin, end, split.fraction);
+    if (error != std::errc{} || stop != end || !(split.fraction > 0) || split.fraction > 1) {
+      refuse(option, text, k_accepted);
+    }
+    if (split.name.starts_with('.') || split.name.find('/') != std::string::npos) {
+      refuse(option, split.name, "a name for a directory");
+    }
+    const auto same_name = [&](const Split& other) { return other.name == split.name; };
+    if (std::any_of(splits.begin(), splits.end(), same_name)) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("{}: \"{}\" is named twice", option, printable(split.name)));
+    }
+    sum += split.fraction;
+    splits.push_back(std::move(split));
+  }
+  if (std::abs(sum - 1) > 1e-6) refuse(option, text, k_accepted);
+  return splits;
+}
+
+int parse_compression(std::string_view option, std::string_view text) {
+  constexpr int k_default_level = 3;
+  constexpr int k_max_level = 19;
+  constexpr std::string_view k_codec = "zstd";
+  if (text == k_codec) return k_default_level;
+  std::optional<int> level;
+  if (text.starts_with(k_codec) && text.substr(k_codec.size()).starts_with(':')) {
+    level = whole_number<int>(text.substr(k_codec.size() + 1));
+  }
+  if (!level || *level < 1 || *level > k_max_level)
+    refuse(option, text, "zstd or zstd:LEVEL with a level from 1 to 19");
+  return *level;
+}
+
+OnError parse_on_error(std::string_view option, std::string_view text) {
+  if (text == "fail") return OnError::fail;
+  if (text == "skip") return OnError::skip;
+  if (text == "quarantine") return OnError::quarantine;
+  refuse(option, text, "fail, skip or quarantine");
+}
+
+Shuffle parse_order(std::string_view option, std::string_view text) {
+  constexpr std::string_view k_sized = "block:";
+  if (text == "none") return Shuffle::none();
+  if (text == "full") return Shuffle::full();
+  if (text == "block") return Shuffle::block();
+  const std::size_t comma = text.find(',');
+  if (!text.starts_with(k_sized) || comma == std::string_view::npos) {
+    refuse(option, text, "none, full, block or block:SAMPLES,BLOCKS");
+  }
+  return Shuffle::block(parse_positive(option, text.substr(k_sized.size(), comma - k_sized.size())),
+                        parse_positive(option, text.substr(comma + 1)));
+}
+
+std::vector<std::string> parse_list(std::string_view option, std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) refuse(option, text, "a list without empty parts");
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,168 @@
+// The commands: what each was asked (plain values, filled by grammar.cpp) and its function.
+//
+// A command calls the libraries and prints; it returns an exit code and throws `Error`, which bale_main
+// turns into one line on standard error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/loader/loader_options.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/tools/help/command_model.hpp"
+#include "bale/tools/measure/bench_stages.hpp"
+#include "bale/tools/measure/pipeline.hpp"
+#include "bale/tools/terminal/terminal.hpp"
+#include "bale/writer/packer.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale::tools {
+
+/// Where a command's samples come from and go to; shared by `pack` and `convert`.
+struct PackCommand {
+  std::string_view command;  // "pack" or "convert", for messages
+  bool source_is_packed = false;
+  std::string source;
+  std::string files_from;
+  std::string format;
+  std::string layout;
+  bool decode = false;  // a layout that holds pixels
+  SourceOptions source_options;
+  PackOptions options;
+  bool dry_run = false;
+  bool json = false;
+  bool json_progress = false;
+  bool quiet = false;
+};
+int run_pack(const PackCommand& command, Terminal& terminal);
+
+struct IndexCommand {
+  std::string spec;
+  std::vector<std::string> sidecars;
+  bool check_images = false;
+  std::uint64_t max_pixels = k_default_max_pixels;
+  bool force = false;
+  bool seek_points = false;
+  unsigned jobs = 0;
+  bool quiet = false;
+};
+int run_index(const IndexCommand& command, Terminal& terminal);
+
+struct InspectCommand {
+  std::string spec;
+  bool json = false;
+};
+int run_inspect(const InspectCommand& command, Terminal& terminal);
+
+struct LsCommand {
+  std::string spec;
+  bool long_lines = false;
+  bool json = false;
+  bool null_ended = false;
+};
+int run_ls(const LsCommand& command, Terminal& terminal);
+
+struct CatCommand {
+  std::string spec;
+  std::optional<std::string> key;
+  std::optional<std::uint64_t> index;
+  std::string field;
+};
+int run_cat(const CatCommand& command, Terminal& terminal);
+
+struct ExtractCommand {
+  std::string spec;
+  std::string directory;
+  std::vector<std::string> fields;
+  std::vector<std::string> include;
+  bool force = false;
+  bool quiet = false;
+};
+int run_extract(const ExtractCommand& command, Terminal& terminal);
+
+struct VerifyCommand {
+  std::string spec;
+  bool decode = false;
+  std::uint64_t max_pixels = k_default_max_pixels;
+  unsigned jobs = 0;
+  bool json = false;
+  bool json_progress = false;
+  bool quiet = false;
+};
+int run_verify(const VerifyCommand& command, Terminal& terminal);
+
+struct StatsCommand {
+  std::string spec;
+};
+int run_stats(const StatsCommand& command, Terminal& terminal);
+
+struct PreviewCommand {
+  std::string spec;
+  std::string out;
+  std::uint64_t count = 30;
+  std::uint64_t columns = 6;
+  std::uint64_t seed = 0;
+  bool force = false;  // replace an existing file of that name
+};
+int run_preview(const PreviewCommand& command, Terminal& terminal);
+
+struct ReadCommand {
+  std::string spec;
+  Shuffle order = Shuffle::none();
+  std::uint64_t seed = 0;
+  std::uint64_t epochs = 1;
+  unsigned jobs = 0;
+  bool direct_io = false;
+  bool large_transfers = false;
+  bool verify_checksums = true;
+  bool json = false;
+  bool quiet = false;
+};
+int run_read(const ReadCommand& command, Terminal& terminal);
+
+struct BenchCommand {
+  PipelineCommand pipeline;
+  std::uint64_t epochs = 2;
+  std::uint64_t max_batches = StagePasses{}.max_batches;
+  std::vector<Stage> stages;  // empty: all
+  std::optional<int> device;  // of CUDA; none: batches stay in memory
+  double step_s = 0;          // of the device after each batch
+  bool json = false;
+  bool quiet = false;
+};
+int run_bench(const BenchCommand& command, Terminal& terminal);
+
+struct TuneCommand {
+  PipelineCommand pipeline;
+  double seconds = 3;  // for each setting
+  bool json = false;
+  bool quiet = false;
+};
+int run_tune(const TuneCommand& command, Terminal& terminal);
+
+struct DoctorCommand {
+  PipelineCommand pipeline;
+  double seconds = 5;         // for each part
+  std::optional<int> device;  // of CUDA
+  double step_s = 0;          // of training, with data that are there; 0: not known
+  bool json = false;
+  bool quiet = false;
+};
+int run_doctor(const DoctorCommand& command, Terminal& terminal);
+
+/// A line for what could not be decoded while something was measured.
+void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal);
+
+int run_formats(Terminal& terminal);
+
+struct CompletionCommand {
+  std::string shell;
+};
+int run_completion(const CompletionCommand& command, const CommandModel& program, Terminal& terminal);
+
+int run_man(const CommandModel& program, Terminal& terminal);
+
+}  // namespace bale::tools

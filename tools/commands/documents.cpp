@@ -1,0 +1,16 @@
+// `bale man` and `bale completion`: what the program says of itself.
+#include "bale/tools/commands/commands.hpp"
+
+namespace bale::tools {
+
+int run_completion(const CompletionCommand& command, const CommandModel& program, Terminal& terminal) {
+  terminal.print(completion_script(program, command.shell));
+  return 0;
+}
+
+int run_man(const CommandModel& program, Terminal& terminal) {
+  terminal.print(man_page(program));
+  return 0;
+}
+
+}  // namespace bale::tools

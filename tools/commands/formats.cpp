@@ -1,0 +1,70 @@
+#include "bale/tools/commands/formats.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/format.hpp"
+#include "bale/tools/commands/commands.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale::tools {
+
+namespace {
+
+/// What this program can write: not what would be gone with it.
+std::vector<const Format*> lasting_formats() {
+  std::vector<const Format*> lasting;
+  std::copy_if(formats().begin(), formats().end(), std::back_inserter(lasting),
+               [](const Format* format) { return format->on_disk; });
+  return lasting;
+}
+
+}  // namespace
+
+std::string format_choices() {
+  std::vector<std::string_view> names;
+  for (const Format* format : lasting_formats()) names.push_back(format->name);
+  return fmt::format("{}", fmt::join(names, "|"));
+}
+
+std::string layout_choices() {
+  std::vector<std::string_view> names;
+  for (const Format* format : lasting_formats()) {
+    for (const Layout& layout : format->layouts) {
+      if (std::find(names.begin(), names.end(), layout.name) == names.end()) names.push_back(layout.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, "|"));
+}
+
+std::string source_choices() { return fmt::format("{}", fmt::join(source_kinds(), "|")); }
+
+std::string parse_source_kind(std::string_view option, const std::string& text, bool packed) {
+  const std::vector<const Format*> lasting = lasting_formats();
+  if (std::any_of(lasting.begin(), lasting.end(), [&](const Format* format) { return format->name == text; })) {
+    return text;
+  }
+  const std::vector<std::string> kinds = source_kinds();
+  if (!packed && std::find(kinds.begin(), kinds.end(), text) != kinds.end()) return text;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: \"{}\" is not one of {}", option, printable(text),
+                                                       packed ? format_choices() : source_choices()));
+}
+
+int run_formats(Terminal& terminal) {
+  terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", "FORMAT", "LAYOUT", "SUFFIX", "WHAT"));
+  for (const Format* format : lasting_formats()) {
+    for (const Layout& layout : format->layouts) {
+      std::string what(layout.summary);
+      if (!layout.keeps_bytes) what += what.empty() ? "decoded pixels" : "; decoded pixels, not the original bytes";
+      const std::string suffix = layout.counted ? fmt::format("-of-N{}", layout.suffix) : std::string(layout.suffix);
+      terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", format->name, layout.name, suffix, what));
+    }
+  }
+  return 0;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/reader/dataset.hpp"
+#include "bale/tools/commands/commands.hpp"
+#include "bale/tools/report/contact_sheet.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
+
+namespace bale::tools {
+namespace {
+
+constexpr std::uint32_t k_tile_px = 160;
+constexpr std::uint64_t k_max_count = 2000;
+
+/// `count` different numbers below `size`, ascending (Floyd's algorithm: no list of all of them).
+std::vector<std::uint64_t> draw(std::uint64_t size, std::uint64_t count, std::uint64_t seed) {
+  KeyedRandom random{seed};
+  std::set<std::uint64_t> drawn;
+  for (std::uint64_t last = size - std::min(count, size); last < size; ++last) {
+    if (!drawn.insert(random.below(last + 1)).second) drawn.insert(last);
+  }
+  return {drawn.begin(), drawn.end()};
+}
+
+std::string caption_of(const Dataset& dataset, const SampleView& sample) {
+  std::string title = "no label";
+  if (sample.label != k_no_label) title = fmt::format("{}", sample.label);
+  const auto& classes = dataset.classes();
+  if (sample.label >= 0 && static_cast<std::uint64_t>(sample.label) < classes.size()) {
+    title += ' ' + printable(classes[static_cast<std::size_t>(sample.label)]);
+  }
+  return title + '\n' + printable(sample.key);
+}
+
+/// An image that cannot be decoded leaves a placeholder: the others are worth seeing.
+Image thumbnail_of(const SampleView& sample, std::uint64_t& num_failed) {
+  try {
+    if (const FieldView* const image = sample.find_image()) return decode_thumbnail(image->bytes, k_tile_px);
+  } catch (const Error&) {
+    // Counted like the one that has no image.
+  }
+  ++num_failed;
+  return {};
+}
+
+bool is_png(const std::string& out) {
+  const std::string suffix = field_name(std::string_view(out).substr(std::min(out.rfind('.'), out.size() - 1) + 1));
+  if (suffix == "png") return true;
+  if (suffix == "jpg") return false;
+  throw Error(ErrorCode::invalid_argument, "neither a .png nor a .jpg",
+              {.path = out, .hint = "use a .png or .jpg extension"});
+}
+
+}  // namespace
+
+int run_preview(const PreviewCommand& command, Terminal& terminal) {
+  require_local_name(command.out, NameUse::writing);
+  const bool png = !command.out.empty() && is_png(command.out);
+  if (command.count > k_max_count) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("--count: at most {}", k_max_count));
+  }
+  if (!command.force && path_exists(command.out)) {
+    throw Error(ErrorCode::exists, "the picture exists already",
+                {.path = command.out, .hint = "choose another name, or replace it with --force"});
+  }
+  const Dataset dataset = Dataset::open(command.spec);
+  show_notices(dataset.notices(), "entry", terminal);
+  const std::vector<std::uint64_t> chosen = draw(dataset.size(), command.count, command.seed);
+  if (chosen.empty()) throw Error(ErrorCode::not_found, "no samples to show", {.path = command.spec});
+  dataset.prefetch(chosen);
+  std::vector<Thumbnail> items;
+  std::uint64_t num_failed = 0;
+  Scratch scratch;
+  for (const std::uint64_t i : chosen) {
+    const SampleView sample = dataset.read(i, scratch);
+    items.push_back({.image = thumbnail_of(sample, num_failed), .caption = caption_of(dataset, sample)});
+  }
+  const auto columns = static_cast<std::uint32_t>(std::min<std::uint64_t>(command.columns, items.size()));
+  const Image sheet = make_contact_sheet(items, columns, k_tile_px);
+  constexpr int k_quality = 90;
+  publish_file(command.out, png ? encode_png(sheet) : encode_jpeg(sheet, k_quality));
+  terminal.print(fmt::format("{}: {} of {}, {} x {} pixels\n", printable(command.out), human_count(items.size()),
+                             plural(dataset.size(), "sample"), sheet.width, sheet.height));
+  if (num_failed > 0) terminal.note(fmt::format("{} could not be decoded", plural(num_failed, "image")));
+  return 0;
+}
+
+}  // namespace bale::tools

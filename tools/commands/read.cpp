@@ -1,0 +1,62 @@
+#include <atomic>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "bale/reader/dataset.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/read_in_order.hpp"
+#include "bale/tools/commands/commands.hpp"
+#include "bale/tools/report/json_output.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+struct ReadProgress {
+  std::atomic<std::uint64_t> samples{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<bool> stop{false};
+};
+
+}  // namespace
+
+int run_read(const ReadCommand& command, Terminal& terminal) {
+  const Dataset dataset =
+      Dataset::open(command.spec, {.verify_checksums = command.verify_checksums, .direct_io = command.direct_io});
+  if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
+  ReadProgress progress;
+  const std::uint64_t total = dataset.size() * command.epochs;
+  const auto poll = [&] {
+    return ProgressCounts{.samples = progress.samples, .total_samples = total, .bytes = progress.bytes};
+  };
+  const StopOnSignal stop(progress.stop);
+  ProgressDisplay display(terminal, "read", poll, progress_style(command.quiet));
+  const auto start = std::chrono::steady_clock::now();
+  const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
+  read_in_order(dataset, order, 0, total, {.jobs = command.jobs, .large_transfers = command.large_transfers},
+                [&](const SampleView& sample) {
+                  throw_if_stopped(progress.stop);
+                  for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
+                  ++progress.samples;
+                });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  display.finish();
+  const ReadRates rates{
+      .epochs = command.epochs, .samples = progress.samples, .bytes = progress.bytes, .seconds = seconds};
+  if (command.json) {
+    terminal.print(read_json(rates));
+  } else if (!command.quiet) {
+    const double per_second = seconds > 0 ? 1 / seconds : 0;
+    terminal.print(fmt::format("{}, {} in {}: {} img/s, {:.0f} MB/s\n", plural(rates.samples, "sample"),
+                               human_bytes(rates.bytes), human_seconds(seconds),
+                               human_count(static_cast<std::uint64_t>(static_cast<double>(rates.samples) * per_second)),
+                               static_cast<double>(rates.bytes) * per_second / 1e6));
+  }
+  return k_exit_ok;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bale/reader/dataset.hpp"
+#include "bale/reader/dataset_spec.hpp"
+#include "bale/tools/commands/commands.hpp"
+#include "bale/tools/report/histogram.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/table.hpp"
+
+namespace bale::tools {
+namespace {
+
+struct Gathered {
+  std::map<std::int64_t, std::uint64_t> label_counts;
+  std::uint64_t num_unlabeled = 0;
+  std::vector<std::uint64_t> widths;  // of samples whose index tells
+  std::vector<std::uint64_t> heights;
+  std::vector<std::uint64_t> image_bytes;
+};
+
+Gathered gather(const Dataset& dataset) {
+  Gathered gathered;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    const ShardIndex& index = dataset.index(number);
+    for (std::uint64_t i = 0; i < index.size(); ++i) {
+      const std::int64_t label = dataset.label_in_shard(number, i);
+      if (label == k_no_label) {
+        ++gathered.num_unlabeled;
+      } else {
+        ++gathered.label_counts[label];
+      }
+      if (index.width(i) != 0) {
+        gathered.widths.push_back(index.width(i));
+        gathered.heights.push_back(index.height(i));
+      }
+      if (const auto field = index.image_field(i)) gathered.image_bytes.push_back(index.extent(i, *field).length);
+    }
+  }
+  return gathered;
+}
+
+std::string class_title(const Dataset& dataset, std::int64_t label) {
+  const auto& classes = dataset.classes();
+  if (label < 0 || static_cast<std::uint64_t>(label) >= classes.size()) return fmt::format("class {}", label);
+  return fmt::format("class {} {}", label, printable(classes[static_cast<std::size_t>(label)]));
+}
+
+/// Every class with its count, where they fit on a screen.
+std::string class_table(const Dataset& dataset, const std::map<std::int64_t, std::uint64_t>& label_counts) {
+  constexpr std::size_t k_max_rows = 30;
+  if (label_counts.size() > k_max_rows) return {};
+  TextTable table({Align::right, Align::left, Align::right});
+  table.add({"LABEL", "CLASS", "SAMPLES"});
+  const auto& names = dataset.classes();
+  for (const auto& [label, count] : label_counts) {
+    const bool named = label >= 0 && static_cast<std::uint64_t>(label) < names.size();
+    const std::string name = named ? printable(names[static_cast<std::size_t>(label)]) : "-";
+    table.add({fmt::format("{}", label), name, human_count(count)});
+  }
+  return '\n' + table.text(2);
+}
+
+std::string classes_text(const Dataset& dataset, Gathered& gathered) {
+  // Classes that a dataset names but has no sample of count as well: that is what imbalance is about.
+  for (std::size_t label = 0; label < dataset.classes().size(); ++label) {
+    gathered.label_counts.try_emplace(static_cast<std::int64_t>(label), 0);
+  }
+  std::string text = fmt::format("samples  {}\n", human_count(dataset.size()));
+  if (gathered.num_unlabeled > 0) text += fmt::format("without a label  {}\n", human_count(gathered.num_unlabeled));
+  if (gathered.label_counts.empty()) return text;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> counts;
+  for (const auto& [label, count] : gathered.label_counts) counts.emplace_back(count, label);
+  std::sort(counts.begin(), counts.end());
+  const auto& [fewest, fewest_label] = counts.front();
+  const auto& [most, most_label] = counts.back();
+  text += fmt::format("classes  {}\n", human_count(counts.size()));
+  text += fmt::format("samples per class  min {} ({}), median {}, max {} ({})\n", human_count(fewest),
+                      class_title(dataset, fewest_label), human_count(counts[counts.size() / 2].first),
+                      human_count(most), class_title(dataset, most_label));
+  text += fewest == 0 ? std::string("imbalance  some classes have no samples\n")
+                      : fmt::format("imbalance  {:.2f} (largest class / smallest)\n",
+                                    static_cast<double>(most) / static_cast<double>(fewest));
+  return text + class_table(dataset, gathered.label_counts);
+}
+
+std::string spread_text(const std::string& title, std::vector<std::uint64_t>& values, Bounds bounds,
+                        std::string (*show)(std::uint64_t)) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  std::string text = fmt::format("\n{}  min {}, median {}, max {}\n", title, show(values.front()),
+                                 show(values[values.size() / 2]), show(values.back()));
+  return text + histogram_text(values, bounds, show);
+}
+
+std::string pixels_text(std::uint64_t pixels) { return fmt::format("{}", pixels); }
+
+std::string stats_text(const std::string& spec, Terminal& terminal) {
+  const Dataset dataset = Dataset::open(spec);
+  show_notices(dataset.notices(), "entry", terminal);
+  Gathered gathered = gather(dataset);
+  std::string text = classes_text(dataset, gathered);
+  const std::uint64_t num_measured = gathered.widths.size();
+  text += spread_text("image width", gathered.widths, Bounds::decimal, pixels_text);
+  text += spread_text("image height", gathered.heights, Bounds::decimal, pixels_text);
+  text += spread_text("image size", gathered.image_bytes, Bounds::binary, human_bytes);
+  if (num_measured < dataset.size()) {
+    text += fmt::format("\nwidth and height of {} are not known; `bale index` finds them\n",
+                        plural(dataset.size() - num_measured, "sample"));
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_stats(const StatsCommand& command, Terminal& terminal) {
+  const std::vector<std::string> parts = datasets_below(command.spec);
+  if (parts.empty()) terminal.print(stats_text(command.spec, terminal));
+  for (const std::string& part : parts) {
+    terminal.print(
+        fmt::format("{}{}:\n{}", &part == &parts.front() ? "" : "\n", printable(part), stats_text(part, terminal)));
+  }
+  return 0;
+}
+
+}  // namespace bale::tools

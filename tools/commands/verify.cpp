@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/excerpt.hpp"
+#include "bale/reader/dataset_check.hpp"
+#include "bale/tools/commands/commands.hpp"
+#include "bale/tools/report/json_output.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+// A finding is a line for people; --json has all of it.
+constexpr std::size_t k_shown_name = 256;
+constexpr std::size_t k_shown_what = 1024;
+
+/// "SHARD: WHAT (key "K", field F, offset N)".
+std::string finding_line(const Damage& damage) {
+  std::string where;
+  const auto add = [&](const std::string& part) { where += (where.empty() ? "" : ", ") + part; };
+  if (!damage.key.empty()) add(fmt::format("key \"{}\"", excerpt(printable(damage.key), k_shown_name)));
+  const bool named_already = damage.what.find("field " + damage.field) != std::string::npos;
+  if (!damage.field.empty() && !named_already) add("field " + excerpt(printable(damage.field), k_shown_name));
+  if (damage.offset) add(fmt::format("offset {}", *damage.offset));
+  std::string line = fmt::format("{}: {}", printable(damage.path), excerpt(printable(damage.what), k_shown_what));
+  if (!where.empty()) line += fmt::format(" ({})", where);
+  return line + '\n';
+}
+
+std::string summary_line(const CheckReport& report) {
+  const std::string what = fmt::format("{} in {}, {}", plural(report.num_samples, "sample"),
+                                       plural(report.num_shards, "shard"), human_bytes(report.num_bytes));
+  if (report.num_unchecked_shards > 0) {
+    return fmt::format(
+        "no damage found in the structure of {}; {} without checksums of the data "
+        "(`bale index` makes them)\n",
+        what, plural(report.num_unchecked_shards, "shard"));
+  }
+  return fmt::format("ok: {}, every checksum matches\n", what);
+}
+
+std::string decoded_line(const CheckReport& report) {
+  if (report.num_images_not_decoded == 0) return "every image decodes\n";
+  return fmt::format("every image decodes, except {} of kinds or sizes that bale does not decode\n",
+                     plural(report.num_images_not_decoded, "image"));
+}
+
+/// "PART: ok: ..." or "PART: 2 problems found", a line for each dataset.
+std::string parts_lines(const CheckReport& report) {
+  std::string text;
+  for (const CheckReport& part : report.parts) {
+    text += printable(part.spec) + ": ";
+    text += part.findings.empty() ? summary_line(part) : plural(part.findings.size(), "problem") + " found\n";
+  }
+  return text;
+}
+
+void tell_leftovers(const CheckReport& report, Terminal& terminal) {
+  if (report.leftovers.empty()) return;
+  terminal.note(fmt::format("{} of killed runs, which nothing reads (such as {}); `bale index` removes them",
+                            plural(report.leftovers.size(), "temporary file"), printable(report.leftovers.front())));
+}
+
+}  // namespace
+
+int run_verify(const VerifyCommand& command, Terminal& terminal) {
+  Progress progress;
+  const StopOnSignal stop(progress.stop);
+  const auto poll = [&] {
+    // Samples tell how far it is, where the manifest counts them; payload never adds up to the files' bytes.
+    return ProgressCounts{.samples = progress.samples,
+                          .total_samples = progress.total_samples,
+                          .bytes = progress.bytes,
+                          .total_bytes = progress.total_samples == 0 ? progress.total_bytes.load() : 0,
+                          .shards = progress.shards,
+                          .total_shards = progress.total_shards};
+  };
+  ProgressDisplay display(terminal, "verified", poll, progress_style(command.quiet, command.json_progress));
+  const CheckOptions options{.jobs = command.jobs, .decode = command.decode, .max_pixels = command.max_pixels};
+  const CheckReport report = check_dataset(command.spec, options, progress, [&](const Damage& damage) {
+    if (!command.json) terminal.print(finding_line(damage));
+  });
+  display.finish();
+  if (!command.quiet) show_notices(report.notices, "entry", terminal);
+  if (command.json) {
+    terminal.print(check_json(report));
+  } else if (!command.quiet && !report.parts.empty()) {
+    terminal.print(parts_lines(report));
+  } else if (!command.quiet && report.findings.empty()) {
+    terminal.print(summary_line(report));
+  }
+  if (command.decode && !command.json && !command.quiet && report.findings.empty()) {
+    terminal.print(decoded_line(report));
+  }
+  if (!command.quiet) tell_leftovers(report, terminal);
+  if (report.findings.empty()) return k_exit_ok;
+  terminal.flush();
+  terminal.error(fmt::format("{}: {} found", printable(command.spec), plural(report.findings.size(), "problem")));
+  return k_exit_damage;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,292 @@
+#include "bale/tools/report/json_output.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/tools/report/python_line.hpp"
+#include "bale/tools/terminal/progress.hpp"
+
+namespace bale::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
+
+std::string document(const Json& value) { return value.dump(2) + '\n'; }
+
+double per_second(std::uint64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+Json or_null(const std::optional<double>& figure) { return figure ? Json(*figure) : Json(); }
+
+/// What was ignored: all of it counted, the first of it named; and warnings.
+Json notices_json(const NoticeLog& notices) {
+  Json reasons = Json::object();
+  for (const auto& [why, reason] : notices.reasons()) reasons[printable(why)] = reason.count;
+  Json entries = Json::array();
+  for (const Notice& notice : notices.kept()) entries.push_back({{"name", raw(notice.name)}, {"why", raw(notice.why)}});
+  Json warnings = Json::array();
+  for (const Warning& warning : notices.warnings()) {
+    warnings.push_back({{"path", raw(warning.place)}, {"what", raw(warning.what)}});
+  }
+  return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
+}
+
+/// Figures of one stage.
+Json stage_figures(const StageResult& result) {
+  Json out{{"images_per_s", result.images_per_s()},
+           {"mb_per_s", result.bytes_per_s() / 1e6},
+           {"cpu_s_per_1000", result.cpu_s_per_1000()},
+           {"first_batch_s", result.first_batch_s},
+           {"pss_mb", result.memory ? Json(static_cast<double>(*result.memory) / 1e6) : Json()},
+           {"images", result.images},
+           {"batches", result.batches},
+           {"seconds", result.seconds},
+           {"bad_samples", result.bad.size()}};
+  return out;
+}
+
+Json pipeline_options(const PipelineCommand& pipeline) {
+  const LoaderOptions& options = pipeline.options;
+  return {{"spec", raw(pipeline.spec)},
+          {"batch", options.batch_size},
+          {"size", options.transform.width},
+          {"threads", options.worker_mode == WorkerMode::threads},
+          {"seed", options.seed}};
+}
+
+Json setting_figures(const TuneRow& row) {
+  Json out{{"workers", row.workers}, {"prefetch", row.prefetch}};
+  out.update(stage_figures(row.result));
+  out["cpu_share"] = row.cpu_share;
+  out["machine_share"] = row.machine_share;
+  out["io_wait_share"] = row.io_wait_share;
+  return out;
+}
+
+Json conditions_json(const ImageConditions& conditions) {
+  return {{"complete", conditions.num_complete},
+          {"incomplete", conditions.num_incomplete},
+          {"undecodable", conditions.num_undecodable},
+          {"unknown", conditions.num_unknown}};
+}
+
+Json summary_object(const DatasetSummary& summary) {
+  Json fields = Json::array();
+  for (const DatasetSummary::Field& field : summary.fields) {
+    fields.push_back({{"name", raw(field.name)},
+                      {"codec", field.codec},
+                      {"samples", field.num_samples},
+                      {"stored_bytes", field.stored_bytes}});
+  }
+  Json classes = Json::array();
+  for (const std::string& name : summary.classes) classes.push_back(raw(name));
+  Json shards = Json::array();
+  for (const DatasetSummary::ShardRow& shard : summary.shards) {
+    shards.push_back({{"path", raw(shard.path)},
+                      {"samples", shard.num_samples},
+                      {"bytes", shard.bytes},
+                      {"indexed", shard.indexed},
+                      {"checksums", shard.has_checksums},
+                      {"seek_points", shard.has_seek_points},
+                      {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
+  }
+  Json out{{"spec", raw(summary.spec)},
+           {"format", summary.format},
+           {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
+           {"manifest", summary.has_manifest}};
+  if (summary.has_manifest) {
+    out["name"] = raw(summary.name);
+    out["created_by"] = summary.created_by;
+    out["plan"] = summary.plan;
+    out["skipped"] = summary.num_skipped;
+    out["edits"] = summary.edits;
+  }
+  out["samples"] = summary.num_samples;
+  out["bytes"] = summary.num_bytes;
+  out["images"] = conditions_json(summary.images);
+  out["fields"] = fields;
+  out["classes"] = classes;
+  out["shards"] = shards;
+  out["notices"] = notices_json(summary.notices);
+  return out;
+}
+
+Json check_object(const CheckReport& report) {
+  Json findings = Json::array();
+  for (const Damage& damage : report.findings) {
+    Json finding{{"path", raw(damage.path)}};
+    if (!damage.key.empty()) finding["key"] = raw(damage.key);
+    if (!damage.field.empty()) finding["field"] = raw(damage.field);
+    if (damage.offset) finding["offset"] = *damage.offset;
+    finding["what"] = raw(damage.what);
+    findings.push_back(std::move(finding));
+  }
+  Json leftovers = Json::array();
+  for (const std::string& path : report.leftovers) leftovers.push_back(raw(path));
+  Json out{{"spec", raw(report.spec)},
+           {"samples", report.num_samples},
+           {"shards", report.num_shards},
+           {"bytes", report.num_bytes},
+           {"shards_without_checksums", report.num_unchecked_shards},
+           {"images_not_decoded", report.num_images_not_decoded},
+           {"leftovers", leftovers},
+           {"notices", notices_json(report.notices)},
+           {"findings", findings}};
+  for (const CheckReport& part : report.parts) out["parts"].push_back(check_object(part));
+  return out;
+}
+
+}  // namespace
+
+std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
+                      const ImageConditions& conditions) {
+  Json outputs = Json::array();
+  std::uint64_t num_shards = 0;
+  for (const PackReport::Output& output : report.outputs) {
+    const Manifest& manifest = output.manifest;
+    num_shards += manifest.shards.size();
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
+    outputs.push_back({{"directory", raw(output.directory)},
+                       {"name", raw(manifest.name)},
+                       {"format", manifest.format},
+                       {"layout", manifest.layout},
+                       {"samples", manifest.num_samples},
+                       {"skipped", manifest.num_skipped},
+                       {"classes", manifest.classes.size()},
+                       {"shards", manifest.shards.size()},
+                       {"bytes", bytes}});
+  }
+  Json skipped = Json::array();
+  for (const SkippedSample& sample : report.skipped) {
+    Json line{{"origin", raw(sample.origin)}, {"why", raw(sample.why)}};
+    if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
+    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(raw(copy));
+    skipped.push_back(std::move(line));
+  }
+  const bool resumed = report.num_resumed_shards > 0;  // how long those took is not known
+  return document({{"samples", report.num_samples},
+                   {"bytes", report.num_bytes},
+                   {"shards", num_shards},
+                   {"resumed_shards", report.num_resumed_shards},
+                   {"ignored", notices.count()},
+                   {"notices", notices_json(notices)},
+                   {"images", conditions_json(conditions)},
+                   {"seconds", seconds},
+                   {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
+                   {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
+                   {"outputs", outputs},
+                   {"undecodable", report.undecodable},
+                   {"skipped", skipped}});
+}
+
+std::string preview_json(const PackPreview& preview) {
+  Json shards = Json::array();
+  for (const PackPreview::ShardRow& row : preview.shards) {
+    shards.push_back({{"file", raw(row.file)}, {"samples", row.num_samples}, {"payload_bytes", row.payload_bytes}});
+  }
+  return document({{"shards", shards}});
+}
+
+std::string summary_json(const DatasetSummary& summary) { return document(summary_object(summary)); }
+
+std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries) {
+  Json out{{"spec", raw(spec)}, {"samples", 0}, {"bytes", 0}, {"parts", Json::array()}};
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  for (const DatasetSummary& summary : summaries) {
+    samples += summary.num_samples;
+    bytes += summary.num_bytes;
+    out["parts"].push_back(summary_object(summary));
+  }
+  out["samples"] = samples;
+  out["bytes"] = bytes;
+  return document(out);
+}
+
+std::string check_json(const CheckReport& report) { return document(check_object(report)); }
+
+std::string sample_json(const SampleRow& row) {
+  Json fields = Json::object();
+  for (const SampleRow::Field& field : row.fields) fields[printable(field.name)] = field.bytes;
+  Json out{{"index", row.index}, {"key", raw(row.key)}};
+  if (row.label != k_no_label) out["label"] = row.label;
+  if (!row.class_name.empty()) out["class"] = raw(row.class_name);
+  if (row.width != 0) out["width"] = row.width;
+  if (row.height != 0) out["height"] = row.height;
+  out["fields"] = fields;
+  out["shard"] = raw(row.shard);
+  return out.dump() + '\n';
+}
+
+std::string read_json(const ReadRates& rates) {
+  return document({{"epochs", rates.epochs},
+                   {"samples", rates.samples},
+                   {"bytes", rates.bytes},
+                   {"seconds", rates.seconds},
+                   {"samples_per_second", per_second(rates.samples, rates.seconds)},
+                   {"bytes_per_second", per_second(rates.bytes, rates.seconds)}});
+}
+
+std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
+                       const std::optional<DeviceFigures>& device) {
+  Json out = pipeline_options(pipeline);
+  out["workers"] = pipeline.options.workers;
+  out["prefetch"] = pipeline.options.prefetch;
+  Json by_name = Json::object();
+  for (const auto& [stage, result] : stages) {
+    by_name[std::string(stage_name(stage))] = stage_figures(result);
+    if (stage == Stage::train) out.update(stage_figures(result));
+  }
+  out["stages"] = by_name;
+  if (device) {
+    out["device"] = {{"name", device->name},
+                     {"copy_gb_per_s", device->copy_bytes_per_s / 1e9},
+                     {"plain_copy_gb_per_s", device->plain_bytes_per_s / 1e9},
+                     {"hidden_share", device->hidden_share},
+                     {"converts", device->converts},
+                     {"step_ms", device->step_s * 1e3},
+                     {"idle_share", or_null(device->idle_share)}};
+  }
+  return document(out);
+}
+
+std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
+                      double read_images_per_s, unsigned cores) {
+  Json out = pipeline_options(pipeline);
+  out["cores"] = cores;
+  Json settings = Json::array();
+  for (const TuneRow& row : rows) settings.push_back(setting_figures(row));
+  out["settings"] = settings;
+  const std::optional<NoVerdict> none = no_verdict(best, read_images_per_s);
+  LoaderOptions options = pipeline.options;
+  options.workers = best.workers;
+  options.prefetch = best.prefetch;
+  out["recommended"] = none ? Json() : setting_figures(best);
+  out["not_recommended_because"] = none ? Json(no_verdict_text(*none, best)) : Json();
+  out["python"] = none ? Json() : raw(python_loader(pipeline.spec, options));
+  out["read_images_per_s"] = read_images_per_s;
+  out["bound_by"] = bound_name(bound_of(best, read_images_per_s));
+  return document(out);
+}
+
+std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures) {
+  Json out = pipeline_options(pipeline);
+  out["cores"] = figures.cores;
+  out.update(setting_figures(figures.setting));
+  out["read_images_per_s"] = figures.read;
+  out["decode_images_per_s"] = figures.load;
+  out["copy_images_per_s"] = or_null(figures.copy);
+  out["compute_images_per_s"] = or_null(figures.compute);
+  out["bound_by"] = bottleneck_name(bottleneck_of(figures));
+  out["device_waits_share"] = or_null(device_waits(figures));
+  out["cores_needed"] = figures.compute && figures.load > 0 ? Json(cores_needed(figures)) : Json();
+  out["workers_needed"] = figures.compute || figures.copy ? Json(workers_needed(figures)) : Json();
+  out["advice"] = advice(figures);
+  return document(out);
+}
+
+}  // namespace bale::tools

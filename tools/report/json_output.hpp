@@ -1,0 +1,64 @@
+// Results as JSON text, each ended by a newline, and progress. The only unit of tools/ that includes the JSON library.
+//
+// Names, paths and keys are strings where they are UTF-8, else {"hex": "..."} (formats/base/json_bytes.hpp),
+// so nothing is lost.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bale/reader/dataset_check.hpp"
+#include "bale/reader/dataset_summary.hpp"
+#include "bale/tools/measure/doctor_verdict.hpp"
+#include "bale/tools/measure/pipeline.hpp"
+#include "bale/tools/measure/tune_verdict.hpp"
+#include "bale/tools/report/bench_report.hpp"
+#include "bale/writer/packer.hpp"
+
+namespace bale::tools {
+
+std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
+                      const ImageConditions& conditions);
+std::string preview_json(const PackPreview& preview);
+std::string summary_json(const DatasetSummary& summary);
+/// Of a directory that holds several datasets.
+std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);
+std::string check_json(const CheckReport& report);
+
+struct SampleRow {
+  struct Field {
+    std::string name;
+    std::uint64_t bytes;  // as stored
+  };
+  std::uint64_t index = 0;
+  std::string key;
+  std::int64_t label = k_no_label;
+  std::string class_name;  // empty: none
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<Field> fields;
+  std::string shard;
+};
+/// One line.
+std::string sample_json(const SampleRow& row);
+
+struct ReadRates {
+  std::uint64_t epochs = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+};
+std::string read_json(const ReadRates& rates);
+
+/// The figures of the train stage, where it was measured, an object `stages` with those of every stage, and `device`
+/// where there is one.
+std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
+                       const std::optional<DeviceFigures>& device);
+/// `best`: the row that is recommended, unless no_verdict() says why none is.
+std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
+                      double read_images_per_s, unsigned cores);
+std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures);
+
+}  // namespace bale::tools

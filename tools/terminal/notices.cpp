@@ -1,0 +1,41 @@
+#include "bale/tools/terminal/notices.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/excerpt.hpp"
+#include "bale/tools/terminal/human.hpp"
+
+namespace bale::tools {
+
+void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& terminal) {
+  constexpr std::size_t k_max_warnings = 20;
+  constexpr std::size_t k_shown_example = 300;
+  for (const auto& [why, reason] : notices.reasons()) {
+    const std::string example =
+        reason.example.empty() ? "" : fmt::format(" (such as {})", excerpt(printable(reason.example), k_shown_example));
+    terminal.note(fmt::format("ignored {}: {}{}", plural(reason.count, noun), terminal.with_flags(printable(why)), example));
+  }
+  const auto& warnings = notices.warnings();
+  for (std::size_t i = 0; i < std::min(warnings.size(), k_max_warnings); ++i) {
+    terminal.note(fmt::format("{}: {}", printable(warnings[i].place), terminal.with_flags(printable(warnings[i].what))));
+  }
+  if (warnings.size() > k_max_warnings) {
+    terminal.note(fmt::format("and {} more", plural(warnings.size() - k_max_warnings, "warning")));
+  }
+}
+
+void show_flawed_images(const ImageConditions& conditions, Terminal& terminal) {
+  for (const ImageConditions::Flawed& image : conditions.flawed) {
+    const bool incomplete = image.condition == ImageCondition::incomplete;
+    terminal.note(fmt::format("{}: the image {}, so loaders treat it as a bad sample (key \"{}\")",
+                              printable(image.path), incomplete ? "is incomplete" : "cannot be decoded",
+                              printable(image.key)));
+  }
+  const std::uint64_t rest = conditions.num_flawed() - conditions.flawed.size();
+  if (rest > 0) terminal.note(fmt::format("and {} more that cannot be decoded", plural(rest, "image")));
+}
+
+}  // namespace bale::tools

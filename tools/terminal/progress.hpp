@@ -1,0 +1,96 @@
+// Progress: a redrawn line on a terminal, plain lines elsewhere, JSON for programs; always on standard error.
+//
+// A background thread polls counters; the work never waits for it. The texts are pure functions.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "bale/tools/terminal/terminal.hpp"
+
+namespace bale::tools {
+
+/// Where the work stands. A total of 0 is unknown, and what it belongs to is left out.
+struct ProgressCounts {
+  std::uint64_t samples = 0;
+  std::uint64_t total_samples = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t shards = 0;
+  std::uint64_t total_shards = 0;
+  std::uint64_t skipped = 0;
+};
+
+struct ProgressRates {
+  double samples_per_second = 0;
+  double bytes_per_second = 0;
+};
+
+/// Rates smoothed over the last few seconds.
+class RateMeter {
+ public:
+  /// `now`: seconds on a clock that only goes forward.
+  void update(double now, const ProgressCounts& counts);
+  const ProgressRates& rates() const { return rates_; }
+
+ private:
+  bool started_ = false;
+  bool measured_ = false;
+  double time_ = 0;
+  ProgressCounts counts_{};
+  ProgressRates rates_{};
+};
+
+/// One line without its end: {"progress": {...}}. A total of 0 is unknown.
+std::string progress_json(const ProgressCounts& counts);
+
+/// Share of the work that is done, 0..1: by bytes where their total is known, else by samples, else by shards.
+double progress_fraction(const ProgressCounts& counts);
+
+/// "[#####-----]  46%  5,730/12,500  8,012 img/s  870 MB/s  ETA 0:07  3/7 shards", shortened part by part
+/// until it fits in `width` columns.
+std::string progress_bar(const ProgressCounts& counts, const ProgressRates& rates, unsigned width);
+
+/// "packed 5,730 of 12,500 samples (46%), 8,012 img/s, 870 MB/s, ETA 0:07".
+std::string progress_sentence(const std::string& verb, const ProgressCounts& counts, const ProgressRates& rates);
+
+enum class ProgressStyle { text, json, none };
+inline ProgressStyle progress_style(bool quiet, bool json = false) {
+  if (quiet) return ProgressStyle::none;
+  return json ? ProgressStyle::json : ProgressStyle::text;
+}
+
+/// Shows progress from construction to finish().
+class ProgressDisplay {
+ public:
+  /// `verb` is the past participle of the sentence: "packed". `poll` is called from another thread.
+  ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll, ProgressStyle style);
+  ~ProgressDisplay();
+  ProgressDisplay(const ProgressDisplay&) = delete;
+  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
+
+  /// The work is complete: a last plain line where earlier ones were shown, a last object in any case. Without it
+  /// (the work failed) the display just goes away.
+  void finish();
+
+ private:
+  void show();
+  void stop();
+
+  Terminal& terminal_;
+  std::string verb_;
+  std::function<ProgressCounts()> poll_;
+  ProgressStyle style_;
+  bool printed_ = false;
+  bool stopping_ = false;
+  RateMeter meter_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::thread thread_;
+};
+
+}  // namespace bale::tools

@@ -1,0 +1,60 @@
+#include "bale/tools/terminal/signals.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale::tools {
+namespace {
+
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+static_assert(std::atomic<std::atomic<bool>*>::is_always_lock_free, "a signal handler reads it");
+
+std::atomic<std::atomic<bool>*> stop_flag{nullptr};
+constexpr std::array<int, 2> k_stop_signals{SIGINT, SIGTERM};
+std::array<struct sigaction, 2> previous_actions{};
+
+extern "C" void on_stop_signal(int) {
+  std::atomic<bool>* flag = stop_flag.load();
+  if (flag == nullptr || flag->exchange(true)) ::_exit(k_exit_interrupted);
+}
+
+}  // namespace
+
+void prepare_process() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) != -1) continue;
+    // Opened for the wrong direction: using a closed descriptor stays an error. The lowest free number is taken.
+    if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) ::_exit(k_exit_failure);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+StopOnSignal::StopOnSignal(std::atomic<bool>& stop) {
+  stop_flag.store(&stop);
+  struct sigaction action {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < k_stop_signals.size(); ++i) {
+    ::sigaction(k_stop_signals[i], &action, &previous_actions[i]);
+    // Started with the signal ignored (nohup, a background job of a script): that stays so.
+    if (previous_actions[i].sa_handler == SIG_IGN) ::sigaction(k_stop_signals[i], &previous_actions[i], nullptr);
+  }
+}
+
+StopOnSignal::~StopOnSignal() {
+  for (std::size_t i = 0; i < k_stop_signals.size(); ++i) ::sigaction(k_stop_signals[i], &previous_actions[i], nullptr);
+  stop_flag.store(nullptr);
+}
+
+void throw_if_stopped(const std::atomic<bool>& stop) {
+  if (stop.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
+}
+
+}  // namespace bale::tools

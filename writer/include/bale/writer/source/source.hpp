@@ -1,0 +1,140 @@
+// Source: the samples to pack, from a folder, a list, a table or a packed dataset.
+//
+// A Source knows number, keys, labels and sizes of its samples before it reads any, so that packing can be planned.
+// Samples are numbered 0 to size() - 1 in the source's own order (torchvision's ImageFolder's for folders).
+//
+// Memory: at most about 100 bytes per sample. Field bytes are not kept.
+// Threads: const methods may be called by many threads at once, each with its own Scratch.
+// Preconditions: sample numbers are below size().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/base/notice_log.hpp"
+#include "bale/formats/shard/sample.hpp"
+
+namespace bale {
+
+/// What is known about a sample without reading it.
+struct SourceSample {
+  std::string key;  // unique in the source, encoded if the layout needs it (encode_key())
+  std::int64_t label = k_no_label;
+  struct Field {
+    std::uint32_t id;     // position in Source::fields()
+    std::uint64_t bytes;  // expected size
+  };
+  std::vector<Field> fields;  // sorted by id
+  std::uint64_t total_bytes() const {
+    std::uint64_t sum = 0;
+    for (const Field& field : fields) sum += field.bytes;
+    return sum;
+  }
+};
+
+/// A file that belongs to a sample.
+struct SourceFile {
+  std::string path;        // path to open
+  std::string below_root;  // path below the source's root, without ".."
+};
+
+/// A directory or shard that could not be listed or opened, so that its samples are missing.
+struct SourceLoss {
+  std::string path;
+  std::string why;                             // one line
+  std::optional<std::uint64_t> num_samples{};  // nullopt: unknown
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual std::uint64_t size() const = 0;
+  /// Every field name that occurs, the image field first.
+  virtual const std::vector<std::string>& fields() const = 0;
+  /// Class name of label 0, 1, ...; empty if the classes have no names.
+  virtual const std::vector<std::string>& classes() const = 0;
+  /// Earlier changes to the images, by name of the edit (Manifest::edits).
+  virtual std::map<std::string, std::string> edits() const { return {}; }
+  /// The directories and files that it reads from. A destination must not overlap with them.
+  virtual std::vector<std::string> places() const { return {}; }
+  /// Whether keys were encoded because the destination cannot store them unchanged (Manifest::encoded_keys).
+  virtual bool encodes_keys() const { return false; }
+  /// k_no_label if the sample has none.
+  virtual std::int64_t label(std::uint64_t i) const = 0;
+  /// Overwrites `out`. Reuse it to avoid allocations.
+  virtual void describe(std::uint64_t i, SourceSample& out) const = 0;
+
+  /// Reads sample `i`. The view borrows from `scratch`, until it is used again, and from this Source. Throws
+  /// `bale::Error` for a bad sample, which cannot be read, does not exist anymore or changed while it was read.
+  virtual SampleView read(std::uint64_t i, Scratch& scratch) const = 0;
+  /// A name of the sample for messages: a path, or key and shard.
+  virtual std::string origin(std::uint64_t i) const = 0;
+  /// Files that hold sample `i` and nothing else. Empty for a sample of a shard.
+  virtual std::vector<SourceFile> files(std::uint64_t) const { return {}; }
+  /// A hint: asks the kernel to read the sample ahead. Never fails.
+  virtual void will_need(std::uint64_t i) const = 0;
+
+  /// Appends to `out` a line that identifies the content of sample `i` without reading it: key, sizes, mtime, label. It
+  /// is hashed into the plan, by which a resumed run knows whether it continues the same work.
+  virtual void fingerprint(std::uint64_t i, std::string& out) const = 0;
+
+  /// What was skipped while listing: other files, broken links, archive members that are no fields.
+  virtual const NoticeLog& notices() const = 0;
+
+  /// With SourceOptions::skip_damaged: directories and shards that could not be listed or opened.
+  virtual std::vector<SourceLoss> losses() const { return {}; }
+};
+
+struct SourceOptions {
+  std::string kind{};                     // one of source_kinds(); empty: detect_source()
+  std::vector<std::string> include{};     // globs on the path below the root; empty: everything
+  std::vector<std::string> exclude{};     // globs, likewise; empty: nothing
+  std::string class_map{};                // path of a file: lines of "name index" or "name", or a JSON object or array
+  std::vector<std::string> pair{};        // extensions of the files that make up a sample, the image's first
+  std::vector<std::string> pair_path{};  // FIELD=PATTERN: path of a paired file not beside the image (PairPath)
+  bool allow_empty = false;       // torchvision's allow_empty
+  std::string path_column{};              // of a table; empty: path, file_name, filename, file or image
+  std::string label_column{};             // of a table; empty: label, class, target or y
+  std::string root{};                     // directory of relative paths in lists and tables
+  bool nul_separated = false;             // a list is separated by NUL instead of newlines
+  bool keys_name_files = true;            // Layout::keys_name_files of the layout to write
+  bool flat = false;                      // a folder without class folders: no labels
+  bool skip_damaged = false;              // leave out directories and shards that cannot be read: Source::losses()
+};
+
+/// Opens a folder as torchvision's ImageFolder does: classes are the sorted first-level directories, samples the image
+/// files below them, in torchvision's order. Throws `not_found` if the folder does not exist, `invalid_argument` if it
+/// has no images or a class has none, and `io`.
+std::unique_ptr<Source> open_folder_source(const std::string& path, const SourceOptions& options);
+/// Opens a list of files: one path per line, from a file or "-" (standard input). Classes are the names of the files'
+/// parent directories.
+std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOptions& options);
+/// Opens a .csv or .tsv file with a header, or a .jsonl file with one object per line. Additional columns become the
+/// `json` field.
+std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
+/// Opens a packed dataset of any format, also of other tools. Throws what Dataset::open() throws.
+std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options);
+/// "folder", "list", "table", "packed", and the name of each format that is stored on disk.
+std::vector<std::string> source_kinds();
+
+/// The result of detect_source().
+struct DetectedSource {
+  std::string kind;    // one of source_kinds()
+  std::string told{};  // message for the user with the reason, if the case is not clear; else empty
+};
+/// Guesses the kind of a source. A directory with a manifest.json, a shard spec and any other file is "packed"; a file
+/// with a table's suffix is "table"; any other directory is "folder", unless more of its files are named as shards than
+/// as images. Throws `not_found` if `spec` does not exist, `invalid_argument` for a directory of several datasets.
+DetectedSource detect_source(const std::string& spec, const SourceOptions& options);
+
+/// Opens `spec` as SourceOptions::kind or detect_source() says. Throws what they and the functions above throw, and
+/// `invalid_argument` for an unknown kind.
+std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options);
+
+}  // namespace bale
