@@ -15,4 +15,4 @@ from bale.program import convert, inspect, pack, verify
 
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Loader", "convert", "cuda_available",
            "inspect", "pack", "transforms", "verify"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
