@@ -31,7 +31,7 @@ BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& of)
                .draw = row.draw};
     pixel_bytes = std::max<std::size_t>(pixel_bytes, row.offset + row.bytes);
   }
-  if (transform.has_fixed_shape()) pixel_bytes = rows.size() * transform.image_bytes();  // zeros of empty rows, too
+  if (transform.has_fixed_shape()) pixel_bytes = rows.size() * transform.image_bytes();  // with zeros of empty rows
   pixel_memory = std::make_unique_for_overwrite<std::byte[]>(pixel_bytes);
   std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes);
 }

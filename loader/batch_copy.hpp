@@ -1,5 +1,5 @@
-// BatchCopy: a batch's content in memory of its own, for callers that keep more batches than the ring has slots.
-// A plain value; nothing in it refers to the ring.
+// BatchCopy: a copy of a batch in its own memory, for callers that keep more batches than the ring has slots.
+// A plain value: it does not refer to the ring.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace bale::loader_detail {
 
-/// What a worker made of one row.
+/// The result of a worker for one row.
 struct RowResult {
   std::uint64_t offset = 0;  // of the row's image in the batch's pixels
   std::uint64_t bytes = 0;   // 0: the row is empty
-  std::uint64_t copy = 0;    // which of its sample's deliveries
+  std::uint64_t copy = 0;    // Pick::copy
   std::uint32_t source_width = 0;
   std::uint32_t source_height = 0;
   AugmentDraw draw{};

@@ -42,7 +42,7 @@ std::optional<StreamRow> BatchStream::nth_row(std::uint64_t n, BatchPlace& place
     place.epoch += 1 + n / whole_rows_;
     n %= whole_rows_;
   }
-  place.index = n / batch_size_;  // all batches but an epoch's last are full
+  place.index = n / batch_size_;  // all batches of an epoch except the last are full
   return row(place, n % batch_size_);
 }
 

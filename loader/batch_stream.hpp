@@ -1,4 +1,4 @@
-// BatchStream: the endless sequence of batches of one rank from some point of some epoch on. Pure; safe in any thread.
+// BatchStream: the endless sequence of one rank's batches from a given epoch and position. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace bale::loader_detail {
 
-/// A row of a batch, and what is delivered in it (nothing where it is empty).
+/// A row of a batch, and the sample that is delivered in it (none if the row is empty).
 struct StreamRow {
   PlannedRow planned;
   Pick pick;
 };
 
-/// A batch by epoch and number in that epoch.
+/// A batch, identified by its epoch and its number in that epoch.
 struct BatchPlace {
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
@@ -23,17 +23,17 @@ struct BatchPlace {
 
 class BatchStream {
  public:
-  /// From `position` of `epoch` on; later epochs are whole.
+  /// Starts at `position` of `epoch`. Later epochs are complete.
   BatchStream(EpochOrder order, const RankShare& share, std::uint64_t epoch, std::uint64_t position);
 
-  /// The n-th batch from the start; nullopt where epochs have none at all.
+  /// The n-th batch from the start; nullopt if there is none, because complete epochs have no batches.
   std::optional<BatchPlace> place(std::uint64_t n) const;
   std::uint64_t num_batches(std::uint64_t epoch) const { return plan_of(epoch).num_batches(); }
   std::uint64_t num_rows(const BatchPlace& place) const { return plan_of(place.epoch).num_rows(place.index); }
   StreamRow row(const BatchPlace& place, std::uint64_t i) const;
-  /// The n-th row of the stream, epochs after one another; nullopt where epochs have none.
+  /// The n-th row of the stream, counted across epochs; nullopt if there is none, because complete epochs have no rows.
   std::optional<StreamRow> nth_row(std::uint64_t n, BatchPlace& place) const;
-  /// Deliveries of the epoch that are consumed, over all ranks, once `batches` of its batches are.
+  /// Deliveries of the epoch that are consumed, over all ranks, after `batches` of its batches.
   std::uint64_t position_after(std::uint64_t epoch, std::uint64_t batches) const {
     return plan_of(epoch).position_after(batches);
   }

@@ -5,17 +5,17 @@
 
 namespace bale::loader_detail {
 
-/// What the ranks of a machine know of its cores.
+/// The cores that a rank may use, and the number of ranks that share them.
 struct CoresOfRank {
   unsigned own = 1;      // in this process's affinity mask
-  unsigned parents = 1;  // in that of the process that started it
+  unsigned parents = 1;  // in the parent process's affinity mask
   std::optional<double> quota{};
-  unsigned num_ranks = 1;  // of this machine
+  unsigned num_ranks = 1;  // on this machine
 };
 
-/// One per core, of which each rank has its share. A mask that is narrower than the launcher's is a share already.
+/// One worker per core of this rank's share. An affinity mask that is narrower than the parent's is already a share.
 unsigned share_of_cores(const CoresOfRank& cores);
-/// For this process; the ranks are those of $LOCAL_WORLD_SIZE, as torchrun sets it.
+/// share_of_cores() of this process. The number of ranks is $LOCAL_WORLD_SIZE, which torchrun sets.
 unsigned default_workers();
 
 }  // namespace bale::loader_detail

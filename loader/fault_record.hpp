@@ -1,5 +1,5 @@
-// FaultRecord: what a Session remembers of bad samples: those it reported, those in quarantine, and how often it has tried
-// others in their place. For use under the Session's lock.
+// FaultRecord: the bad samples of a Session: those it reported, those in quarantine, and the number of substitutes that
+// it tried. Not thread-safe: the Session's lock guards it.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace bale::loader_detail {
 
 class FaultRecord {
  public:
-  /// Samples at which workers died are not given to workers again.
+  /// A sample at which workers died is not given to a worker again.
   void quarantine(std::uint64_t sample) { quarantined_.insert(sample); }
   bool is_quarantined(std::uint64_t sample) const { return quarantined_.contains(sample); }
 
   void report(BadSample bad) { bad_samples_.push_back(std::move(bad)); }
-  /// The sample that a batch fails with: reported once, however often next() is called.
+  /// Reports the sample that a batch fails with. Reports it once, even if next() is called again.
   void report_failure(std::uint64_t batch, BadSample bad) {
     if (failed_batch_ != batch) report(std::move(bad));
     failed_batch_ = batch;
   }
   const std::vector<BadSample>& bad_samples() const { return bad_samples_; }
 
-  /// Counts another substitute for a row of a batch; 1 for the first.
+  /// Counts one more substitute for a row of a batch. Returns 1 for the first.
   std::uint32_t next_attempt(std::uint64_t batch, std::uint32_t row) { return ++attempts_[{batch, row}]; }
   void forget_attempts(std::uint64_t batch) {
     attempts_.erase(attempts_.lower_bound({batch, 0}), attempts_.lower_bound({batch + 1, 0}));
@@ -35,7 +35,7 @@ class FaultRecord {
   void forget_attempts() { attempts_.clear(); }
 
  private:
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attempts_;  // of (batch, row)
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attempts_;  // by (batch, row)
   std::set<std::uint64_t> quarantined_;
   std::vector<BadSample> bad_samples_;
   std::optional<std::uint64_t> failed_batch_;

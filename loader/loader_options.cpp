@@ -31,7 +31,8 @@ LoaderOptions checked(LoaderOptions options) {
   refuse_unless(options.prefetch > 0 && options.prefetch <= k_max_prefetch,
                 fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
   refuse_unless(options.seek_point_cache_bytes <= k_max_seek_point_cache_bytes,
-                fmt::format("seek_point_cache_bytes of {}; {} is the most", options.seek_point_cache_bytes, k_max_seek_point_cache_bytes));
+                fmt::format("seek_point_cache_bytes of {}; {} is the most", options.seek_point_cache_bytes,
+                            k_max_seek_point_cache_bytes));
   check_transform(options.transform);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;

@@ -17,8 +17,8 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + k_alignment_bytes - 1) / k_alignment_bytes * k_alignment_bytes;
 }
 
-/// The most that a batch can need: its rows are the largest samples, each as often as it can be in one batch. Pages
-/// that no batch reaches are never taken, but address space is.
+/// The most bytes that a batch can need: the largest samples, each as often as one batch can contain it. Pages that no
+/// batch uses are never allocated; only their address space is reserved.
 class LargestRows {
  public:
   LargestRows(std::uint64_t num_rows, std::uint64_t max_deliveries)
@@ -33,10 +33,10 @@ class LargestRows {
     }
   }
 
-  /// Empties it.
+  /// Adds up the rows and removes them.
   std::uint64_t total() {
     std::uint64_t sum = 0;
-    // The smallest one fills what the others leave of the rows.
+    // The smallest sample gets the rows that the larger ones leave.
     std::uint64_t rows_left = num_rows_;
     for (std::uint64_t samples = smallest_.size(); samples > 0; --samples) {
       const std::uint64_t others = std::min(rows_left, (samples - 1) * max_deliveries_);
@@ -69,8 +69,8 @@ RowLayout::RowLayout(const Dataset& dataset, const LoaderOptions& options, std::
   batch_bytes_ = largest.total();
 }
 
-/// An index that states the size of one image was made by somebody who looked at all of them. If it states none, the
-/// images decide: those that have a size show that nobody looked.
+/// If an index has the size of one image, its writer read the headers of all images. If it has none, this reads the
+/// headers: an image with a size shows that the writer did not.
 void RowLayout::require_sizes(std::size_t shard) const {
   const ShardInUse images = dataset_.use_shard(shard);
   const ShardIndex& index = dataset_.index(shard);
@@ -83,7 +83,7 @@ void RowLayout::require_sizes(std::size_t shard) const {
     try {
       header = probe_image(field_.empty() ? images->read_image(i, scratch) : images->read_field(i, field_, scratch));
     } catch (const Error&) {
-      continue;  // a bad sample: the worker will say so
+      continue;  // a bad sample: the worker reports it
     }
     if (header.width == 0 || header.height == 0) continue;
     throw Error(ErrorCode::unsupported, "the index does not have this image's size in pixels",
@@ -97,7 +97,7 @@ std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) cons
   if (transform_.has_fixed_shape()) return transform_.image_bytes();
   const ShardIndex& index = dataset_.index(shard);
   const auto field = field_.empty() ? index.image_field(sample) : index.field_id(field_);
-  if (!field || !index.extent(sample, *field).present()) return 0;  // the worker will say so
+  if (!field || !index.extent(sample, *field).present()) return 0;  // the worker reports it
   if (transform_.kind == Transform::Kind::raw) {
     if (index.fields()[*field].codec != Codec::none) {
       throw Error(ErrorCode::unsupported, "compressed fields cannot be delivered raw: their sizes are not in the index",

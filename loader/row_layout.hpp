@@ -1,4 +1,4 @@
-// RowLayout: how much room each image needs in a batch, and where a sample's image is. Immutable; safe in any thread.
+// RowLayout: how many bytes a batch and each of its images need. Immutable; safe in any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace bale::loader_detail {
 
 class RowLayout {
  public:
-  /// `dataset` outlives the layout. Ragged and raw transforms look at the whole index for the largest batch there can
-  /// be, if a batch has one sample at most `max_deliveries` times. Images of more than `max_pixels` pixels get no room:
-  /// they are bad samples. Throws `unsupported` if a shard's index has no sizes. A single image without a size gets no
-  /// room, so it is a bad sample.
+  /// `dataset` must outlive the layout. For ragged and raw transforms, this reads the whole index to find the largest
+  /// possible batch; one batch contains a sample at most `max_deliveries` times. An image of more than `max_pixels`
+  /// pixels, or without a size, gets 0 bytes: it is a bad sample. Throws `unsupported` if a shard's index does not have
+  /// the sizes that the transform needs.
   RowLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries);
 
-  /// Room for the pixels of any batch.
+  /// Bytes for the pixels of any batch.
   std::uint64_t batch_bytes() const { return batch_bytes_; }
-  /// Room for this sample's.
+  /// Bytes for the pixels of this sample.
   std::uint64_t row_bytes(std::size_t shard, std::uint64_t sample_in_shard) const;
 
  private:

@@ -15,9 +15,9 @@
 namespace bale::loader_detail {
 namespace {
 
-constexpr std::uint32_t k_slots_of_workers = 2;  // that stay with the workers, however many batches the caller keeps
+constexpr std::uint32_t k_slots_of_workers = 2;  // reserved for the workers, even if the caller keeps many batches
 constexpr std::uint32_t k_min_slots = 3;         // a loop holds one batch while it asks for the next
-constexpr int k_wait_ms = 50;                    // a worker that died may have kept its last word to itself
+constexpr int k_wait_ms = 50;                    // limits each wait: a worker may die before it announces a completion
 
 std::string working_directory() {
   std::string path(4096, '\0');
@@ -46,8 +46,8 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
   return config;
 }
 
-/// The most often that one batch can have one sample. Padding goes round the epoch again, as often as a step of all
-/// ranks is longer than it.
+/// The most times that one batch can contain the same sample. Padding repeats the epoch, several times if a step of all
+/// ranks is longer than the epoch.
 std::uint64_t max_deliveries(const Dataset& dataset, const LoaderOptions& options,
                              const std::optional<Selection>& selection) {
   const std::uint64_t in_epoch = selection ? selection->max_deliveries() : 1;
@@ -88,7 +88,7 @@ Ring Session::make_ring() {
   return ring;
 }
 
-/// From the beginning of the stream. Under the lock.
+/// Reads ahead from the beginning of the stream. Requires mutex_.
 void Session::start_read_ahead() {
   rows_passed_ = 0;
   read_ahead_.reset();
@@ -104,7 +104,7 @@ void Session::start_read_ahead() {
       ReadAheadOptions{.window_bytes = options_.read_ahead_bytes, .large_transfers = options_.large_transfers});
 }
 
-/// How far the workers have come. Under the lock.
+/// Reports to read_ahead_ how far the workers have come. Requires mutex_.
 void Session::tell_read_ahead() {
   if (!read_ahead_) return;
   std::uint64_t rows = rows_passed_;
@@ -133,7 +133,7 @@ void Session::start() {
 
 void Session::stop_workers() {
   {
-    const std::lock_guard lock(mutex_);  // a batch that is destroyed in another thread looks at it
+    const std::lock_guard lock(mutex_);  // release() uses it in the thread that destroys a batch
     read_ahead_.reset();
   }
   own_worker_.reset();
@@ -150,11 +150,11 @@ void Session::end() {
   stop_workers();
 }
 
-/// Hands workers as many batches as there are slots. Under the lock.
+/// Opens a batch in every free slot. Requires mutex_.
 void Session::open_batches() {
   tell_read_ahead();
   while (!free_slots_.empty() && !ended_ && !closing_) {
-    if (options_.workers == 0 && !open_.empty()) return;  // nobody would work on a second one meanwhile
+    if (options_.workers == 0 && !open_.empty()) return;  // next() fills one batch at a time
     const auto place = stream_.place(next_to_open_);
     if (!place || (!options_.prefetch_next_epoch && place->epoch != epoch_)) return;
     open_batch(free_slots_.back(), *place);
@@ -206,7 +206,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
     const std::int64_t label = dataset_.label_in_shard(shard, sample_in_shard);
     ring_.labels(slot)[row] = label == k_no_label ? options_.no_label : label;
-  } catch (const Error& caught) {  // a shard that cannot be opened is the end of its samples, not of the stream
+  } catch (const Error& caught) {  // if a shard cannot be opened, its samples fail, not the stream
     if (is_lack_of_resources(caught)) throw;
     error = caught.what();
     asked.capacity = options_.transform.image_bytes();
@@ -217,7 +217,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   set_error(asked, error);
 }
 
-/// A row without a sample: zeros, no label, masked out.
+/// Makes a row without a sample: zeros, no label, mask 0.
 void Session::empty_row(std::uint32_t slot, std::uint32_t row) {
   Row& emptied = ring_.row(slot, row);
   emptied.bytes = 0;
@@ -268,16 +268,16 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   return deliver_copy(lock, batch.slot);
 }
 
-/// Whether the batch that was just taken from open_ had better be copied: the caller keeps so many that the workers
-/// would be left without slots. Under the lock.
+/// Whether the batch that was just removed from open_ must be copied: the caller holds so many that the workers would
+/// run out of slots. Requires mutex_.
 bool Session::copies_next() const {
   if (!options_.copy_when_held) return false;
   const std::size_t num_slots = ring_.shape().num_slots;
-  const std::size_t num_held = num_slots - free_slots_.size() - open_.size() - 1;  // without this one
+  const std::size_t num_held = num_slots - free_slots_.size() - open_.size() - 1;  // not counting this one
   return num_held >= num_slots - std::min<std::size_t>(num_slots - 2, k_slots_of_workers);
 }
 
-/// The slot goes back to the workers at once. Without memory for a copy the slot itself is delivered.
+/// Delivers a copy and returns the slot to the workers. If there is no memory for a copy, delivers the slot itself.
 Batch Session::deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot) {
   lock.unlock();
   Batch leased(shared_from_this(), slot);
@@ -304,7 +304,7 @@ void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const Open
                                   const std::function<void()>& on_wait) {
   if (ring_.complete(batch.slot, batch.number)) return;
   const auto begin = std::chrono::steady_clock::now();
-  double waited_s = 0;  // without the time for which this process was stopped
+  double waited_s = 0;  // not counting the time for which this process was stopped
   lock.unlock();
   for (;;) {
     const std::uint32_t seen = ring_.completions();
@@ -332,11 +332,11 @@ void Session::release(std::uint32_t slot) noexcept {
   try {
     open_batches();
   } catch (...) {
-    failure_ = std::current_exception();  // told by the next call of next()
+    failure_ = std::current_exception();  // the next call of next() throws it
   }
 }
 
-/// Until the caller sets closing_ back no batch is opened, also not by one that is destroyed in another thread.
+/// No batch is opened until the caller resets closing_, not even when another thread destroys a Batch.
 void Session::close_open_batches(std::unique_lock<std::mutex>& lock) {
   closing_ = true;
   for (const OpenBatch& batch : open_) ring_.close(batch.slot, batch.number);
@@ -352,7 +352,7 @@ void Session::close_open_batches(std::unique_lock<std::mutex>& lock) {
 }
 
 void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
-  if (!unfinished_move_ && epoch == epoch_ && position == state().position) return;  // what is made ahead is wanted
+  if (!unfinished_move_ && epoch == epoch_ && position == state().position) return;  // keep the batches made ahead
   BatchStream stream(stream_.order(), share_of(options_), epoch, position);
   std::unique_lock lock(mutex_);
   unfinished_move_ = Move{epoch, position};
@@ -372,8 +372,8 @@ LoaderState Session::state() const {
   return {.epoch = epoch_, .position = stream_.position_after(epoch_, delivered_), .fingerprint = fingerprint_};
 }
 
-/// Up to version 0.1.0 a state knew its dataset by the number of samples alone; and shards that had no index when the
-/// state was taken were known by their samples.
+/// Up to version 0.1.0, a state identified its dataset only by the number of samples. Shards that had no index when the
+/// state was saved were identified by their samples.
 bool Session::is_older_fingerprint(std::uint64_t fingerprint) const {
   const EpochOrder& order = stream_.order();
   return fingerprint == order.fingerprint(dataset_.size()) ||

@@ -1,7 +1,7 @@
-// Session: what a Loader and its batches share: ring, workers, and who has which slot.
+// Session: what a Loader and its batches share: the ring, the workers, and the list of free slots.
 //
-// One lock guards the owner's side of the ring. It is taken by the thread that calls the Loader, by whoever destroys a
-// Batch, and by the process pool's thread when a worker died; never while waiting and never by workers.
+// mutex_ guards the owner's side of the ring. It is taken by the thread that calls the Loader, by any thread that
+// destroys a Batch, and by the process pool's thread after a worker died; never while waiting and never by workers.
 #pragma once
 
 #include <deque>
@@ -34,7 +34,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Batch> next(const std::function<void()>& on_wait);
   bool ready() const;
   void go_to(std::uint64_t epoch, std::uint64_t position);
-  /// The Loader is gone: workers end, memory stays for batches that are still held.
+  /// Ends the Loader's use: stops the workers. The memory stays for batches that are still held.
   void end();
 
   std::uint64_t epoch() const { return epoch_; }
@@ -53,7 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void release(std::uint32_t slot) noexcept;
 
  private:
-  /// A batch that workers are at.
+  /// A batch that workers are filling.
   struct OpenBatch {
     std::uint64_t number = 0;  // in the ring
     std::uint32_t slot = 0;
@@ -94,26 +94,26 @@ class Session : public std::enable_shared_from_this<Session> {
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<OpenBatch> open_;        // oldest first
-  std::uint64_t batches_opened_ = 0;  // ever: the ring's number of the next one
-  std::uint64_t next_to_open_ = 0;    // of the stream
+  std::uint64_t batches_opened_ = 0;  // in total; also the ring's number of the next batch
+  std::uint64_t next_to_open_ = 0;    // batch number in the stream
   std::uint64_t epoch_ = 0;           // being delivered
-  std::uint64_t delivered_ = 0;       // batches of it
-  bool closing_ = false;              // rows that come free are dropped rather than offered again
+  std::uint64_t delivered_ = 0;       // batches of epoch_
+  bool closing_ = false;              // rows that become free are dropped, not offered again
   bool ended_ = false;
   struct Move {
     std::uint64_t epoch = 0;
     std::uint64_t position = 0;
   };
-  /// Rows of open batches may be dropped: nothing is delivered before it is done.
+  /// A move that was begun: rows of open batches may be dropped, so next() completes it before it delivers.
   std::optional<Move> unfinished_move_{};
-  std::exception_ptr failure_;  // of opening a batch while a Batch was being destroyed
+  std::exception_ptr failure_;  // from opening a batch in release()
   FaultRecord faults_;
   LoaderCounters counters_{};
   std::uint64_t replaced_by_earlier_pools_ = 0;
 
-  std::uint64_t rows_passed_ = 0;  // of the stream: those of batches that left open_
+  std::uint64_t rows_passed_ = 0;  // rows of the stream whose batches left open_
   std::unique_ptr<ReadAhead> read_ahead_;
-  std::unique_ptr<WorkerProgram> program_;  // from the first start on
+  std::unique_ptr<WorkerProgram> program_;  // set by the first start()
   std::unique_ptr<Worker> own_worker_;
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<ProcessPool> processes_;

@@ -1,4 +1,4 @@
-// What a Session does about bad samples and about workers that died.
+// Session: how it handles bad samples and workers that died.
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
@@ -8,12 +8,12 @@
 namespace bale::loader_detail {
 namespace {
 
-// One crash may be the machine's doing; the second on the same sample is the sample's. Kills from outside are nobody's
-// fault, but a sample that takes all memory dies by one too, so they are counted as well.
+// One crash may be the machine's fault; a second one on the same sample is the sample's. Kills from outside count too,
+// because the kernel kills a worker whose sample takes all memory.
 constexpr std::uint32_t k_max_kills = 2;
 constexpr std::uint32_t k_max_interruptions = 8;
 constexpr std::uint32_t k_max_substitutes = 64;
-constexpr std::uint64_t k_substitute_tag = 0x5355'4253;  // sets these draws apart from all others
+constexpr std::uint64_t k_substitute_tag = 0x5355'4253;  // separates these draws from all others
 
 bool is_failed(const Row& row) {
   return Ring::phase_of(row.state.load()) == static_cast<std::uint32_t>(RowPhase::failed);
@@ -21,7 +21,7 @@ bool is_failed(const Row& row) {
 
 }  // namespace
 
-/// Empty where the shard, and so the key, cannot be read.
+/// Empty if the shard, and so the key, cannot be read.
 std::string Session::key_of(const Row& row) const {
   try {
     return std::string(dataset_.key(row.sample));
@@ -48,8 +48,8 @@ bool Session::has_failed_rows(const OpenBatch& batch) const {
   return false;
 }
 
-/// Applies the policy to the failed rows of a complete batch; false where workers have to go at it again. Under the
-/// lock.
+/// Applies on_bad_sample to the failed rows of a complete batch. Returns false if workers must fill some rows again.
+/// Requires mutex_.
 bool Session::settle_failed_rows(const OpenBatch& batch) {
   std::uint32_t asked_again = 0;
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
@@ -76,11 +76,11 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     }
     KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
     Pick pick = stream_.order().at(batch.place.epoch, random.below(stream_.order().size()));
-    pick.copy = k_substitute_tag + attempts;  // may be delivered by itself too, and should then look different
+    pick.copy = k_substitute_tag + attempts;  // so that it differs from the sample's own delivery
     std::uint64_t used_bytes = row.offset;
     const std::uint64_t room = row.capacity;
     ask_row(batch.slot, i, batch.number, pick, used_bytes);
-    if (row.capacity > room) row.capacity = room;  // of a transform without fixed shape: a larger one does not fit
+    if (row.capacity > room) row.capacity = room;  // without a fixed shape, a larger sample does not fit
     ++asked_again;
   }
   if (asked_again == 0) {
@@ -92,8 +92,8 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
   return false;
 }
 
-/// Throws if the batch is not done because the storage does not answer, or no worker has started. Workers go on, and so
-/// does the next call.
+/// Throws if the batch is incomplete because the storage does not answer or no worker has started. Workers continue,
+/// and the next call of next() waits again.
 void Session::tell_standstill(const OpenBatch& batch) const {
   constexpr const char* k_hint = "call next() again to go on waiting, and see whether the storage answers";
   const std::string wait = fmt::format("{:g} s", options_.storage_timeout_s);
@@ -118,14 +118,13 @@ void Session::on_worker_end(const WorkerEnd& end) {
   const std::lock_guard lock(mutex_);
   for (const OpenBatch& batch : open_) {
     for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) recover_row(batch, i, end);
-    // Also for rows whose turn the dead worker had drawn without claiming them yet: they are free, but behind the
-    // counter.
+    // Also for a row whose ticket the worker had drawn but not used: it is free, but the slot's counter is past it.
     ring_.reoffer(batch.slot, batch.number);
   }
   ring_.announce_completion();
 }
 
-/// Takes a row away from a worker that is gone.
+/// Takes a row away from a worker that ended.
 void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerEnd& end) {
   Row& row = ring_.row(batch.slot, i);
   const std::uint32_t claimed = static_cast<std::uint32_t>(RowPhase::claimed) + end.worker;

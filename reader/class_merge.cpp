@@ -12,7 +12,8 @@ namespace bale {
 std::int64_t LabelMap::operator()(std::int64_t label) const {
   if (labels_.empty() || label < 0) return label;
   if (static_cast<std::uint64_t>(label) < labels_.size()) return labels_[static_cast<std::size_t>(label)];
-  throw Error(ErrorCode::damaged, fmt::format("label {} has no name: the dataset names {} classes", label, labels_.size()),
+  throw Error(ErrorCode::damaged,
+              fmt::format("label {} has no name: the dataset names {} classes", label, labels_.size()),
               {.path = path_, .hint = "read this dataset alone, or pack it again with a name for each class"});
 }
 

@@ -22,13 +22,13 @@ struct Entry {
   std::string path;
   std::size_t part = 0;
   std::uint64_t first_sample = 0;
-  const ManifestShard* expected = nullptr;  // its line of the manifest, where there is one
-  // What was salvaged of it, if it was.
+  const ManifestShard* expected = nullptr;  // its entry in the manifest, if there is one
+  // Set if the shard was salvaged.
   const Format* format = nullptr;
   std::shared_ptr<const ShardIndex> index{};
 };
 
-/// One of the datasets that are read as one.
+/// One of the datasets that are read together.
 struct Part {
   std::string path;
   std::optional<Manifest> manifest{};
@@ -36,14 +36,14 @@ struct Part {
   LabelMap labels{};
 };
 
-/// Shards that were named one by one may lie beside a manifest that names them, and their classes.
+/// Class names of shards that were given one by one, if a manifest next to them lists them all; else empty.
 std::vector<std::string> classes_beside(const DatasetPart& part) {
   const std::string path = join_path(part.path, k_manifest_name);
   if (!path_exists(path)) return {};
   std::optional<Manifest> read;
   try {
     read = load_manifest(path);
-  } catch (const Error&) {  // whoever names shards one by one can read them without it
+  } catch (const Error&) {  // shards that are given one by one can be read without it
     return {};
   }
   const Manifest& manifest = *read;
@@ -61,7 +61,7 @@ void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
               {.path = shard.path(), .hint = "copy the whole dataset again"});
 }
 
-/// `bale index` never replaces what a manifest vouches for.
+/// Rethrows the error of a shard that has a manifest: `bale index` never replaces the index of such a shard.
 [[noreturn]] void rethrow_stale(const Error& error) {
   throw Error(error.code(), "the file was changed after it was packed",
               {.path = error.context().path,
@@ -78,7 +78,7 @@ struct Dataset::State {
   std::vector<std::string> fields;
   std::set<std::string> known_fields;
   std::vector<std::string> classes;
-  std::vector<std::string> label_texts;  // of merged classes, as `cls` fields have them
+  std::vector<std::string> label_texts;  // numbers of the merged classes, as text of `cls` fields
   bool translates_labels = false;
   std::optional<Manifest> no_manifest;
   std::uint64_t num_samples = 0;
@@ -93,7 +93,7 @@ struct Dataset::State {
     return Shard::open(entry.path, *options.format, std::move(index), opening);
   }
 
-  /// Opens every shard, and leaves out those that cannot be. Throws what the first said if none can.
+  /// Opens every shard and leaves out those that cannot be opened. Throws the first error if none can be opened.
   void leave_out_lost_shards() {
     const ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
     std::optional<Error> first;
@@ -125,7 +125,7 @@ struct Dataset::State {
   Shard open(std::size_t number, const Format* format, const std::shared_ptr<const ShardIndex>& index) const {
     const Entry& entry = entries[number];
     ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
-    opening.check_size = entry.index == nullptr;  // what was salvaged may be shorter than it was
+    opening.check_size = entry.index == nullptr;  // a salvaged shard may be shorter than it was
     if (index) return Shard::open(entry.path, *format, index, opening);
     if (entry.index) return Shard::open(entry.path, *entry.format, entry.index, opening);
     if (entry.expected == nullptr) return open_anew(entry, opening);
@@ -160,7 +160,7 @@ struct Dataset::State {
     }
   }
 
-  /// Shards without a manifest must be opened to know how many samples there are.
+  /// Shards without a manifest must be opened to count their samples.
   void count_samples() {
     shards = std::make_unique<OpenShards>(
         entries.size(), [this](std::size_t number, const Format* format,
@@ -220,7 +220,7 @@ struct Dataset::State {
 
   const LabelMap& labels_of(std::size_t shard) const { return parts[entries[shard].part].labels; }
 
-  /// A `cls` field that says the shard's own label, as the dataset's number.
+  /// Translates a `cls` field that has the shard's own label to the dataset's label.
   Bytes translated(std::size_t shard, Bytes cls) const {
     const std::int64_t label = parse_label(cls);
     if (!labels_of(shard).changes_labels() || label < 0) return cls;
@@ -259,7 +259,9 @@ std::map<std::string, std::string> Dataset::edits() const {
   }
   std::map<std::string, std::string> edits;
   for (const auto& [name, values] : found) {
-    const auto has_it = [&name = name](const Part& part) { return part.manifest && part.manifest->edits.contains(name); };
+    const auto has_it = [&name = name](const Part& part) {
+      return part.manifest && part.manifest->edits.contains(name);
+    };
     const bool all = values.size() == 1 && std::all_of(state_->parts.begin(), state_->parts.end(), has_it);
     edits[name] = fmt::format("{}{}", fmt::join(values, " or "), all ? "" : " (some images)");
   }

@@ -28,7 +28,7 @@
 namespace bale {
 namespace {
 
-/// Something whose directory cannot be searched counts as there: opening it tells why it cannot be read.
+/// A path in a directory that cannot be searched counts as existing: opening it reports the reason.
 bool may_exist(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
@@ -38,7 +38,7 @@ std::uint64_t file_bytes(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-/// A shard to check, and what the manifest says of it.
+/// A shard to check, and its entry in the manifest.
 struct Task {
   std::string path;
   const ManifestShard* expected = nullptr;
@@ -51,8 +51,8 @@ class Checker {
   Checker(const CheckOptions& options, Progress& progress, const std::function<void(const Damage&)>& on_finding)
       : options_(options), progress_(progress), on_finding_(on_finding) {}
 
-  /// Finds what there is to check; the progress then has its totals. `is_one_of_several`: the spec names other datasets
-  /// too, so that whatever is wrong with this one is a finding.
+  /// Lists what to check, and sets the totals of the progress. `is_one_of_several`: the spec names other datasets too,
+  /// so every error of this one is a finding.
   void prepare(const DatasetPart& dataset, const std::string& spec, bool is_one_of_several);
   CheckReport run();
 
@@ -76,7 +76,7 @@ class Checker {
   std::string manifest_path_;
   std::optional<Manifest> manifest_;
   std::vector<Task> tasks_;
-  bool is_single_shard_ = false;  // the whole spec is one shard, which no manifest names
+  bool is_single_shard_ = false;  // the spec is a single shard without a manifest
   CheckReport report_;
   std::mutex mutex_;
 };
@@ -96,7 +96,7 @@ void Checker::list_tasks(const DatasetPart& dataset) {
   }
 }
 
-/// Shard files of this dataset's name that the manifest does not know.
+/// Reports shard files with this dataset's name that the manifest does not list.
 void Checker::find_strays() {
   const FormatAndLayout made = find_format(manifest_->format, manifest_->layout);
   const std::string directory = parent_directory(manifest_path_);
@@ -115,7 +115,7 @@ void Checker::find_strays() {
   }
 }
 
-/// What killed runs left behind. Nothing reads such files, so they are not damage.
+/// Lists the temporary files of killed runs. Nothing reads such files, so they are not damage.
 void Checker::find_leftovers() {
   std::set<std::string> directories;
   for (const Task& task : tasks_) directories.insert(parent_directory(task.path));
@@ -126,7 +126,7 @@ void Checker::find_leftovers() {
   }
 }
 
-/// Files that list the shards for other readers: there, and as the manifest makes them.
+/// Checks that the shard lists for other readers exist and match the manifest.
 void Checker::check_lists() {
   const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
   std::vector<ListedShard> shards;
@@ -156,7 +156,7 @@ void Checker::check_file(Task& task) {
   }
 }
 
-/// Files that belong to the shard: there, and what an intact shard makes them, where they are for other readers.
+/// Checks that the shard's sidecars exist, and that those for other readers match the shard if it is intact.
 void Checker::check_sidecars(Task& task, const Shard& shard) {
   if (task.expected == nullptr || task.expected->sidecars.empty()) return;
   const bool intact = task.findings.empty();
@@ -206,7 +206,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
                                 progress_.throw_if_stopped();
                               });
   if (options_.decode) check_images(task, shard);
-  // An archive of names that make no samples would otherwise pass for a whole one. A manifest may have empty shards.
+  // Otherwise an archive whose names make no samples would pass as intact. A manifest may list empty shards.
   if (shard.size() == 0 && task.expected == nullptr) {
     const std::uint64_t others = task.notices.count();
     report(task.findings,
@@ -215,11 +215,11 @@ void Checker::check_open(Task& task, const Shard& shard) {
   }
   check_sidecars(task, shard);
   const std::uint64_t whole = file_bytes(task.path);
-  if (whole > payload) progress_.bytes += whole - payload;  // what is not payload
+  if (whole > payload) progress_.bytes += whole - payload;  // bytes that are not payload
   if (may_exist(find_seek_points(task.path))) check_seek_points(task, shard.index());
 }
 
-/// Images that nothing can decode although their bytes are those that were packed. Other damage is reported already.
+/// Reports images that cannot be decoded although their bytes are as packed. Other damage is reported already.
 void Checker::check_images(Task& task, const Shard& shard) {
   const ShardIndex& index = shard.index();
   Scratch scratch;
@@ -248,7 +248,7 @@ void Checker::check_images(Task& task, const Shard& shard) {
   report_.num_images_not_decoded += not_decoded;
 }
 
-/// Readers pass over seek points that are not those of their images, so here is where one learns of them.
+/// Readers ignore seek points that do not match their images, so only this check reports them.
 void Checker::check_seek_points(Task& task, const ShardIndex& index) {
   const std::string path = find_seek_points(task.path);
   try {
@@ -276,7 +276,7 @@ void Checker::check_seek_points(Task& task, const ShardIndex& index) {
   }
 }
 
-/// Of a file that is known to be a shard, or one of several, "no format recognizes it" is damage as well.
+/// For a file that is known to be a shard, or is one of several, "no format recognizes it" is damage as well.
 bool Checker::is_finding(const Error& error, const Task& task) const {
   if (error.code() == ErrorCode::unsupported && is_single_shard_ && !may_exist(index_path(task.path))) return false;
   return concerns_one_file(error);
@@ -357,7 +357,7 @@ void add_to(CheckReport& whole, CheckReport part) {
   whole.parts.push_back(std::move(part));
 }
 
-/// A manifest that cannot be read leaves nothing to check of its own dataset, but the other ones.
+/// Returns false if the manifest of a part cannot be read: then only the other parts are checked.
 bool prepare_part(Checker& checker, const DatasetPart& part, CheckReport& unreadable,
                   const std::function<void(const Damage&)>& on_finding) {
   try {

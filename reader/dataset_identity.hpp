@@ -1,4 +1,4 @@
-// DatasetIdentity: a hash of what a dataset holds, by which states of a training run know it again.
+// DatasetIdentity: a hash of a dataset's content, by which the saved state of a training run recognizes it.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace bale {
 
 class DatasetIdentity {
  public:
-  /// A shard by its digest.
+  /// Adds a shard by its digest.
   void add(std::string_view digest_text) {
     digest_.update(as_bytes(digest_text));
     digest_.update(as_bytes("\n"));
   }
-  /// A shard by its samples: keys, labels, and the sizes of their fields.
+  /// Adds a shard by its samples: keys, labels, and the sizes of their fields.
   void add(const ShardIndex& index);
   std::uint64_t value() const {
     const Digest digest = digest_.digest();

@@ -19,7 +19,7 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/// The manifest of a spec that names a dataset directory or its manifest file; empty for anything else.
+/// Path of the manifest if `spec` is a dataset directory or its manifest file; else empty.
 std::string manifest_path_of(const std::string& spec) {
   if (is_directory(spec)) {
     const std::string inside = join_path(spec, k_manifest_name);
@@ -36,7 +36,7 @@ std::vector<std::string> datasets_below(const std::string& spec) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(spec, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    // An unfinished pack and shards of its own make it something else.
+    // A directory with an unfinished pack or with shards is not a directory of datasets.
     if (name == k_partial_name || is_called_as_shard(name)) return {};
     const std::string path = join_path(spec, name);
     if (!name.starts_with('.') && is_directory(path) && !manifest_path_of(path).empty()) datasets.push_back(path);

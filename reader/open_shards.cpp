@@ -9,7 +9,7 @@
 namespace bale {
 namespace {
 
-/// Shards that are open in this process, whichever dataset they are of.
+/// Number of shards that are open in this process, over all datasets.
 std::atomic<std::size_t> open_in_process{0};
 
 bool is_out_of_descriptors(const Error& error) {
@@ -22,7 +22,7 @@ bool is_out_of_descriptors(const Error& error) {
 std::size_t max_open_shards() {
   constexpr rlim_t k_fewest = 8;
   constexpr rlim_t k_most = 4096;
-  constexpr rlim_t k_share = 4;  // some formats take two descriptors per shard, and the rest is the program's
+  constexpr rlim_t k_share = 4;  // some formats use two descriptors per shard, and the rest is for the program
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return k_most;
   return std::clamp(limit.rlim_cur / k_share, k_fewest, k_most);
@@ -57,14 +57,14 @@ const ShardIndex& OpenShards::index(std::size_t number) const {
   return known != nullptr ? *known : share(number)->index();
 }
 
-/// Under the slot's lock.
+/// Call with the slot's lock held.
 std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) const {
   close_unused(max_open_shards() - 1);
   const auto open_now = [&] { return std::make_shared<const Shard>(open_(number, slot.format, slot.index)); };
   try {
     slot.shard = open_now();
   } catch (const Error& error) {
-    // The rest of the process has taken what was left: make do with half.
+    // The rest of the process uses the remaining descriptors: keep only half of the shards open.
     if (!is_out_of_descriptors(error)) throw;
     close_unused(open_in_process.load() / 2);
     slot.shard = open_now();
@@ -81,8 +81,8 @@ std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) co
   return slot.shard;
 }
 
-/// Closes shards of this object until `limit` are open in the process, as far as there are unused ones. Of those that
-/// were used since the hand came by last, each is spared once.
+/// Closes unused shards of this object until at most `limit` are open in the process. A shard that was used since the
+/// hand last passed it is spared once.
 void OpenShards::close_unused(std::size_t limit) const {
   if (!closes_ || open_in_process.load() <= limit) return;
   const std::lock_guard lock(mutex_);
@@ -99,7 +99,7 @@ void OpenShards::close_unused(std::size_t limit) const {
   }
 }
 
-/// Under mutex_. Never waits for a slot, so that two that open shards cannot wait for each other.
+/// Call with mutex_ held. Never waits for a slot, so that two threads that open shards cannot deadlock.
 bool OpenShards::close_if_unused(std::size_t number) const {
   Slot& slot = slots_[number];
   if (slot.recently_used.exchange(false, std::memory_order_relaxed)) return false;

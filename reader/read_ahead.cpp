@@ -64,7 +64,7 @@ class ReadAhead::Worker {
     }
   }
 
-  /// Forgets what has been consumed; false when it is time to stop.
+  /// Drops what has been consumed. Returns false if the thread must stop.
   bool take_consumed() {
     {
       const std::lock_guard lock(mutex_);
@@ -72,7 +72,7 @@ class ReadAhead::Worker {
       seen_ = consumed_;
     }
     if (seen_ >= planned_) {
-      // The readers were faster than the requests: go on from where they are.
+      // The readers overtook the requests: continue from their position.
       planned_ = seen_;
       lengths_.clear();
       requests_.clear();
@@ -83,7 +83,7 @@ class ReadAhead::Worker {
     return true;
   }
 
-  /// How far the readers must come for another wake-up to be worth while.
+  /// The number of consumed deliveries at which the next wake-up is worthwhile.
   std::uint64_t enough_consumed() const {
     std::int64_t bytes = 0;
     std::uint64_t count = 0;
@@ -101,7 +101,7 @@ class ReadAhead::Worker {
     idle_ = false;
   }
 
-  /// Requests for the deliveries that come next; false where there are none yet.
+  /// Plans the requests for the next deliveries. Returns false if there are none yet.
   bool plan_group() {
     requests_.clear();
     next_request_ = 0;
@@ -122,7 +122,7 @@ class ReadAhead::Worker {
     return count > 0;
   }
 
-  /// What a group's requests count for together is what its samples will give back, not the gaps between them.
+  /// A group's requests count as the bytes of its samples, without the gaps: consuming the samples subtracts the same.
   void group_is_out() {
     ahead_bytes_ += std::exchange(group_bytes_, 0);
     const std::lock_guard lock(mutex_);
@@ -130,14 +130,14 @@ class ReadAhead::Worker {
     requested_changed_.notify_all();
   }
 
-  /// Bytes of the window that the sample takes. One that cannot be located, and has nothing asked for, takes a page: so
-  /// the walk over samples of that kind comes to an end too.
+  /// Bytes of the window that the sample takes. A sample that cannot be located takes one page, so that a walk over
+  /// such samples ends, too.
   std::int64_t locate(std::uint64_t sample) {
     std::uint64_t bytes = 0;
     try {
       bytes = locate_reads(dataset_, sample, requests_);
     } catch (const std::exception&) {
-      // Whoever reads the sample meets the same and can name it.
+      // The read of the sample meets the same error and can name the sample.
     }
     return static_cast<std::int64_t>(bytes > 0 ? bytes : k_page_bytes);
   }
@@ -161,11 +161,11 @@ class ReadAhead::Worker {
       }
       return large_reads_->read(request.range.offset, request.range.length);
     } catch (const std::exception&) {
-      return false;  // whoever reads the samples meets the same and can name them
+      return false;  // the reads of the samples meet the same error and can name them
     }
   }
 
-  // What is a good part of a large transfer or several; others would have too much around them read as well.
+  // A request of this size fills a good part of a large transfer; a smaller one would read too much around it.
   static constexpr std::uint64_t k_large_bytes = std::uint64_t{3} << 20;
   static constexpr std::uint64_t k_max_window_bytes = std::uint64_t{1} << 60;
   static constexpr std::uint64_t k_awake = ~std::uint64_t{0};
@@ -177,22 +177,22 @@ class ReadAhead::Worker {
   const std::uint64_t group_samples_;
   const bool large_transfers_;
 
-  // The thread's own.
-  std::uint64_t seen_ = 0;             // consumed_ when it last looked
+  // Used by the thread only.
+  std::uint64_t seen_ = 0;             // consumed_ at the last check
   std::uint64_t planned_ = 0;          // deliveries before this are planned
-  std::deque<std::int64_t> lengths_;   // bytes of the last deliveries planned, those not consumed
-  std::vector<ReadRequest> requests_;  // of the group in hand
+  std::deque<std::int64_t> lengths_;   // bytes of the planned deliveries that are not consumed
+  std::vector<ReadRequest> requests_;  // of the current group
   std::size_t next_request_ = 0;
   std::optional<LargeReads> large_reads_;  // of the shard of the last large request
   std::size_t large_shard_ = 0;
-  std::int64_t group_bytes_ = 0;  // of the group in hand, not yet counted
-  std::int64_t ahead_bytes_ = 0;  // asked for and not consumed; below 0 where readers came first
+  std::int64_t group_bytes_ = 0;  // of the current group, not yet in ahead_bytes_
+  std::int64_t ahead_bytes_ = 0;  // requested and not consumed; below 0 if readers came first
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable requested_changed_;
-  std::uint64_t requested_ = 0;  // deliveries before this have been asked for
-  bool idle_ = false;            // the thread waits for readers to come further
+  std::uint64_t requested_ = 0;  // deliveries before this are requested
+  bool idle_ = false;            // the thread waits for the readers
   std::uint64_t consumed_ = 0;
   std::uint64_t wake_at_ = k_awake;
   bool stop_ = false;

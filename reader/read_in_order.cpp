@@ -19,7 +19,7 @@ void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_
   ReadAheadOptions ahead_options{.large_transfers = options.large_transfers};
   if (direct) ahead_options.window_bytes = 0;
   ReadAhead ahead(dataset, upcoming, ahead_options);
-  constexpr unsigned k_direct_jobs = 16;  // as many reads at a time as keep a fast disk busy
+  constexpr unsigned k_direct_jobs = 16;  // this many concurrent reads keep a fast disk busy
   const unsigned jobs = options.jobs == 0 && direct ? k_direct_jobs : options.jobs;
   run_parallel(end - begin, jobs, [&](std::size_t n) {
     static thread_local Scratch scratch;

@@ -14,9 +14,9 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
 
-// Brace rules: the Python package `braceexpand`, which WebDataset uses: integer ranges keep zero padding,
-// letters have ranges too, both take a step; braces without a comma or range stay; a backslash takes the
-// next character as it is.
+// Brace rules are those of the Python package `braceexpand`, which WebDataset uses. Integer ranges keep zero padding.
+// Letters have ranges, too. Both take a step. Braces without a comma or range are kept. A backslash escapes the next
+// character.
 
 namespace bale {
 namespace {
@@ -29,7 +29,7 @@ constexpr int k_max_depth = 64;
   throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\": {}", printable(text), why), {.hint = std::move(hint)});
 }
 
-/// Names so far, each to be followed by what comes next; refuses growth past the limits before it happens.
+/// Builds products of names. Refuses growth past the limits before it happens.
 class Names {
  public:
   explicit Names(std::string_view whole) : whole_(whole) {}
@@ -46,7 +46,7 @@ class Names {
     if (bytes > k_max_total_bytes) refuse(whole_, "the names are too long together", "name fewer shards at once");
   }
 
-  /// Every name of `heads` followed by every one of `tails`.
+  /// Every name of `heads` followed by every name of `tails`.
   std::vector<std::string> product(std::vector<std::string> heads, const std::vector<std::string>& tails) const {
     check(heads.size() * tails.size(), bytes_of(heads) * tails.size() + bytes_of(tails) * heads.size());
     if (tails.size() == 1) {
@@ -138,7 +138,7 @@ class Expander {
   }
 
  private:
-  /// What stands between a pair of braces.
+  /// Expands the text between a pair of braces.
   std::vector<std::string> group(std::string_view text, int depth) const {
     if (const auto parts = split_range(text)) {
       if (!parts->step.empty() && (!is_integer(parts->step) || parts->step.starts_with('-')))
@@ -186,7 +186,7 @@ class Expander {
     return value;
   }
 
-  /// Calls `each` for first, first +- step, ... up to `last`, counted before the first call.
+  /// Calls `each` for first, first +- step, ... up to `last`. Checks their number before the first call.
   template <typename Each>
   void walk(std::int64_t first, std::int64_t last, std::string_view step_text, std::size_t width, Each each) const {
     const std::int64_t step = step_text.empty() ? 1 : number(step_text);
@@ -244,7 +244,7 @@ std::vector<std::string> expand_braces(std::string_view text) { return Expander(
 
 std::vector<std::string> expand_shard_spec(std::string_view spec) {
   if (spec.empty()) refuse(spec, "no shards are named");
-  // A file that is really called so needs no expansion.
+  // A file with exactly this name needs no expansion.
   if (name_is_taken(std::string(spec))) return {std::string(spec)};
   std::vector<std::string> paths;
   for (;;) {

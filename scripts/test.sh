@@ -40,10 +40,15 @@ python_environment() {
   cp "$wanted" "$directory/installed.txt"
 }
 venv=$PWD/.venv examples_venv=$PWD/.venv-examples
-if [ "$plain" = 1 ]; then
+python_environments() {
   python_environment "$venv" tests/python/requirements.txt
   # Debian's torch serves here: without its dependencies, pip leaves PyPI's, with gigabytes of CUDA, alone.
   PIP_NO_DEPS=1 python_environment "$examples_venv" tests/python/requirements-examples.txt --system-site-packages
+}
+if [ "$plain" = 1 ]; then  # they are downloaded while the sanitizer build compiles
+  environments_log=$(mktemp)
+  (set -e; python_environments) >"$environments_log" 2>&1 &
+  environments=$!
 fi
 
 # build PRESET TARGET [CMAKE-ARGUMENT...]
@@ -73,6 +78,9 @@ if [ "$fuzz" = 1 ]; then
   scripts/fuzz.sh build-fuzz/tests
 fi
 if [ "$plain" = 1 ]; then
+  wait "$environments" || { cat "$environments_log" >&2; exit 1; }
+  cat "$environments_log"
+  rm -f "$environments_log"
   build release all -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \
     -DBALE_TEST_EXAMPLES_PYTHON="$examples_venv/bin/python"
   if [ "$long" = 1 ]; then  # before the tests, whose result is to be the last lines

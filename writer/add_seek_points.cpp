@@ -12,7 +12,7 @@
 namespace bale {
 namespace {
 
-// Work for a thread at a time, and so many of them until the threads meet: what bounds the memory of records that wait.
+// A thread takes one piece at a time. The threads join after each window, which bounds the memory of waiting records.
 constexpr std::uint64_t k_samples_of_piece = 32;
 constexpr std::uint64_t k_pieces_of_window = 64;
 
@@ -27,15 +27,17 @@ bool has_seek_points(const Shard& shard) {
   }
 }
 
-/// Before the files are written: what the manifest names too early is a finding, what it does not name would be
-/// nobody's.
+/// Runs before the files are written. A missing file that the manifest names is reported; a file that it does not name
+/// would belong to no dataset.
 void name_in_manifest(const Dataset& dataset) {
   if (!dataset.manifest() || dataset.num_shards() == 0) return;
   Manifest manifest = *dataset.manifest();
   bool changed = false;
   for (ManifestShard& shard : manifest.shards) {
     std::vector<std::string>& names = shard.sidecars;
-    const auto is_named = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    const auto is_named = [&](const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
     if (is_named(seek_point_path(shard.file)) || is_named(old_seek_point_path(shard.file))) continue;
     names.push_back(seek_point_path(shard.file));
     changed = true;

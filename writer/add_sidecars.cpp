@@ -19,7 +19,7 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-/// The layout of a dataset's shards: its manifest's, else the one whose name for shards the first of them has.
+/// The layout of a dataset's shards: from its manifest, else the layout whose shard names match the first shard.
 FormatAndLayout layout_of(const Dataset& dataset) {
   if (const auto& manifest = dataset.manifest()) return find_format(manifest->format, manifest->layout);
   const Format& format = dataset.shard(0)->format();
@@ -29,13 +29,13 @@ FormatAndLayout layout_of(const Dataset& dataset) {
   return {&format, layout != format.layouts.end() ? &*layout : &format.layouts.front()};
 }
 
-/// The dataset's name in files that list its shards: its manifest's, else its directory's.
+/// The dataset's name in files that list its shards: from its manifest, else its directory's name.
 std::string name_of(const Dataset& dataset) {
   if (const auto& manifest = dataset.manifest()) return manifest->name;
   return base_name(parent_directory(std::filesystem::absolute(dataset.shard_path(0)).string()));
 }
 
-/// Throws where another file is there under the name.
+/// Throws `exists` if there is a file with other content.
 void check_free(const std::string& path, const std::string& text) {
   if (!path_exists(path) || as_text(read_file(path)) == text) return;
   throw Error(ErrorCode::exists, "is there already and says something else",
@@ -79,7 +79,7 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
     add(join_path(directory, name), list.text(name_of(dataset), listed));
     if (manifest) add_once(manifest->lists, name);
   }
-  // The manifest comes first: what it names too early is a finding, what it does not name would be nobody's.
+  // The manifest comes first: it may name a missing file, but a file that it does not name belongs to no dataset.
   if (manifest) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(*manifest)));
   for (StagedFile& file : files) file.publish();
   return files.size();

@@ -1,4 +1,4 @@
-// Files for other readers (Sidecar, ShardList) beside shards that are there already.
+// Adds files for other readers (Sidecar, ShardList) to existing shards.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace bale {
 
-/// Throws `invalid_argument` where the dataset's layout has nothing of one of the names.
+/// Throws `invalid_argument` if the dataset's layout does not have one of the names.
 void check_sidecars(const Dataset& dataset, const std::vector<std::string>& names);
 
-/// Makes the files of these names, and says in the manifest, where there is one, that they are
-/// there: so verifying looks after them, and overwriting removes them. Returns how many there are. Throws
-/// `invalid_argument` where shards do not lie in one directory, and, before anything is written, `exists` where a file
-/// is there that says something else, unless it is to be replaced.
+/// Writes the files of these names and lists them in the manifest, if there is one, so that `verify` checks them and
+/// `overwrite` removes them. Returns the number of files. Throws `invalid_argument` if the shards are not in one
+/// directory. Throws `exists`, before anything is written, if there is a file with other content and `replace` is not
+/// set.
 std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string>& names, bool replace);
 
 }  // namespace bale

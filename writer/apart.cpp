@@ -29,7 +29,7 @@ Descriptor open_directory(int parent, const char* path) {
   return Descriptor(::openat(parent, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// A directory and everything above it, from the inside out; empty if it cannot be opened.
+/// A directory and all its parents, innermost first; empty if it cannot be opened.
 std::vector<Identity> with_parents(const std::string& directory) {
   std::vector<Identity> found;
   Descriptor at = open_directory(AT_FDCWD, directory.c_str());
@@ -49,7 +49,7 @@ bool contains(const std::vector<Identity>& line, const Identity& identity) {
   return false;
 }
 
-/// The directory itself, or the nearest one above it that exists.
+/// The directory itself, or its nearest parent that exists.
 std::string nearest_directory(std::string path) {
   struct stat info {};
   while (::stat(path.c_str(), &info) != 0 && errno == ENOENT) {
@@ -60,7 +60,7 @@ std::string nearest_directory(std::string path) {
   return path;
 }
 
-/// A place without symbolic links; as it is if it cannot be resolved.
+/// The path with symbolic links resolved; unchanged if it cannot be resolved.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real != nullptr ? real.get() : path;

@@ -1,4 +1,4 @@
-// Source and destination must not overlap: what is written must not take the place of what is read.
+// Checks that source and destination do not overlap, so that a run does not overwrite what it reads.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace bale {
 
-/// Throws `invalid_argument` if the destination is one of the places that a source reads from, or lies in one of them,
-/// or holds one of them. Links are resolved and directories compared by device and inode, so that no spelling of a
-/// path hides what it leads to. A place is a directory or a file; the destination need not exist. Touches nothing.
+/// Throws `invalid_argument` if the destination is one of the places that a source reads from, is inside one of them,
+/// or contains one of them. Links are resolved and directories compared by device and inode, so the spelling of a path
+/// does not matter. A place is a directory or a file. The destination need not exist. Writes nothing.
 void require_apart(const std::vector<std::string>& places, const std::string& destination);
 
 }  // namespace bale

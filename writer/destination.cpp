@@ -17,17 +17,17 @@
 namespace bale {
 namespace {
 
-/// A path below the destination.
+/// A path relative to the destination.
 std::string below(const std::string& subdirectory, const std::string& file) {
   return subdirectory.empty() ? file : join_path(subdirectory, file);
 }
 
-/// An older dataset in a place that the run writes to.
+/// An older dataset in a directory that the run writes to.
 struct OldDataset {
   std::string subdirectory;
   Manifest manifest;
 
-  /// Everything it consists of besides its manifest.
+  /// All its files except its manifest.
   std::vector<std::string> files() const {
     std::vector<std::string> files;
     const auto add = [&](const std::string& file) { files.push_back(below(subdirectory, file)); };
@@ -42,7 +42,7 @@ struct OldDataset {
   }
 };
 
-/// Throws `exists` if a dataset of another name is in the place: it is not the one that is meant.
+/// Throws `exists` if the directory holds a dataset with another name than the one that was given.
 void check_name(const PackOptions& options, const PlannedDataset& planned, const Manifest& manifest) {
   const bool name_was_given = !planned.subdirectory.empty() || !options.name.empty();
   if (!name_was_given || manifest.name == planned.name) return;
@@ -52,7 +52,7 @@ void check_name(const PackOptions& options, const PlannedDataset& planned, const
                .hint = "choose another directory, or the same name to replace that dataset"});
 }
 
-/// Those in the very places of the planned ones; a directory that is a link is refused, not followed.
+/// The datasets in the directories of the planned ones. A directory that is a symbolic link is refused, not followed.
 std::vector<OldDataset> old_datasets(const PackOptions& options, const Plan& plan, DirectoryTree& tree) {
   std::vector<OldDataset> found;
   for (const PlannedDataset& planned : plan.datasets) {
@@ -64,8 +64,8 @@ std::vector<OldDataset> old_datasets(const PackOptions& options, const Plan& pla
   return found;
 }
 
-/// Everything that packing a shard to `file` publishes, and seek points in any case: others would be taken for its
-/// own.
+/// All files that packing a shard to `file` publishes. Seek points are always included: old ones would be used for the
+/// new shard.
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options) {
   const Layout& layout = *options.format.layout;
   std::vector<std::string> files{file, index_path(file), seek_point_path(file), old_seek_point_path(file)};
@@ -86,7 +86,7 @@ std::vector<std::string> list_files(const PackOptions& options, const Plan& plan
   return files;
 }
 
-/// Refuses strangers' files where this run's are to be.
+/// Throws `exists` if a file that bale did not write has the name of one that this run will write.
 void require_way_is_free(const PackOptions& options, const Plan& plan, const std::vector<std::string>& ours,
                          DirectoryTree& tree) {
   const std::unordered_set<std::string> known(ours.begin(), ours.end());
@@ -112,7 +112,7 @@ std::vector<std::string> files_of_all(const std::vector<OldDataset>& datasets) {
   return files;
 }
 
-/// Throws as writing a shard will, if the format does not take its options: before anything is removed.
+/// Throws what writing a shard will throw if the format rejects its options. Called before anything is removed.
 void try_format_options(const PackOptions& options, const Journal& journal) {
   const std::string path = journal.staged_path("options");
   const auto writer = options.format.format->create(
@@ -120,7 +120,7 @@ void try_format_options(const PackOptions& options, const Journal& journal) {
   ::unlink(path.c_str());
 }
 
-/// Makes room for a run that begins: an older dataset stays, what an unfinished run published goes.
+/// Starts a run that overwrites. An older dataset stays; files that an unfinished run published are removed.
 void overwrite(const PackOptions& options, const Plan& plan, Journal& journal) {
   DirectoryTree tree(Directory::open(options.destination));
   const std::vector<OldDataset> old = old_datasets(options, plan, tree);
@@ -136,7 +136,7 @@ void overwrite(const PackOptions& options, const Plan& plan, Journal& journal) {
   journal.begin(plan.fingerprint, list_files(options, plan), !old.empty());
 }
 
-/// Goes on with the unfinished run, or takes up the finished one, whose manifests it returns.
+/// Continues the unfinished run, or repairs the finished one and returns its manifests.
 std::vector<Manifest> resume(const PackOptions& options, const Plan& plan, Journal& journal) {
   std::vector<Manifest> finished = finished_manifests(options, plan);
   if (!journal.is_unfinished()) {
@@ -150,7 +150,7 @@ std::vector<Manifest> resume(const PackOptions& options, const Plan& plan, Journ
                  .hint = "resume with the same source and options, or start again with `overwrite`"});
   }
   journal.go_on();
-  // The manifests beside a staged run are those of the dataset that it replaces.
+  // The manifests next to a staged run are those of the dataset that it replaces.
   if (journal.content().staged) finished.clear();
   return finished;
 }
@@ -270,7 +270,7 @@ void abandon_destination(Journal& journal, const PackOptions& options, const Pla
     if (!dataset.subdirectory.empty()) journal.destination().remove_directory(dataset.subdirectory);
   }
   journal.remove();
-  ::rmdir(options.destination.c_str());  // fails, as it should, if anything is left
+  ::rmdir(options.destination.c_str());  // fails, as intended, if anything is left
 }
 
 }  // namespace bale

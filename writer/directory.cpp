@@ -23,7 +23,7 @@ int open_directory_at(int parent, const std::string& name, int more_flags) {
   }
 }
 
-/// Name of the directory in a relative path of two parts; empty for one part.
+/// First component of a relative path with two components; empty if there is only one.
 std::string subdirectory_of(const std::string& path) {
   const std::size_t slash = path.find('/');
   return slash == std::string::npos ? std::string{} : path.substr(0, slash);
@@ -101,7 +101,7 @@ bool Directory::rename(const std::string& name, const Directory& to, const std::
   const auto renamed = [&] { return ::renameat(fd(), name.c_str(), to.fd(), new_name.c_str()) == 0; };
   if (renamed()) return true;
   if (errno == ENOENT) return false;
-  // Not every file system renames over a file that is there.
+  // Not every file system can rename over an existing file.
   if (errno == EEXIST && ::unlinkat(to.fd(), new_name.c_str(), 0) == 0 && renamed()) return true;
   throw_errno("rename to its final name", join_path(to.path(), new_name));
 }

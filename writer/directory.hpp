@@ -1,5 +1,5 @@
-// Directories by their descriptors: entries are made, renamed and removed without following a symbolic link, whatever
-// becomes of the path meanwhile. For one thread.
+// Directories by descriptor. Entries are created, renamed and removed without following symbolic links, even if the
+// path changes meanwhile. For one thread.
 #pragma once
 
 #include <map>
@@ -14,27 +14,27 @@ namespace bale {
 
 class Directory {
  public:
-  /// Opens `path`. Links are followed: the path is the user's word. Throws `not_found` or `io`.
+  /// Opens `path`. Symbolic links are followed, because the user chose the path. Throws `not_found` or `io`.
   static Directory open(const std::string& path);
 
   const std::string& path() const { return path_; }
   int fd() const { return fd_.get(); }
 
   /// The directory `name` in this one; nullopt if there is no such entry. Throws `exists` if the entry is a symbolic
-  /// link or no directory.
+  /// link or not a directory.
   std::optional<Directory> find(const std::string& name) const;
-  /// The same, made if it is missing; its name is then durable.
+  /// Like find(), but creates the directory if it is missing and makes the new name durable.
   Directory make(const std::string& name) const;
 
   /// Names of all entries, sorted.
   std::vector<std::string> names() const;
-  /// Whether there is an entry, be it a link that leads nowhere.
+  /// Whether there is an entry of this name. A dangling symbolic link counts.
   bool holds(const std::string& name) const;
-  /// Removes a file or a link itself; an entry that is missing is no error.
+  /// Removes a file or a symbolic link, not its target. A missing entry is not an error.
   void remove(const std::string& name) const;
-  /// Removes a directory if it is empty. False, with `errno` set, if it stays.
+  /// Removes a directory if it is empty. Returns false, with `errno` set, if it is not removed.
   bool remove_directory(const std::string& name) const;
-  /// Moves an entry, over a file of that name. False if there is no such entry.
+  /// Moves an entry and replaces a file of the new name. Returns false if there is no such entry.
   bool rename(const std::string& name, const Directory& to, const std::string& new_name) const;
   /// Makes the names of all entries durable.
   void sync() const;
@@ -46,20 +46,20 @@ class Directory {
   std::string path_;
 };
 
-/// A directory and the directories directly in it, for relative paths of at most two parts ("a.tar", "train/a.tar").
+/// A directory and its subdirectories, for relative paths of at most two components ("a.tar", "train/a.tar").
 class DirectoryTree {
  public:
   explicit DirectoryTree(Directory root) : root_(std::move(root)) {}
 
   const Directory& root() const { return root_; }
-  /// Makes a directory of the root.
+  /// Creates a subdirectory of the root.
   void make(const std::string& subdirectory);
   bool holds(const std::string& path);
-  /// Removes a file. What is missing is no error.
+  /// Removes a file. A missing file is not an error.
   void remove(const std::string& path);
-  /// Moves an entry of `from` to `path`; false if `from` has no such entry.
+  /// Moves an entry of `from` to `path`. Returns false if `from` has no such entry.
   bool take(const Directory& from, const std::string& name, const std::string& path);
-  /// Makes the names in all directories that were changed durable.
+  /// Makes the names in all changed directories durable.
   void sync();
 
  private:

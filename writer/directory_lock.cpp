@@ -35,20 +35,20 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// When a process began, in ticks since the system started, so that a number that is used again is not taken for it;
+/// Start time of a process in clock ticks since boot, which distinguishes it from a later process with the same PID;
 /// empty if there is no such process.
 std::string start_of_process(long pid) {
   const std::string stat = first_line(fmt::format("/proc/{}/stat", pid));
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream rest(stat.substr(name_end + 1));
-  constexpr int k_field_after_name = 19;  // "starttime", the 22nd of all
+  constexpr int k_field_after_name = 19;  // "starttime", field 22 of proc(5) stat
   std::string field;
   for (int i = 0; i <= k_field_after_name; ++i) rest >> field;
   return field;
 }
 
-/// The world in which a process number means something: this start of this machine, and the container.
+/// The scope in which a PID is valid: this boot of this machine, and the PID namespace.
 std::string process_world() {
   std::array<char, 128> space{};
   const ssize_t length = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
@@ -67,7 +67,7 @@ std::string own_text() {
          "\n";
 }
 
-/// What the owner file says; empty if there is none.
+/// Content of the owner file; empty if there is none.
 std::string owner_text(const Directory& directory, const char* name) {
   const Descriptor file(::openat(directory.fd(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.valid()) return {};
@@ -92,7 +92,7 @@ std::optional<Owner> parse_owner(const std::string& text) {
   }
 }
 
-/// The text of an owner file that may be stale. Throws `retryable` if its process is alive, or if that cannot be told.
+/// Content of an owner file that may be stale. Throws `retryable` if its process is alive or cannot be checked.
 std::string stale_owner_text(const Directory& directory) {
   constexpr int k_patience = 20;
   std::string text;
@@ -111,17 +111,17 @@ std::string stale_owner_text(const Directory& directory) {
                   {.path = parent_directory(directory.path()),
                    .hint = fmt::format("wait for it to end; if it is gone, remove {}", printable(path))});
     }
-    // It is being written, or its process was killed before it wrote.
+    // Another process is writing the file, or was killed before it wrote.
     ::usleep(100'000);
   }
   return text;
 }
 
-/// Puts away an owner file that says `stale`; leaves another one.
+/// Removes the owner file if its content is still `stale`. Otherwise keeps it and throws `retryable`.
 void remove_stale_owner(const Directory& directory, const std::string& stale) {
   const std::string aside = fmt::format("{}.{}", DirectoryLock::k_owner_name, ::getpid());
   if (!directory.rename(DirectoryLock::k_owner_name, directory, aside)) return;
-  // Somebody else may have been faster, and this be the file of a run that has begun.
+  // Another process may have removed the stale file first. Then this is the file of its run.
   if (owner_text(directory, aside.c_str()) != stale) {
     directory.rename(aside, directory, DirectoryLock::k_owner_name);
     throw_busy(directory);
@@ -146,11 +146,11 @@ void make_owner_file(const Directory& directory) {
     errno = error;
     throw_errno("write", join_path(directory.path(), DirectoryLock::k_owner_name));
   }
-  // Between making and writing it, it looked like one that a killed process left.
+  // While it was empty, another process may have taken it for the file of a killed process.
   if (owner_text(directory, DirectoryLock::k_owner_name) != text) throw_busy(directory);
 }
 
-/// Whether flock() failed because the file system has no locks, not because another process has this one.
+/// Whether flock() failed because the file system has no locks, not because another process holds the lock.
 bool has_no_locks(int error) {
   return error == ENOSYS || error == EOPNOTSUPP || error == EINVAL || error == ENOLCK || error == ENOTTY ||
          error == EBADF;

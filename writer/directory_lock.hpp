@@ -1,8 +1,8 @@
-// The lock of a run on its destination: held from before anything is changed there until the run is over.
+// The lock of a run on its destination. It is held from before the first change until the run ends.
 //
-// It is flock() on the journal, which the kernel lets go of when the process ends, and which NFS passes on to its
-// server. Some file systems have no locks (Lustre mounted without them). Then it is a file beside the journal, made
-// with O_EXCL, that says which process holds it: it is stale as soon as that process is gone.
+// It is flock() on the journal. The kernel releases it when the process ends, and NFS forwards it to the server. Some
+// file systems do not support locks (Lustre mounted without them). Then the lock is a file next to the journal, created
+// with O_EXCL, that names the process that holds it. The file is stale when that process has ended.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace bale {
 class DirectoryLock {
  public:
   DirectoryLock() = default;  // holds nothing
-  /// Locks `file`, an open file in `directory`. Throws `retryable` if another run holds the lock, and says who if only
-  /// the owner file can tell.
+  /// Locks `file`, an open file in `directory`. Throws `retryable` if another run holds the lock. The message names
+  /// that run's process if only the owner file identifies it.
   static DirectoryLock take(const Directory& directory, int file);
   ~DirectoryLock();
   DirectoryLock(DirectoryLock&& other) noexcept;
@@ -27,7 +27,7 @@ class DirectoryLock {
  private:
   void release() noexcept;
 
-  Descriptor owner_directory_;  // valid if there is an owner file of ours
+  Descriptor owner_directory_;  // valid if this lock has an owner file
 };
 
 }  // namespace bale

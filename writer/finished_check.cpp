@@ -29,7 +29,7 @@ bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& o
   };
   if (!std::all_of(moves.begin(), moves.end(), is_done)) return false;
   if (partial_directory.empty()) {
-    // `bale index` may have added some.
+    // `bale index` may have added sidecars.
     const std::string directory = parent_directory(path);
     const std::vector<std::string>& sidecars = recorded.shard.sidecars;
     const auto is_there = [&](const std::string& name) { return is_file(join_path(directory, name)); };

@@ -1,4 +1,4 @@
-// Whether what an earlier run finished is still there as it was: nothing is believed that was not compared.
+// Checks that the files of an earlier run are still present and unchanged.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace bale {
 
-/// Whether there is a regular file of this name itself, not a link to one.
+/// Whether `path` is a regular file, not a symbolic link to one.
 bool is_file(const std::string& path);
 
-/// Whether a shard and everything that belongs to it is there, and the shard has the recorded size and digest.
-/// `moves` are its files, the shard last; they are looked for in `partial_directory` under their temporary names, or at
-/// the destination if that is empty.
+/// Whether a shard and all its files exist, and the shard has the recorded size and digest. `moves` lists the files,
+/// the shard last. They are expected in `partial_directory` under their temporary names, or, if it is empty, at the
+/// destination.
 bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& options, const FinishedShard& recorded,
                const std::string& partial_directory);
 

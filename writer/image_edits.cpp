@@ -20,7 +20,7 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// torchvision's Resize: the other side is cut to a whole number, and never upwards.
+/// As torchvision's Resize: the other side is truncated to an integer. Images are never enlarged.
 Size wanted_size(const ImageEdits& edits, Size size) {
   const std::uint32_t side =
       edits.resize_short != 0 ? std::min(size.width, size.height) : std::max(size.width, size.height);
@@ -74,7 +74,7 @@ void check_edits(const ImageEdits& edits) {
 void require_one_image(const SampleView& sample) {
   const FieldView* const image = sample.find_image();
   for (const FieldView& field : sample.fields) {
-    // The last extension tells what mask.png is.
+    // The last extension decides: mask.png is an image.
     const std::string_view extension = field.name.substr(field.name.rfind('.') + 1);
     if (image == nullptr || &field == image || !is_image_field(extension)) continue;
     throw Error(
@@ -98,7 +98,7 @@ SampleView ImageEditor::apply(const SampleView& sample) {
   return edited;
 }
 
-/// False where the image is to stay as it is.
+/// Returns false if the image stays unchanged.
 bool ImageEditor::edit(const FieldView& field) {
   if (as_pixels_) {  // the layout decodes it
     const ImageHeader header = probe_image(field.bytes);
@@ -117,10 +117,10 @@ bool ImageEditor::edit(const FieldView& field) {
   return true;
 }
 
-/// Size, orientation and metadata.
+/// Edits size, orientation and metadata. Returns false if the image stays unchanged.
 bool ImageEditor::edit_content(const FieldView& field) {
   const ImageHeader header = probe_image(field.bytes);
-  // An array that is none of pixels: features, a mask.
+  // An array that does not hold pixels, such as features or a mask.
   if (header.kind == ImageKind::array && header.width == 0) return false;
   if (header.kind == ImageKind::unknown) throw Error(ErrorCode::unsupported, "not an image of a known kind");
   if (header.width == 0 || header.height == 0) throw Error(ErrorCode::damaged, "an image whose header has no size");
@@ -134,14 +134,14 @@ bool ImageEditor::edit_content(const FieldView& field) {
   if (fits && orientation == 1) {
     return edits_.strip_metadata && strip(field, header);
   }
-  // The right way up first: then rows and columns are those that Pillow resizes.
+  // Orientation is applied first, so that rows and columns are those that Pillow resizes.
   const Image upright = apply_orientation(decode_image(field.bytes, max_pixels_), orientation);
   const Size size = wanted_size(edits_, {upright.width, upright.height});
   encode(field, header, fits ? upright : resized(upright, size.width, size.height), orientation != 1);
   return true;
 }
 
-/// False if there is nothing to strip.
+/// Returns false if there is nothing to strip.
 bool ImageEditor::strip(const FieldView& field, const ImageHeader& header) {
   bytes_ = strip_metadata(field.bytes, max_pixels_);
   if (bytes_.empty()) return false;
@@ -160,7 +160,7 @@ Image ImageEditor::resized(const Image& image, std::uint32_t width, std::uint32_
   return out;
 }
 
-/// In the kind that the field's name says, else in the one that it was.
+/// Encodes as the kind that the field's name says, else as the original kind.
 void ImageEditor::encode(const FieldView& original, const ImageHeader& header, const Image& image, bool oriented) {
   name_ = original.name;
   width_ = image.width;
@@ -181,7 +181,7 @@ void ImageEditor::encode(const FieldView& original, const ImageHeader& header, c
                          gray ? JpegColors::gray : JpegColors::color)
            : encode_png(image);
   bytes_ = edits_.strip_metadata ? encoded : with_metadata_of(original.bytes, oriented, encoded);
-  // A JPEG loses what its quality says and nothing else; a PNG loses nothing.
+  // A JPEG may lose only what its quality setting costs. A PNG may lose nothing.
   const Image result = decode_image(bytes_, max_pixels_);
   const bool good = jpeg ? same_pixels(result, decode_image(encoded, max_pixels_)) : same_pixels(result, image);
   if (!good || result.width != width_ || result.height != height_) {

@@ -1,7 +1,7 @@
-// What is done to images on their way into a shard, where that was asked for: smaller, the right way up, without
-// metadata, coded so that it decodes faster. The field changed is a sample's image: the first of an image's name.
+// Optional edits of images before they are packed: resize, apply the EXIF orientation, strip metadata, transcode for
+// faster decoding. They apply to a sample's image: its first field with an image's name.
 //
-// An image that needs nothing is passed on as it is, byte for byte, without being decoded.
+// An image that needs no edit is passed on unchanged, byte for byte, without decoding.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@
 
 namespace bale {
 
-/// The edits as names and values, for the manifest and the plan; empty where none was asked for. With `as_pixels` no
-/// image is encoded.
+/// The edits as names and values, for the manifest and the plan; empty if none is requested. With `as_pixels`, no image
+/// is encoded.
 std::map<std::string, std::string> describe_edits(const ImageEdits& edits, bool as_pixels);
 
-/// Throws `invalid_argument` for edits that contradict each other or would do nothing.
+/// Throws `invalid_argument` for edits that contradict each other or have no effect.
 void check_edits(const ImageEdits& edits);
 
-/// Throws `invalid_argument` for a sample with another image beside its first one (mask.png), which stays as it is: if
-/// only one of the two is resized or turned, they no longer fit each other.
+/// Throws `invalid_argument` for a sample with a second image (mask.png). The second image is not edited, so it would
+/// not match a resized or rotated first one.
 void require_one_image(const SampleView& sample);
 
 /// Edits one sample after another. For one thread.
 class ImageEditor {
  public:
-  /// With `as_pixels`, an image that is changed is handed on decoded (k_array_field), for layouts that decode anyway.
-  /// Images of more than `max_pixels` are not decoded.
+  /// With `as_pixels`, a changed image is returned decoded (k_array_field), for layouts that decode anyway. Images of
+  /// more than `max_pixels` are not decoded.
   ImageEditor(const ImageEdits& edits, bool as_pixels, std::uint64_t max_pixels)
       : edits_(edits), as_pixels_(as_pixels), max_pixels_(max_pixels) {}
 
-  /// The sample with its image edited; borrows from `sample`, what that borrows from, and the editor, until the next
-  /// call. Throws `damaged` or `unsupported` for an image that cannot be.
+  /// The sample with its image edited. Borrows from `sample`, its buffers and the editor until the next call. Throws
+  /// `damaged` or `unsupported` for an image that cannot be edited.
   SampleView apply(const SampleView& sample);
 
  private:
@@ -51,7 +51,7 @@ class ImageEditor {
   std::uint64_t max_pixels_;
   Resizer resizer_;
   std::vector<FieldView> fields_;
-  // Of the image edited last.
+  // Of the last edited image.
   std::vector<std::byte> bytes_;
   std::string_view name_;
   std::uint32_t width_ = 0;

@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 constexpr const char* k_journal_name = "journal.jsonl";
 constexpr const char* k_staged_mark = ".staged";
 
-// Versions of the head line: staged runs came with the second.
+// Versions of the head line. Version 2 added staged runs.
 constexpr std::uint64_t k_direct_version = 1;
 constexpr std::uint64_t k_staged_version = 2;
 
@@ -58,7 +58,7 @@ Json to_json(const FinishedShard& finished) {
               {"undecodable", finished.undecodable}};
 }
 
-/// Names lead to files that --overwrite removes, and an unfinished pack may come from anywhere.
+/// --overwrite removes the files that a journal names, and the journal may come from an untrusted source.
 void check_plain(std::string_view name) {
   if (!is_plain_name(name)) throw Error(ErrorCode::damaged, "not a plain file name");
 }
@@ -69,7 +69,7 @@ void check_names(const FinishedShard& finished) {
   check_plain(finished.shard.file);
 }
 
-/// Of the last files: names of files in the destination, or in a directory there.
+/// Checks the paths of files in the destination or in one of its subdirectories.
 void check_paths(const std::vector<std::string>& paths) {
   for (const std::string_view path : paths) {
     const std::size_t slash = path.find('/');
@@ -126,13 +126,13 @@ void read_head(const Json& line, const std::string& path, JournalContent& conten
   content.plan = line.at("plan");
 }
 
-/// Whether a name in the partial directory is one of ours.
+/// Whether bale uses this name in the partial directory.
 bool is_own_name(const std::string& name) {
   return name == k_journal_name || name.starts_with(DirectoryLock::k_owner_name) ||
          name.find(k_staged_mark) != std::string::npos;
 }
 
-/// What a file system keeps of a file that was removed while it was still open somewhere.
+/// Whether the name is a placeholder that FUSE or NFS keeps for a file that was removed while it was open.
 bool is_ghost(const std::string& name) { return name.starts_with(".fuse_hidden") || name.starts_with(".nfs"); }
 
 void remove_own_files(const Directory& directory) {
@@ -141,8 +141,8 @@ void remove_own_files(const Directory& directory) {
   }
 }
 
-/// Removes a directory unless somebody's files are in it. Ours may be ghosts for some milliseconds after they were
-/// closed.
+/// Removes a directory unless it holds other files. Placeholders of bale's own files may remain for some milliseconds
+/// after they were closed.
 void remove_when_empty(const Directory& destination, const std::string& name, const Directory& directory) {
   constexpr int k_patience = 100;
   for (int i = 0; i < k_patience && !destination.remove_directory(name) && errno == ENOTEMPTY; ++i) {
@@ -152,7 +152,7 @@ void remove_when_empty(const Directory& destination, const std::string& name, co
   }
 }
 
-/// Removes what was a partial directory, as far as that goes: nothing needs it.
+/// Removes a renamed partial directory if possible. Nothing needs it.
 void clear_away(const Directory& destination) {
   try {
     const std::optional<Directory> directory = destination.find(k_removed_name);
@@ -160,11 +160,11 @@ void clear_away(const Directory& destination) {
     remove_own_files(*directory);
     remove_when_empty(destination, k_removed_name, *directory);
   } catch (const Error&) {
-    // The dataset is whole without that; the next run tries again.
+    // The dataset is complete without this; the next run tries again.
   }
 }
 
-/// mkdir -p whose new entries are durable.
+/// Like mkdir -p, but new entries are durable.
 void make_directories(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0) {
     sync_directory(parent_directory(path));
@@ -237,7 +237,7 @@ Journal::Journal(Directory destination, Directory partial, JournalFile file, Dir
       file_(std::move(file)),
       lock_(std::move(lock)) {}
 
-/// nullopt if a run that ended meanwhile took away what was opened.
+/// nullopt if a run that ended meanwhile removed what was opened.
 std::optional<Journal> Journal::try_open(const std::string& destination) {
   make_directories(destination);
   try {
@@ -246,7 +246,7 @@ std::optional<Journal> Journal::try_open(const std::string& destination) {
     JournalFile file = JournalFile::open(partial, k_journal_name);
     if (!file.is_open()) return std::nullopt;
     DirectoryLock lock = DirectoryLock::take(partial, file.fd());
-    // The lock is worth something only if the journal still has its name.
+    // The lock is valid only if the journal still has its name.
     if (!file.has_its_name(join_path(join_path(destination, k_partial_name), k_journal_name))) return std::nullopt;
     return Journal(std::move(directory), std::move(partial), std::move(file), std::move(lock));
   } catch (const Error& error) {
@@ -273,7 +273,7 @@ Journal Journal::open(const std::string& destination) {
 }
 
 void Journal::empty() {
-  // Durable before anything else is written: lines of another run must not follow a new head.
+  // The truncation is durable before anything else is written: lines of another run must not follow a new head.
   if (!file_.text().empty()) file_.truncate(0);
   content_ = {};
   end_ = 0;
@@ -322,7 +322,7 @@ void Journal::record(const FinishedShard& shard) {
 }
 
 void Journal::record(const Replacement& replacement) {
-  partial_.sync();  // the names of what is to be moved
+  partial_.sync();  // makes the names of the staged files durable
   append(to_json(replacement).dump());
   content_.replacement = replacement;
 }
@@ -343,8 +343,8 @@ std::string Journal::staged_name(const std::string& file) { return file + k_stag
 
 void Journal::remove() {
   clear_away(destination_);
-  // The directory gives up its name while the journal is still locked, so that no other run ever meets half of it, and
-  // the journal is closed before it is removed: a network file system keeps the name of an open file.
+  // The directory is renamed while the journal is still locked, so that no other run finds it half removed. The journal
+  // is closed before it is removed, because a network file system keeps the name of an open file.
   const bool renamed = ::renameat(destination_.fd(), k_partial_name, destination_.fd(), k_removed_name) == 0;
   if (!renamed) remove_own_files(partial_);  // overlayfs cannot rename every directory
   file_.close();

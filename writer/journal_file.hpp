@@ -1,4 +1,4 @@
-// A small file that is appended to, opened in a directory by its descriptor and never through a symbolic link.
+// A small file for appending, opened relative to a directory descriptor and never through a symbolic link.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace bale {
 class JournalFile {
  public:
   JournalFile() = default;  // not open
-  /// Opens the file, an empty one if there is none; not open if the directory is gone. Throws `exists` if the name is
-  /// that of something else than a file.
+  /// Opens the file and creates it if it is missing. The result is not open if the directory was removed. Throws
+  /// `exists` if the name is not that of a regular file.
   static JournalFile open(const Directory& directory, const std::string& name);
 
   bool is_open() const { return fd_.valid(); }
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
-  /// Whether the name at `path` still leads to this file.
+  /// Whether `path` still names this file.
   bool has_its_name(const std::string& path) const;
 
   std::string text() const;
   /// Writes at `offset`; durable when it returns.
   void write(std::uint64_t offset, std::string_view text);
-  /// Cuts the file; durable when it returns.
+  /// Truncates the file; durable when it returns.
   void truncate(std::uint64_t size);
   void close() { fd_ = Descriptor(); }
 

@@ -1,4 +1,4 @@
-// One line of the ledger (skipped.jsonl) and of the journal's lists: a sample that was left out.
+// One skipped sample as JSON: a line of the ledger (skipped.jsonl) or an entry in the journal.
 //
 // Pure functions, safe in any thread.
 #pragma once
@@ -11,7 +11,7 @@ namespace bale {
 
 nlohmann::json skipped_to_json(const SkippedSample& sample);
 
-/// Throws `damaged`, or what the JSON library throws, for anything that skipped_to_json does not make.
+/// Throws `damaged` or an exception of the JSON library for anything that skipped_to_json() does not produce.
 SkippedSample skipped_from_json(const nlohmann::json& line);
 
 }  // namespace bale

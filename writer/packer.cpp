@@ -30,10 +30,10 @@ struct Slot {
   const PlannedDataset* dataset;
   const PlannedShard* shard;
   std::optional<FinishedShard> finished{};
-  std::string expected_digest{};  // of a dataset that is finished already
+  std::string expected_digest{};  // empty unless the dataset is already finished
 };
 
-/// Two jobs a core: while one waits for its shard to be durable, another has work for the core.
+/// Two jobs per core: while one waits for its shard to become durable, another uses the core.
 unsigned default_jobs() { return 2 * usable_cores(); }
 
 class Packer {
@@ -64,7 +64,7 @@ class Packer {
       write_remaining_shards();
       if (finished_.empty()) require_samples();
     } catch (...) {
-      // A recorded shard may have its final name already, even if the run failed before it knew so.
+      // A recorded shard may already have its final name, even if publishing it reported an error.
       if (!journal_->has_recorded()) abandon_destination(*journal_, options_, plan_);
       throw;
     }
@@ -78,7 +78,7 @@ class Packer {
     return join_path(dataset_directory(options_, *slot.dataset), slot.shard->file);
   }
 
-  /// Whether the destination holds this very dataset with every file of it. Touches nothing.
+  /// Whether the destination holds the finished datasets of this plan with all their files.
   bool finds_all_finished() {
     finished_ = finished_manifests(options_, plan_);
     if (finished_.empty()) return false;
@@ -90,7 +90,7 @@ class Packer {
     return true;
   }
 
-  /// What earlier runs finished, by their journal or, if they came to their end, by their manifests.
+  /// Takes over shards that earlier runs finished: from the journal or, if those runs ended, from the manifests.
   void take_up_finished_shards() {
     std::map<std::pair<std::string, std::string>, FinishedShard> recorded;
     if (finished_.empty()) {
@@ -119,7 +119,7 @@ class Packer {
     });
   }
 
-  /// Shards that an earlier run recorded are checked against their digest before they are believed.
+  /// Checks a recorded shard of an earlier run against its digest.
   bool is_usable(const Slot& slot, const FinishedShard& finished) const {
     if (!has_its_quarantined_files(finished)) return false;
     if (finished.shard.num_samples == 0) return finished.shard.digest.empty();  // it has no file
@@ -142,7 +142,7 @@ class Packer {
     }
   }
 
-  /// One ledger, one policy: a run that leaves samples out is resumed as it was begun.
+  /// One ledger, one policy: a run that skipped samples must be resumed with the policy it began with.
   void require_same_policy(const FinishedShard& finished) const {
     const std::string_view policy = on_error_name(options_.on_error);
     if (finished.skipped.empty() || finished.on_error == policy) return;
@@ -174,7 +174,7 @@ class Packer {
       try {
         write_one(*remaining[number]);
       } catch (...) {
-        progress_.stop = true;  // the shards that others are at will not be of use soon either
+        progress_.stop = true;  // the other jobs need not finish their shards
         throw;
       }
     });
@@ -194,7 +194,7 @@ class Packer {
     progress_.shards += 1;
   }
 
-  /// A dataset without a single sample is no success.
+  /// Throws `damaged` if all samples of a dataset were skipped.
   void require_samples() const {
     for (const PlannedDataset& dataset : plan_.datasets) {
       const SkippedSample* first = nullptr;
@@ -221,7 +221,7 @@ class Packer {
         ledger += skipped_to_json(sample).dump() + "\n";
         report.skipped.push_back(sample);
       };
-      if (report.outputs.empty()) {  // nobody knows which part what was lost belonged to
+      if (report.outputs.empty()) {  // it is not known which split the lost samples belong to
         for (const SourceLoss& loss : source_.losses()) {
           leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
         }
@@ -229,7 +229,7 @@ class Packer {
       for (const Slot& slot : slots_) {
         if (slot.dataset != &dataset) continue;
         manifest.num_samples += slot.finished->shard.num_samples;
-        // A shard without a sample has no file: not every reader takes an empty one.
+        // A shard without samples has no file: not every reader accepts an empty one.
         if (slot.finished->shard.num_samples != 0) manifest.shards.push_back(slot.finished->shard);
         add_fields(manifest, slot.finished->fields);
         for (const SkippedSample& sample : slot.finished->skipped) leave_out(sample);
@@ -256,7 +256,7 @@ class Packer {
     publisher_->file(dataset, std::string(list.file), list.text(manifest.name, shards));
   }
 
-  /// Those of this run, over those that the source's images have been through already.
+  /// The edits of this run and those recorded in the source. Those of this run take precedence.
   std::map<std::string, std::string> edits() const {
     std::map<std::string, std::string> edits = describe_edits(options_.edits, !options_.format.layout->keeps_bytes);
     edits.merge(source_.edits());
@@ -274,7 +274,7 @@ class Packer {
             .created_by = fmt::format("bale {}", k_version_text)};
   }
 
-  /// Union of the shards' columns, in order of first appearance.
+  /// Union of the shards' fields, in order of first appearance.
   static void add_fields(Manifest& manifest, const std::vector<ManifestField>& fields) {
     for (const ManifestField& field : fields) {
       const auto known = std::find_if(manifest.fields.begin(), manifest.fields.end(),
@@ -287,7 +287,7 @@ class Packer {
     }
   }
 
-  /// Whether everything beside the shards of a finished dataset is there.
+  /// Whether all files of the finished datasets other than their shards exist.
   bool lists_are_there() const {
     for (std::size_t number = 0; number < finished_.size(); ++number) {
       const std::string directory = dataset_directory(options_, plan_.datasets[number]);
@@ -299,7 +299,7 @@ class Packer {
     return true;
   }
 
-  /// Writes what is missing beside the shards of a finished dataset, all of which are there.
+  /// Writes the missing lists of finished datasets whose shards are all present.
   PackReport report_of_repaired_run() {
     for (std::size_t number = 0; number < finished_.size(); ++number) {
       const PlannedDataset& dataset = plan_.datasets[number];
@@ -332,7 +332,7 @@ class Packer {
   Progress& progress_;
   const Plan plan_;
   std::vector<Slot> slots_;
-  std::vector<Manifest> finished_;  // of this very plan, found at the destination
+  std::vector<Manifest> finished_;  // of this plan, found at the destination
   Journal* journal_ = nullptr;
   Quarantine quarantine_;
   std::optional<Publisher> publisher_;

@@ -24,7 +24,7 @@ namespace {
 
 using Order = std::vector<std::uint32_t>;
 
-// First parts of the random keys, so that no two uses of one seed draw the same sequence.
+// First parts of the random keys, so that two uses of one seed draw different sequences.
 constexpr std::uint64_t k_shuffle_stream = 1;
 constexpr std::uint64_t k_split_stream = 2;
 
@@ -32,7 +32,7 @@ constexpr std::uint64_t k_split_stream = 2;
   throw Error(ErrorCode::invalid_argument, message, {.hint = std::move(hint)});
 }
 
-/// A name that is a plain file name on any file system and terminal.
+/// Throws unless `name` is a plain file name on any file system and terminal.
 void check_name(std::string_view what, const std::string& name) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos && name[0] != '.' && printable(name) == name;
   if (!plain) {
@@ -99,7 +99,7 @@ void check_keys_unique(const Source& source) {
   }
 }
 
-/// `count` things cut by the splits' fractions; sizes add up to `count`, each within one of its share.
+/// Divides `count` items by the splits' fractions. The sizes add up to `count`; each is within one of its exact share.
 std::vector<std::uint64_t> cut(std::uint64_t count, const std::vector<Split>& splits) {
   std::vector<std::uint64_t> sizes;
   double fraction = 0;
@@ -115,9 +115,9 @@ std::vector<std::uint64_t> cut(std::uint64_t count, const std::vector<Split>& sp
   return sizes;
 }
 
-/// Draws the members of every split; within a split the given order is kept.
+/// Draws the members of every split. Each split keeps the given order.
 std::vector<Order> split_order(const Source& source, const PackOptions& options, const Order& order) {
-  std::map<std::int64_t, Order> groups;  // positions in `order`, by class or all in one
+  std::map<std::int64_t, Order> groups;  // positions in `order`, by class or in one group
   for (std::uint32_t at = 0; at < order.size(); ++at) {
     groups[options.stratify ? source.label(order[at]) : 0].push_back(at);
   }
@@ -144,7 +144,7 @@ std::uint64_t payload_bytes(const Source& source, std::uint32_t sample, SourceSa
 
 void cut_into_shards(const Source& source, const PackOptions& options, PlannedDataset& dataset) {
   const std::uint64_t count = dataset.order.size();
-  std::vector<std::uint64_t> ends;  // where each shard ends, when it is a matter of counting
+  std::vector<std::uint64_t> ends;  // where each shard ends, if shards are cut by count
   if (options.sizing.shard_count != 0) {
     const std::uint64_t shards = std::min(options.sizing.shard_count, count);
     for (std::uint64_t s = 1; s <= shards; ++s) ends.push_back(s * count / shards);
@@ -172,11 +172,11 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
   }
 }
 
-/// Throws where the layout has no place for what the source has, before anything is written.
+/// Throws, before anything is written, if the layout cannot hold all fields of the source.
 void check_fields(const Source& source, const PackOptions& options) {
   if (options.format.layout->keeps_all_fields) return;
   for (const std::string& field : source.fields()) {
-    // Images may have several names, one in each sample: which have two is seen when they are read.
+    // Samples may have different names for their image. A sample with two images is detected when it is read.
     if (field == k_label_field || is_image_field(field) || field == k_array_field) continue;
     fail_usage(fmt::format("format {} holds one image and one label per sample, the source has a field \"{}\" as well",
                            options.format.format->name, printable(field)),
@@ -188,7 +188,7 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   DigestStream stream;
   std::string text = fmt::format("bale plan 1\n{}\n{}\n{}\n", options.format.format->name, options.format.layout->name,
                                  options.compress_level ? fmt::to_string(*options.compress_level) : "none");
-  if (options.seek_points) text += "entry points\n";  // as 0.1.0 called them: its runs can be resumed
+  if (options.seek_points) text += "entry points\n";  // the name in 0.1.0, whose runs can be resumed
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
   for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
   for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {

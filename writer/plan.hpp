@@ -1,5 +1,5 @@
 // The plan: which sample goes into which shard, as a pure function of the source and the options.
-// Nothing here touches the destination; jobs, error policy and resumption do not enter.
+// The destination is not accessed. Jobs, error policy and resuming do not affect the plan.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct Plan {
   std::vector<PlannedDataset> datasets;
   std::uint64_t num_samples = 0;
   std::uint64_t num_bytes = 0;  // payload
-  /// Hash of everything that shapes the output bytes: a resumed run must have the same.
+  /// Hash of everything that determines the output bytes. A resumed run must have the same one.
   std::string fingerprint;
 };
 
-/// Throws `invalid_argument` for options that contradict each other, an empty source or split, and
-/// duplicate keys (naming both samples).
+/// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names
+/// both samples).
 Plan make_plan(const Source& source, const PackOptions& options);
 
 }  // namespace bale

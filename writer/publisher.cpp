@@ -43,7 +43,7 @@ void Publisher::shard(const PlannedDataset& dataset, const PlannedShard& shard) 
 
 Replacement::Move Publisher::stage(const PlannedDataset& dataset, const std::string& name,
                                    const std::string& text) const {
-  // Among the journal's files it is removed with them, whatever ends the run.
+  // Staged with the journal's files, it is removed with them however the run ends.
   const Replacement::Move move{Journal::staged_name(dataset.subdirectory + name), below(dataset, name)};
   write_durably(journal_.path_of(move.first), as_bytes(text));
   return move;

@@ -15,8 +15,8 @@
 
 namespace bale {
 
-/// Temporary and final names of all files of a shard: sidecars, index, seek points and, last of all, the shard itself:
-/// when it has its final name, all that belongs to it has.
+/// Temporary and final names of all files of a shard: sidecars, index, seek points and, last, the shard itself. When
+/// the shard has its final name, all its files have theirs.
 std::vector<Replacement::Move> moves_of_shard(const PackOptions& options, const PlannedDataset& dataset,
                                               const PlannedShard& shard);
 
@@ -25,13 +25,13 @@ class Publisher {
   Publisher(Journal& journal, const PackOptions& options, const Plan& plan)
       : journal_(journal), options_(options), plan_(plan) {}
 
-  /// A shard that is complete under its temporary names and recorded.
+  /// Publishes a shard that is recorded and complete under its temporary names.
   void shard(const PlannedDataset& dataset, const PlannedShard& shard);
-  /// A file beside the shards of a dataset.
+  /// Publishes a file next to the shards of a dataset.
   void file(const PlannedDataset& dataset, const std::string& name, const std::string& text);
-  /// The dataset's manifest, after everything else of it.
+  /// Publishes the dataset's manifest. Call it after all other files of the dataset are published.
   void manifest(const PlannedDataset& dataset, const std::string& text);
-  /// After all manifests. Puts a new dataset in the place of an older one; returns those that were replaced.
+  /// Replaces older datasets by the new ones and returns the replaced ones. Call it after all manifests.
   std::vector<PackReport::Replaced> finish();
 
  private:
@@ -42,7 +42,7 @@ class Publisher {
   const PackOptions& options_;
   const Plan& plan_;
   std::mutex mutex_;
-  std::vector<Replacement::Move> files_;  // those of a staged run
+  std::vector<Replacement::Move> files_;  // of a staged run
   std::vector<Replacement::Move> manifests_;
 };
 

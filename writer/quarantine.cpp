@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t k_chunk_bytes = std::size_t{1} << 20;
 constexpr int k_max_same_names = 1000;
 
-/// False if the file cannot be opened. What can be read of it is copied, up to the first error.
+/// Copies the file up to the first read error. Returns false if it cannot be opened.
 bool copy_readable_part(const std::string& from, const std::string& to) {
   const Descriptor original = open_long_path(from, O_RDONLY);
   struct stat info {};
@@ -60,7 +60,7 @@ bool have_same_bytes(const std::string& a, const std::string& b) {
   return true;
 }
 
-/// Makes the directories of `name` below `directory`. They must be real ones: a link could lead anywhere.
+/// Creates the directories of `name` below `directory`. Refuses symbolic links, which could lead elsewhere.
 void make_parents(const std::string& directory, std::string_view name) {
   for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
     const std::string path = join_path(directory, name.substr(0, slash));
@@ -87,13 +87,13 @@ std::string numbered(std::string_view name, int number) {
   return fmt::format("{}{}~{}{}", name.substr(0, base), parts.stem, number, dot);
 }
 
-/// Whether the file system refuses the name, but not the file.
+/// Whether the file system rejected the name rather than the file.
 bool is_about_the_name(const Error& error) {
   static constexpr std::array k_values{ENAMETOOLONG, EINVAL, EILSEQ, ENOTDIR, EISDIR, EEXIST, ELOOP};
   return std::find(k_values.begin(), k_values.end(), error.context().system_error) != k_values.end();
 }
 
-/// Gives `staged` the first free name like `name` below `directory`, or finds it there from an earlier run.
+/// Renames `staged` to the first free variant of `name` below `directory`, or finds the same copy of an earlier run.
 std::string take_name(const std::string& staged, const std::string& directory, const std::string& name) {
   make_parents(directory, name);
   for (int number = 1; number <= k_max_same_names; ++number) {
@@ -114,7 +114,7 @@ std::string take_name(const std::string& staged, const std::string& directory, c
               {.path = join_path(directory, name), .hint = "move the quarantine directory away"});
 }
 
-/// A name that every file system takes, from the one that this one refused.
+/// A name that every file system accepts, derived from a name that was rejected.
 std::string hashed_name(std::string_view below_root) {
   DigestStream stream;
   stream.update(as_bytes(below_root));

@@ -5,7 +5,7 @@
 namespace bale {
 namespace {
 
-/// A file that is not in the partial directory any more has its final name: an earlier attempt moved it.
+/// A file that is no longer in the partial directory has its final name: an earlier attempt moved it.
 void move_all(const std::vector<Replacement::Move>& moves, DirectoryTree& destination, const Directory& partial) {
   for (const auto& [staged, path] : moves) destination.take(partial, staged, path);
   destination.sync();
@@ -16,8 +16,8 @@ void move_all(const std::vector<Replacement::Move>& moves, DirectoryTree& destin
 void carry_out(const Replacement& replacement, DirectoryTree& destination, const Directory& partial) {
   const bool all_staged = std::all_of(replacement.manifests.begin(), replacement.manifests.end(),
                                       [&](const Replacement::Move& move) { return partial.holds(move.first); });
-  // Manifests move last, so everything before them is done if one of them has moved: what has an old manifest's name
-  // then may be the new one.
+  // Manifests move last. If one of them has moved, everything before is done, and a file with an old manifest's name
+  // may be the new manifest.
   if (!all_staged) return move_all(replacement.manifests, destination, partial);
   for (const std::string& path : replacement.old_manifests) destination.remove(path);
   destination.sync();

@@ -1,8 +1,7 @@
-// The step from an old dataset to the new one that takes its place, when every file of the new one is complete and
-// durable under a temporary name.
+// Replaces an old dataset by a new one whose files are all complete and durable under temporary names.
 //
-// It is written to the journal before it begins. From then on it can be carried out again from any point, without the
-// source, and always ends with the new dataset.
+// The steps are written to the journal first. From then on they can be repeated from any point, without the source, and
+// always end with the new dataset.
 #pragma once
 
 #include <string>
@@ -15,16 +14,16 @@ namespace bale {
 
 /// Paths are relative to the destination.
 struct Replacement {
-  /// A file's name in the partial directory, and its path in the end.
+  /// A file's name in the partial directory, and its final path.
   using Move = std::pair<std::string, std::string>;
 
   std::vector<std::string> old_manifests;
-  std::vector<std::string> old_files;  // those whose names no new file takes
+  std::vector<std::string> old_files;  // those whose names no new file has
   std::vector<Move> files;
   std::vector<Move> manifests;
 };
 
-/// Old manifests go first, so that none ever names files of another dataset; new ones come last. Each of the steps is
+/// Old manifests are removed first, so that none ever names files of another dataset. New ones come last. Each step is
 /// durable before the next.
 void carry_out(const Replacement& replacement, DirectoryTree& destination, const Directory& partial);
 

@@ -29,11 +29,11 @@
 namespace bale {
 namespace {
 
-/// Announces samples to the kernel a little before they are read, as long as reading is slow: from a page
-/// cache that is warm the announcement costs as much as it saves.
+/// Asks the kernel to read samples ahead while reads are slow. With a warm page cache the request costs as much as it
+/// saves.
 class ReadAhead {
  public:
-  /// Whether the sample `k_distance` further on is to be announced.
+  /// Whether to announce the sample that is `k_distance` ahead.
   bool wanted() const { return slow_reads_left_ > 0; }
   void read_took(std::chrono::steady_clock::duration time) {
     if (time > k_slow) {
@@ -45,18 +45,18 @@ class ReadAhead {
   static constexpr std::uint64_t k_distance = 16;
 
  private:
-  static constexpr std::chrono::microseconds k_slow{300};  // no page cache takes that long for a small image
+  static constexpr std::chrono::microseconds k_slow{300};  // a small image in the page cache is read faster
   static constexpr int k_patience = 256;
   int slow_reads_left_ = 0;
 };
 
-/// Whether a field is compressed: images are already, and a class number stays readable by any tool.
+/// Images are already compressed, and a class number stays readable by any tool.
 Codec codec_of(const PackOptions& options, std::string_view field) {
   const bool compress = options.compress_level && !is_image_field(field) && field != k_label_field;
   return compress ? Codec::zstd : Codec::none;
 }
 
-/// Fields in stored form: those that are to be compressed are, the others are passed on.
+/// Fields in stored form: compressed or passed on unchanged, as the options say.
 class StoredFields {
  public:
   explicit StoredFields(const PackOptions& options) : options_(options) {}
@@ -92,7 +92,7 @@ class StoredFields {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
-/// What the index says of the sample's image. A source that read the sample from a foreign pack may not know its size.
+/// The index entry of the sample's image. A source that reads another tool's shards may not know the image's size.
 ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   ImageEntry entry{.width = sample.width, .height = sample.height};
   const FieldView* const image = sample.find_image();
@@ -124,7 +124,7 @@ ShardPlan shard_plan(const ShardJob& job) {
   return plan;
 }
 
-/// Digest of a file that is ours alone, so that it may be mapped: half the cost of copying it out again.
+/// Digest of a file that only this process uses, so that it may be mapped: half the cost of copying it out again.
 Digest digest_mapped(const std::string& path) {
   const FileMapping mapping(path);
   DigestStream stream;
@@ -132,7 +132,7 @@ Digest digest_mapped(const std::string& path) {
   return stream.digest();
 }
 
-/// Of the copy of a file that cannot be packed, until it has its name.
+/// Suffix of a quarantined file's copy until the copy gets its name.
 constexpr std::string_view k_quarantined_suffix = ".quarantined";
 
 void sync_path(const std::string& path) { File::open_update(path).sync(); }
@@ -182,7 +182,7 @@ class ShardRun {
       if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.order[ahead]);
       pack_sample(job_.dataset.order[at]);
     }
-    // Not every container can be empty, and not every reader takes one that is.
+    // Not every container can be empty, and not every reader accepts an empty one.
     if (index_.size() == 0) {
       writer_.reset();
       return {.subdirectory = job_.dataset.subdirectory,
@@ -194,7 +194,7 @@ class ShardRun {
     writer_.reset();
     sync_path(job_.staged_path);
     if (!keeps_bytes_) {
-      // What is delivered is not what was packed: its checksums can only be taken from the shard itself.
+      // The shard delivers other bytes than were packed: checksums can only be taken from the shard itself.
       checksum_payload(index_, job_.staged_path, *format, {}, {});
     }
     FinishedShard finished = publish_index();
@@ -227,7 +227,7 @@ class ShardRun {
       if (changes_size || job_.options.format_options.contains("size")) require_one_image(sample);
       return editor_.apply(sample);
     } catch (const Error& error) {
-      // The editor knows bytes only; here is known whose.
+      // The editor knows only the bytes, not where they come from.
       throw Error(error.code(), error.message(), {.path = job_.source.origin(number), .hint = error.context().hint});
     }
   }
@@ -237,14 +237,14 @@ class ShardRun {
       add(sample);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_argument) throw;
-      // The writer knows its own temporary file only, and it is the sample that does not fit.
+      // The writer knows only its temporary file, but the sample is what does not fit.
       ErrorContext context = error.context();
       context.path = job_.source.origin(number);
       throw Error(error.code(), error.message(), std::move(context));
     }
   }
 
-  /// Images that the loader will not decode are packed all the same, and counted.
+  /// Images that the loader cannot decode are packed anyway, and counted.
   void note_kind(const SampleView& sample) {
     const FieldView* const image = sample.find_image();
     if (image == nullptr || as_text(image->bytes).starts_with("\xFF\xD8")) return;
@@ -260,7 +260,7 @@ class ShardRun {
     stored.height = entry.height;
     writer_->add(stored);
     const std::uint64_t i = index_.add_sample(sample.key, sample.label, stored.width, stored.height);
-    // A layout of pixels has decoded it.
+    // A layout that stores pixels has already decoded the image.
     index_.set_condition(i, !keeps_bytes_ && entry.width != 0 ? ImageCondition::complete : entry.condition);
     std::uint64_t bytes = 0;
     for (const FieldView& field : sample.fields) {
@@ -272,7 +272,7 @@ class ShardRun {
     progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
 
-  /// The one that readers take: ShardIndex::image_field().
+  /// The image that readers use: ShardIndex::image_field().
   Bytes image_of(const SampleView& sample) const {
     for (const FieldInfo& info : index_.fields()) {
       const FieldView* const field = is_image_field(info.name) ? sample.find(info.name) : nullptr;
@@ -349,7 +349,7 @@ FinishedShard write_shard(const ShardJob& job, Progress& progress) {
   } catch (const Error& error) {
     ErrorContext context = error.context();
     if (!context.path.starts_with(job.staged_path)) throw;
-    // Nobody knows the temporary name, and the file is gone when this is read.
+    // The user does not know the temporary name, and the file no longer exists when the message is read.
     context.path.replace(0, job.staged_path.size(),
                          join_path(dataset_directory(job.options, job.dataset), job.shard.file));
     throw Error(error.code(), error.message(), std::move(context));

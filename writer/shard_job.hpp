@@ -1,5 +1,5 @@
-// Writing one shard: read, check, write, index, make durable. One thread a job; nothing is shared between
-// jobs but the source and the progress counters.
+// Writes one shard: read, check, write, index, make durable. One thread per job. Jobs share only the source, the
+// quarantine and the progress counters.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct ShardJob {
   const PlannedDataset& dataset;
   const PlannedShard& shard;
   Quarantine& quarantine;
-  std::string staged_path;  // the shard's temporary name; from it come those of its index and seek points
+  std::string staged_path;  // temporary name of the shard; those of its index and seek points derive from it
 };
 
 /// Temporary name of a sidecar of the shard that is written to `staged_path`.
 std::string staged_sidecar(const std::string& staged_path, const Sidecar& sidecar);
 
-/// Writes the shard, its index, its seek points and its sidecars under their temporary names, all durable when it
-/// returns; none of them if every sample was skipped. On any error the temporary files are removed. Throws
+/// Writes the shard, its index, its seek points and its sidecars under their temporary names. All are durable when it
+/// returns. None is written if every sample was skipped. On any error the temporary files are removed. Throws
 /// `interrupted` soon after `progress.stop` is set.
 FinishedShard write_shard(const ShardJob& job, Progress& progress);
 

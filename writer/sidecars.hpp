@@ -1,4 +1,4 @@
-// Files for other readers (Sidecar, ShardList): which of them a run writes.
+// Selects the files for other readers (Sidecar, ShardList) that a run writes.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace bale {
 
-/// The files beside every shard: those that always come with it, and those whose names are asked for.
+/// The sidecars of every shard: those that are always written, and those with the given names.
 std::vector<Sidecar> sidecars_of(const Layout& layout, const std::vector<std::string>& names);
-/// The files beside all shards whose names are asked for.
+/// The shard lists with the given names.
 std::vector<ShardList> lists_of(const Layout& layout, const std::vector<std::string>& names);
 
-/// Throws `invalid_argument` where the layout has nothing of one of the names, telling what there is.
+/// Throws `invalid_argument` if the layout does not have one of the names. The hint lists the names that it has.
 void check_sidecars(const FormatAndLayout& format, const std::vector<std::string>& names);
 
-/// Every name that any layout has, for help texts: "wds2idx|wids|...".
+/// Every name that any layout has, for help texts: "wds2idx, wids, ...".
 std::string sidecar_choices();
 
 }  // namespace bale

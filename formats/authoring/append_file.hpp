@@ -13,13 +13,13 @@ namespace bale {
 
 class AppendFile {
  public:
-  /// Creates the file, or empties the one that is there.
+  /// Creates the file, and replaces an existing one.
   explicit AppendFile(const std::string& path) : file_(File::create(path)) {}
 
-  /// Where the next part will lie.
+  /// Offset of the next part.
   std::uint64_t size() const { return written_; }
 
-  /// Appends the parts one after another; they are not kept. Throws `io`.
+  /// Appends the parts in order, and does not keep them. Throws `io`.
   void append(std::span<const Bytes> parts) {
     file_.write_all_at(written_, parts);
     for (const Bytes part : parts) written_ += part.size();

@@ -1,4 +1,4 @@
-// FileWindow: a file's headers, read through a small window: what lies close together costs one read.
+// FileWindow: reads a file's headers through a small window, so that headers close together cost one read.
 //
 // For one thread. The file must outlive it.
 #pragma once
@@ -22,14 +22,15 @@ class FileWindow {
   const File& file() const { return file_; }
   std::uint64_t file_bytes() const { return file_bytes_; }
 
-  /// The file's bytes from `offset` on, at least `wanted` of them unless the file ends before; valid until the next
+  /// The file's bytes from `offset` on, at least `wanted` of them unless the file ends earlier. Valid until the next
   /// call. Precondition: wanted <= k_bytes.
   Bytes from(std::uint64_t offset, std::size_t wanted = 1) {
     if (offset < at_ || offset - at_ >= filled_ || filled_ - (offset - at_) < wanted) {
       at_ = offset;
       filled_ = file_.read_some(offset, buffer_);
     }
-    return Bytes(buffer_).subspan(static_cast<std::size_t>(offset - at_), filled_ - static_cast<std::size_t>(offset - at_));
+    return Bytes(buffer_).subspan(static_cast<std::size_t>(offset - at_),
+                                  filled_ - static_cast<std::size_t>(offset - at_));
   }
 
  private:

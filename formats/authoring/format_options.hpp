@@ -1,4 +1,4 @@
-// The options of formats: texts that a writer is given by name.
+// Format options: texts that are passed to a writer by name.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace bale {
 
-/// Throws `invalid_argument` if an option that was given is none of `known`.
+/// Throws `invalid_argument` if an option is not in `known`.
 void check_format_options(const WriterOptions& options, const std::vector<std::string_view>& known);
 
-/// The number that an option gives, `fallback` if it was not given. Throws `invalid_argument` for anything else than a
-/// whole number from `low` to `high`.
+/// The value of a numeric option, `fallback` if it is not set. Throws `invalid_argument` for anything but a whole
+/// number from `low` to `high`.
 std::int64_t number_option(const WriterOptions& options, const std::string& name, std::int64_t fallback,
                            std::int64_t low, std::int64_t high);
 

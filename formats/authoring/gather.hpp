@@ -1,6 +1,6 @@
-// Gather: a stretch of a file in the making: small pieces copied together, large ones taken from where they are.
+// Gather: a part of a file that is being built. Small pieces are copied together, large ones are borrowed.
 //
-// For one thread. Meant to be used again and again: it keeps its memory.
+// For one thread. Meant to be reused: it keeps its memory.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class Gather {
   static constexpr std::size_t k_copied_bytes = 4096;
 
   void clear();
-  /// Adds bytes that outlive the use of parts().
+  /// Adds bytes, which must outlive the use of parts().
   void add(Bytes bytes);
-  /// Adds bytes by a function that appends them to the vector it is given.
+  /// Adds bytes with a function that appends them to the vector it is given.
   template <typename Append>
   void add_by(Append append) {
     const std::size_t before = copied_.size();
@@ -30,7 +30,7 @@ class Gather {
   void add_zeros(std::size_t count);
 
   std::uint64_t size() const { return size_; }
-  /// All that was added, in order; valid until the next change.
+  /// All bytes added, in order; valid until the next change.
   std::span<const Bytes> parts();
 
  private:
@@ -44,7 +44,7 @@ class Gather {
 
   std::uint64_t size_ = 0;
   std::vector<std::byte> copied_;
-  std::size_t closed_ = 0;  // up to here copied_ is covered by parts
+  std::size_t closed_ = 0;  // parts_ cover copied_ up to here
   std::vector<Part> parts_;
   std::vector<Bytes> spans_;
 };

@@ -23,7 +23,7 @@ std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const E
     const auto known = index.stored_field_id(field.stored_name());
     return known ? *known : index.add_field(field.name, field.codec, field.located);
   } catch (const Error& error) {
-    // What is a wrong argument to the index is, here, a container that it cannot hold.
+    // An argument that is invalid for the index is, in a scan, a container that the index cannot hold.
     ErrorContext context = where;
     context.hint = error.context().hint;
     throw Error(ErrorCode::unsupported, error.message(), std::move(context));

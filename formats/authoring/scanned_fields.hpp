@@ -1,4 +1,4 @@
-// What the formats' scans share: giving a sample its fields.
+// Shared by the formats' scans: gives a sample its fields.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace bale {
 
-/// The field that a container of ours calls `stored_name`: "json.zst" is "json", compressed.
+/// The field that one of bale's containers calls `stored_name`: "json.zst" is "json", compressed.
 FieldInfo field_of_stored_name(std::string_view stored_name);
 
-/// The id of a field of `index`, which is declared if it is new. Throws `unsupported` if the index has no room for it;
+/// The id of a field of `index`, which is declared if it is new. Throws `unsupported` if the index has no room for it.
 /// `where` says where the field was found.
 std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const ErrorContext& where);
 
-/// Gives sample `sample` of `index` a field, declared if it is new. Throws `damaged` if the sample has it already, `unsupported` if the
-/// field has 4 GiB or more or the index has no room for it; `where` says where the field was found.
+/// Gives sample `sample` of `index` a field, declared if it is new. Throws `damaged` if the sample already has it,
+/// `unsupported` if the field has 4 GiB or more or the index has no room for it. `where` says where it was found.
 void set_scanned_field(IndexBuilder& index, std::uint64_t sample, const FieldInfo& field, std::uint64_t offset,
                        std::uint64_t length, const ErrorContext& where);
 

@@ -25,7 +25,7 @@ Image UniformImages::decode(const SampleView& sample) const {
   if (field == nullptr) refuse("sample has no image to decode", "use another layout");
   Image image;
   try {
-    image = decode_image(field->bytes, k_max_image_bytes / 3);  // whoever packs has a limit of its own
+    image = decode_image(field->bytes, k_max_image_bytes / 3);  // the packer has a limit of its own
     if (size_ != 0) image = resize_and_center_crop(image, size_);
   } catch (const Error& error) {
     refuse(fmt::format("field \"{}\" cannot be decoded: {}", printable(field->name), error.message()));

@@ -1,4 +1,4 @@
-// UniformImages: the images of a shard whose layout holds pixels, decoded and all of one size. For one thread.
+// UniformImages: the decoded images of a shard whose layout holds pixels. All have one size. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace bale {
 
 class UniformImages {
  public:
-  /// Takes the option "size" (resize the shorter side to it and cut out the central square; without it all images must
-  /// be of one size as they are). Throws `invalid_argument` where it is no number of pixels.
+  /// Reads the option "size": resize the shorter side to it and cut out the central square. Without it all images must
+  /// have the same size. Throws `invalid_argument` if it is not a number of pixels.
   explicit UniformImages(const WriterOptions& options);
 
-  /// The sample's image. Throws `invalid_argument` where there is none, it cannot be decoded, is of another size than
-  /// the one accepted first, or beyond 1 GiB decoded.
+  /// The sample's image. Throws `invalid_argument` if there is none, if it cannot be decoded, if its size differs from
+  /// the image accepted first, or if it exceeds 1 GiB decoded.
   Image decode(const SampleView& sample) const;
-  /// The image went into the shard: those to come must be of its size.
+  /// To be called when the image is in the shard: later images must have its size.
   void accept(const Image& image);
 
   std::uint32_t width() const { return width_; }  // 0 before the first image

@@ -1,4 +1,4 @@
-// What the formats' writers share: the rules for every sample, and the extents to hand over at the end.
+// Shared by the formats' writers: the rules for every sample, and the extents to hand over at the end.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace bale {
 
-/// Throws `invalid_argument` for a sample that no container takes: without fields, with a field twice, or with one
-/// of 4 GiB or more. `path` is for the message.
+/// Throws `invalid_argument` for a sample that no container accepts: without fields, with a repeated field, or with a
+/// field of 4 GiB or more. `path` is for the message.
 void check_fields(const SampleView& sample, const std::string& path);
 
-/// Collects where the fields of added samples went. About 16 bytes a field.
+/// Collects the places of the fields of added samples. About 16 bytes per field.
 class WrittenExtents {
  public:
-  /// A field of the sample that the next end_sample() closes.
+  /// Adds a field of the sample that the next end_sample() closes.
   void add(std::string_view stored_name, std::uint64_t offset, std::uint64_t length);
   void end_sample() { sample_ends_.push_back(rows_.size()); }
 
@@ -34,7 +34,7 @@ class WrittenExtents {
     std::uint32_t column;
   };
   std::vector<Row> rows_;
-  std::vector<std::size_t> sample_ends_;  // rows up to and with each sample
+  std::vector<std::size_t> sample_ends_;  // number of rows up to and including each sample
   std::vector<std::string> columns_;      // stored field names in order of appearance
 };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t k_alignment = 64;
 constexpr std::size_t k_max_sides = 64;  // NumPy's own limit
 
-/// Reads the dict literal. Each function takes what it names off the front, or fails and leaves the rest undefined.
+/// Parses the dict literal. Each function removes what it names from the front, or fails and leaves the rest undefined.
 class Literal {
  public:
   explicit Literal(std::string_view text) : rest_(text) {}
@@ -26,7 +26,7 @@ class Literal {
     while (!take('}')) {
       std::string_view key;
       if (!comma || !quoted(key) || !take(':')) return false;
-      // Each key once: what comes twice is no literal that NumPy wrote.
+      // NumPy writes each key once.
       if (key == "descr" && !has_type) {
         std::string_view type;
         has_type = quoted(type);
@@ -73,7 +73,7 @@ class Literal {
     rest_.remove_prefix(end + 1);
     return true;
   }
-  /// A tuple: with one number in it, a comma as well.
+  /// A tuple. With a single number, it needs a comma.
   bool numbers(std::vector<std::uint64_t>& out) {
     if (!take('(')) return false;
     bool comma = true;
@@ -84,7 +84,7 @@ class Literal {
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
       if (error != std::errc{}) return false;
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-      if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote its long integers so
+      if (rest_.starts_with('L')) rest_.remove_prefix(1);  // the suffix of Python 2's long integers
       out.push_back(number);
       comma = take(',');
     }
@@ -102,7 +102,7 @@ std::string array_header_text(std::string_view type, std::span<const std::uint64
   for (const std::uint64_t side : shape) sides += fmt::format("{}{}", sides.empty() ? "" : ", ", side);
   if (shape.size() == 1) sides += ",";
   std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, sides);
-  // Two lines of 64 bytes at least, NumPy's own size for images.
+  // At least two lines of 64 bytes, NumPy's own size for images.
   std::size_t total = 2 * k_alignment;
   while (total < k_prefix_bytes + dict.size() + 1) total += k_alignment;
   dict.resize(total - k_prefix_bytes - 1, ' ');

@@ -17,7 +17,7 @@ std::uint32_t crc32c(Bytes bytes, std::uint32_t crc) {
   std::uint32_t state = ~crc;
   while (!bytes.empty()) {
     const std::size_t part = std::min<std::size_t>(bytes.size(), std::size_t{1} << 30);
-    auto* data = const_cast<unsigned char*>(as_uchar(bytes));  // read only, whatever the signature says
+    auto* data = const_cast<unsigned char*>(as_uchar(bytes));  // isa-l only reads it, despite the signature
     state = crc32_iscsi(data, static_cast<int>(part), state);
     bytes = bytes.subspan(part);
   }

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view k_groups = "/sys/fs/cgroup/";
 
-/// A control group: the directory of its hierarchy, and the group's path in it.
+/// A control group: the directory of its hierarchy, and its path there.
 struct Group {
-  std::vector<std::string> directories;  // one of them
+  std::vector<std::string> directories;  // the hierarchy is in one of these
   std::string path;
   bool is_version_2 = false;
 };
@@ -69,7 +69,7 @@ std::optional<double> quota_in(const std::string& directory, bool is_version_2) 
 std::optional<unsigned> affinity_cores(pid_t pid) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  if (::sched_getaffinity(pid, sizeof cores, &cores) != 0) return std::nullopt;  // more than the mask can name
+  if (::sched_getaffinity(pid, sizeof cores, &cores) != 0) return std::nullopt;  // more cores than the mask can hold
   return static_cast<unsigned>(std::max(CPU_COUNT(&cores), 1));
 }
 
@@ -77,7 +77,7 @@ std::optional<double> cpu_quota(const std::string& root) {
   std::optional<double> least;
   for (const Group& group : groups_of_this_process(root)) {
     for (const std::string& directory : group.directories) {
-      // The quotas of all groups above count too. In a container the path may be the host's, and is not there.
+      // The quotas of all parent groups also apply. In a container the path may be the host's and may not exist.
       for (std::string path = group.path;; path.resize(path.rfind('/'))) {
         const auto quota = quota_in(directory + path, group.is_version_2);
         if (quota && (!least || *quota < *least)) least = quota;

@@ -15,9 +15,9 @@
 namespace bale {
 namespace {
 
-// What every device's logical block divides.
+// A multiple of every device's logical block size.
 constexpr std::uint64_t k_block_bytes = 4096;
-// One piece of memory is one segment of the transfer.
+// A huge page is one segment of the transfer.
 constexpr std::size_t k_huge_bytes = std::size_t{2} << 20;
 
 class AlignedBuffer {

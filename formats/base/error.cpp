@@ -11,8 +11,8 @@
 namespace bale {
 namespace {
 
-// What a line shows of each of its parts. A key or a name inside a message is as long as a stranger's file likes; the
-// whole key is in the context. Of a path, the system takes 4,096 bytes.
+// How much of each part a line shows. In a file from elsewhere, a key or a name inside a message may be arbitrarily
+// long; the context holds the whole key. The system limits a path to 4,096 bytes.
 constexpr std::size_t k_shown_path = 4096;
 constexpr std::size_t k_shown_message = 1024;
 constexpr std::size_t k_shown_key = 256;

@@ -1,4 +1,4 @@
-// What an error says of what went wrong, without the place: for reports that name the place themselves.
+// The message of an error without its place, for reports that name the place themselves.
 #pragma once
 
 #include <cstring>
@@ -8,13 +8,13 @@
 
 namespace bale {
 
-/// The message with the system's own words, without place and hint.
+/// The message and the system's error text, without place and hint.
 inline std::string error_reason(const Error& error) {
   const int value = error.context().system_error;
   return value == 0 ? error.message() : error.message() + ": " + std::strerror(value);
 }
 
-/// Whether the error is about the file that was read, so that a report can name it and go on with the others.
+/// Whether the error is about the file that was read, so that a report can name the file and continue with the others.
 inline bool concerns_one_file(const Error& error) {
   switch (error.code()) {
     case ErrorCode::damaged:

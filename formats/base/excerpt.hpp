@@ -1,4 +1,4 @@
-// Excerpt: what a message shows of a text that may be as long as a stranger's file likes.
+// Excerpt: the part of a text that a message shows. A text from a file may be arbitrarily long.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace bale {
 
-/// `text`, or of one that is longer than `most` its head and its tail, with its length between them: at most `most`
-/// bytes and some 40 for the length. Characters of valid UTF-8 stay whole.
+/// `text` if it has at most `most` bytes. Otherwise its head and tail with its length between them: at most `most`
+/// bytes and about 40 for the length. Characters of valid UTF-8 stay whole.
 std::string excerpt(std::string_view text, std::size_t most);
 
 }  // namespace bale

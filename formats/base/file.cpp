@@ -31,14 +31,14 @@ int open_retrying(const std::string& path, int flags, mode_t mode = 0644) {
   }
 }
 
-/// Whether an fsync of a directory failed only because its file system has no such thing: CIFS, vfat and many of
-/// FUSE's. Names are then as safe as that file system makes them; an error of the disk (EIO, ENOSPC) is another matter.
+/// Whether fsync of a directory failed only because its file system does not support it: CIFS, vfat and many of FUSE's.
+/// Names are then as durable as that file system makes them. Errors of the disk (EIO, ENOSPC) are not included.
 bool cannot_sync_directories(int error) {
   return error == EINVAL || error == ENOTSUP || error == ENOSYS || error == EROFS || error == EBADF;
 }
 
 int open_regular(const std::string& path, int flags) {
-  // O_NONBLOCK: a FIFO must be refused, not waited for. It has no effect on regular files.
+  // O_NONBLOCK: opening a FIFO must fail, not wait. The flag has no effect on regular files.
   const int fd = open_retrying(path, flags | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     if (errno == ENOENT || errno == ENOTDIR) {
@@ -88,7 +88,7 @@ File File::create_unnamed(const std::string& directory) {
   constexpr mode_t k_mode = 0600;
   const int fd = open_retrying(directory, O_RDWR | O_TMPFILE, k_mode);
   if (fd >= 0) return {fd, shown};
-  // Not every file system has O_TMPFILE. NFS keeps the file under another name until it is closed.
+  // Not every file system has O_TMPFILE. NFS keeps the removed file under another name until it is closed.
   const std::string name = join_path(directory, temporary_name());
   File file(open_retrying(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, k_mode), shown);
   if (!file.is_open()) throw_errno("create", shown);
@@ -136,8 +136,8 @@ void File::write_at(std::uint64_t offset, Bytes bytes) {
 
 void File::write_all_at(std::uint64_t offset, std::span<const Bytes> parts) {
   std::array<struct iovec, 64> vectors;
-  std::size_t first = 0;    // first part not yet wholly written
-  std::size_t written = 0;  // bytes of it that are
+  std::size_t first = 0;    // first part that is not completely written
+  std::size_t written = 0;  // bytes of it that are written
   while (first < parts.size()) {
     std::size_t count = 0;
     for (std::size_t i = first; i < parts.size() && count < vectors.size(); ++i) {
@@ -176,7 +176,7 @@ void File::advise_sequential() const { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQ
 void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
   const std::uint64_t limit = length <= k_least_read_limit ? k_least_read_limit : read_limit(fd_);
   const std::uint64_t end = offset + length;
-  // Pieces that end where pages do: what is cut there would be a request of its own.
+  // Pieces end at page boundaries: a page cut in two would take a request of its own.
   for (std::uint64_t begin = offset; begin < end;) {
     const std::uint64_t piece_end = std::min(begin - begin % k_page_bytes + limit, end);
     ::posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(piece_end - begin), POSIX_FADV_WILLNEED);

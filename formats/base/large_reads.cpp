@@ -13,8 +13,8 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_huge_bytes = std::uint64_t{2} << 20;
-constexpr std::uint64_t k_fault_bytes = 2 * k_huge_bytes;  // what one fault reads
-constexpr std::uint32_t k_max_extents = 1024;              // a file in more pieces is read as others are
+constexpr std::uint64_t k_fault_bytes = 2 * k_huge_bytes;  // read by one page fault
+constexpr std::uint32_t k_max_extents = 1024;              // a file in more extents is read by other means
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void LargeReads::find_breaks() {
   }
 }
 
-/// Whether no folio between the two has a break inside.
+/// Whether every break from `begin` to `end` is at a multiple of 2 MiB, so that no folio has a break inside.
 bool LargeReads::is_whole(std::uint64_t begin, std::uint64_t end) const {
   auto next = std::upper_bound(breaks_.begin(), breaks_.end(), begin);
   while (next != breaks_.end() && *next < end && *next % k_huge_bytes == 0) ++next;
@@ -51,8 +51,8 @@ bool LargeReads::read(std::uint64_t offset, std::uint64_t length) {
   if (!usable_ || begin >= end) return false;
   void* const address = ::mmap(nullptr, end - begin, PROT_READ, MAP_SHARED, file_.fd(), static_cast<off_t>(begin));
   if (address == MAP_FAILED) return usable_ = false;
-  // A fault where huge pages are asked for and reading is random reads one of them, as one folio where the file system
-  // has such (Linux, mm/filemap.c, do_sync_mmap_readahead). Populating, unlike touching, cannot end in SIGBUS.
+  // With MADV_HUGEPAGE, one page fault reads two huge pages, each as one folio if the file system supports that (Linux,
+  // mm/filemap.c, do_sync_mmap_readahead). MADV_POPULATE_READ, unlike an access, cannot raise SIGBUS.
   usable_ = ::madvise(address, end - begin, MADV_HUGEPAGE) == 0;
   for (std::uint64_t at = begin; usable_ && at < end;) {
     if (is_whole(at, at + k_fault_bytes)) {

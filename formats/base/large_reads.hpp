@@ -1,8 +1,8 @@
-// LargeReads: brings long ranges of a file into the page cache by transfers of 2 MiB.
+// LargeReads: reads long ranges of a file into the page cache by transfers of 2 MiB.
 //
-// What posix_fadvise asks for comes in single pages of memory, of which a transfer takes no more than the device has
-// segments (often 127 or 254): half a MiB or one. A disk that is limited in transfers per second gives several times as
-// much this way. For one thread.
+// posix_fadvise reads into single pages, and a transfer takes no more pages than the device has segments (often 127 or
+// 254): half a MiB or one. A disk that is limited in transfers per second is several times as fast with large
+// transfers. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace bale {
 
 class LargeReads {
  public:
-  /// Throws what File::open_read throws.
+  /// Throws what File::open_read() throws.
   explicit LargeReads(const std::string& path);
 
-  /// Reads the range, and what lies around it up to multiples of 2 MiB; waits for it. False, with nothing or a part
-  /// read, where the kernel or the file system cannot: ask in another way then.
+  /// Reads the range, extended to multiples of 2 MiB, and waits for it. False, with nothing or a part read, if the
+  /// kernel or the file system does not support it; another way of reading is then needed.
   bool read(std::uint64_t offset, std::uint64_t length);
 
  private:
@@ -29,7 +29,7 @@ class LargeReads {
   File file_;
   std::uint64_t file_bytes_ = 0;
   bool usable_ = true;
-  std::vector<std::uint64_t> breaks_;  // ascending offsets where the file goes on elsewhere on the disk
+  std::vector<std::uint64_t> breaks_;  // ascending file offsets at which the file continues elsewhere on the disk
 };
 
 }  // namespace bale

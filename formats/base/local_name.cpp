@@ -14,10 +14,10 @@ namespace {
 
 struct KnownScheme {
   std::string_view name;
-  std::string_view fetch;  // how its files come here; empty: nothing shorter than "download it"
+  std::string_view fetch;  // how to fetch its files; empty: no specific program
 };
 
-// The programs named are those of each service's own documentation.
+// The programs that each service's own documentation names.
 constexpr std::array k_known_schemes{
     KnownScheme{"s3", "with `aws s3 sync`, or mount the bucket with mount-s3"},
     KnownScheme{"gs", "with `gcloud storage cp -r`, or mount the bucket with gcsfuse"},
@@ -39,7 +39,7 @@ const KnownScheme* find_scheme(std::string_view name) {
   return found == k_known_schemes.end() ? nullptr : found;
 }
 
-/// "s3" of "s3://bucket", and of "s3:/bucket", which pathlib makes of it; empty if it is no URL.
+/// "s3" of "s3://bucket", and of "s3:/bucket", which pathlib makes of it; empty if the name is not a URL.
 std::string scheme_of(std::string_view name) {
   const std::size_t colon = std::min(name.find(':'), name.size());
   std::string scheme(name.substr(0, colon));

@@ -1,7 +1,7 @@
-// Names that lead to other machines (s3://, https://, hf://) or are commands (pipe:): bale opens local files only, and
-// says so instead of looking for a file of that name.
+// Names of remote files (s3://, https://, hf://) and of commands (pipe:). bale opens local files only, and reports this
+// instead of looking for a file of that name.
 //
-// Pure but for one stat() of a name that looks so; safe in any thread.
+// No side effects but one stat() if a name looks like that; safe in any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace bale {
 
 enum class NameUse : std::uint8_t { reading, writing };
 
-/// Throws `invalid_argument` for a URL or command, unless there is a local file of that very name.
+/// Throws `invalid_argument` for a URL or command, unless a local file has exactly that name.
 void require_local_name(std::string_view name, NameUse use = NameUse::reading);
 
 }  // namespace bale

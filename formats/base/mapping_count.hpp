@@ -1,9 +1,9 @@
-// How many files this process has mapped. Internal to this folder.
+// The number of files that this process has mapped. Internal.
 #pragma once
 
 namespace bale {
 
-/// Files that FileMapping objects have mapped at present.
+/// Files that FileMapping objects currently map.
 int num_mapped_files();
 
 }  // namespace bale

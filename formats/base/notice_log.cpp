@@ -5,7 +5,7 @@
 namespace bale {
 namespace {
 
-/// Reasons are texts of ours; a name in one (a field, a type) must not make it a list without end.
+/// Reasons are bale's own texts. A name inside one (a field, a type) must not let the list grow without limit.
 constexpr std::size_t k_max_reasons = 64;
 constexpr std::string_view k_other_reasons = "other reasons";
 

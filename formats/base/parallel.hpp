@@ -1,4 +1,4 @@
-// Independent pieces of work on several threads.
+// Runs independent pieces of work on several threads.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace bale {
 /// Cores that this process may use (its affinity mask and its control groups' CPU quota), at least 1.
 unsigned usable_cores();
 
-/// Calls `work(i)` for every i in [0, count) on up to `jobs` threads (0: one a core), lowest first. After an
-/// exception no further piece is begun; the first one is rethrown here once all threads are done.
+/// Calls `work(i)` for every i in [0, count) on up to `jobs` threads (0: one per core), lowest first. After an
+/// exception no further piece is begun; the first exception is rethrown here once all threads are done.
 void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work);
 
 }  // namespace bale

@@ -13,7 +13,7 @@
 namespace bale {
 namespace {
 
-/// The number in a file of sysfs; 0 where there is none.
+/// The number in a file of sysfs; 0 if there is none.
 std::uint64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t number = 0;
@@ -24,7 +24,7 @@ std::uint64_t limit_of_device(dev_t device) {
   const std::string number = fmt::format("{}:{}", ::major(device), ::minor(device));
   std::uint64_t kib = number_in("/sys/class/bdi/" + number + "/read_ahead_kb");
   std::uint64_t segments = 0;
-  // A partition has its queue one level up; a file system without a device has none.
+  // The queue of a partition is one level up; a file system without a device has none.
   for (const char* queue : {"/queue/", "/../queue/"}) {
     const std::string path = "/sys/dev/block/" + number + queue;
     kib = std::max({kib, number_in(path + "read_ahead_kb"), number_in(path + "max_sectors_kb")});

@@ -34,7 +34,7 @@ constexpr std::size_t k_digits = 16;
 constexpr std::time_t k_stale_seconds = 3600;
 constexpr int k_directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-/// The machine as it has run since it started, and the process numbers that count there; empty if unknown.
+/// Identifies the boot and the pid namespace, within which process numbers are unique; empty if unknown.
 std::string process_space() {
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
   std::string text((std::istreambuf_iterator<char>(boot)), std::istreambuf_iterator<char>());
@@ -43,7 +43,7 @@ std::string process_space() {
   return text.empty() || numbers.empty() ? std::string{} : text + numbers;
 }
 
-/// 16 digits; all zero: unknown.
+/// 16 digits; all zero if unknown.
 const std::string& machine_digits() {
   static const std::string digits = [] {
     const std::string space = process_space();
@@ -86,7 +86,7 @@ std::optional<NameParts> split_name(std::string_view name) {
 
 /// Names of the stale temporary files of an open directory, sorted.
 std::vector<std::string> stale_names(int directory) {
-  // Opened again: the position of a listing belongs to the descriptor.
+  // Opened again: the read position of a directory belongs to the descriptor.
   const int listed = ::openat(directory, ".", k_directory_flags);
   DIR* const stream = listed >= 0 ? ::fdopendir(listed) : nullptr;
   if (stream == nullptr) {

@@ -6,8 +6,8 @@
 
 namespace bale {
 
-/// Length in bytes (1..4) of the valid UTF-8 sequence that opens `text`; 0 where it opens with none
-/// (empty, stray continuation, overlong, surrogate, beyond U+10FFFF). RFC 3629, table 3-7 of Unicode.
+/// Length in bytes (1..4) of the valid UTF-8 sequence at the start of `text`; 0 if there is none (empty, stray
+/// continuation, overlong, surrogate, beyond U+10FFFF). RFC 3629, table 3-7 of Unicode.
 inline std::size_t utf8_sequence_length(std::string_view text) {
   if (text.empty()) return 0;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };

@@ -1,4 +1,4 @@
-// Writeback: starts the disk on what was written while more is being gathered, so that the fsync at the end has little
+// Writeback: makes the disk start on written data while more is being gathered, so that the fsync at the end has little
 // left to wait for. For one thread.
 #pragma once
 
@@ -15,10 +15,10 @@ inline void start_writeback(int fd, std::uint64_t offset, std::uint64_t length) 
 
 class Writeback {
  public:
-  /// Of a file, or a part of one, that is written from `begin` on.
+  /// For a file, or a part of one, that is written from `begin` on.
   explicit Writeback(std::uint64_t begin = 0) : started_(begin) {}
 
-  /// Everything before `end` was written.
+  /// To be called when everything before `end` was written.
   void advance(int fd, std::uint64_t end) {
     if (end - started_ < k_stretch_bytes) return;
     start_writeback(fd, started_, end - started_);
@@ -28,7 +28,7 @@ class Writeback {
  private:
   static constexpr std::uint64_t k_stretch_bytes = std::uint64_t{16} << 20;
 
-  std::uint64_t started_;  // up to here
+  std::uint64_t started_;  // end of the range that was started
 };
 
 }  // namespace bale

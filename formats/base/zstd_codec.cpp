@@ -10,7 +10,7 @@
 namespace bale {
 namespace {
 
-/// A block of four bytes (three of header, one that is repeated) stands for 128 KiB at most: RFC 8878, section 3.1.1.2.
+/// An RLE block takes four bytes (a header of three and one to repeat) for at most 128 KiB: RFC 8878, section 3.1.1.2.
 constexpr std::uint64_t k_most_per_byte = (std::uint64_t{128} << 10) / 4;
 
 struct FreeContext {

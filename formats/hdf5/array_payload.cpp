@@ -15,7 +15,7 @@
 namespace bale::h5 {
 namespace {
 
-/// Fields whose offsets are rows of a dataset. The library is asked for one when its first row is.
+/// The offsets of such a field are rows of a dataset. The dataset is opened when its first row is read.
 class ArrayPayload final : public FilePayload {
  public:
   ArrayPayload(const std::string& path, const ShardIndex& index)
@@ -32,7 +32,7 @@ class ArrayPayload final : public FilePayload {
     const RowColumn& column = this->column(field);
     const std::uint64_t row_bytes = column.rows->row_bytes();
     const Bytes header = as_bytes(column.header);
-    // A text is as long as its index says: what its row is padded with is left out.
+    // The index has the length of a text. The padding of its row is not returned.
     const bool is_text = column.is_text && out.size() <= row_bytes;
     if (extent.offset >= column.rows->num_rows() || (!is_text && out.size() != header.size() + row_bytes)) {
       throw Error(ErrorCode::damaged, "index and file disagree about the rows' number or size", {.path = file_.path()});

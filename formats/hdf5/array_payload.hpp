@@ -1,4 +1,4 @@
-// Payload of containers with decoded images and other arrays: a NumPy header and a row, made as they are asked for.
+// Payload of containers with decoded images and other arrays: each read returns a NumPy header and a row.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 namespace bale::h5 {
 
 /// For files with fields that are not located: decoded images (`npy`) and rows of other datasets. Takes the library's
-/// lock itself, when such a field is first read.
+/// lock itself, when it first reads such a field.
 std::unique_ptr<Payload> open_array_payload(const std::string& path, const ShardIndex& index);
 
 }  // namespace bale::h5

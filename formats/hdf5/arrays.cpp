@@ -1,4 +1,4 @@
-// Datasets of decoded images: ours ("array") and those of other makers.
+// Datasets of decoded images: ours ("array") and those of other tools.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,12 +13,12 @@
 namespace bale::h5 {
 namespace {
 
-// Ours and h5py's habit; BigGAN's ILSVRC; Caffe's; PatchCamelyon's.
+// Names used by bale and by most h5py scripts, BigGAN's ILSVRC, Caffe, PatchCamelyon.
 constexpr std::array<const char*, 5> k_array_names{"images", "imgs", "data", "image", "x"};
 constexpr std::uint64_t k_max_row_bytes = std::uint64_t{1} << 30;
 constexpr std::size_t k_max_rank = 8;
 
-/// Width and height where the axes can only be those of an image: (H, W), (H, W, C) or (C, H, W).
+/// Sets width and height if the axes can only be those of an image: (H, W), (H, W, C) or (C, H, W).
 void guess_dimensions(const std::vector<std::uint64_t>& shape, ArrayShape& array) {
   const auto is_channels = [](std::uint64_t side) { return side == 1 || side == 3 || side == 4; };
   std::uint64_t height = 0;

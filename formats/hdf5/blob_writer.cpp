@@ -1,9 +1,8 @@
-// Layout "blob": each field's bytes end to end in one contiguous dataset, written past the library.
+// Layout "blob": each field's bytes end to end in one contiguous dataset, written without the library.
 //
-// The large datasets are made first, from the plan, and their bytes go straight to their place in the
-// file while samples arrive. What is small or of unknown size (tables, labels, compressed fields) follows
-// at the end. Where the samples turn out not to be the planned ones, the file is made again at its exact
-// size: the bytes depend on the samples only.
+// The large datasets are created first, from the plan, and their bytes are written to their final offset as samples
+// arrive. Data that is small or of unknown size (tables, labels, compressed fields) follows at the end. If the samples
+// differ from the plan, the file is created again with the exact sizes: its bytes depend on the samples only.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -28,21 +27,21 @@ std::string data_name(const std::string& field) { return "fields/" + field + "/d
 
 struct Column {
   explicit Column(std::string spool_path) : spool(std::move(spool_path)) {}
-  bool reserved = false;          // has its place in the file from the start
-  std::uint64_t base = 0;         // of that place
-  std::uint64_t room = 0;         // and its size
+  bool reserved = false;          // has space in the file from the start
+  std::uint64_t base = 0;         // offset of that space
+  std::uint64_t room = 0;         // size of that space
   std::uint64_t in_place = 0;     // bytes written there
   Writeback writeback{};
   std::uint64_t num_present = 0;
-  Spool spool;  // what goes after `in_place`
+  Spool spool;  // the bytes after `in_place`
   std::vector<std::uint64_t> offsets{0};
   std::vector<std::uint8_t> present;
 
   std::uint64_t total() const { return offsets.back(); }
 };
 
-/// Whether the field's dataset is made from the plan. By name, never by size: the order of objects in the
-/// file must not depend on which samples were skipped.
+/// Whether the field's dataset is created from the plan. Depends on the name, not on the size: the order of objects in
+/// the file must not depend on which samples were skipped.
 bool is_reserved(std::string_view stored_name) {
   return stored_name != k_label_field && !stored_name.ends_with(".zst");
 }
@@ -120,7 +119,7 @@ class BlobWriter final : public ShardWriter {
     ++column.num_present;
   }
 
-  /// Creates the file with the reserved datasets, `room` bytes each, and notes their places.
+  /// Creates the file with the reserved datasets, `room` bytes each, and records their offsets.
   void make_file(const std::string& path) {
     const H5Lock lock;
     OutputFile out = OutputFile::create(path);
@@ -142,7 +141,7 @@ class BlobWriter final : public ShardWriter {
     throw Error(ErrorCode::io, "the library did not allocate a dataset", {.path = options_.path});
   }
 
-  /// Claims the disk space now: a full disk is told before the work, not after it.
+  /// Allocates the disk space now, so that a full disk is reported before the work, not after it.
   static void reserve(const File& file) {
     const auto size = static_cast<off64_t>(file.size());
     int result = 0;
@@ -153,7 +152,7 @@ class BlobWriter final : public ShardWriter {
       throw_errno("reserve space for", file.path());
   }
 
-  /// Makes the file anew with the sizes that came, as if they had been planned.
+  /// Creates the file again with the actual sizes, as if they had been planned.
   void remake() {
     const std::map<std::string, std::uint64_t, std::less<>> old_bases = [&] {
       std::map<std::string, std::uint64_t, std::less<>> bases;
@@ -185,7 +184,7 @@ class BlobWriter final : public ShardWriter {
     }
   }
 
-  /// Adds everything but the reserved datasets' bytes.
+  /// Adds everything except the bytes of the reserved datasets.
   void write_tables() {
     const H5Lock lock;
     OutputFile out = OutputFile::open(options_.path);

@@ -9,11 +9,11 @@
 namespace bale::h5 {
 namespace {
 
-// H5Dget_chunk_info of 1.10 walks the chunk index from its start each time, so that a whole map costs the
-// square of the number of chunks: 8,192 are about a second.
+// H5Dget_chunk_info of 1.10 walks the chunk index from its start in each call, so the time for a whole map is quadratic
+// in the number of chunks: about a second for 8,192.
 constexpr hsize_t k_max_chunks = 8192;
 constexpr std::uint64_t k_max_chunk_bytes = std::uint64_t{1} << 30;
-constexpr std::uint64_t k_max_ratio = 1032;  // deflate's best
+constexpr std::uint64_t k_max_ratio = 1032;  // deflate's maximum
 constexpr std::uint64_t k_small_bytes = 64 << 10;
 
 std::optional<std::vector<ChunkFilter>> read_pipeline(hid_t creation) {
@@ -30,7 +30,7 @@ std::optional<std::vector<ChunkFilter>> read_pipeline(hid_t creation) {
         filters.push_back({ChunkFilter::Kind::deflate});
         break;
       case H5Z_FILTER_SHUFFLE:
-        // Without its parameter (vlen data) the library leaves the filter out of every chunk.
+        // Without its parameter (vlen data) the library does not apply the filter to any chunk.
         filters.push_back({ChunkFilter::Kind::shuffle, num_values < 1 ? 1 : values[0]});
         break;
       case H5Z_FILTER_FLETCHER32:
@@ -151,7 +151,7 @@ std::vector<std::byte> read_raw_rows(const InputFile& file, const InputDataset& 
   std::vector<std::byte> rows(total);
   if (dataset.layout == H5D_CONTIGUOUS) {
     const haddr_t offset = dataset_offset(dataset.id.id());
-    if (offset == HADDR_UNDEF) static_cast<void>(fill_element(file, dataset));  // refuses one that is not empty
+    if (offset == HADDR_UNDEF) static_cast<void>(fill_element(file, dataset));  // throws if it has a vlen fill value
     if (total > 0 && offset != HADDR_UNDEF) file.bytes().read_exact(offset, rows);
     return rows;
   }

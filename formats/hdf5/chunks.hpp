@@ -1,4 +1,4 @@
-// Chunked datasets read outside the library: chunk addresses asked for once, then pread and our own filters.
+// Reads chunked datasets outside the library: gets the chunk addresses once, then uses pread and our own filters.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ struct ChunkFilter {
   std::uint32_t element_bytes = 1;  // shuffle
 };
 
-/// Undoes a pipeline. `skipped` has bit i set where filter i was left out. The result has exactly
-/// `plain_bytes`; throws `damaged`.
+/// Undoes a pipeline. Bit i of `skipped` is set if filter i was not applied. The result has exactly `plain_bytes`
+/// bytes. Throws `damaged`.
 std::vector<std::byte> undo_filters(const std::vector<ChunkFilter>& filters, std::uint32_t skipped,
                                     std::vector<std::byte> stored, std::uint64_t plain_bytes, const std::string& path);
 
-/// The value of one element that was never written, as it is in the file: zeros where the dataset has none.
+/// The fill value: one element as it would be in the file. Zeros if the dataset has no fill value.
 std::vector<std::byte> fill_element(const InputFile& file, const InputDataset& dataset);
 
-/// Where the chunks of a dataset lie whose chunks hold whole rows (elements of the first dimension).
+/// The positions of a dataset's chunks in the file. Chunks hold whole rows (elements of the first dimension).
 class ChunkMap {
  public:
-  /// Needs an H5Lock. nullopt where chunks cut rows, where a filter is unknown to us, or where there are
-  /// more chunks than this library version can look up in reasonable time.
+  /// Needs an H5Lock. nullopt if chunks split rows, if a filter is not supported, or if there are more chunks than this
+  /// library version can look up in reasonable time.
   static std::optional<ChunkMap> make(const InputFile& file, const InputDataset& dataset);
 
   std::uint64_t rows_per_chunk() const { return rows_per_chunk_; }
   std::uint64_t num_chunks() const { return chunks_.size(); }
-  /// The plain bytes of a chunk, rows beyond the dataset's end included. Any thread; no lock.
+  /// The decoded bytes of a chunk, including rows after the end of the dataset. Any thread; no lock.
   std::vector<std::byte> read(const File& file, std::uint64_t chunk) const;
 
  private:

@@ -33,7 +33,7 @@ std::string field_of_dataset(const InputDataset& dataset) {
 
 std::optional<InputDataset> find_row_dataset(const InputFile& file, std::string_view field) {
   for (const std::string& name : file.links("/", k_max_links)) {
-    // Names decide most cases; links that are not followed are none of ours.
+    // The name excludes most links. Links that cannot be followed are ignored.
     if (!field.starts_with(field_name(name))) continue;
     try {
       auto dataset = file.find(name);

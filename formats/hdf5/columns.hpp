@@ -1,6 +1,6 @@
 // Datasets of a foreign container that have one row per image: each becomes a field.
 //
-// What a dataset becomes is told by its name, type and size alone, so that a payload finds again what a scan found.
+// The field depends only on the dataset's name, type and size, so that a payload finds the same dataset as the scan.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace bale::h5 {
 
-/// Links that are looked at in a file; no honest one has more.
+/// Limit of the links that are examined in a file. No valid file has more.
 inline constexpr std::size_t k_max_links = 1000;
 
-/// The field that a dataset's rows are: "boxes" with the suffix of an array for numbers, "captions.txt" for strings, "masks" with a suffix that
-/// the content tells for variable-length bytes. Empty if its rows are nothing that can be delivered.
+/// The field for a dataset's rows: "boxes.npy" for numbers, "captions.txt" for strings, "masks" for variable-length
+/// bytes (the scan adds a suffix by their content). Empty if the rows cannot be delivered.
 std::string field_of_dataset(const InputDataset& dataset);
 
-/// The dataset whose rows are the field, which is not located: numbers, or strings of one size. Needs an H5Lock.
+/// The dataset whose rows are a field that is not located: numbers, or strings of one size. Needs an H5Lock.
 std::optional<InputDataset> find_row_dataset(const InputFile& file, std::string_view field);
 
 }  // namespace bale::h5

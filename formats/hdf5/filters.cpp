@@ -35,7 +35,7 @@ std::vector<std::byte> unpack_lzf(const std::vector<std::byte>& stored, std::uin
 std::vector<std::byte> unshuffle(const std::vector<std::byte>& stored, std::size_t width) {
   const std::size_t count = width == 0 ? 0 : stored.size() / width;
   if (width < 2 || count < 2) return stored;
-  std::vector<std::byte> plain(stored);  // bytes past the last whole element stay where they are
+  std::vector<std::byte> plain(stored);  // bytes after the last whole element are not shuffled
   for (std::size_t byte = 0; byte < width; ++byte) {
     for (std::size_t i = 0; i < count; ++i) plain[i * width + byte] = stored[byte * count + i];
   }
@@ -60,7 +60,7 @@ void strip_fletcher32(std::vector<std::byte>& stored, const std::string& path) {
   std::memcpy(&wanted, stored.data() + stored.size() - k_checksum_bytes, sizeof wanted);
   stored.resize(stored.size() - k_checksum_bytes);
   const std::uint32_t found = fletcher32(stored);
-  // The library folds its sums to 1..65535, ours are 0..65534: equal modulo 65535.
+  // The library's sums are in 1..65535, ours in 0..65534. They are equal modulo 65535.
   if ((wanted >> 16) % 65535 != found >> 16 || (wanted & 0xFFFF) % 65535 != (found & 0xFFFF)) {
     fail(path, "a chunk's Fletcher-32 checksum does not match");
   }

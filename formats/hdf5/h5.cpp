@@ -26,7 +26,7 @@ herr_t summarize(unsigned, const H5E_error2_t* entry, void* out) {
   auto& summary = *static_cast<StackSummary*>(out);
   const std::string_view text = entry->desc == nullptr ? "" : entry->desc;
   if (summary.innermost.empty()) summary.innermost = text;
-  // The sec2 driver spells the system's answer in prose: "... errno = 28, error message = '...'".
+  // The sec2 driver reports errno only as text: "... errno = 28, error message = '...'".
   constexpr std::string_view k_mark = "errno = ";
   const std::size_t at = text.find(k_mark);
   if (summary.system_error == 0 && at != std::string_view::npos) {
@@ -41,12 +41,12 @@ H5Handle new_property_list(hid_t kind, const std::string& path) {
 
 H5Handle writing_access(const std::string& path) {
   H5Handle access = new_property_list(H5P_FILE_ACCESS, path);
-  // Latest: version 3 superblock and object headers, whose metadata carries checksums.
+  // Latest: version 3 superblock and object headers, whose metadata has checksums.
   H5Pset_libver_bounds(access.id(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
-  // Shards are written under temporary names nobody else opens, and some network mounts refuse locks.
+  // Shards are written under temporary names that no other process opens, and some network mounts refuse locks.
   H5Pset_file_locking(access.id(), false, true);
-  // Unbuffered: what the sieve buffer holds back is written when a dataset closes, where a failure goes unheard.
+  // No sieve buffer: its content would be written when a dataset closes, which does not report a failure.
   H5Pset_sieve_buf_size(access.id(), 0);
   return access;
 }
@@ -61,10 +61,10 @@ H5Handle untimed(hid_t kind, const std::string& path) {
 
 H5Lock::H5Lock() : guard_(library_mutex()) {
   static const bool initialized = [] {
-    // We close what we open; what a failed write left behind must not be touched again, least of all at exit.
+    // No exit handler: we close what we open, and a file with a failed write must not be touched again.
     H5dont_atexit();
     H5open();
-    // A file could name a filter that is a shared library somewhere on a search path.
+    // No plugins: a file could name a filter that is a shared library on a search path.
     H5PLset_loading_state(0);
     register_lzf();
     return true;
@@ -115,7 +115,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::abandon() {
-  // The descriptor stays open, which keeps the inode from being taken for this file again; its space is freed.
+  // Frees the disk space. The descriptor stays open, so that no new file gets this inode and is taken for this one.
   void* descriptor = nullptr;
   if (H5Fget_vfd_handle(id(), H5P_DEFAULT, &descriptor) >= 0 && descriptor != nullptr) {
     static_cast<void>(::ftruncate(*static_cast<int*>(descriptor), 0) == 0);
@@ -125,7 +125,7 @@ void OutputFile::abandon() {
 }
 
 OutputFile OutputFile::create(const std::string& path) {
-  File::create(path).close();  // what has the name is removed: the library would write through a link
+  File::create(path).close();  // removes an existing file: the library would write through a link
   const H5Handle access = writing_access(path);
   const H5Handle creation = untimed(H5P_FILE_CREATE, path);
   return {

@@ -1,7 +1,7 @@
-// The HDF5 library behind one lock: handles that close themselves, errors that name the file.
+// The HDF5 library behind one lock: handles that close themselves, errors with the path of the file.
 //
-// Debian's serial library is not thread-safe, so everything below is called with an H5Lock alive, handles
-// included (their destructors call the library). Private to this folder: hdf5.h appears in no public header.
+// Debian's serial library is not thread-safe. Hold an H5Lock to call anything below, including the destructors of
+// handles, which call the library. Private to this folder: no public header includes hdf5.h.
 #pragma once
 
 #include <hdf5.h>
@@ -17,7 +17,7 @@
 
 namespace bale::h5 {
 
-/// Holds the process-wide lock; silences the library's error printing and forbids it to load plugins.
+/// Holds the process-wide lock. Turns off the library's error printing and its plugins.
 class H5Lock {
  public:
   H5Lock();
@@ -26,7 +26,7 @@ class H5Lock {
   std::lock_guard<std::mutex> guard_;
 };
 
-/// Throws for the library's current error stack: `io` where it holds an errno, else `code`. Clears the stack.
+/// Throws for the library's current error stack: `io` if it has an errno, else `code`. Clears the stack.
 [[noreturn]] void throw_h5(ErrorCode code, std::string_view action, const std::string& path);
 
 /// An identifier of the library with the function that closes it.
@@ -49,9 +49,9 @@ class H5Handle {
 
   hid_t id() const { return id_; }
   explicit operator bool() const { return id_ >= 0; }
-  /// Never closes it.
+  /// Drops the identifier without closing it.
   void forget() { id_ = -1; }
-  /// Closes; false where the library reports a failure (a file's last writes may fail here).
+  /// Closes; false if the library reports a failure (a file's last writes may fail here).
   bool reset() {
     const hid_t id = std::exchange(id_, -1);
     return id < 0 || close_(id) >= 0;
@@ -62,42 +62,42 @@ class H5Handle {
   Close close_ = nullptr;
 };
 
-/// A handle for a fresh identifier; throws as throw_h5 does where the library gave none.
+/// A handle for a new identifier. Throws as throw_h5 does if the library returned none.
 H5Handle take(hid_t id, H5Handle::Close close, ErrorCode code, std::string_view action, const std::string& path);
 
-/// Creation and writing: failures are `io`. After a failed write the library crashes when it closes the file
-/// (1.10.8: H5Fclose, or its handler at exit), so such a file is emptied and left open for good instead.
+/// A file to create or add to. Failures are `io`. After a failed write the library crashes when it closes the file
+/// (1.10.8: H5Fclose, or its exit handler), so such a file is truncated to 0 bytes and never closed.
 class OutputFile {
  public:
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept = default;
   OutputFile& operator=(OutputFile&&) = delete;
 
-  /// Makes a new file: latest format, no timestamps, no file locks.
+  /// Creates a new file: latest format, no timestamps, no file locks.
   static OutputFile create(const std::string& path);
-  /// Opens one of ours to add to it.
+  /// Opens a file that create() made, to add to it.
   static OutputFile open(const std::string& path);
 
   hid_t id() const { return file_.id(); }
   const std::string& path() const { return path_; }
 
   void make_group(const std::string& name);
-  /// A contiguous dataset, allocated at once and never filled. Gives its handle.
+  /// Creates a contiguous dataset that is allocated at once and never filled. Returns its handle.
   H5Handle make_reserved(const std::string& name, std::uint64_t bytes);
-  /// A chunked dataset that starts empty and grows along its first dimension. `deflate_level` < 0: unfiltered.
+  /// Creates an empty chunked dataset that grows along its first dimension. `deflate_level` < 0: unfiltered.
   H5Handle make_growing(const std::string& name, hid_t type, const std::vector<hsize_t>& chunk, int deflate_level);
-  /// A contiguous one-dimensional dataset written whole; gives its handle for attributes.
+  /// Writes a whole contiguous one-dimensional dataset. Returns its handle, for attributes.
   H5Handle write_table(const std::string& name, hid_t file_type, hid_t memory_type, std::uint64_t count,
                        const void* data);
   void write_strings(const std::string& name, const std::vector<std::string_view>& strings);
   void write_attribute(hid_t object, const char* name, std::string_view text);
   void write_attribute(hid_t object, const char* name, hid_t file_type, hid_t memory_type, const void* value);
-  /// Whether a call on this file has failed: handles into it are then to be forgotten, not closed.
+  /// Whether a call on this file has failed. Handles of its objects must then be forgotten, not closed.
   bool failed() const { return failed_; }
-  /// Writes everything out. To be called before handles of chunked datasets close: their chunks would be
-  /// written then, and a failure lost.
+  /// Writes everything out. Call it before you close handles of chunked datasets: closing them writes their chunks, but
+  /// does not report a failure.
   void flush();
-  /// Writes everything out and closes; every other handle into the file must be closed before.
+  /// Writes everything out and closes. Close every other handle of the file first.
   void close();
 
   H5Handle take_for_write(hid_t id, H5Handle::Close closer, std::string_view action) const;
@@ -113,7 +113,7 @@ class OutputFile {
   mutable bool failed_ = false;
 };
 
-/// Offset in the file of a contiguous dataset; HADDR_UNDEF where it has no storage.
+/// Offset in the file of a contiguous dataset; HADDR_UNDEF if it has no storage.
 haddr_t dataset_offset(hid_t dataset);
 
 }  // namespace bale::h5

@@ -11,9 +11,9 @@
 namespace bale::h5 {
 namespace {
 
-// "HDF5 File Format Specification Version 3.0", III.E Global Heap: a collection is
-// "GCOL", version 1, 3 reserved bytes, size 8; then objects: index 2, references 2, 4 reserved, size 8, data
-// padded to 8. Object 0 is the free space that ends the collection.
+// "HDF5 File Format Specification Version 3.0", III.E Global Heap. A collection is "GCOL", version (1 byte), reserved
+// (3), size (8), then objects: index (2), references (2), reserved (4), size (8), data padded to 8 bytes. Object 0 is
+// the free space at the end of the collection.
 constexpr std::uint64_t k_collection_header_bytes = 16;
 constexpr std::uint64_t k_object_header_bytes = 16;
 constexpr std::uint64_t k_window_bytes = 4096;  // the library's smallest collection
@@ -55,7 +55,7 @@ class GlobalHeap {
       const auto index = load_at<std::uint16_t>(object);
       const auto bytes = load_at<std::uint64_t>(object + 8);
       if (index == 0) break;
-      // Collections do not overlap, so a file has no more objects than headers fit in it.
+      // Collections do not overlap, so a file cannot have more objects than there is room for headers.
       if (objects_left_-- == 0) fail("overlapping collections");
       const std::uint64_t room = end - at - k_object_header_bytes;
       if (bytes > room) fail("an object longer than its collection");
@@ -65,7 +65,7 @@ class GlobalHeap {
     std::sort(objects.begin(), objects.end(), [](const Object& a, const Object& b) { return a.index < b.index; });
   }
 
-  /// `count` bytes from `offset`, through a window that is read ahead.
+  /// `count` bytes at `offset`, through a window that is read ahead.
   const std::byte* bytes_at(std::uint64_t offset, std::size_t count) {
     if (offset < window_start_ || offset + count > window_start_ + window_filled_) {
       window_start_ = offset;

@@ -9,12 +9,12 @@
 namespace bale::h5 {
 namespace {
 
-// No filter that we read packs tighter than deflate: 1032 bytes to one (zlib's technical notes).
+// No filter that we read compresses better than deflate: 1032 bytes to one (zlib's technical notes).
 constexpr std::uint64_t k_max_ratio = 1032;
 constexpr std::uint64_t k_small_bytes = 64 << 10;
-// What rows that were never written, and so take no bytes in the file, may add up to.
+// Limit of the total size of rows that were never written and so take no bytes in the file.
 constexpr std::uint64_t k_max_unwritten_bytes = 256 << 20;
-// A vlen element on disk: length 4, collection address 8, object index 4 (FORMAT.md, "Vlen").
+// A vlen element on disk: length (4 bytes), collection address (8), object index (4) (FORMAT.md, "Vlen").
 constexpr std::uint64_t k_reference_bytes = 16;
 
 ElementKind element_kind(hid_t type) {
@@ -39,7 +39,7 @@ ElementKind element_kind(hid_t type) {
   }
 }
 
-/// The first filter of a pipeline that the library cannot undo, "blosc (32001)"; empty where it has all.
+/// The first filter of a pipeline that the library cannot undo, e.g. "blosc (32001)"; empty if it has all.
 std::string missing_filter(hid_t creation) {
   const int count = H5Pget_nfilters(creation);
   for (int i = 0; i < count; ++i) {
@@ -181,7 +181,7 @@ std::vector<std::string> InputFile::links(const std::string& group, std::size_t 
 }
 
 std::vector<std::string> InputFile::all_links(std::size_t limit) const {
-  constexpr std::size_t k_max_depth = 16;  // groups may be linked in a circle
+  constexpr std::size_t k_max_depth = 16;  // groups may be linked in a cycle
   std::vector<std::string> found;
   std::vector<std::pair<std::string, std::size_t>> groups{{"/", 0}};
   for (std::size_t next = 0; next < groups.size() && found.size() < limit; ++next) {
@@ -286,7 +286,7 @@ std::vector<std::string> InputFile::read_strings(const InputDataset& dataset) co
   std::vector<std::string> strings;
   std::uint64_t total = 0;
   for (const FileRange& range : locate_vlen(*this, dataset)) {
-    // References may share an object; honest ones never add up to more than the file.
+    // References may share an object, but in a valid file the lengths never add up to more than the file.
     total += range.length;
     if (total > size_) damaged(fmt::format("/{}: strings are longer than the file", printable(dataset.name)));
     std::string value(range.length, '\0');

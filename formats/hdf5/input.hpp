@@ -1,9 +1,9 @@
-// Reading files that may be hostile: what is opened, and what is believed of it.
+// Reads files that may be hostile.
 //
-// Objects are reached by name through hard links only; datasets with external or virtual storage are
-// refused; no count is believed beyond what the file's size can hold. Failures are `damaged` or `unsupported`.
+// Objects are opened by name, through hard links only. Datasets with external or virtual storage are refused. A count
+// is refused if the file is too small to hold it. Failures are `damaged` or `unsupported`.
 //
-// Calls need an H5Lock, except those of ByteSource. Payload bytes are read by pread, not by the library.
+// Calls need an H5Lock, except path(), bytes(), size() and user_block(). Payload bytes are read by pread from bytes().
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace bale::h5 {
 
-/// What a dataset's elements are, as far as we read any.
+/// The kinds of elements that we read, and `other`.
 enum class ElementKind { integer, real, fixed_string, vlen_string, vlen_bytes, other };
 
 struct InputDataset {
@@ -29,7 +29,7 @@ struct InputDataset {
   std::vector<hsize_t> dims;
   std::uint64_t count = 0;          // product of dims; count * element_bytes fits in 64 bits
   std::uint64_t element_bytes = 0;  // in the file
-  std::string missing_filter{};     // name and number of a filter that nobody here can undo; empty: none
+  std::string missing_filter{};     // name and number of a filter that is not supported; empty: none
 };
 
 inline bool is_vlen(const InputDataset& dataset) {
@@ -38,7 +38,7 @@ inline bool is_vlen(const InputDataset& dataset) {
 
 class InputFile {
  public:
-  /// Opens for reading without file locks. Throws `damaged` where the library cannot.
+  /// Opens for reading without file locks. Throws `damaged` if the library cannot.
   explicit InputFile(const std::string& path);
 
   const std::string& path() const { return bytes_.path(); }
@@ -46,13 +46,13 @@ class InputFile {
   std::uint64_t size() const { return size_; }
   std::uint64_t user_block() const { return user_block_; }
 
-  /// The dataset of that name ("a/b/c"), or nullopt where there is none (or a group of that name).
+  /// The dataset of that name ("a/b/c"); nullopt if there is none or it is a group.
   std::optional<InputDataset> find(const std::string& name) const;
-  /// The same; throws `damaged` where it is missing.
+  /// The dataset of that name. Throws `damaged` if there is none.
   InputDataset require(const std::string& name) const;
-  /// Names of the links in a group, sorted; empty where there is no such group. At most `limit`.
+  /// Names of the links in a group, sorted; empty if there is no such group. At most `limit`.
   std::vector<std::string> links(const std::string& group, std::size_t limit) const;
-  /// A string attribute of the root group or of a dataset; nullopt where there is none.
+  /// A string attribute of the root group or of a dataset; nullopt if there is none.
   std::optional<std::string> text_attribute(const std::string& object, const char* name) const;
 
   /// All elements as signed 64-bit integers.
@@ -62,15 +62,15 @@ class InputFile {
   /// All elements of a string dataset of any kind, as raw bytes.
   std::vector<std::string> read_strings(const InputDataset& dataset) const;
 
-  /// Paths of all links in the file but those to groups, whose own are listed instead: datasets, types, and links that
-  /// are not followed. At most `limit`.
+  /// Paths of all links in the file except those to groups, whose own links are listed instead: datasets, types, and
+  /// links that are not followed. At most `limit`.
   std::vector<std::string> all_links(std::size_t limit) const;
 
-  /// Throws `unsupported` for a dataset with a filter that cannot be undone, naming it.
+  /// Throws `unsupported`, with the name of the filter, if a filter of the dataset cannot be undone.
   void require_filters(const InputDataset& dataset) const;
 
-  /// Throws `damaged` for a dataset to be read whole that is larger than the file: compression does not
-  /// bring tables beside images to that, only a bomb does.
+  /// For a dataset that is read whole: throws `damaged` if it is larger than the file. Tables beside images never
+  /// compress that well; only a decompression bomb does.
   void check_table(const InputDataset& dataset) const;
 
   [[noreturn]] void damaged(std::string_view why) const;

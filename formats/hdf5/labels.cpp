@@ -20,7 +20,7 @@ constexpr std::array<const char*, 5> k_label_names{"labels", "targets", "label",
 constexpr std::uint64_t k_block_bytes = 1 << 20;
 constexpr std::uint64_t k_max_classes = 1 << 20;  // columns of one-hot rows
 
-/// A row that is no class, and what it holds instead.
+/// A row that is not a class, and what it holds instead.
 struct BadRow {
   std::uint64_t number;
   std::string what;
@@ -31,7 +31,7 @@ struct Labels {
   std::optional<BadRow> bad{};
 };
 
-/// Calls `visit` with the number and the elements of each row, converted by the library to T; stops when it says false.
+/// Calls `visit` with the number and elements of each row, converted by the library to T. Stops if it returns false.
 template <typename T, typename Visit>
 void for_each_row(const InputFile& file, const RowReader& rows, hid_t memory_type, Visit visit) {
   const InputDataset& dataset = rows.dataset();
@@ -52,7 +52,7 @@ void for_each_row(const InputFile& file, const RowReader& rows, hid_t memory_typ
   }
 }
 
-/// The class that a single value is.
+/// The class number that a value is; nullopt if it is not one.
 template <typename T>
 std::optional<std::int64_t> class_of(T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -64,7 +64,7 @@ std::optional<std::int64_t> class_of(T value) {
   }
 }
 
-/// The only column that is 1 where all others are 0.
+/// The class number of a one-hot row: the column with 1. nullopt if the row is not one-hot.
 template <typename T>
 std::optional<std::int64_t> class_of_row(std::span<const T> row) {
   std::optional<std::int64_t> found;

@@ -9,13 +9,13 @@
 namespace bale::h5 {
 namespace {
 
-constexpr std::size_t k_first_copy = 32;        // item bytes below are literals
-constexpr std::size_t k_long_length = 7;        // the length goes on in the next byte
-constexpr std::size_t k_shortest_copy = 2;      // what a length of 0 stands for
+constexpr std::size_t k_first_copy = 32;        // item bytes below this are literals
+constexpr std::size_t k_long_length = 7;        // the length continues in the next byte
+constexpr std::size_t k_shortest_copy = 2;      // the length that 0 encodes
 constexpr std::uint64_t k_max_expansion = 88;   // 3 bytes give at most 264
-constexpr std::size_t k_chunk_bytes_value = 2;  // which of the filter's parameters is the size of a plain chunk
+constexpr std::size_t k_chunk_bytes_value = 2;  // index of the filter parameter with the size of a plain chunk
 
-/// H5Z_func_t: gives back the number of plain bytes, 0 for a failure.
+/// H5Z_func_t: returns the number of plain bytes, or 0 on failure.
 std::size_t lzf_filter(unsigned flags, std::size_t num_values, const unsigned values[], std::size_t num_bytes,
                        std::size_t* buffer_bytes, void** buffer) {
   if ((flags & H5Z_FLAG_REVERSE) == 0) return 0;
@@ -33,7 +33,7 @@ std::size_t lzf_filter(unsigned flags, std::size_t num_values, const unsigned va
     *buffer = out;
     *buffer_bytes = plain.size();
     return plain.size();
-  } catch (const std::exception&) {  // must not travel through the library
+  } catch (const std::exception&) {  // must not propagate through the library
     return 0;
   }
 }
@@ -63,7 +63,7 @@ bool lzf_decompress(Bytes stored, std::uint64_t limit, std::vector<std::byte>& p
     if (at == stored.size()) return false;
     const std::size_t distance = ((item & 31) << 8 | std::to_integer<std::size_t>(stored[at++])) + 1;
     if (distance > plain.size() || count > limit - plain.size()) return false;
-    // Byte by byte: a copy may overlap what it makes.
+    // Byte by byte: a copy may overlap its own output.
     for (std::size_t from = plain.size() - distance; count > 0; --count, ++from) plain.push_back(plain[from]);
   }
   return true;

@@ -35,7 +35,7 @@ void RowReader::read(std::uint64_t first, std::uint64_t count, MutableBytes out)
   }
 }
 
-/// Chunks of many rows are kept until another is asked for, so that reading in order inflates each once.
+/// If chunks have several rows, the last chunk is kept, so that reading in order decompresses each chunk once.
 std::shared_ptr<const RowReader::PlainChunk> RowReader::plain_chunk(std::uint64_t number) const {
   {
     const std::lock_guard guard(last_mutex_);

@@ -1,4 +1,4 @@
-// Rows of a dataset (elements of its first dimension) as raw bytes, wherever and however they are stored.
+// Rows of a dataset (elements of its first dimension) as raw bytes, for every kind of storage.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace bale::h5 {
 
-/// For many threads at once. Rows that were never written have the dataset's fill value.
+/// Thread-safe. Rows that were never written have the dataset's fill value.
 class RowReader {
  public:
-  /// Needs an H5Lock, and so does the destructor. `file` outlives the reader.
+  /// Needs an H5Lock, as does the destructor. `file` must outlive the reader.
   RowReader(const InputFile& file, InputDataset dataset);
 
   std::uint64_t num_rows() const { return num_rows_; }
   std::uint64_t row_bytes() const { return row_bytes_; }
   const InputDataset& dataset() const { return dataset_; }
-  /// Whether read() goes through the library: it then needs an H5Lock.
+  /// Whether read() calls the library. It then needs an H5Lock.
   bool needs_library() const { return !contiguous_ && !chunks_; }
 
-  /// Fills `out` with `count` rows. Precondition: they are there, and `out` is of their size.
+  /// Fills `out` with `count` rows. Preconditions: the rows exist, and `out` has their size.
   void read(std::uint64_t first, std::uint64_t count, MutableBytes out) const;
 
  private:
@@ -40,7 +40,7 @@ class RowReader {
   InputDataset dataset_;
   std::uint64_t num_rows_ = 0;
   std::uint64_t row_bytes_ = 0;
-  std::optional<std::uint64_t> contiguous_;  // where the first row lies
+  std::optional<std::uint64_t> contiguous_;  // offset of the first row
   std::optional<ChunkMap> chunks_;
   mutable std::mutex last_mutex_;
   mutable std::shared_ptr<const PlainChunk> last_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t k_max_fields = k_max_index_fields;
 
-/// `name` as `num_samples` flags; empty where there is no such dataset: everything is present.
+/// Reads `num_samples` flags from `name`. Empty if there is no such dataset: the field is then present in all samples.
 std::vector<std::uint8_t> read_present(const InputFile& file, const std::string& name, std::uint64_t num_samples) {
   const auto dataset = file.find(name);
   if (!dataset) return {};
@@ -20,7 +20,7 @@ std::vector<std::uint8_t> read_present(const InputFile& file, const std::string&
   return present;
 }
 
-/// Offsets that rise from 0 to at most `end`, one more than there are samples.
+/// Reads `num_samples` + 1 non-decreasing offsets in [0, end].
 std::vector<std::int64_t> read_offsets(const InputFile& file, const std::string& name, std::uint64_t num_samples,
                                        std::uint64_t end) {
   std::vector<std::int64_t> offsets = file.read_integers(file.require(name));

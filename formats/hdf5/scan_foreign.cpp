@@ -1,4 +1,4 @@
-// Containers that others made, known by the names their makers gave (FORMAT.md, "Foreign").
+// Finds the samples of containers from other tools, by common names of datasets (FORMAT.md, "Foreign").
 #include <algorithm>
 #include <array>
 #include <set>
@@ -28,7 +28,7 @@ std::optional<InputDataset> find_bytes(const InputFile& file) {
   return std::nullopt;
 }
 
-/// Name of the field that the first element's opening bytes show; `otherwise` if there is none.
+/// Field name by the first bytes of the first element that is not empty; `otherwise` if there is none.
 std::string sniff_field(const InputFile& file, const std::vector<FileRange>& ranges, std::string_view otherwise) {
   for (const FileRange& range : ranges) {
     if (range.length == 0) continue;
@@ -39,7 +39,7 @@ std::string sniff_field(const InputFile& file, const std::vector<FileRange>& ran
   return std::string(otherwise);
 }
 
-/// The ranges of a string dataset, without the NUL that some writers end a string with.
+/// The ranges of a string dataset, without the NUL that some writers append to a string.
 std::vector<FileRange> locate_strings(const InputFile& file, const InputDataset& dataset) {
   std::vector<FileRange> ranges = locate_vlen(file, dataset);
   const std::vector<std::string> strings = file.read_strings(dataset);
@@ -81,7 +81,7 @@ class ForeignScan {
     try {
       const auto dataset = file_.find(name);
       return dataset ? fmt::format(" ({})", type_text(dataset->type.id())) : std::string();
-    } catch (const Error&) {  // a link elsewhere, say: its name will do
+    } catch (const Error&) {  // a soft or external link, for example: the name is enough
       return {};
     }
   }
@@ -115,7 +115,7 @@ class ForeignScan {
     }
   }
 
-  /// Every other dataset becomes a field where it can, and is named where it cannot.
+  /// Every other dataset becomes a field if it can. Otherwise a notice names it.
   void add_columns() {
     const std::vector<std::string> links = file_.all_links(k_max_links);
     for (const std::string& name : links) {
@@ -166,7 +166,7 @@ class ForeignScan {
 
   void set_numbers(InputDataset dataset, std::string_view field_name) {
     const auto array = array_of(file_, std::move(dataset));
-    if (!array) return;  // field_of_dataset has seen to it that there is one
+    if (!array) return;  // impossible: field_of_dataset() has checked the type
     const std::uint32_t field = index_.add_field(field_name, Codec::none, false);
     for (std::uint64_t i = 0; i < index_.size(); ++i) {
       index_.set_extent(i, field, i, static_cast<std::uint32_t>(array->delivered_bytes()));
@@ -175,8 +175,8 @@ class ForeignScan {
 
   const InputFile& file_;
   IndexBuilder& index_;
-  std::set<std::string> used_;    // datasets that have their place
-  std::set<std::string> fields_;  // that columns have become
+  std::set<std::string> used_;    // datasets that must not become columns
+  std::set<std::string> fields_;  // names of the columns
 };
 
 }  // namespace

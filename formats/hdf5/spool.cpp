@@ -36,7 +36,7 @@ void copy_range(const File& in, std::uint64_t from, File& out, std::uint64_t to,
     auto source = static_cast<off64_t>(from);
     auto target = static_cast<off64_t>(to);
     const ssize_t copied = ::copy_file_range(in.fd(), &source, out.fd(), &target, bytes, 0);
-    if (copied <= 0) break;  // not between these files or not here: the loop below says what is wrong
+    if (copied <= 0) break;  // not supported, or an error: the loop below reports it
     from += static_cast<std::uint64_t>(copied);
     to += static_cast<std::uint64_t>(copied);
     bytes -= static_cast<std::uint64_t>(copied);

@@ -1,4 +1,4 @@
-// Spool: bytes whose place is known only at the end; in memory up to a bound, then in an unnamed file.
+// Spool: collects bytes whose offset is known only at the end, in memory up to a limit, then in an unnamed file.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace bale::h5 {
 
 class Spool {
  public:
-  /// `path`: where the file goes if one is needed; it is unlinked at once, so no crash leaves it behind.
+  /// `path`: name of the file if one is needed. It is unlinked at once, so that a crash does not leave it behind.
   explicit Spool(std::string path) : path_(std::move(path)) {}
 
   void append(Bytes bytes);
   std::uint64_t size() const { return file_bytes_ + memory_.size(); }
-  /// Writes everything at `offset` of `out`.
+  /// Writes all bytes to `out` at `offset`.
   void copy_to(File& out, std::uint64_t offset) const;
 
  private:
@@ -26,7 +26,7 @@ class Spool {
   std::uint64_t file_bytes_ = 0;
 };
 
-/// Copies a range from one file to another, inside the kernel where it can.
+/// Copies a range from one file to another, inside the kernel if possible.
 void copy_range(const File& in, std::uint64_t from, File& out, std::uint64_t to, std::uint64_t bytes);
 
 }  // namespace bale::h5

@@ -1,7 +1,7 @@
-// Layouts "vlen" and "array": datasets of one row a sample, for users of the library itself.
+// Layouts "vlen" and "array": datasets with one row per sample, for programs that use the HDF5 library.
 //
-// "vlen" keeps the first image field's bytes in `images`; "array" decodes them. Every other field is a
-// vlen dataset below `fields`. Decoding and deflating happen outside the library's lock.
+// "vlen" stores the bytes of the first image field in `images`; "array" decodes them. Every other field is a vlen
+// dataset in the group `fields`. Images are decoded and deflated outside the library's lock.
 #include <zlib.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct VlenColumn {
   std::vector<std::uint8_t> present;
 };
 
-/// An image on its way into the file.
+/// An image before it is written.
 struct Pixels {
   Image image;
   std::vector<std::byte> deflated;
@@ -39,19 +39,20 @@ class TableWriter final : public ShardWriter {
  public:
   explicit TableWriter(const WriterOptions& options)
       : options_(options), decodes_(options.layout == "array"), images_of_size_(options) {
-    check_format_options(options, decodes_ ? std::vector<std::string_view>{"size", "level"} : std::vector<std::string_view>{});
+    check_format_options(options,
+                         decodes_ ? std::vector<std::string_view>{"size", "level"} : std::vector<std::string_view>{});
     level_ = static_cast<int>(number_option(options, "level", 4, 0, 9));
     const auto image = std::find_if(options.plan.fields.begin(), options.plan.fields.end(),
                                     [](const ShardPlan::Field& field) { return is_image_field(field.name); });
     if (image != options.plan.fields.end()) image_field_ = image->name;
   }
 
-  /// Apart from the constructor: what it opens is closed by the destructor, which takes the lock.
+  /// Separate from the constructor: if it throws, the destructor closes what it has opened, under the lock.
   void open() {
     const H5Lock lock;
     file_.emplace(OutputFile::create(options_.path));
     vlen_type_ = file_->take_for_write(H5Tvlen_create(H5T_STD_U8LE), H5Tclose, "make a type");
-    // The library clears two conversion buffers a write, 1 MiB each by default: ten times the image.
+    // The library clears two conversion buffers per write, 1 MiB each by default: ten times the size of an image.
     transfer_ = file_->take_for_write(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "make a property list");
     file_->check(H5Pset_buffer(transfer_.id(), k_conversion_bytes, nullptr, nullptr), "set a buffer's size");
     file_->make_group("fields");
@@ -82,7 +83,7 @@ class TableWriter final : public ShardWriter {
     release_datasets();
     file_->close();
     file_.reset();
-    // Only the library knew where it put things; now the file says so.
+    // Only the library knows the offsets of the data, so they are read from the file.
     const InputFile file(options_.path);
     for (const auto& [name, column] : columns_)
       set_vlen_extents(file, column.dataset_name, column.present, name, index);

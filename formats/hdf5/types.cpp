@@ -9,7 +9,7 @@
 namespace bale::h5 {
 namespace {
 
-/// IEEE's half, which this library version has no constant for; made as h5py makes it.
+/// Whether it is IEEE half precision. This library version has no constant for it, so it is built as h5py builds it.
 bool is_half(hid_t type, H5T_order_t order) {
   if (H5Tget_class(type) != H5T_FLOAT || H5Tget_size(type) != 2 || H5Tget_order(type) != order) return false;
   const H5Handle half(H5Tcopy(order == H5T_ORDER_BE ? H5T_IEEE_F32BE : H5T_IEEE_F32LE), H5Tclose);

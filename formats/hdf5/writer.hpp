@@ -1,4 +1,4 @@
-// The three layouts' writers and what they share. Layouts: FORMAT.md.
+// The writers of the three layouts and what they share. Layouts: FORMAT.md.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ std::unique_ptr<ShardWriter> make_blob_writer(const WriterOptions& options);
 /// "vlen" and "array".
 std::unique_ptr<ShardWriter> make_table_writer(const WriterOptions& options);
 
-/// Throws what check_fields() throws, and `invalid_argument` for a field that cannot be the name of a dataset: empty, ".",
-/// with a slash or a NUL.
+/// Throws as check_fields() does, and `invalid_argument` for a field that cannot be the name of a dataset: empty, ".",
+/// or with a slash or a NUL.
 void check_dataset_names(const SampleView& sample, const std::string& path);
 
 /// Writes `labels`, `class_names` and the root's attributes.

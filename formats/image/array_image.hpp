@@ -1,4 +1,4 @@
-// An image that is decoded already: a NumPy array of height x width x 3 bytes. Internal to this folder.
+// A decoded image: a NumPy array of height x width x 3 bytes. Internal to this folder.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace bale::image_detail {
 
-/// Kind `array` with the size of a height x width x 3 array of bytes; all else 0 where it is another.
+/// Kind `array` with the size of a height x width x 3 array of bytes; for any other array the rest is 0.
 ImageHeader probe_array(Bytes bytes);
 
-/// Where the pixels of a whole image begin. Throws `unsupported` for another array, `damaged` where header and length
+/// Offset of the pixels of a whole image. Throws `unsupported` for any other array, `damaged` if header and length
 /// contradict each other.
 std::size_t array_pixels_offset(Bytes bytes);
 

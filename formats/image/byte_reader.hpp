@@ -1,4 +1,4 @@
-// Integers out of header bytes, bounds asked first: internal to this folder.
+// Reads integers from header bytes after a bounds check; internal.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace bale::image_detail {
 
-/// Borrows the bytes. `has` is the only bounds check: ask it before any of the reads below it.
+/// Borrows the bytes. `has` is the only bounds check: call it before any of the reads below it.
 class ByteReader {
  public:
   explicit ByteReader(Bytes bytes) : data_(as_uchar(bytes)), size_(bytes.size()) {}

@@ -1,4 +1,4 @@
-// What the codecs of this folder share; internal.
+// Shared by the codecs; internal.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace bale::image_detail {
 
-/// Memory that a decoder fills to give a region: `rows` rows of `stride` bytes, of which the region's first pixel
-/// is `offset` bytes from the start. Codecs work in blocks and rows, so it may be larger than the region.
+/// The memory that a decoder fills for a region: `rows` rows of `stride` bytes. The region's first pixel is `offset`
+/// bytes from the start. Codecs work in blocks and rows, so the memory may be larger than the region.
 struct RegionLayout {
   std::size_t stride = 0;
   std::size_t rows = 0;
   std::size_t offset = 0;
 };
 
-/// The kind of the bytes, one of those we decode; throws `unsupported` for others and for a PNG above the limit (libpng
-/// is asked after that), `damaged` where there is nothing.
+/// The kind of the bytes, one that bale decodes. Throws `unsupported` for other kinds and for a PNG above the limit
+/// (before libpng reads it), `damaged` if `bytes` is empty.
 ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels);
-/// Throws `invalid_argument` where the pixels are not width * height * 3 bytes, or a side is 0.
+/// Throws `invalid_argument` if the pixels are not width * height * 3 bytes, or a side is 0.
 void check_pixels(const Image& image);
 
-/// An image of that size, pixels zero.
+/// An image of that size with zero pixels.
 Image make_image(std::uint32_t width, std::uint32_t height);
 
 }  // namespace bale::image_detail

@@ -1,6 +1,6 @@
-// The arithmetic is Pillow's own: blending in float, cut off, not rounded (its Blend.c); gray in fixed point and HSV in
-// the mixture of float and double of its Convert.c. This file is built without contraction of a * b + c, and once for
-// every instruction set: the loops over planes are plain ones that compilers turn into vectors.
+// The arithmetic is Pillow's: blending in float, truncated, not rounded (its Blend.c); gray in fixed point, and HSV in
+// the mixture of float and double of its Convert.c. This file is built without contraction of a * b + c, and once per
+// instruction set: compilers vectorize the plain loops over planes.
 #include <algorithm>
 
 #include "bale/formats/image/color.hpp"
@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t k_block = 256;
 
-/// Some pixels, a channel at a time. Loops run over whole blocks: what lies behind the last pixel is zero.
+/// Some pixels, one channel per plane. Loops run over whole blocks: after the last pixel there are zeros.
 struct Planes {
   alignas(64) std::uint8_t red[k_block];
   alignas(64) std::uint8_t green[k_block];
@@ -60,7 +60,7 @@ void join(const Planes& planes, std::size_t count, std::uint8_t* rgb) {
   }
 }
 
-/// Calls change(planes) for the pixels, a block at a time.
+/// Calls change(planes) for the pixels, one block at a time.
 template <typename Change>
 void for_each_block(std::uint8_t* rgb, std::size_t num_pixels, const Change& change) {
   Planes planes;
@@ -102,8 +102,8 @@ void gray_block(Planes& planes) {
   }
 }
 
-/// Hue, saturation and value of the pixels, into red, green and blue. In two loops, and choosing between operands
-/// rather than results: with more in it, compilers see branches and give up.
+/// Hue, saturation and value of the pixels, into red, green and blue. Two loops that select operands, not results:
+/// compilers see branches in a larger loop and do not vectorize it.
 void to_hsv_block(Planes& planes) {
   alignas(64) std::int16_t base[k_block];  // hue = base + (plus - minus) / range, in sixths of the circle
   alignas(64) std::int16_t plus[k_block];
@@ -142,7 +142,7 @@ void to_hsv_block(Planes& planes) {
 
 std::uint8_t round_to_byte(double x) { return static_cast<std::uint8_t>(static_cast<int>(x + 0.5)); }
 
-/// The way back, in two loops as well.
+/// The inverse, also in two loops.
 void from_hsv_block(Planes& planes) {
   alignas(64) std::uint8_t sector[k_block];
   alignas(64) std::uint8_t low[k_block];
@@ -253,8 +253,8 @@ void adjust_saturation(std::uint8_t* rgb, std::size_t num_pixels, double factor)
 }
 
 void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn) {
-  // torchvision's np.int32(turn * 255).astype(np.uint8): cut off towards zero, then around the circle of 256. Its older
-  // np.uint8(turn * 255) comes to the same on x86, and is undefined for negative turns elsewhere.
+  // torchvision's np.int32(turn * 255).astype(np.uint8): truncated toward zero, then modulo 256. Its older
+  // np.uint8(turn * 255) gives the same on x86, and is undefined for negative turns elsewhere.
   const auto steps = static_cast<std::uint8_t>(static_cast<int>(turn * 255));
   using namespace image_detail;
   HWY_DYNAMIC_DISPATCH(turn_hue)(rgb, num_pixels, steps);

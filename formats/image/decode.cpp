@@ -44,7 +44,7 @@ ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels) {
     case ImageKind::jpeg:
       break;
     case ImageKind::array:
-      array_pixels_offset(bytes);  // says what is wrong with an array that is no image
+      array_pixels_offset(bytes);  // reports what is wrong with an array that is no image
       check_pixel_budget(header.width, header.height, max_pixels);
       break;
     case ImageKind::png:
@@ -87,9 +87,9 @@ Image decode(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side) {
   check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
   if (min_side > 0) decoder.scale_down(min_side);
   Image image = make_image(decoder.width(), decoder.height());
-  const auto baseline = std::make_unique<BaselineDecoder>();  // too large for a stack
+  const auto baseline = std::make_unique<BaselineDecoder>();  // too large for the stack
   const Region whole = {.width = image.width, .height = image.height};
-  // A failure may leave other pixels behind; libjpeg writes all of them.
+  // A failure may leave wrong pixels; libjpeg then writes all of them.
   if (baseline->decode(decoder.info(), whole, {}, image.rgb.data())) return image;
   return read_whole(decoder, std::move(image));
 }

@@ -27,11 +27,11 @@ std::vector<std::byte> compress(const Image& image, int quality, JpegColors colo
     info.image_height = image.height;
     info.input_components = components;
     info.in_color_space = components == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_set_defaults(&info);  // YCbCr, chroma halved both ways
+    jpeg_set_defaults(&info);  // YCbCr, chroma halved in both directions
     jpeg_set_quality(&info, quality, TRUE);
     jpeg_start_compress(&info, TRUE);
     while (info.next_scanline < info.image_height) {
-      // libjpeg takes rows without const and only reads them.
+      // libjpeg takes rows that are not const, but only reads them.
       JSAMPROW row = const_cast<JSAMPROW>(samples) + info.next_scanline * stride;
       jpeg_write_scanlines(&info, &row, 1);
     }

@@ -17,7 +17,7 @@ bool has_end(Bytes image, ImageKind kind) {
   if (kind == ImageKind::png) return image_detail::pieces_have_end(image);
   image_detail::JpegDecoder decoder;
   decoder.open(image);
-  // Of many scans some may be missing although there is an end marker; that is no reason to refuse an image.
+  // A file with many scans may lack some of them and still have an end marker. It is accepted.
   return decoder.reads_all_scans() ? image_detail::pieces_have_end(image)
                                    : image_detail::jpeg_scan_has_end(decoder.scan());
 }

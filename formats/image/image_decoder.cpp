@@ -18,13 +18,13 @@ namespace {
 
 using image_detail::RegionLayout;
 
-/// Memory for pixels, kept from image to image and never initialized. One huge image does not make it large for ever.
+/// Memory for pixels, reused from image to image and never initialized. It shrinks again after one huge image.
 class PixelBuffer {
  public:
   std::uint8_t* get(std::size_t size) {
     const bool outsized = capacity_ > k_keep_bytes && size < capacity_ / 4;
     if (size > capacity_ || outsized) {
-      pixels_.reset();  // before the new one is made: never both
+      pixels_.reset();  // before the new memory is allocated, so that both never exist at once
       capacity_ = 0;
       pixels_.reset(new std::uint8_t[size]);
       capacity_ = size;
@@ -43,7 +43,7 @@ bool is_inside(const Region& region, const ImageHeader& header) {
          region.width <= header.width - region.x && region.height <= header.height - region.y;
 }
 
-/// Pillow takes some images without an end: if all pixels are there, or other bytes follow. Decoding tells.
+/// Pillow accepts some images without an end: with all pixels, or followed by other bytes. Only decoding shows which.
 void require_whole(Bytes bytes, bool has_end, std::uint64_t max_pixels, WholeCheck check) {
   if (has_end && check == WholeCheck::end) return;
   try {
@@ -69,11 +69,11 @@ struct ImageDecoder::State {
   image_detail::BaselineDecoder baseline;
   image_detail::PngDecoder png;
   PixelBuffer buffer;
-  const std::uint8_t* array = nullptr;  // pixels of an image that is decoded already
-  ImageHeader header{};                 // kind `unknown` where no image is open
+  const std::uint8_t* array = nullptr;  // pixels of an image that is already decoded
+  ImageHeader header{};                 // kind `unknown` if no image is open
   std::size_t num_bytes = 0;
   KeptSeekPoints kept{};
-  /// What decode_ahead() did: whether the baseline decoder has decoded the region into the buffer, or could not.
+  /// The result of decode_ahead(): whether the baseline decoder decoded the region into the buffer, or could not.
   struct Ahead {
     Region region{};
     bool done = false;
@@ -87,7 +87,7 @@ struct ImageDecoder::State {
     header = {.kind = kind, .width = decoder.width(), .height = decoder.height(), .channels = decoder.channels()};
   }
 
-  /// Of the image that is open. Where many scans make up the pixels, all of them are read for any part.
+  /// For the image that is open. If it has many scans, decoding any region reads all of them.
   bool has_end(Bytes bytes) const {
     if (header.kind == ImageKind::png) return image_detail::pieces_have_end(bytes);
     return header.kind != ImageKind::jpeg || jpeg.reads_all_scans() || image_detail::jpeg_scan_has_end(jpeg.scan());
@@ -140,7 +140,7 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck
   }
   if (check == WholeCheck::none) return state_->header;
   const bool has_end = state_->has_end(bytes);
-  const ImageHeader header = std::exchange(state_->header, {});  // nothing can be read unless the check is passed
+  const ImageHeader header = std::exchange(state_->header, {});  // nothing can be read until the check has passed
   require_whole(bytes, has_end, max_pixels, check);
   return state_->header = header;
 }

@@ -19,7 +19,7 @@ constexpr std::string_view k_png_signature{"\x89PNG\r\n\x1A\n", 8};
 
 [[noreturn]] void fail(std::string_view what) { throw Error(ErrorCode::damaged, what); }
 
-/// The end of the entropy-coded data at `at`: the next marker that is no restart (T.81, B.1.1.5).
+/// The end of the entropy-coded data at `at`: the next marker that is not a restart marker (T.81, B.1.1.5).
 std::size_t end_of_scan(const ByteReader& in, std::size_t at) {
   for (at = jpeg_marker::next(in, at); at < in.size(); at = jpeg_marker::next(in, at + 2)) {
     if (!jpeg_marker::is_alone(in.u8(at + 1))) return at;
@@ -27,7 +27,7 @@ std::size_t end_of_scan(const ByteReader& in, std::size_t at) {
   return in.size();
 }
 
-/// What the segment is for that has `length` bytes of data at `data`.
+/// Sets what the segment with `length` bytes of data at `data` is for.
 void classify_segment(const ByteReader& in, std::uint32_t marker, std::size_t data, std::size_t length, Piece& piece) {
   const auto starts_with = [&](std::string_view text) { return length >= text.size() && in.matches(data, text); };
   if (marker != k_com && (marker < k_app0 || marker > k_app15)) return;
@@ -47,7 +47,7 @@ void classify_segment(const ByteReader& in, std::uint32_t marker, std::size_t da
   piece.content_end = data + length;
 }
 
-/// The segment at `at` whose marker has a length; after the first scan, what is cut off by the file's end is a piece.
+/// The segment at `at`, which has a length. After the first scan, one cut off by the file's end counts as a piece.
 Piece jpeg_segment(const ByteReader& in, std::size_t at, bool has_scan) {
   const std::uint32_t marker = in.u8(at + 1);
   Piece piece{.begin = at, .end = in.size()};
@@ -60,7 +60,7 @@ Piece jpeg_segment(const ByteReader& in, std::size_t at, bool has_scan) {
   const std::size_t data = std::min(at + 4, piece.end);
   classify_segment(in, marker, data, piece.end - data, piece);
   if (marker == k_sos) piece.end = end_of_scan(in, piece.end);
-  // Nobody looks for it there, so nothing is taken over from there.
+  // Decoders do not look for metadata after the first scan, so none are taken over from there.
   if (has_scan && piece.use != PieceUse::picture) piece.use = PieceUse::extra;
   if (piece.use == PieceUse::extra) piece.kind = PieceContent::other;
   return piece;
@@ -100,7 +100,7 @@ bool is_one_of(const ByteReader& in, std::size_t type, const std::array<std::str
   return std::any_of(types.begin(), types.end(), [&](std::string_view one) { return in.matches(type, one); });
 }
 
-/// What the chunk is for whose type is at `type`. A capital first letter says that the picture needs it (PNG, 5.4).
+/// Sets what the chunk whose type is at `type` is for. An upper-case first letter: the picture needs it (PNG, 5.4).
 void classify_chunk(const ByteReader& in, std::size_t type, Piece& piece) {
   static constexpr std::array<std::string_view, 3> k_text{"tEXt", "zTXt", "iTXt"};
   static constexpr std::array<std::string_view, 7> k_profile{"iCCP", "sRGB", "gAMA", "cHRM", "cICP", "mDCV", "cLLI"};

@@ -1,4 +1,4 @@
-// The file of a JPEG or PNG as a row of pieces: a JPEG's segments and scans, a PNG's chunks; internal.
+// A JPEG or PNG file as a sequence of pieces: a JPEG's segments and scans, a PNG's chunks; internal.
 //
 // Boundaries are those that decoders see. libjpeg skips bytes between two segments that belong to neither of them, so
 // such bytes are in no piece.
@@ -14,13 +14,13 @@ namespace bale::image_detail {
 
 /// What a piece is for.
 enum class PieceUse : std::uint8_t {
-  picture,   // pixels, and what says how they are coded or shown
-  metadata,  // what is said about the picture
-  profile,   // metadata that hold for one kind of colors only
-  extra,     // all else: private chunks, previews, and metadata that follow the first scan
+  picture,   // pixels, and how they are coded or shown
+  metadata,  // data about the picture
+  profile,   // metadata that apply to one kind of colors only
+  extra,     // everything else: private chunks, previews, and metadata after the first scan
 };
 
-/// What may tell the orientation in a piece, from `content` on.
+/// What may state the orientation in a piece, from `content` on.
 enum class PieceContent : std::uint8_t { other, exif, xmp, png_text };
 
 struct Piece {
@@ -33,14 +33,14 @@ struct Piece {
 };
 
 struct ImagePieces {
-  ImageKind kind = ImageKind::unknown;  // jpeg, png, or unknown for all others
+  ImageKind kind = ImageKind::unknown;  // jpeg, png, or unknown for all other kinds
   std::vector<Piece> pieces{};
   std::size_t insert_at = 0;  // where metadata may be inserted
-  std::size_t end = 0;        // of the image; cameras append previews, films and more
+  std::size_t end = 0;        // of the image; cameras append previews, videos and more
   bool has_end = false;       // a JPEG's end marker, a PNG's IEND
 };
 
-/// Throws `damaged` if a JPEG ends before its pixels, or a segment or chunk ends beyond the file.
+/// Throws `damaged` if a JPEG ends before its pixels, or a segment or chunk ends after the end of the file.
 ImagePieces image_pieces(Bytes image);
 
 }  // namespace bale::image_detail

@@ -23,7 +23,7 @@ ImageHeader probe_png(const ByteReader& in) {
       header.channels = 1;
       break;
     case 2:
-    case 3:  // palette: the file holds indices, the image colors
+    case 3:  // palette: the file holds indices, the image has colors
       header.channels = 3;
       break;
     case 4:
@@ -38,8 +38,8 @@ ImageHeader probe_png(const ByteReader& in) {
   return header;
 }
 
-// BITMAPFILEHEADER (14 bytes), then a DIB header that opens with its own size; 12 is the OS/2 one with
-// 16-bit sides, the others start like BITMAPINFOHEADER. A negative height means rows from top to bottom.
+// BITMAPFILEHEADER (14 bytes), then a DIB header that begins with its own size. 12 is the OS/2 header with 16-bit
+// sides; the others begin like BITMAPINFOHEADER. A negative height means rows from top to bottom.
 ImageHeader probe_bmp(const ByteReader& in) {
   if (!in.has(14, 12)) return {};
   const std::uint32_t dib_bytes = in.le32(14);
@@ -71,11 +71,11 @@ ImageHeader probe_gif(const ByteReader& in) {
   return header;
 }
 
-// WebP container specification: RIFF, size, WEBP, then a first chunk that tells the flavour.
+// WebP container specification: RIFF, size, WEBP, then a first chunk whose type is the variant.
 ImageHeader probe_webp(const ByteReader& in) {
   ImageHeader header{.kind = ImageKind::webp};
   if (in.matches(12, "VP8 ") && in.has(20, 10)) {
-    // RFC 6386, 9.1: a 3-byte frame tag, the start code 9D 01 2A, then 14-bit sides under 2 bits of scale.
+    // RFC 6386, 9.1: a 3-byte frame tag, the start code 9D 01 2A, then 14-bit sides below 2 bits of scale.
     if (!in.matches(23, "\x9D\x01\x2A")) return header;
     header.width = in.le16(26) & 0x3FFF;
     header.height = in.le16(28) & 0x3FFF;
@@ -93,7 +93,7 @@ ImageHeader probe_webp(const ByteReader& in) {
   return header;
 }
 
-// Type 3 is SHORT, 4 is LONG; either stands at the start of the value.
+// Type 3 is SHORT, 4 is LONG; both are at the start of the value.
 ImageHeader probe_tiff(const ByteReader& in, bool big_endian) {
   const image_detail::TiffDirectory tiff(in, big_endian);
   ImageHeader header{.kind = ImageKind::tiff};
@@ -109,7 +109,7 @@ ImageHeader probe_tiff(const ByteReader& in, bool big_endian) {
   return header;
 }
 
-/// Our walk through the segments is faster; libjpeg gets through some headers that it does not.
+/// This walk over the markers is faster; libjpeg reads some headers that it does not.
 ImageHeader probe_jpeg_file(const ByteReader& in, Bytes bytes) {
   ImageHeader header = image_detail::probe_jpeg(in);
   if (header.width != 0 && header.height != 0) return header;
@@ -120,14 +120,14 @@ ImageHeader probe_jpeg_file(const ByteReader& in, Bytes bytes) {
     header.height = decoder.height();
     header.channels = decoder.channels();
   } catch (const Error&) {
-    // Nothing can decode it; whoever tries is told why.
+    // The image cannot be decoded; the decoder reports why.
   }
   return header;
 }
 
 bool is_pnm_space(std::uint32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// The decimal number at `at`, after white space and `#` comments; 0 where there is none or it is absurd.
+/// The decimal number at `at`, after white space and `#` comments; 0 if there is none or it exceeds 32 bits.
 std::uint32_t read_pnm_number(const ByteReader& in, std::size_t& at) {
   while (in.has(at, 1) && (is_pnm_space(in.u8(at)) || in.u8(at) == '#')) {
     if (in.u8(at) == '#') {

@@ -14,10 +14,10 @@ struct Signature {
 
 template <std::size_t size>
 constexpr std::string_view bytes(const char (&text)[size]) {
-  return {text, size - 1};  // with the NULs within
+  return {text, size - 1};  // including the NULs
 }
 
-// The first that fits counts, so a brand comes before the container that it is a kind of.
+// The first match counts, so a brand comes before its container.
 constexpr std::array k_signatures{
     Signature{"BigTIFF", 0, bytes("II+\0")},
     Signature{"BigTIFF", 0, bytes("MM\0+")},
@@ -51,14 +51,14 @@ constexpr std::array k_signatures{
     Signature{"gzip", 0, "\x1F\x8B"},
 };
 
-// TGA has nothing at its start to know it by; version 2 has a footer.
+// TGA has no signature at its start; version 2 has a footer.
 constexpr std::string_view k_tga_footer = bytes("TRUEVISION-XFILE.\0");
 
 }  // namespace
 
 std::string_view name_by_signature(Bytes file) {
   const std::string_view text = as_text(file);
-  if (text.ends_with(k_tga_footer)) return "TGA";  // first: what a TGA begins with is also CUR's signature
+  if (text.ends_with(k_tga_footer)) return "TGA";  // first: a TGA may begin with CUR's signature
   const auto fits = [&](const Signature& signature) {
     return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes);
   };

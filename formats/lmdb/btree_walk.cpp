@@ -48,7 +48,7 @@ struct Meta {
   std::uint64_t transaction;
 };
 
-/// `page` holds at least the page header and the meta structure.
+/// Precondition: `page` holds at least the page header and the meta structure.
 Meta parse_meta(Bytes page) {
   const Bytes meta = page.subspan(k_page_header_bytes);
   const std::size_t main = 72;  // mm_dbs[1]
@@ -69,7 +69,7 @@ Meta parse_meta(Bytes page) {
 struct BTree::Walk {
   Heads heads;
   const std::function<void(const TreeEntry&)>& visit;
-  std::vector<std::vector<std::byte>> pages;  // one a level, reused
+  std::vector<std::vector<std::byte>> pages;  // one per level, reused
   std::uint64_t tree_pages = 0;
   std::uint64_t value_pages = 0;
   std::uint64_t entries = 0;
@@ -180,7 +180,7 @@ void BTree::visit_leaf_node(Walk& walk, Bytes page, std::uint64_t page_offset, s
         ErrorCode::unsupported, "an LMDB file with named databases",
         {.path = file_.path(), .key = std::string(key), .hint = "export the database you want to a file of its own"});
   }
-  // Strictly ascending keys also rule out that a page is reached twice.
+  // If keys are strictly ascending, no page is visited twice.
   if (key.empty() || (walk.entries > 0 && !(walk.last_key < key))) fail("keys out of order", page_offset + node);
   walk.last_key = key;
   ++walk.entries;
@@ -198,7 +198,7 @@ void BTree::visit_leaf_node(Walk& walk, Bytes page, std::uint64_t page_offset, s
   if (length > (last_page_ + 1 - first_page) * page_bytes_ - k_page_header_bytes) {
     fail("value runs out of the file", page_offset + node);
   }
-  // No page belongs to two values, so more of them than pages mean that reading all values would never end.
+  // No page belongs to two values. If values shared pages, a small file could hold values of any total size.
   walk.value_pages += (length + k_page_header_bytes + page_bytes_ - 1) / page_bytes_;
   if (walk.value_pages > last_page_) fail("values share their pages", page_offset + node);
   std::array<std::byte, k_page_header_bytes + k_head_bytes> buffer;

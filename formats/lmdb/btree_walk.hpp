@@ -1,10 +1,10 @@
-// Walks the B+tree of an LMDB file by plain reads, trusting nothing it finds (FORMAT.md, "File").
+// Walks the B+tree of an LMDB file with plain reads and trusts none of its content (FORMAT.md, "File").
 //
-// The library maps the file and follows page numbers as they are, so a damaged file kills the process
-// that opens it. This reader checks every page number, offset and length before use and throws instead.
-// It reads branch and leaf pages, and of large values only their first bytes.
+// liblmdb maps the file and follows page numbers without a check, so a damaged file kills the process that opens it.
+// This reader checks every page number, offset and length before use and throws instead. It reads branch and leaf
+// pages, and only the first bytes of large values.
 //
-// Threads: a BTree may be walked by many threads at once; an entry lives until the visit returns.
+// Threads: a BTree may be walked by many threads at once. An entry is valid until the visit returns.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@ struct TreeEntry {
   std::string_view key;
   std::uint64_t offset = 0;  // of the value in the file
   std::uint32_t length = 0;  // of the value
-  Bytes head{};              // its first bytes: all of a value inside a leaf, up to 64 of a large one
+  Bytes head{};              // the value's first bytes: all if it lies in a leaf, else up to 64
 };
 
-/// Whether a large value's first bytes are wanted: they cost a read each.
+/// Whether to read the first bytes of large values, which costs one read per value.
 enum class Heads { skip, read };
 
 class BTree {
  public:
-  /// Opens a file and checks both meta pages. Throws `damaged` (not an LMDB file, or one cut short) or
-  /// `unsupported` (another version, duplicate values, integer keys).
+  /// Opens a file and checks both meta pages. Throws `damaged` (not an LMDB file, or truncated) or `unsupported`
+  /// (another version, duplicate values, integer keys).
   explicit BTree(const std::string& path);
 
-  /// Calls `visit` for every entry of the main database in key order. Throws `damaged` where a page
-  /// contradicts the format, `unsupported` for named databases.
+  /// Calls `visit` for every entry of the main database in key order. Throws `damaged` if a page contradicts the
+  /// format, `unsupported` for named databases.
   void walk(Heads heads, const std::function<void(const TreeEntry&)>& visit) const;
 
   std::uint64_t num_entries() const { return num_entries_; }
   std::uint64_t page_bytes() const { return page_bytes_; }
-  /// Pages in use; the file holds at least these.
+  /// Number of pages in use. The file has at least as many.
   std::uint64_t num_pages() const { return last_page_ + 1; }
   const File& file() const { return file_; }
 

@@ -11,7 +11,7 @@ namespace {
 enum DatumField : std::uint64_t { k_channels = 1, k_height, k_width, k_data, k_label, k_float_data, k_encoded };
 enum WireType : std::uint64_t { k_varint = 0, k_bytes = 2, k_fixed32 = 5 };
 
-// A Datum has seven fields; one with many unknown ones is not worth its reads.
+// A Datum has seven fields. The limit bounds the reads for a value that is not a Datum.
 constexpr int k_max_fields = 64;
 
 class WireReader {

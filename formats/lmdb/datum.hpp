@@ -18,7 +18,7 @@ struct Datum {
   bool encoded = false;
 };
 
-/// Reads the fields around the image bytes, never those. nullopt where the value is no Datum with data.
+/// Reads all fields except the image bytes. nullopt if the value is not a Datum with data.
 std::optional<Datum> parse_datum(const File& file, const FileRange& value);
 
 }  // namespace bale::lmdb

@@ -30,7 +30,7 @@ void scan(const std::string& path, IndexBuilder& index) {
   }
 }
 
-/// Every field lies in the file as it is, so reading needs neither liblmdb nor the tree.
+/// Every field is stored in the file unchanged, so reading needs neither liblmdb nor the tree.
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex&) {
   return std::make_unique<FilePayload>(path);
 }

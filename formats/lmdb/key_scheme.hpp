@@ -24,7 +24,7 @@ inline std::string header_text(std::string_view primary) {
   return fmt::format("{{\"version\":1,\"primary\":\"{}\"}}", primary);
 }
 
-/// Whether a field name can stand in header_text as it is.
+/// Whether header_text can hold a field name without escapes.
 inline bool is_plain_field_name(std::string_view name) {
   return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string_view::npos;
 }

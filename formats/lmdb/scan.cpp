@@ -31,7 +31,7 @@ class OurScan {
     if (error != std::errc{} || end != entry.key.data() + k_digits) fail(entry);
     if (num_seen_ == 0 || number != num_seen_ - 1) {
       flush();
-      // In key order each sample opens with its number alone, and follows the one before.
+      // In key order each sample begins with its number alone, and the numbers have no gaps.
       if (number != num_seen_ || entry.key.size() != k_digits) fail(entry);
       ++num_seen_;
     }
@@ -60,7 +60,7 @@ class OurScan {
     std::string name;
     std::uint64_t offset;
     std::uint32_t length;
-    std::int64_t label;  // that the bytes spell, should this be the label field
+    std::int64_t label;  // value of the bytes if this is the label field
   };
 
   [[noreturn]] void fail(const TreeEntry& entry) const {
@@ -100,7 +100,7 @@ class OurScan {
   std::string primary_;
   IndexBuilder& index_;
   std::uint64_t num_seen_ = 0;
-  std::vector<Field> fields_;  // of the sample in hand, the primary first
+  std::vector<Field> fields_;  // of the current sample, the primary first
   std::optional<std::string> key_;
   std::string length_;
 };
@@ -113,7 +113,8 @@ std::string primary_in(std::string_view header, const std::string& path) {
   if (json.is_object() && version != json.end() && version->is_number_unsigned() && *version != 1U) {
     throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});
   }
-  if (json.is_object() && version != json.end() && *version == 1U && json.contains("primary") && json["primary"].is_string()) {
+  if (json.is_object() && version != json.end() && *version == 1U && json.contains("primary") &&
+      json["primary"].is_string()) {
     if (auto name = json["primary"].get<std::string>(); is_plain_field_name(name)) return name;
   }
   throw Error(ErrorCode::damaged, "its __bale__ entry makes no sense", {.path = path, .hint = "copy or pack it again"});

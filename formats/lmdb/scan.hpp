@@ -8,9 +8,9 @@
 
 namespace bale::lmdb {
 
-/// Fills `index` from a file that carries `__bale__` with the content `header`.
+/// Fills `index` from a file that has an entry `__bale__` with the value `header`.
 void scan_ours(const BTree& tree, std::string_view header, IndexBuilder& index);
-/// The same from any other file, by the shape of its keys and values (FORMAT.md, "Foreign files").
+/// Fills `index` from any other file, by the shape of its keys and values (FORMAT.md, "Foreign files").
 void scan_foreign(const BTree& tree, IndexBuilder& index);
 
 }  // namespace bale::lmdb

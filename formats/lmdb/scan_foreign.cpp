@@ -1,5 +1,4 @@
-// Finds the samples of files that others wrote, by the shape of their keys and values (FORMAT.md,
-// "Foreign files").
+// Finds the samples of files from other tools, by the shape of their keys and values (FORMAT.md, "Foreign files").
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -26,7 +25,7 @@ constexpr std::size_t k_max_digits = 18;
 
 bool is_about_the_file(std::string_view key) { return key == k_keys_key || key == k_length_key || key == k_count_key; }
 
-/// Field name by the first bytes of an image; empty where they open none.
+/// Field name by the first bytes of an image; empty if they are not those of an image.
 std::string_view image_field_of(Bytes head) {
   const ImageKind kind = probe_image(head).kind;
   return kind == ImageKind::unknown ? std::string_view{} : image_field_name(kind);
@@ -55,12 +54,12 @@ std::optional<NumberedKey> parse_numbered(std::string_view key) {
   return parsed;
 }
 
-/// What all keys of a file have in common; asks for one pass over the keys.
+/// What all keys of a file have in common. Needs one pass over the keys.
 struct KeyShape {
   bool numbered = true;   // every key parses
   bool prefixed = false;  // image-/label- pairs
   bool unprefixed = false;
-  bool python_list = false;  // a pickled list of keys is there
+  bool python_list = false;  // the file has a pickled list of keys
   std::size_t min_digits = k_max_digits;
   std::size_t max_digits = 0;
   bool padded = false;  // some number has leading zeros
@@ -82,7 +81,7 @@ struct KeyShape {
     if (numbers.empty() || numbers.back() != parsed->number) numbers.push_back(parsed->number);
   }
 
-  /// Whether a number tells its key: all as wide, or none padded.
+  /// Whether a number determines its key: all numbers have the same width, or none is padded.
   bool is_numbered() const { return numbered && !(prefixed && unprefixed) && (min_digits == max_digits || !padded); }
 };
 
@@ -91,7 +90,7 @@ class ForeignScan {
   ForeignScan(const BTree& tree, KeyShape shape, IndexBuilder& index)
       : tree_(tree), shape_(std::move(shape)), index_(index) {
     if (!shape_.is_numbered()) return;
-    // Unpadded keys lie in the file as 0, 1, 10, 2; samples go by number.
+    // The file has unpadded keys in the order 0, 1, 10, 2. Samples are ordered by number.
     std::sort(shape_.numbers.begin(), shape_.numbers.end());
     shape_.numbers.erase(std::unique(shape_.numbers.begin(), shape_.numbers.end()), shape_.numbers.end());
     for (const std::uint64_t number : shape_.numbers) {
@@ -127,7 +126,7 @@ class ForeignScan {
   }
 
  private:
-  /// A value whose key does not say what it is.
+  /// Adds a value whose key does not name its field.
   void add_value(std::uint64_t sample, const TreeEntry& entry) {
     const std::string_view image = image_field_of(entry.head);
     if (!image.empty()) {
@@ -157,7 +156,7 @@ class ForeignScan {
     }
   }
 
-  /// False if the sample has the field already.
+  /// False if the sample already has the field.
   bool set_field(std::uint64_t sample, std::string_view name, std::uint64_t offset, std::uint32_t length,
                  const TreeEntry& entry) {
     const std::uint32_t field = declare_field(index_, {.name = std::string(name)},
@@ -170,8 +169,8 @@ class ForeignScan {
     return true;
   }
 
-  /// A pickle opens with PROTO (0x80) and its protocol, and ends with STOP ('.'); loading one can run
-  /// anything, so bale never does.
+  /// A pickle begins with PROTO (0x80) and its protocol number, and ends with STOP ('.'). Loading one can run any code,
+  /// so bale never does.
   void refuse_python_objects(const TreeEntry& entry) const {
     const std::string_view head = as_text(entry.head);
     bool is_pickle = head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;

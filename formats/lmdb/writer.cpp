@@ -20,27 +20,27 @@
 namespace bale::lmdb {
 namespace {
 
-// A batch's pages are gathered in memory and written by its commit: small enough to stay in the cache,
-// and far below the 131,072 entries that a transaction can hold.
+// The pages of a batch stay in memory until its commit writes them. A batch is small enough for the cache, and far
+// below the 131,072 entries that a transaction can hold.
 constexpr std::uint64_t k_batch_bytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t k_batch_entries = 16 * 1024;
 constexpr std::uint64_t k_reserve_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t k_map_step = std::uint64_t{1} << 20;
 constexpr std::uint64_t k_spare_pages = 64;  // right edge of the tree and the free list, copied by each commit
 constexpr std::size_t k_max_name_bytes = 511 - k_digits - 1;  // liblmdb's longest key, less "00000000."
-// liblmdb writes a value by one call, and Linux writes no more than this by one: what is left out fails the commit.
+// liblmdb writes a value with one call, and Linux writes at most this much per call. A short write fails the commit.
 constexpr std::uint64_t k_max_write_bytes = 0x7FFFF000;
 
-/// Upper bound of what a set of entries takes in the file.
+/// Upper bound of the space that a set of entries takes in the file.
 class Demand {
  public:
-  /// One entry, by liblmdb's own rule for what leaves its leaf (FORMAT.md, "File").
+  /// Adds one entry, by liblmdb's rule for which values are stored outside their leaf (FORMAT.md, "File").
   void add(std::uint64_t key_bytes, std::uint64_t value_bytes, std::uint64_t page_bytes) {
     const bool is_big = 8 + key_bytes + value_bytes > (page_bytes - k_page_header_bytes) / 2 - 2;
     if (is_big) own_pages_ += (value_bytes + k_page_header_bytes + page_bytes - 1) / page_bytes;
     leaf_bytes_ += 12 + key_bytes + (is_big ? 8 : value_bytes);
   }
-  /// `entries` of which only the sums are known: a value above a quarter of a page may leave its leaf.
+  /// Adds entries of which only the sums are known. A value above a quarter of a page may be stored outside its leaf.
   void add_many(std::uint64_t entries, std::uint64_t key_bytes, std::uint64_t value_bytes, std::uint64_t page_bytes) {
     own_pages_ += value_bytes / page_bytes + 2 * std::min(entries, value_bytes / (page_bytes / 4));
     leaf_bytes_ += 20 * entries + key_bytes + std::min(value_bytes, entries * (page_bytes / 2));
@@ -49,8 +49,8 @@ class Demand {
     own_pages_ += other.own_pages_;
     leaf_bytes_ += other.leaf_bytes_;
   }
-  /// Two neighboring leaves hold more than a page between them; half as much again covers the branches,
-  /// the spare pages what each commit copies (right edge of the tree, free list).
+  /// Two adjacent leaves together hold more than one page, so there are at most 2 pages of leaves per page of content.
+  /// A third page covers the branches. The spare pages cover what each commit copies.
   std::uint64_t pages(std::uint64_t page_bytes) const {
     return own_pages_ + 3 * leaf_bytes_ / page_bytes + k_spare_pages;
   }
@@ -60,7 +60,7 @@ class Demand {
   std::uint64_t leaf_bytes_ = 0;
 };
 
-/// The field that plain readers shall find under the bare number.
+/// The field that other readers find under the bare number.
 std::string primary_of(const ShardPlan& plan) {
   for (const ShardPlan::Field& field : plan.fields) {
     if (is_image_field(field.name) && is_plain_field_name(field.name)) return field.name;
@@ -122,7 +122,7 @@ class Writer final : public ShardWriter {
   std::uint64_t num_samples_ = 0;
   std::uint64_t num_entries_ = 0;
   std::vector<std::pair<std::uint64_t, std::string>> other_primaries_;
-  std::vector<Entry> entries_;  // of the sample in hand
+  std::vector<Entry> entries_;  // of the current sample
 };
 
 void Writer::check(int result, std::string_view action) const {
@@ -135,7 +135,7 @@ void Writer::check(int result, std::string_view action) const {
 }
 
 void Writer::open_environment(const ShardPlan& plan) {
-  // No lock file and no fsync: nobody else sees this file before the caller has made it durable.
+  // No lock file and no fsync: no other process uses this file before the caller has made it durable.
   check(mdb_env_open(env_, path_.c_str(), MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0644), "create");
   MDB_stat stat{};
   check(mdb_env_stat(env_, &stat), "create");
@@ -213,7 +213,7 @@ void Writer::put(const std::vector<Entry>& entries) {
   with_batch.add(demand);
   const bool map_full = committed_pages_ + with_batch.pages(page_bytes_) > map_pages_;
   if (map_full || batch_bytes_ >= k_batch_bytes || batch_entries_ >= k_batch_entries) commit();
-  // Only without a transaction may the map grow; a put that finds it full would lose the whole batch.
+  // The map can grow only outside a transaction. A put into a full map would lose the whole batch.
   const std::uint64_t needed = committed_pages_ + demand.pages(page_bytes_);
   if (transaction_ == nullptr && needed > map_pages_) {
     const std::uint64_t map_bytes = round_up(std::max(2 * map_pages_, needed) * page_bytes_, k_map_step);
@@ -241,7 +241,7 @@ void Writer::commit() {
   broken_ = true;
   reserve_blocks();
   MDB_txn* const transaction = transaction_;
-  transaction_ = nullptr;  // freed by the commit, whatever comes of it
+  transaction_ = nullptr;  // freed by the commit, even if it fails
   check(mdb_txn_commit(transaction), "write to");
   broken_ = false;
 
@@ -251,14 +251,14 @@ void Writer::commit() {
   committed_pages_ = info.me_last_pgno + 1;
   batch_ = {};
   batch_bytes_ = batch_entries_ = 0;
-  // Starts the disk on these pages now; the caller's fsync then has little left to wait for.
+  // Starts writing these pages to disk now, so that the caller's fsync has little left to wait for.
   mdb_filehandle_t fd = -1;
   check(mdb_env_get_fd(env_, &fd), "look at");
   start_writeback(fd, begin_bytes, committed_pages_ * page_bytes_ - begin_bytes);
 }
 
-/// Takes the blocks of the batch before liblmdb writes it: that tells a full disk by its name, while
-/// liblmdb calls a short write an I/O error.
+/// Allocates the blocks of the batch before liblmdb writes it. This reports a full disk as such; liblmdb reports a
+/// short write as an I/O error.
 void Writer::reserve_blocks() {
   const std::uint64_t needed = (committed_pages_ + batch_.pages(page_bytes_)) * page_bytes_;
   if (!can_reserve_ || needed <= reserved_bytes_) return;
@@ -272,13 +272,12 @@ void Writer::reserve_blocks() {
     if (result == 0) reserved_bytes_ = end;
     return result == 0;
   };
-  // Steps that end at round places of the file: where one piece on the disk ends and the next begins, large reads are
-  // cut.
+  // Steps end at multiples of k_reserve_bytes: large reads are split at the boundaries between extents on disk.
   const std::uint64_t wide = round_up(needed + k_reserve_bytes, k_reserve_bytes);
   if (wide <= map_pages_ * page_bytes_ && reserve(wide)) return;
   if (reserve(needed)) return;
   if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) throw_errno("write to", path_);
-  can_reserve_ = false;  // a file system without fallocate: its writes tell
+  can_reserve_ = false;  // a file system without fallocate: its writes report a full disk
 }
 
 void Writer::close() {
@@ -295,7 +294,7 @@ void Writer::finish(IndexBuilder& index) {
   commit();
   close();
   File file = File::open_update(path_);
-  file.truncate(committed_pages_ * page_bytes_);  // gives back what was reserved and not used
+  file.truncate(committed_pages_ * page_bytes_);  // frees what was reserved but not used
   file.close();
   const BTree tree(path_);
   if (tree.num_entries() != num_entries_) throw Error(ErrorCode::io, "entries were lost", {.path = path_});

@@ -1,4 +1,4 @@
-// Shards that live in this process only: the plainest format there is, and tests without a disk.
+// Shards in the memory of this process: the simplest format, for tests without a disk.
 #include <fmt/format.h>
 
 #include <limits>

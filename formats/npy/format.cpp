@@ -22,7 +22,7 @@ constexpr Layout k_layouts[] = {{.name = "rgb",
 
 int probe(const ProbeInput& input) {
   if (as_text(input.head).starts_with(k_array_magic)) return 100;
-  // With damage in its first bytes, say so in this format's terms.
+  // If the first bytes are damaged, the file is claimed by its name, so that the error is of this format.
   return input.path.ends_with(npy::k_suffix) && input.file_bytes != 0 ? 20 : 0;
 }
 

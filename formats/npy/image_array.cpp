@@ -12,7 +12,7 @@
 namespace bale::npy {
 namespace {
 
-// NumPy refuses longer ones too, unless told otherwise (its max_header_size is 10,000).
+// NumPy also refuses longer headers by default (its max_header_size is 10,000).
 constexpr std::size_t k_max_header_bytes = 16 << 10;
 
 }  // namespace

@@ -9,13 +9,13 @@
 
 namespace bale::npy {
 
-/// Of one image; anything above is no image.
+/// Limit of the size of one image.
 inline constexpr std::uint64_t k_max_image_bytes = std::uint64_t{1} << 30;
 
-/// Reads the header of an array file. Throws `damaged` where it cannot be read.
+/// Reads the header of an array file. Throws `damaged` if it cannot be parsed.
 ArrayHeader read_array_header(const File& file);
 
-/// Throws `damaged` where the file is not as long as its header says, to the byte.
+/// Throws `damaged` if the file does not have exactly the length that its header states.
 void check_data(const File& file, const ArrayHeader& header, std::uint64_t element_bytes);
 
 struct ImageArray {
@@ -25,7 +25,7 @@ struct ImageArray {
   std::uint64_t data_offset = 0;
 };
 
-/// What an image is delivered behind: the header of an array of its own.
+/// The header that an image is delivered with: each image is an array of its own.
 std::string image_header(std::uint32_t height, std::uint32_t width);
 
 inline std::uint64_t image_bytes(std::uint32_t height, std::uint32_t width) {
@@ -33,7 +33,7 @@ inline std::uint64_t image_bytes(std::uint32_t height, std::uint32_t width) {
 }
 
 /// Reads and checks the header of a shard. Throws `unsupported` for an array of another type, order or shape, `damaged`
-/// where header and file contradict each other.
+/// if header and file contradict each other.
 ImageArray read_image_array(const File& file);
 
 }  // namespace bale::npy

@@ -18,7 +18,7 @@ std::string labels_path(std::string_view shard_path) {
   return fmt::format("{}{}", shard_path, k_labels_suffix);
 }
 
-/// Nothing where one of them is beyond 63 bits.
+/// Empty if one of them does not fit in 63 bits.
 template <typename Integer>
 std::vector<std::int64_t> widen(Bytes bytes) {
   std::vector<std::int64_t> labels(bytes.size() / sizeof(Integer));

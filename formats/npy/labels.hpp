@@ -13,11 +13,11 @@ namespace bale::npy {
 inline constexpr std::string_view k_suffix = ".npy";
 inline constexpr std::string_view k_labels_suffix = ".labels.npy";
 
-/// The file's content for a shard: int64, k_no_label (-2^63) where a sample has none.
+/// The content of the labels file of a shard: int64, k_no_label (-2^63) if a sample has none.
 std::string labels_text(const std::string& shard_path, const ShardIndex& index);
 
-/// One label a sample; none at all where there is no such file. Throws `damaged` or `unsupported` where it holds
-/// anything but `count` integers.
+/// One label per sample; empty if there is no such file. Throws `damaged` or `unsupported` if it holds anything other
+/// than `count` integers.
 std::vector<std::int64_t> read_labels(const std::string& shard_path, std::uint64_t count);
 
 }  // namespace bale::npy

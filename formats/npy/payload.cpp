@@ -9,8 +9,8 @@
 namespace bale::npy {
 namespace {
 
-/// Knows from the index alone where images lie and of what size they are, so that damage in the array's header costs no
-/// image.
+/// Takes the offsets and sizes of images from the index alone, so that images can be read even if the array's header is
+/// damaged.
 class ImagePayload final : public FilePayload {
  public:
   ImagePayload(const std::string& path, const ShardIndex& index) : FilePayload(path), index_(index) {}

@@ -1,4 +1,4 @@
-// Reading the images of a file whose index is known. For one thread at a time, as every Payload.
+// Reading the images of a file whose index is known.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace bale::npy {
 
-/// Images as they lie in the file, each behind a header of its own.
+/// Returns images as they are in the file, each after a header of its own.
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index);
 
 }  // namespace bale::npy

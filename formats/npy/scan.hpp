@@ -10,7 +10,7 @@ namespace bale::npy {
 
 void scan(const std::string& path, IndexBuilder& index);
 
-/// Gives every sample of `index` its image. Throws `damaged` where there are not as many.
+/// Sets the image of every sample of `index`. Throws `damaged` if the numbers of images and samples differ.
 void set_image_extents(const std::string& path, const ImageArray& array, IndexBuilder& index);
 
 }  // namespace bale::npy

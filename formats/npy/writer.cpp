@@ -13,7 +13,7 @@
 namespace bale::npy {
 namespace {
 
-/// The header is written last: only then is the number of images known. It is of one length for any number.
+/// The header is written last, when the number of images is known. Its length does not depend on that number.
 class Writer final : public ShardWriter {
  public:
   explicit Writer(const WriterOptions& options)

@@ -15,7 +15,7 @@
 namespace bale {
 namespace {
 
-/// A text with a line for every record, by its header.
+/// A text with one line per record, made from its header.
 template <typename Line>
 std::string text_of_records(const std::string& path, Line line) {
   const File file = File::open_read(path);
@@ -56,7 +56,7 @@ int probe(const ProbeInput& input) {
   const bool opens_so =
       input.head.size() >= sizeof recordio::k_magic && load_at<std::uint32_t>(input.head.data()) == recordio::k_magic;
   if (opens_so) return 100;
-  // With damage in its first header, say so in this format's terms.
+  // If the first header is damaged, the file is claimed by its name, so that the error is of this format.
   return input.path.ends_with(k_layouts[0].suffix) && input.file_bytes != 0 ? 20 : 0;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view k_record_suffix = ".rec";
 constexpr std::string_view k_list_suffix = ".lst";
 
-/// The key that a path had: our lists have keys, which are fit to be one; other tools' have file names.
+/// The key for a path. Our lists have keys, which are used unchanged; lists of other tools have file names.
 std::string key_of_path(std::string_view path) {
   const auto parts = split_member_name(path);
   const bool fit = parts && parts->extension.find('.') == std::string_view::npos && !is_reserved_member(path);
@@ -57,7 +57,7 @@ std::string list_line(const IrHeader& header, std::string_view key, std::string_
   if (header.labels.empty()) line += fmt::format("{:f}\t", header.label);
   for (const float label : header.labels) line += fmt::format("{:f}\t", label);
   for (const char c : key) {
-    // What would end a column or a line is written as in a URL.
+    // Characters that end a column or a line are percent-encoded.
     if (c == '\t' || c == '\n' || c == '\r') {
       line += fmt::format("%{:02X}", static_cast<unsigned>(c));
     } else {

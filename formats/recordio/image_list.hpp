@@ -1,4 +1,4 @@
-// Image lists, im2rec's `.lst`: number, labels and path of every image, a line each.
+// Image lists, im2rec's `.lst`: one line per image with its number, labels and path.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace bale::recordio {
 /// Keys by the numbers of their records.
 class ImageList {
  public:
-  /// The list beside a `.rec` file; empty where there is none. Lines that make no sense are ignored.
+  /// The list beside a `.rec` file; empty if there is none. Malformed lines are ignored.
   static ImageList beside(const std::string& record_path);
 
-  /// nullptr where the list has no such number, or has it twice.
+  /// nullptr if the list does not have the number, or has it twice.
   const std::string* key(std::uint64_t id) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t k_max_class = std::int64_t{1} << 24;
 constexpr std::string_view k_table_magic = "BALEREC1";
-constexpr std::size_t k_footer_bytes = 16;  // u32 bytes of the table, u32 CRC32C of it, the magic
+constexpr std::size_t k_footer_bytes = 16;  // u32 size of the table, u32 CRC32C of it, the magic
 
 bool is_class(float label) {
   return label >= 0 && label <= static_cast<float>(k_max_class) && label == std::floor(label);

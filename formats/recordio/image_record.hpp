@@ -1,4 +1,4 @@
-// Image records: what a record's payload is: a header, labels, the image, and fields that fit nowhere else (FORMAT.md).
+// Image records: a payload is a header, labels, the image, and the fields that a header cannot hold (FORMAT.md).
 #pragma once
 
 #include <array>
@@ -16,51 +16,51 @@ namespace bale::recordio {
 inline constexpr std::size_t k_image_header_bytes = 24;
 inline constexpr std::size_t k_label_bytes = 4;
 
-/// Field that several labels of one sample are delivered as: a JSON array of numbers.
+/// Field for several labels of one sample: a JSON array of numbers.
 inline constexpr std::string_view k_labels_field = "labels.json";
 
-/// What im2rec writes as the label of an image that has none is up to its list; ours is this.
+/// The label that we write for an image without one. im2rec takes that label from its list.
 inline constexpr float k_unlabeled = -1;
 
 struct IrHeader {
-  float label = k_unlabeled;    // where there are no `labels`
-  std::vector<float> labels{};  // as many as the header's flag says
+  float label = k_unlabeled;    // if `labels` is empty
+  std::vector<float> labels{};  // their number is the header's flag
   std::uint64_t id = 0;
 
   std::size_t bytes() const { return k_image_header_bytes + labels.size() * k_label_bytes; }
-  /// The label of the sample: a class number; k_no_label where it is none.
+  /// The label of the sample as a class number; k_no_label if it is not one.
   std::int64_t class_label() const;
-  /// What `cls` is made of: a class number that is alone in the header.
+  /// Whether the field `cls` is made from the header: its only label is a class number.
   bool has_class_field() const { return labels.empty() && class_label() >= 0; }
-  /// What `labels.json` is made of: labels that are no class number.
+  /// Whether the field `labels.json` is made from the header: its labels are not a class number.
   bool has_labels_field() const { return !labels.empty() || (!has_class_field() && label != k_unlabeled); }
   std::string class_text() const;
   std::string labels_text() const;
 };
 
-/// Whether a header can say this class number exactly: a float holds whole numbers up to 2^24.
+/// Whether a header can hold this class number exactly: a float holds whole numbers up to 2^24.
 bool fits_header(std::int64_t label);
 
-/// The labels whose labels_text() is `text`; nullopt where there are none such, or a header would say a class instead.
+/// The labels whose labels_text() is `text`; nullopt if there are none, or if a header would hold them as a class.
 std::optional<std::vector<float>> parse_labels(std::string_view text);
 
 std::vector<std::byte> encode_header(const IrHeader& header);
 
-/// Reads the header of a record. Throws `damaged` where the record is too short for it.
+/// Reads the header of a record. Throws `damaged` if the record is too short for it.
 IrHeader read_header(FileWindow& window, const Record& record);
 
-/// A field behind the header, by its stored name.
+/// A field after the header, by its stored name.
 struct StoredField {
   std::string name;
   std::uint64_t position = 0;  // in the payload
   std::uint32_t length = 0;
 };
 
-/// The table behind fields that lie end to end in front of it.
+/// The table of fields. It is written after the fields, which lie end to end.
 std::vector<std::byte> encode_table(const std::vector<StoredField>& fields);
 
-/// The fields of a record that ends with a table of ours, the image first; nullopt for one that does not: all of it is
-/// the image. Throws `damaged` for a table that makes no sense.
+/// The fields of a record that ends with our table, the image first. nullopt for a record without it: everything after
+/// the header is the image. Throws `damaged` for a malformed table.
 std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Record& record, const IrHeader& header);
 
 }  // namespace bale::recordio

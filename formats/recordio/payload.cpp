@@ -12,7 +12,7 @@
 namespace bale::recordio {
 namespace {
 
-/// Located columns are plain; in the others every extent says how it is read.
+/// Located columns are plain. In other columns every extent says how to read it.
 class PlacePayload final : public FilePayload {
  public:
   PlacePayload(const std::string& path, const ShardIndex& index) : FilePayload(path), index_(index) {}

@@ -1,7 +1,7 @@
-// Places: what the offset of a field's extent says where fields do not all lie in the file as they are.
+// Places: what the offset in a field's extent means if not all fields are stored in the file unchanged.
 //
-// A plain offset is a place as it is. A column in which every place is plain is a located one; in any other the upper
-// bits tell how a field is read.
+// A plain offset is a valid place. If all places of a column are plain, the column is located. Otherwise the upper bits
+// say how to read a field.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Place {
 
   bool is_plain() const { return words == 0 && !is_text; }
 
-  /// nullopt where it does not fit.
+  /// nullopt if it does not fit.
   std::optional<std::uint64_t> pack() const {
     if (offset > k_max_offset || words > k_max_words) return std::nullopt;
     return offset | words << 48 | static_cast<std::uint64_t>(is_text) << 63;
@@ -31,7 +31,7 @@ struct Place {
   }
 };
 
-/// Declares the columns that hold a place which is not plain as not located.
+/// Marks each column as located if all its places are plain, else as not located.
 void declare_places(IndexBuilder& index);
 
 }  // namespace bale::recordio

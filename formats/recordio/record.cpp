@@ -14,7 +14,7 @@ std::uint64_t padded(std::uint64_t bytes) { return (bytes + k_word_bytes - 1) / 
 PartKind kind_of(std::uint32_t length_word) { return static_cast<PartKind>(length_word >> k_length_bits); }
 
 void find_magic_in_words(Bytes bytes, std::uint64_t position, std::vector<std::uint64_t>& found) {
-  constexpr std::size_t k_block_words = 16;  // looked at together, without a branch
+  constexpr std::size_t k_block_words = 16;  // compared together, without a branch
   const std::size_t num_words = bytes.size() / k_word_bytes;
   const auto is_magic = [&](std::size_t word) {
     return load_at<std::uint32_t>(bytes.data() + word * k_word_bytes) == k_magic;
@@ -53,7 +53,7 @@ void fail_record(const std::string& path, const Record& record, std::string_view
               {.path = path, .offset = record.offset, .hint = "copy or pack it again"});
 }
 
-/// Reads the part at at_ and moves behind it; true where the record goes on.
+/// Reads the header of the part at at_ and moves past the part. True if the record continues.
 bool RecordWalk::next_part(Record& record) {
   const std::string& path = window_.file().path();
   const std::uint64_t left = window_.file_bytes() - std::min(at_, window_.file_bytes());
@@ -102,9 +102,9 @@ bool RecordWalk::next(Record& record) {
 
 void read_payload(const File& file, std::uint64_t place, std::uint64_t words, MutableBytes out) {
   if (words == 0) return file.read_exact(place, out);
-  // From the word that holds the first byte on: it may be the end of a magic number.
+  // Reads from the start of the word that holds the first byte: that word may be a magic number.
   const std::uint64_t before = place % k_word_bytes;
-  // Before memory is taken for it: an index may say anything.
+  // Checked before memory is allocated: the index is not trusted.
   const std::uint64_t file_bytes = file.size();
   if (place > file_bytes || out.size() + words * k_word_bytes > file_bytes - place) {
     throw Error(ErrorCode::damaged, "the file ends before its parts do", {.path = file.path(), .offset = place});

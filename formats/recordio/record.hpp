@@ -1,8 +1,8 @@
 // Records of a file: the frame around each, and the magic numbers that are split out of it (FORMAT.md, "File").
 //
-// A payload has a place in the file for every byte of it: where the writer drops a magic number from the payload, the
-// header of the next part opens with the same four bytes. So the file holds the payload with four bytes put in, the
-// length word of that header, behind every such number.
+// The file has every byte of a payload: the writer drops a magic number from the payload, but the header of the next
+// part begins with the same four bytes. So the file holds the payload with four extra bytes, the length word of that
+// header, after every such number.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr unsigned k_length_bits = 29;
 /// dmlc's writer refuses a larger record.
 inline constexpr std::uint64_t k_max_payload_bytes = (std::uint64_t{1} << k_length_bits) - 1;
 
-/// What a part is of its record; the upper bits of its length word.
+/// Position of a part in its record: the upper bits of its length word.
 enum class PartKind : std::uint32_t { whole = 0, first = 1, middle = 2, last = 3 };
 
 /// The second word of a part's header. Precondition: length <= k_max_payload_bytes.
@@ -35,20 +35,20 @@ struct Record {
   std::uint64_t length = 0;             // of its payload, split numbers included
   std::vector<std::uint64_t> splits{};  // positions in the payload of the numbers that were split out
 
-  /// Where the payload's byte at `position` lies in the file. Precondition: position <= length.
+  /// Offset in the file of the payload's byte at `position`. Precondition: position <= length.
   std::uint64_t place_of(std::uint64_t position) const;
-  /// Length words that lie between the first and the last byte of a stretch of the payload.
+  /// Number of length words between the first and the last byte of a range of the payload.
   std::uint64_t words_within(std::uint64_t position, std::uint64_t bytes) const;
 };
 
 /// Walks the records of a file by their headers.
 class RecordWalk {
  public:
-  /// From the header at `offset` on; records are counted from 0.
+  /// Starts at the header at `offset`. Records are counted from 0.
   explicit RecordWalk(FileWindow& window, std::uint64_t offset = 0) : window_(window), at_(offset) {}
 
-  /// Moves to the next record, reusing `record`; false at the end of the file. Throws `damaged` for anything that is
-  /// no header where one must be, or a record that is cut short: what follows is not looked for.
+  /// Moves to the next record and reuses `record`; false at the end of the file. Throws `damaged` if a header is
+  /// missing or invalid, or the record is truncated. It does not search for further records then.
   bool next(Record& record);
 
  private:
@@ -59,18 +59,18 @@ class RecordWalk {
   std::uint64_t number_ = 0;
 };
 
-/// Throws `damaged` in the name of a record, with the offset of its header.
+/// Throws `damaged` with the number of the record and the offset of its header.
 [[noreturn]] void fail_record(const std::string& path, const Record& record, std::string_view what);
 
-/// Fills `out` with payload bytes that begin at `place` in the file and have `words` length words within. Throws
-/// `damaged` where those are not found.
+/// Fills `out` with payload bytes that begin at `place` in the file and contain `words` length words. Throws `damaged`
+/// if those are not found.
 void read_payload(const File& file, std::uint64_t place, std::uint64_t words, MutableBytes out);
 
-/// Payload bytes of a record, wherever its parts lie: for headers and the like.
+/// Payload bytes of a record, from all its parts. For short reads, such as headers.
 std::vector<std::byte> read_bytes(FileWindow& window, const Record& record, std::uint64_t position,
                                   std::uint64_t length);
 
-/// Adds to `found` the positions of the aligned magic numbers in the bytes that `parts` hold end to end.
+/// Adds to `found` the positions of the aligned magic numbers in the concatenation of `parts`.
 void find_magic(std::span<const Bytes> parts, std::vector<std::uint64_t>& found);
 
 }  // namespace bale::recordio

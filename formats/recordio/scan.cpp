@@ -37,7 +37,7 @@ class Scan {
  private:
   const std::string& path() const { return window_.file().path(); }
 
-  /// From the list beside the file where it knows every record, else the records' own numbers.
+  /// From the list beside the file if it lists every record, else the records' own numbers.
   std::vector<std::string> read_keys() {
     std::vector<std::uint64_t> ids;
     RecordWalk walk(window_);
@@ -56,7 +56,7 @@ class Scan {
     const IrHeader header = read_header(window_, record_);
     const std::uint64_t begin = header.bytes();
     const std::uint64_t length = record_.length - begin;
-    // The head before the table, in the order of the file: each is one look through the window.
+    // The head is read before the table, in file order, so that the window reads each of them once.
     const std::vector<std::byte> head = read_bytes(window_, record_, begin, std::min(length, k_head_bytes));
     sample_ = index_.add_sample(key, header.class_label());
     if (const auto fields = read_table(window_, record_, header)) {
@@ -65,7 +65,7 @@ class Scan {
       const std::string name(image_field_name(probe_image(head).kind));
       set_stored({name, begin, static_cast<std::uint32_t>(length)});
     }
-    // A class that is stored as a field is in the header for plain readers only.
+    // If the class is stored as a field, the header has it only for other readers.
     const bool has_class = has_field(k_label_field);
     if (header.has_class_field() && !has_class) set_text(k_label_field, header.class_text());
     const bool has_labels = !header.labels.empty() || (header.has_labels_field() && !has_class);
@@ -86,7 +86,7 @@ class Scan {
     }
   }
 
-  /// A field made from the header.
+  /// Sets a field that is made from the header.
   void set_text(std::string_view name, const std::string& text) {
     set_field({.name = std::string(name)}, {.offset = record_.offset, .is_text = true}, text.size());
   }

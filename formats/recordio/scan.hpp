@@ -7,8 +7,8 @@
 
 namespace bale::recordio {
 
-/// Reads headers and tables, no image; keys come from the `.lst` beside the file where it knows every record. Throws
-/// `damaged`, naming record and offset, or `unsupported`.
+/// Reads headers and tables but no images. Keys come from the `.lst` beside the file if it lists every record. Throws
+/// `damaged`, with record and offset, or `unsupported`.
 void scan(const std::string& path, IndexBuilder& index);
 
 }  // namespace bale::recordio

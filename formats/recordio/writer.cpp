@@ -33,7 +33,7 @@ class Writer final : public ShardWriter {
     }
     record_ = {.offset = file_.size(), .length = payload_.size()};
     find_magic(payload_.parts(), record_.splits);
-    // Before anything is written: a sample that cannot be read back must leave no trace.
+    // Before anything is written: a sample that cannot be read back must not be written in part.
     places_.clear();
     for (const StoredField& field : stored_) place(sample, field.name, place_of(field), field.length);
     if (class_in_header_) {
@@ -67,7 +67,7 @@ class Writer final : public ShardWriter {
                 {.path = path_, .key = std::string(sample.key), .hint = std::string(hint)});
   }
 
-  /// Puts the payload together: header, image, and where the header cannot say all, the other fields and their table.
+  /// Builds the payload: header, image, and, if the header cannot hold the rest, the other fields and their table.
   void lay_out(const SampleView& sample) {
     const auto image = std::find_if(sample.fields.begin(), sample.fields.end(),
                                     [](const FieldView& field) { return is_image_field(field.name); });
@@ -87,7 +87,7 @@ class Writer final : public ShardWriter {
           (class_in_header_ && field.name == k_label_field) || (labels_in_header_ && field.name == k_labels_field);
       if (&field != &*image && !in_header) store(field);
     }
-    // Alone, an image whose first bytes name its field needs no table.
+    // A single image needs no table if its first bytes give the name of its field.
     if (stored_.size() == 1 && image_field_name(probe_image(image->bytes).kind) == image->name) return;
     table_ = encode_table(stored_);
     payload_.add(table_);
@@ -98,7 +98,7 @@ class Writer final : public ShardWriter {
     payload_.add(field.bytes);
   }
 
-  /// The header; what of the sample it says in full is then not stored as a field.
+  /// Makes the header. A field that the header holds completely is not stored again.
   IrHeader header_of(const SampleView& sample) {
     IrHeader header{.id = extents_.num_samples()};
     const FieldView* cls = sample.find(k_label_field);
@@ -121,11 +121,11 @@ class Writer final : public ShardWriter {
     places_.push_back({name, *packed, length});
   }
 
-  /// A part for every stretch of the payload between split numbers, each with its header, and padding.
+  /// Writes one part per range of the payload between split numbers, each with its header, and the padding.
   void write_parts() {
     const std::vector<std::uint64_t>& splits = record_.splits;
     heads_.clear();
-    heads_.reserve(splits.size() + 1);  // the spans refer to them
+    heads_.reserve(splits.size() + 1);  // the spans point into it
     spans_.clear();
     for (std::size_t part = 0; part <= splits.size(); ++part) {
       const bool first = part == 0;
@@ -159,7 +159,7 @@ class Writer final : public ShardWriter {
   AppendFile file_;
   WrittenExtents extents_;
 
-  // Of the sample being added, kept for their memory.
+  // Of the sample being added. Members, to reuse their memory.
   Gather payload_;
   Record record_;
   bool class_in_header_ = false;

@@ -37,7 +37,7 @@ bool is_in_order(const ShardIndex& index) {
   return true;
 }
 
-/// Which samples cannot lack a field that came after the damage.
+/// For each sample, whether it cannot lack a field that came after the damage.
 std::vector<bool> complete_samples(const ShardIndex& index) {
   std::vector<bool> complete(index.size(), true);
   if (is_in_order(index)) {
@@ -107,7 +107,7 @@ SalvagedShard salvage_shard(const std::string& path, const Format* format, const
     index.set_notices(check_index_is_current(path, known, index));
   }
   ShardOpenOptions any_size = options;
-  // Checksums tell which samples are whole; without them nothing does.
+  // Only checksums show which samples are intact.
   any_size.check_size = !(options.verify_checksums && index.has_checksums());
   return {.shard = Shard::open(path, known, std::move(index), any_size), .loss = std::move(loss)};
 }

@@ -1,6 +1,6 @@
-// What can be had of a shard that is damaged or cut short.
+// Opens what is readable of a shard that is damaged or cut short.
 //
-// Functions without shared state, safe in any thread.
+// No shared state; safe in any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace bale {
 
-/// A shard with the samples that may be whole, and what is lost of it.
+/// A shard with the samples that may be intact, and what was lost.
 struct SalvagedShard {
   Shard shard;
-  std::string loss{};  // what is lost and why; empty if nothing is known to be
-  /// Samples that are lost beside those in the index that cannot be read; nullopt: nobody knows how many there were.
+  std::string loss{};  // what was lost and why; empty if no loss is known
+  /// Lost samples, without those in the index that cannot be read; nullopt if their number is unknown.
   std::optional<std::uint64_t> num_lost = 0;
 };
 
-/// Opens a shard as `format` or, if that is null, as what it looks like. One with an index that has checksums keeps all
-/// its samples, and those that are damaged say so when they are read. One without an index is scanned; if the scan
-/// meets damage, the samples that are complete before it are taken, provided the format's scan leaves them in its
-/// builder. Throws if nothing can be had.
+/// Opens a shard as `format` or, if that is null, as the format that it looks like. With an index that has checksums,
+/// all samples are kept, and reading a damaged one throws. Without an index the shard is scanned. If the scan meets
+/// damage, the complete samples before it are taken, provided the format's scan leaves them in its builder. Throws if
+/// nothing can be read.
 SalvagedShard salvage_shard(const std::string& path, const Format* format, const ShardOpenOptions& options);
 
 }  // namespace bale

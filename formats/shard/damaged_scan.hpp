@@ -1,7 +1,7 @@
-// What a scan throws that met damage and found samples before it.
+// Thrown by a scan that met damage and had found samples before it.
 //
-// A scan may throw this in place of `damaged` if it goes from sample to sample: all that it found are complete but the
-// last, or but those of which a field may still follow.
+// A scan may throw this instead of `damaged` if it goes from sample to sample. All samples that it found are complete,
+// except the last one, or those that may lack a field.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@
 namespace bale {
 namespace {
 
-/// The file in the making.
+/// The index file that is being built.
 class IndexWriter {
  public:
   explicit IndexWriter(std::uint64_t bytes) : out_(bytes) {}
@@ -39,8 +39,7 @@ class IndexWriter {
   std::vector<std::byte> out_;
 };
 
-/// Sorted by hash, equal ones by key: whoever made up keys of one hash gains nothing, and a key that is there twice has
-/// itself for a neighbor.
+/// Sorted by hash, then by key. Keys made to collide therefore gain nothing, and duplicate keys are neighbors.
 std::vector<IndexKeyRow> key_order(const IndexBuilder& builder, const std::string& shard_path) {
   std::vector<IndexKeyRow> order(builder.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {
@@ -178,7 +177,7 @@ void IndexBuilder::set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_
   extents_.at(i, field).crc32c = crc;
 }
 
-/// Columns that no sample has (a decoded layout's original image, say) are left out.
+/// Leaves out columns that no sample has, such as a decoded layout's original image.
 std::vector<std::uint32_t> IndexBuilder::used_columns() const {
   std::vector<std::uint32_t> columns;
   for (std::uint32_t f = 0; f < fields_.size(); ++f) {

@@ -1,4 +1,4 @@
-// The index file as it is on disk: its structs, and where its sections are. Bytes: INDEX.md. Internal to this folder.
+// The index file on disk: its structs, and the offsets of its sections. Format: INDEX.md. Internal to this folder.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr std::uint32_t k_index_flag_checksums = 1U << 0;
 inline constexpr std::uint32_t k_index_flag_digest = 1U << 1;
 inline constexpr std::uint32_t k_index_flag_ends_digest = 1U << 2;
 
-/// The same in every version, so that a reader can tell a newer file from a damaged one.
+/// The same in every version, so that a reader can distinguish a newer file from a damaged one.
 struct IndexHeader {
   char magic[8];
   std::uint32_t version;
@@ -33,7 +33,7 @@ struct IndexHeader {
 };
 static_assert(sizeof(IndexHeader) == 80);
 
-/// What version 2 has after the header.
+/// Follows the header in version 2.
 struct IndexExtension {
   std::uint64_t num_extents;
   std::uint64_t name_bytes;
@@ -86,16 +86,16 @@ struct IndexCounts {
   std::uint64_t name_bytes = 0;
   std::uint64_t key_bytes = 0;
 
-  /// Every sample has every field: then neither ends of rows nor field ids are stored.
+  /// Whether every sample has every field. If so, row ends and field ids are not stored.
   bool is_dense() const { return num_extents == num_samples * num_fields; }
 };
 
-/// Byte offsets of the sections in their order.
+/// Byte offsets of the sections, in order.
 struct IndexSections {
   std::uint64_t fields, names, row_ends, field_ids, extents, samples, conditions, key_ends, key_order, keys, end;
 };
 
-/// nullopt if a count is beyond what an index can have.
+/// nullopt if a count exceeds what an index can have.
 std::optional<IndexSections> lay_out_index(std::uint32_t version, const IndexCounts& counts);
 
 }  // namespace bale

@@ -37,8 +37,8 @@ std::size_t base_of(std::string_view key) {
   return slash == std::string_view::npos ? 0 : slash + 1;
 }
 
-/// Whether the key opens with "%5F" or with "%25...5F", and is a reserved name with a '_' in its place: what escaping a
-/// reserved name can give. `mark` is then the length of that opening.
+/// Whether the key begins with "%5F" or "%25...5F" and is a reserved name if '_' replaces this prefix: the result of
+/// escaping a reserved name. `mark` is then the length of the prefix.
 bool opens_as_escaped(std::string_view key, std::size_t& mark) {
   if (!key.starts_with('%')) return false;
   mark = 1;
@@ -70,7 +70,7 @@ std::string encode_key(std::string_view stem) {
   if (is_reserved_member(key)) {
     key.replace(0, 1, k_escaped_underscore);
   } else if (base > 0 && opens_as_escaped(key, mark)) {
-    key.insert(1, "25");  // a directory that is really called so
+    key.insert(1, "25");  // a directory that really has this name
   }
   return key;
 }
@@ -112,7 +112,7 @@ std::string ForeignKeys::take(std::string wanted, std::uint64_t number) {
 }
 
 bool is_image_field(std::string_view field) {
-  // torchvision.datasets.folder.IMG_EXTENSIONS, with `jpeg` already spelled `jpg`.
+  // torchvision.datasets.folder.IMG_EXTENSIONS, with `jpeg` already written as `jpg`.
   static constexpr std::array<std::string_view, 8> k_image_fields{"jpg", "png", "ppm",  "bmp",
                                                                   "pgm", "tif", "tiff", "webp"};
   return std::find(k_image_fields.begin(), k_image_fields.end(), field) != k_image_fields.end();

@@ -18,9 +18,9 @@ constexpr std::uint64_t k_schema_version = 1;
 constexpr const char* k_encoded_keys = "encoded";
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
-/// What stands between the other members and the checksum of all before it.
+/// The text between the other members and the checksum, which covers all text before this one.
 constexpr std::string_view k_before_checksum = ",\n \"checksum\": ";
-/// The members that there always are; a manifest may have been edited, and its checksum taken out.
+/// The number of members that are always present. An edited manifest may lack the checksum.
 constexpr std::size_t k_members_without_checksum = 11;
 
 /// `body` is the text up to the comma before the checksum.
@@ -30,7 +30,7 @@ std::string sealed(std::string_view body) {
   return fmt::format("{}{}\"{}\"\n}}\n", body, k_before_checksum, digest_text(stream.digest()));
 }
 
-/// Throws `damaged` where the text is not as it was written.
+/// Throws `damaged` if the text is not as it was written.
 void check_seal(const std::string& text, const std::string& path) {
   if (const auto end = text.rfind(k_before_checksum);
       end != std::string::npos && text == sealed(std::string_view(text).substr(0, end))) {
@@ -40,7 +40,7 @@ void check_seal(const std::string& text, const std::string& path) {
               {.path = path, .hint = "copy it again; if it was edited on purpose, remove its member \"checksum\""});
 }
 
-/// Shards and sidecars are files beside the manifest; a name that points elsewhere is not ours to follow.
+/// Shards and sidecars are files beside the manifest. A name that points elsewhere is refused.
 void check_file_name(const std::string& file, const std::string& path) {
   if (!is_plain_name(file)) {
     throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a plain file name", printable(file)), {.path = path});
@@ -55,7 +55,7 @@ std::vector<std::string> optional_texts(const Parsed& object, const char* name) 
   return object.contains(name) ? texts_from_json(object[name], name) : std::vector<std::string>{};
 }
 
-/// The members of an array.
+/// The array `name`. Throws `damaged` if it is not an array.
 const Parsed& list_member(const Parsed& object, const char* name) {
   const Parsed& list = json_member(object, name);
   if (!list.is_array()) throw Error(ErrorCode::damaged, fmt::format("{} is not a list", name));
@@ -80,7 +80,7 @@ void check_version(const Parsed& root, const std::string& path) {
               {.path = path, .hint = "use a newer bale"});
 }
 
-/// Errors without a path are the caller's to place.
+/// The caller adds the path to errors without one.
 Manifest manifest_from_json(const Parsed& root, bool has_checksum, const std::string& path) {
   check_version(root, path);
   const std::size_t num_optional = root.count("lists") + root.count("edits") + root.count("keys");

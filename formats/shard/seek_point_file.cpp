@@ -95,7 +95,9 @@ Bytes SeekPointFile::record(std::uint64_t i) const {
   return records_.subspan(begin, load_at<std::uint64_t>(ends_ + i * sizeof(std::uint64_t)) - begin);
 }
 
-bool SeekPointFile::records_are_whole() const { return crc32c(records_) == load_at<Header>(bytes_.data()).records_crc32c; }
+bool SeekPointFile::records_are_whole() const {
+  return crc32c(records_) == load_at<Header>(bytes_.data()).records_crc32c;
+}
 
 void SeekPointFileBuilder::add(Bytes record) {
   records_.insert(records_.end(), record.begin(), record.end());

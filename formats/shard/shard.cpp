@@ -55,7 +55,7 @@ Shard Shard::open(const std::string& path, const Format& format, std::shared_ptr
   return shard;
 }
 
-/// Decompresses the fields of one sample, each into memory of its own.
+/// Decompresses the fields of one sample, each into its own memory.
 struct Shard::Inflater {
   Scratch& scratch;
   std::size_t num_inflated = 0;
@@ -80,7 +80,7 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
   return load_field(i, field, extent, stored, inflater);
 }
 
-/// Decompresses if needed, compares the checksum, and names the place of whatever is wrong.
+/// Decompresses if needed, compares the checksum, and adds the place to errors.
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                         Inflater& inflater) const {
   const FieldInfo& info = index_->fields()[field];
@@ -89,7 +89,7 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
       const std::optional<FileRange> range = payload_->locate(i, field, extent);
       return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
     } catch (const Error&) {
-      // The container is damaged where it says where its fields are: no place to name, but the sample still.
+      // The container cannot say where its fields are. The error then names the sample without an offset.
       return place(path_, index_->key(i), std::nullopt);
     }
   };
@@ -157,7 +157,7 @@ Bytes Shard::seek_points(std::uint64_t i) const {
     try {
       file = SeekPointFile::load(find_seek_points(path_));
       if (!file->fits(*index_)) file.reset();
-    } catch (const Error&) {  // the shard is whole without it
+    } catch (const Error&) {  // the shard is usable without it
     }
   });
   return file ? file->record(i) : Bytes{};

@@ -17,12 +17,12 @@
 namespace bale {
 namespace {
 
-/// Up to here a walk over the columns is as fast as a search.
+/// Up to this many fields, a walk over the columns is as fast as a search.
 constexpr std::size_t k_few_fields = 16;
 
 constexpr std::uint64_t k_max_index_bytes = std::uint64_t{1} << 40;
 
-/// A process may have 65,530 mappings (vm.max_map_count), and the rest of it needs some.
+/// A process may have 65,530 mappings (vm.max_map_count), and its other parts need some.
 constexpr int k_max_mapped_files = 16'384;
 
 [[noreturn]] void fail_damaged(const std::string& path, std::string_view why) {
@@ -54,7 +54,7 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
   const auto extent = [&](std::uint64_t at) { return load_at<Extent>(extents_ + at * sizeof(Extent)); };
   if (ids_ == nullptr) return wanted < size_ ? extent(wanted) : Extent{};
   const auto field = [&](std::uint64_t at) { return load_at<FieldId>(ids_ + at * sizeof(FieldId)); };
-  // A row that has the first fields of the shard has them at their own places.
+  // A row that has the first fields of the shard has them at the same positions.
   if (wanted < size_ && field(wanted) == wanted) return extent(wanted);
   std::uint64_t low = 0;
   std::uint64_t high = size_;
@@ -134,7 +134,7 @@ void ShardIndex::parse(const std::string& path) {
     parse_fields(sections->fields, sections->names, counts.name_bytes, header.num_fields, path);
   }
   prepare_lookups();
-  // The checksums say the bytes are as written; these say that they can be used without further checks.
+  // The checksums show that the bytes are as written. These checks show that they can be used without further checks.
   if (row_ends_ != nullptr) check_rows(counts.num_extents, path);
   check_extents(counts.num_extents, path);
   check_keys(counts.key_bytes, path);
@@ -284,7 +284,7 @@ std::optional<std::uint32_t> ShardIndex::image_field(std::uint64_t i) const {
 int ShardIndex::compare_key(std::uint64_t at, std::uint32_t hash, std::string_view wanted) const {
   const auto row = load_at<IndexKeyRow>(key_order_ + at * sizeof(IndexKeyRow));
   if (row.hash != hash) return row.hash < hash ? -1 : 1;
-  // The first version's equal hashes are in the order of the samples.
+  // In version 1, equal hashes are in sample order.
   return version_ == k_index_version_1 ? 0 : key(row.sample).compare(wanted);
 }
 

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t k_counted_digits = 5;
 
-/// Takes a run of at least five digits off the end.
+/// Removes a run of at least five digits from the end.
 bool take_number(std::string_view& text) {
-  const std::size_t rest = text.find_last_not_of("0123456789") + 1;  // 0 where there are digits only
+  const std::size_t rest = text.find_last_not_of("0123456789") + 1;  // 0 if there are only digits
   if (text.size() - rest < k_counted_digits) return false;
   text = text.substr(0, rest);
   return true;

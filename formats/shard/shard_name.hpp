@@ -1,4 +1,4 @@
-// How the files of a dataset are called: its shards, and what lies beside them.
+// The names of a dataset's files: its shards, and the files beside them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bale {
 
-/// File name of shard `number` of the `count` that a dataset has.
+/// File name of shard `number` of the dataset's `count` shards.
 std::string shard_file_name(const Layout& layout, std::string_view dataset, std::uint64_t number, std::uint64_t count);
 
 /// Whether a file name ends as this layout's shards do.

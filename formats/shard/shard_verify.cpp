@@ -1,4 +1,4 @@
-// Verifying a shard, and making the checksums of one that has none: the two ways of reading everything.
+// Verifies a shard, and computes the checksums of one that has none: the two operations that read everything.
 #include <algorithm>
 #include <map>
 
@@ -13,13 +13,13 @@ namespace {
 
 using Report = std::function<void(const Damage&)>;
 
-/// Whether an error is about what is being verified, so that the rest can still be. A file that the system cannot read
-/// is as lost as one with damaged bytes.
+/// Whether an error is about the shard being verified, so that verification can continue. A file that the system cannot
+/// read is as lost as one with damaged bytes.
 bool is_finding(const Error& error) {
   return error.code() == ErrorCode::damaged || (error.code() == ErrorCode::io && !is_lack_of_resources(error));
 }
 
-/// Where the fresh scan and the index disagree, at most a few times: one slipped sample makes all differ.
+/// Reports where the new scan and the index disagree, at most a few times: after one shifted sample, all differ.
 void compare_with_scan(const std::string& path, const ShardIndex& scanned, const ShardIndex& index, bool keys_in_file,
                        const Report& report) {
   constexpr int k_max_findings = 8;
@@ -77,7 +77,7 @@ void Shard::verify_field(std::uint64_t i, std::uint32_t field, const Extent& ext
   try {
     const auto range = payload_->locate(i, field, extent);
     if (range && range->offset > state.file_bytes) {
-      // Nothing to allocate for: the file ends before the field begins.
+      // Nothing to allocate: the file ends before the field begins.
       throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = range->offset});
     }
     load_field(i, field, extent, scratch.bytes(extent.length), scratch);
@@ -108,7 +108,7 @@ void Shard::verify_scan(Verification& state) const {
   }
 }
 
-/// Names damage outside every sample: the container's own checksums may know where it is.
+/// Reports damage outside every sample. The container's own checksums may locate it.
 void Shard::report_other_damage(const Digest& found, const Digest& expected, const Verification& state) const {
   if (format_->check != nullptr) {
     try {
@@ -148,7 +148,7 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
   } catch (const Error& error) {
     if (!is_finding(error)) throw;
     if (state.num_findings == 0) report({.path = path_, .offset = error.context().offset, .what = error_reason(error)});
-    return {};  // the samples that can be read were compared; nothing else can be
+    return {};  // the readable samples were compared; nothing else can be
   }
   const bool digest_matches = state.size_matches && found == expected;
   if (digest_matches || format_->scan_survives_damage) verify_scan(state);

@@ -27,7 +27,7 @@ bool is_newer(const struct stat& a, const struct stat& b) {
   return std::tie(a.st_mtim.tv_sec, a.st_mtim.tv_nsec) > std::tie(b.st_mtim.tv_sec, b.st_mtim.tv_nsec);
 }
 
-/// Files that were found to be their index's, in this process.
+/// Files that this process has found to match their index.
 class Known {
  public:
   bool contains(const Identity& file) {
@@ -49,12 +49,12 @@ Known& known() {
   return files;
 }
 
-/// Best effort: on a read-only file system the digest is compared again by the next process.
+/// Best effort: on a read-only file system the next process compares the digest again.
 bool renew_time(const std::string& path) { return ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0; }
 
 bool is_same_place(const Extent& a, const Extent& b) { return a.offset == b.offset && a.length == b.length; }
 
-/// Some formats' scans name a field by its first bytes, which may be what is damaged.
+/// Some formats' scans name a field by its first bytes, which may be the damaged ones.
 bool has_place(const ExtentRow& row, const Extent& wanted) {
   for (const auto& [field, extent] : row) {
     if (is_same_place(extent, wanted)) return true;
@@ -62,7 +62,7 @@ bool has_place(const ExtentRow& row, const Extent& wanted) {
   return false;
 }
 
-/// Whether the container's headers say what the index says: the same keys and labels, at the same places.
+/// Whether the container's headers agree with the index: the same keys and labels, at the same places.
 bool agrees_with_scan(const std::string& path, const Format& format, const ShardIndex& index) {
   const ShardIndex scanned = scan_shard(path, format);
   const bool keys_in_file = std::all_of(format.layouts.begin(), format.layouts.end(),
@@ -89,17 +89,17 @@ bool agrees_with_scan(const std::string& path, const Format& format, const Shard
       {.path = path, .hint = "if the change was wanted, renew the index with `bale index`; else copy the file again"});
 }
 
-/// The file is not byte for byte what the index was made of. Damaged samples are found one by one as they are read, so
-/// nothing is lost as long as the index is right about everything else.
+/// The file is not byte for byte the one that the index was made from. Reading finds damaged samples one by one, so
+/// nothing is lost if the index is right about everything else.
 void judge_changed_file(const std::string& path, const Format& format, const ShardIndex& index, bool newer,
                         NoticeLog& notices) {
-  bool agrees = !newer;  // a library that may crash on damaged bytes is not asked
+  bool agrees = !newer;  // a library that may crash on damaged bytes is not called
   if (format.scan_survives_damage) {
     try {
       agrees = agrees_with_scan(path, format, index);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::damaged && error.code() != ErrorCode::unsupported) throw;
-      agrees = true;  // damaged headers, not other labels: whoever rewrites a file leaves one that can be scanned
+      agrees = true;  // damaged headers, not other labels: a file that was rewritten can be scanned
     }
   }
   if (!agrees) fail_stale(path);

@@ -1,9 +1,9 @@
-// Whether a shard is still the file that its index was made of.
+// Whether a shard is still the file that its index was made from.
 //
-// Field checksums find image bytes that changed. Labels, keys and sizes come from the index, so an index of what the
-// file was before would deliver old ones without a word. A whole-file digest would settle it, but reading all of a
-// dataset before its first sample is too slow. So two signs are looked at: the digest of the file's ends, and whether
-// the file is newer than its index. Only if one of them is wrong is more of the file read.
+// Field checksums detect changed image bytes. Labels, keys and sizes come from the index, so an index of the earlier
+// file would silently deliver old ones. A whole-file digest would detect that, but reading a whole dataset before its
+// first sample is too slow. So two signs are checked: the digest of the file's ends, and whether the file is newer than
+// its index. More of the file is read only if one of them indicates a change.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@
 
 namespace bale {
 
-/// Throws `changed` if the file's keys, labels or places are not those of `index`, the one beside it; files of other
-/// sizes are not its business. A file that is newer than its index, as after a copy that does not keep times, has its
-/// digest compared; if that matches, the index gets a new time so that it is not compared again. Returns what a reader
-/// should know. What was found of a file is remembered until the process ends.
+/// Throws `changed` if the file's keys, labels or places differ from those of `index`, the one beside it. Files of
+/// another size are not checked. If a file is newer than its index, as after a copy that does not keep times, its
+/// digest is compared. If that matches, the index gets a new time so that it is not compared again. Returns warnings
+/// for the reader. The result for a file is remembered until the process ends.
 NoticeLog check_index_is_current(const std::string& path, const Format& format, const ShardIndex& index);
 
 }  // namespace bale

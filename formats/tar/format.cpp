@@ -54,7 +54,7 @@ int probe(const ProbeInput& input) {
   if (tar::has_good_checksum(input.head)) return tar::has_ustar_magic(input.head) ? 100 : 80;
   if (!is_named_tar(input.path)) return 0;
   if (tar::kind_of(input.head) != tar::FileKind::plain) return 90;
-  // Without members there is no signature; with damage, say so in this format's terms.
+  // Empty archives have no signature. A damaged archive is claimed by its name, so that the error is of this format.
   const bool no_members = input.head.size() >= 2 * tar::k_block_bytes && tar::is_zero_block(input.head);
   return no_members ? 60 : 20;
 }

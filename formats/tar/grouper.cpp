@@ -12,12 +12,12 @@
 namespace bale::tar {
 namespace {
 
-/// An integer with white space around it; anything longer is no label.
+/// Room for an integer with white space around it. A longer file is not a label.
 constexpr std::uint64_t k_max_label_bytes = 64;
 constexpr std::string_view k_jpg = "jpg";
 constexpr std::string_view k_jpeg = "jpeg";
 
-/// GNU tar writes "./a.jpg" and "a.jpg" for one file, by what it was asked to pack.
+/// GNU tar writes "./a.jpg" or "a.jpg" for the same file, depending on its arguments.
 std::string_view without_dot_slash(std::string_view name) {
   while (name.starts_with("./")) name.remove_prefix(2);
   return name;
@@ -58,8 +58,8 @@ void Grouper::enter_sample(std::string_view key) {
   }
 }
 
-/// The column for the next field of the sample. JPEGs are called jpg however they are spelled, but for a sample that
-/// has both spellings: there each has its own.
+/// The column for the next field of the sample. A field jpeg goes into the column jpg, unless the sample has both
+/// spellings: then each has its own column.
 std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset) {
   const std::string name = field_name(extension);
   const std::uint32_t field = declare_field(index_, {.name = name}, {.path = path_, .key = key_});
@@ -89,7 +89,7 @@ std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset
 void Grouper::remember(std::string_view name, Place place, bool is_field) {
   const std::string_view plain = without_dot_slash(name);
   if (survey_.all_names_) {
-    if (is_field) survey_.places_[std::string(plain)] = place;  // of others an unpacked archive keeps nothing
+    if (is_field) survey_.places_[std::string(plain)] = place;  // other files are not unpacked
   } else if (survey_.complete_ && !survey_.places_.empty()) {
     const auto wanted = survey_.places_.find(plain);
     if (wanted != survey_.places_.end()) wanted->second = place;

@@ -1,8 +1,8 @@
 // Grouper: turns the members of an archive, in order, into the samples of an index (WebDataset's rule).
 //
-// Most archives have the members of a sample next to each other, and no links. They need one look, which keeps 8 bytes
-// per sample beside the index. Others are looked at twice: the second time with all keys, and with the places of the
-// files that hard links lead to, by name. That takes about 100 bytes and the name for each of them.
+// Most archives store the members of a sample next to each other and have no hard links. They need one pass, which
+// keeps 8 bytes per sample in addition to the index. Other archives need a second pass, which keeps all keys, and the
+// names and positions of the files that hard links refer to. Each takes about 100 bytes and its name.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Place {
   std::uint64_t size = 0;
 };
 
-/// What the first look at an archive finds out for the second.
+/// What the first pass over an archive records for the second.
 class Survey {
  public:
-  /// Everything is to be remembered at the first look, as for an archive that is unpacked on the way.
+  /// Records everything in the first pass. For archives that are unpacked while they are scanned.
   static Survey of_everything();
 
-  /// Whether the archive must be looked at again, with this survey.
+  /// Whether the archive needs a second pass, with this survey.
   bool wants_second_look() const { return !complete_ && (apart_ || !places_.empty()); }
   void begin_second_look();
 
@@ -39,25 +39,25 @@ class Survey {
   friend class Grouper;
   bool complete_ = false;  // keys and places are known
   bool all_names_ = false;
-  bool apart_ = false;                                               // a key comes back later
+  bool apart_ = false;                                               // a key occurs again later
   std::map<std::string, std::optional<Place>, std::less<>> places_;  // of link targets
 };
 
 class Grouper {
  public:
-  /// `path` is for messages; all must outlive the grouper.
+  /// `path` is for messages. All arguments must outlive the grouper.
   Grouper(IndexBuilder& index, const std::string& path, Survey& survey) : index_(index), path_(path), survey_(survey) {}
 
-  /// Adds a file to the sample it belongs to, if any. Returns that sample if the file's bytes are its label and small
-  /// enough to be one: give them to index.set_label(). Throws `damaged` for a field that the sample has.
+  /// Adds a file to its sample, if it belongs to one. Returns the sample if the file is its label field and small
+  /// enough for a label: pass its content to index.set_label(). Throws `damaged` if the sample already has the field.
   std::optional<std::uint64_t> add(std::string_view name, Place place);
-  /// The same for a hard link, which has the data of an earlier file, at the place that is returned too.
+  /// Adds a hard link in the same way. Its data is that of an earlier file, whose place is also returned.
   struct Label {
     std::uint64_t sample;
     Place place;
   };
   std::optional<Label> add_link(std::string_view name, std::string_view target);
-  /// After the last member.
+  /// Call it after the last member.
   void finish();
 
  private:
@@ -70,10 +70,10 @@ class Grouper {
   Survey& survey_;
   std::string key_;
   std::uint64_t sample_ = 0;
-  std::vector<std::uint64_t> hashes_;                          // of keys; first look
-  std::map<std::string, std::uint64_t, std::less<>> samples_;  // by key; second look
-  std::uint64_t num_returns_ = 0;                              // of keys
-  std::vector<bool> spelled_jpeg_;                             // samples whose field jpg was called jpeg
+  std::vector<std::uint64_t> hashes_;                          // of keys; first pass
+  std::map<std::string, std::uint64_t, std::less<>> samples_;  // by key; second pass
+  std::uint64_t num_returns_ = 0;                              // of keys that occur again
+  std::vector<bool> spelled_jpeg_;                             // by sample: its field jpg was spelled jpeg
 };
 
 }  // namespace bale::tar

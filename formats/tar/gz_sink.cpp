@@ -13,7 +13,7 @@ constexpr int k_gzip_only = 15 + 16;  // windowBits: largest window, gzip wrappe
 constexpr int k_memory_level = 8;     // zlib's default
 constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
 
-/// One gzip member from end to end: tarfile's stream mode, and so WebDataset, stops after the first.
+/// Writes a single gzip member: tarfile's stream mode, and therefore WebDataset, stops after the first.
 class GzipSink : public Sink {
  public:
   GzipSink(File file, int level) : file_(std::move(file)), output_(k_buffer_bytes) {
@@ -42,7 +42,7 @@ class GzipSink : public Sink {
  private:
   static constexpr std::size_t k_max_piece_bytes = std::size_t{1} << 30;  // zlib counts in 32 bits
 
-  /// Takes all of `input`; with Z_FINISH ends the member.
+  /// Compresses all of `input`. Z_FINISH ends the member.
   void compress(Bytes input, int flush) {
     state_.next_in = const_cast<Bytef*>(as_uchar(input));
     state_.avail_in = static_cast<uInt>(input.size());

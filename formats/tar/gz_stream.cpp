@@ -1,4 +1,4 @@
-// gzip archives are inflated once, front to back, into a Spill (FORMAT.md, section 6).
+// gzip archives are decompressed once, from start to end, into a Spill (FORMAT.md, section 6).
 #include <algorithm>
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace bale::tar {
 namespace {
 
-constexpr int k_gzip_only = 15 + 16;  // windowBits: largest window, gzip wrapper and nothing else
+constexpr int k_gzip_only = 15 + 16;  // windowBits: largest window, gzip wrapper only
 constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
 
 class Inflater {
@@ -45,7 +45,7 @@ class Inflater {
                 {.path = path_, .offset = read_ - state_.avail_in, .hint = "copy or pack it again"});
   }
 
-  /// Whether there is input left, reading more of it when all was used.
+  /// Whether there is input left. Reads more if all was used.
   bool have_input() {
     if (state_.avail_in != 0) return true;
     const std::size_t got = file_.read_some(read_, input_);
@@ -55,8 +55,8 @@ class Inflater {
     return got != 0;
   }
 
-  /// Gets ready for the gzip member that follows; false at the end of the file. Zeros after the last
-  /// member are padding, as gzip itself takes them.
+  /// Prepares for the next gzip member; false at the end of the file. Zeros after the last member are padding, as gzip
+  /// itself treats them.
   bool next_member() {
     while (have_input() && *state_.next_in == 0) {
       ++state_.next_in;

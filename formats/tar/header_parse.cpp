@@ -22,20 +22,20 @@ std::string_view field(Bytes block, std::size_t at, std::size_t length) { return
 
 std::string_view until_nul(std::string_view text) { return text.substr(0, text.find('\0')); }
 
-/// Octal digits between optional spaces, ended by a space, a NUL or the field; an empty field is 0.
+/// Octal digits after optional spaces, up to a space, a NUL or the end of the field. An empty field is 0.
 std::string_view parse_octal(std::string_view text, std::uint64_t& value) {
   value = 0;
   std::size_t at = 0;
   while (at < text.size() && text[at] == ' ') ++at;
   for (; at < text.size() && text[at] >= '0' && text[at] <= '7'; ++at) {
-    value = value * 8 + static_cast<std::uint64_t>(text[at] - '0');  // 12 digits: 36 bits at the most
+    value = value * 8 + static_cast<std::uint64_t>(text[at] - '0');  // 12 digits: at most 36 bits
   }
   if (at < text.size() && text[at] == '-') return "negative number";
   if (at < text.size() && text[at] != ' ' && text[at] != '\0') return "number that is not octal";
   return {};
 }
 
-/// GNU base-256: the first byte's top bit marks it, the next is the sign of a big-endian number.
+/// GNU base-256: bit 7 of the first byte marks it, bit 6 is the sign, the rest is a big-endian number.
 std::string_view parse_base256(std::string_view text, std::uint64_t& value) {
   const auto first = static_cast<unsigned char>(text[0]);
   if ((first & 0x40U) != 0) return "negative number";
@@ -77,7 +77,7 @@ bool has_good_checksum(Bytes block) {
   const std::string_view text = field(block, k_checksum_at, k_checksum_bytes);
   if (text.find_first_of("01234567") == std::string_view::npos || !parse_octal(text, stated).empty()) return false;
   std::uint32_t plain = 0;
-  std::uint32_t high = 0;  // bytes that a signed char would take for negative
+  std::uint32_t high = 0;  // bytes that are negative as a signed char
   for (const std::byte b : block) {
     plain += static_cast<std::uint32_t>(b);
     high += static_cast<std::uint32_t>(b) >> 7;
@@ -104,7 +104,7 @@ std::string_view parse_header(Bytes block, Header& out) {
   }
   out.type = static_cast<char>(block[k_type_at]);
   out.name.clear();
-  // GNU's variant keeps times where POSIX has the prefix.
+  // GNU's variant has times at the offset of the POSIX prefix.
   if (field(block, k_magic_at, 6) == k_posix_magic) {
     const std::string_view prefix = until_nul(field(block, k_prefix_at, k_prefix_bytes));
     if (!prefix.empty()) out.name.append(prefix).append("/");

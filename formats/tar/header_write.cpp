@@ -32,7 +32,7 @@ struct UstarBlock {
 };
 static_assert(sizeof(UstarBlock) == k_block_bytes);
 
-/// `digits` octal digits; the byte after them stays as it is.
+/// Writes `digits` octal digits. Does not change the byte after them.
 void put_octal(char* at, std::uint64_t value, int digits) {
   for (int i = digits - 1; i >= 0; --i, value >>= 3) at[i] = static_cast<char>('0' + (value & 7));
 }
@@ -54,7 +54,7 @@ UstarBlock make_block(char type, std::uint64_t size) {
   return block;
 }
 
-/// Fills the checksum in as python's tarfile spells it (six digits, NUL, space) and appends the block.
+/// Fills in the checksum as Python's tarfile writes it (six digits, NUL, space) and appends the block.
 void append_block(UstarBlock& block, std::vector<std::byte>& out) {
   std::uint32_t sum = 0;
   for (const std::byte b : Bytes(reinterpret_cast<const std::byte*>(&block), sizeof block)) {
@@ -67,7 +67,7 @@ void append_block(UstarBlock& block, std::vector<std::byte>& out) {
   std::memcpy(out.data() + at, &block, sizeof block);
 }
 
-/// "LENGTH KEY=VALUE\n", LENGTH counting its own digits.
+/// "LENGTH KEY=VALUE\n". LENGTH includes its own digits.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t length = rest;
@@ -87,7 +87,7 @@ void append_pax_path(std::string_view path, std::vector<std::byte>& out) {
   std::memcpy(out.data() + at, records.data(), records.size());
 }
 
-/// Position of the '/' between prefix and name: the first that leaves both parts short enough.
+/// Position of the '/' between prefix and name: the first one for which both parts are short enough.
 std::size_t find_split(std::string_view name) {
   for (std::size_t slash = name.find('/', 1); slash != std::string_view::npos && slash <= k_prefix_bytes;
        slash = name.find('/', slash + 1)) {

@@ -1,4 +1,4 @@
-// What the tar streams of this process keep between two reads, all shards together: frames in memory, spills on disk.
+// The caches of all tar streams of this process: frames in memory, spills on disk.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace bale::tar {
 
-/// Frames with more content than this are not held in memory; their file is inflated to disk instead.
+/// Frames with more content than this are not kept in memory; their file is decompressed to disk instead.
 inline constexpr std::uint64_t k_max_frame_bytes = std::uint64_t{64} << 20;
-/// For all `.tar.zst` shards of a process: about 64 frames as bale writes them, or one as large as any.
+/// Limit for all `.tar.zst` shards of a process: about 64 frames as bale writes them, or one of the largest size.
 inline constexpr std::uint64_t k_kept_frame_bytes = k_max_frame_bytes;
 
-/// The content of a frame.
+/// The decompressed content of a frame.
 struct Frame {
   RawBuffer memory;
   Bytes bytes;
@@ -23,11 +23,11 @@ struct Frame {
 
 SharedCache<Frame>& kept_frames();
 
-/// Streams that are files in the temporary directory. Each is open, so each takes a descriptor as well.
+/// Streams in files of the temporary directory. Each also takes a file descriptor.
 SharedCache<Stream>& kept_spills();
 
-/// What spills that nobody is reading may take in `directory`: the value of BALE_SPILL_BYTES if it is set, else half of
-/// the room that is left there, those spills included. Throws `invalid_argument` if it is no number.
+/// Limit of the bytes that kept_spills() may take in `directory`: BALE_SPILL_BYTES if it is set, else half of the sum
+/// of the free space there and those spills. Throws `invalid_argument` if BALE_SPILL_BYTES is not a number.
 std::uint64_t kept_spill_limit(const std::string& directory);
 
 }  // namespace bale::tar

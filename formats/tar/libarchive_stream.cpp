@@ -18,7 +18,7 @@ struct FreeArchive {
 };
 using Reader = std::unique_ptr<archive, FreeArchive>;
 
-/// libarchive turns names into the thread's locale; with a UTF-8 one they stay as they are.
+/// libarchive converts names to the thread's locale. A UTF-8 locale leaves them unchanged.
 class Utf8Locale {
  public:
   Utf8Locale() : locale_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -43,7 +43,7 @@ class Utf8Locale {
               {.path = path, .hint = "copy or pack it again"});
 }
 
-/// Refuses the file if libarchive could only run another program for its compression.
+/// Throws `unsupported` if libarchive would have to run another program to decompress the file.
 void support_filters(archive* reader, const std::string& path) {
   struct Filter {
     FileKind kind;
@@ -73,7 +73,7 @@ Reader open_archive(const std::string& path) {
   return reader;
 }
 
-/// Data of the current member to `begin` of the spill; holes stay holes there.
+/// Writes the data of the current member at `begin` of the spill. Holes stay holes.
 void unpack_member(archive* reader, const std::string& path, std::uint64_t begin, std::uint64_t size, Spill& spill) {
   for (;;) {
     const void* data = nullptr;
@@ -90,7 +90,7 @@ void unpack_member(archive* reader, const std::string& path, std::uint64_t begin
   spill.extend(begin + size);
 }
 
-/// Whether a sparse file is so empty that its zeros would take room and time out of proportion to the archive.
+/// Whether the zeros of a sparse file would take space and time out of proportion to the archive.
 bool is_nearly_all_holes(archive_entry* entry, std::uint64_t size) {
   constexpr std::uint64_t k_always_read = std::uint64_t{64} << 20;
   constexpr std::uint64_t k_max_ratio = 16;
@@ -118,7 +118,7 @@ std::string_view name_of_type(archive_entry* entry) {
   }
 }
 
-/// The member without its place; its names borrow from `entry`.
+/// The member without its offset. Its names are views into `entry`.
 Member describe(archive* reader, archive_entry* entry, const std::string& path) {
   const char* name = archive_entry_pathname(entry);
   if (name == nullptr) name = archive_entry_pathname_utf8(entry);

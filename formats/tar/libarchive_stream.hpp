@@ -1,4 +1,4 @@
-// Odd archives: what our own scanner leaves alone, read through libarchive (FORMAT.md, section 9).
+// Reads the archives that our own scanner cannot read, through libarchive (FORMAT.md, section 9).
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace bale::tar {
 
-/// Unpacks a tar archive (sparse members, any compression of libarchive's) into one temporary file: the files one after
-/// another in archive order. Files whose names belong to no sample (reason_to_skip()) are left out, and so are sparse
-/// ones that are nearly all holes: those are `other` members. `visit` sees every member but directories, a file's
-/// offset being that in the temporary file. Throws `damaged`; `unsupported` for a compression that this libarchive
-/// lacks.
+/// Unpacks the files of a tar archive into one temporary file, in archive order. The archive may have sparse members
+/// and any compression that libarchive supports. Files that belong to no sample (reason_to_skip()) are skipped. So are
+/// sparse files that are nearly all holes, which are `other` members. Calls `visit` for every member except
+/// directories; the offset of a file is its offset in the temporary file. Throws `damaged`, or `unsupported` if this
+/// libarchive lacks the compression.
 std::unique_ptr<Stream> unpack_by_libarchive(const std::string& path,
                                              const std::function<void(const Member&)>& visit = {});
 

@@ -15,7 +15,7 @@
 namespace bale::tar {
 namespace {
 
-/// A better answer than "checksum does not match" for what people rename to .tar.
+/// Throws a better error than "checksum does not match" for other archives that were renamed to .tar.
 void refuse_other_containers(const Stream& stream, const std::string& path) {
   std::array<std::byte, 6> head{};
   stream.read_exact(0, MutableBytes(head).first(std::min<std::size_t>(head.size(), stream.size())));
@@ -27,7 +27,7 @@ void refuse_other_containers(const Stream& stream, const std::string& path) {
               {.path = path, .hint = "unpack it and pack the folder"});
 }
 
-/// One look at an archive with our own parser; false if it is one for libarchive, `index` then being unfinished.
+/// One pass over an archive with our own parser. False if only libarchive can read it; `index` is then incomplete.
 bool look_at_stream(const Stream& stream, const std::string& path, IndexBuilder& index, Survey& survey) {
   Scanner scanner(stream, path, index.notices());
   Grouper grouper(index, path, survey);
@@ -56,7 +56,7 @@ bool look_at_stream(const Stream& stream, const std::string& path, IndexBuilder&
   return true;
 }
 
-/// Scans with our own parser; false if the archive is one for libarchive, `index` then being unfinished.
+/// Scans with our own parser. False if only libarchive can read the archive; `index` is then incomplete.
 bool scan_stream(const Stream& stream, const std::string& path, IndexBuilder& index) {
   std::array<std::byte, k_block_bytes> first;
   const bool opens_like_tar = stream.size() >= first.size() && (stream.read_exact(0, first), has_good_checksum(first));
@@ -69,7 +69,7 @@ bool scan_stream(const Stream& stream, const std::string& path, IndexBuilder& in
   return look_at_stream(stream, path, index, survey);
 }
 
-/// Offsets are positions in the unpacked spill and tell nobody else anything.
+/// Scans through libarchive. Offsets are positions in the unpacked spill, not in the file.
 void scan_odd(const std::string& path, IndexBuilder& index) {
   std::vector<Grouper::Label> labels;
   Survey survey = Survey::of_everything();

@@ -9,17 +9,17 @@
 namespace bale::tar {
 namespace {
 
-/// Largest size that a ustar header can say; beyond it a pax size is the only one that counts.
+/// Largest size that a ustar header can hold. For a larger member only the pax size counts.
 constexpr std::uint64_t k_max_ustar_size = (std::uint64_t{1} << 33) - 1;
 
-/// Links, devices, directories, FIFOs: nothing follows their header (POSIX lets a link have a size).
+/// Links, devices, directories, FIFOs: no data follows their header (POSIX allows a link to have a size).
 bool is_without_data(char type) { return type >= '1' && type <= '6'; }
 
 bool is_directory(const Header& header, std::string_view name) {
-  return header.type == '5' || (header.type == '\0' && name.ends_with('/'));  // before ustar, a slash made it one
+  return header.type == '5' || (header.type == '\0' && name.ends_with('/'));  // in v7, directory names end in a slash
 }
 
-/// Types that tarfile's isreg() and so WebDataset reads as files; '7' is a contiguous file.
+/// Types that tarfile's isreg(), and therefore WebDataset, treats as files. '7' is a contiguous file.
 bool is_regular(const Header& header) { return header.type == '0' || header.type == '7' || header.type == '\0'; }
 
 std::string_view name_of_type(char type) {
@@ -58,7 +58,7 @@ Bytes Scanner::view(std::uint64_t offset, std::size_t length) {
 }
 
 void Scanner::check_size(std::uint64_t size) const {
-  // With the padding: a member cut in its last block is a cut archive.
+  // Includes the padding: if a member ends inside its last block, the archive is truncated.
   if (size > stream_bytes_ - at_ || padded(size) > stream_bytes_ - at_) {
     fail(fmt::format("member of {} bytes, but the archive ends {} bytes after its header", size, stream_bytes_ - at_),
          header_at_);
@@ -70,7 +70,7 @@ bool Scanner::read_header(const Extras& extras) {
   const std::uint64_t left = stream_bytes_ - at_;
   if (left == 0) {
     if (extras.any()) fail("the archive ends after an extended header", at_);
-    // Cut between two members, an archive looks like a smaller one: read as all readers do, but never in silence.
+    // An archive that was cut between two members looks like a smaller one. All readers accept it; we also warn.
     notices_.flaw("the archive has no end marker: it was cut short, or never finished", at_);
     return false;
   }
@@ -84,7 +84,7 @@ bool Scanner::read_header(const Extras& extras) {
   if (extras.any()) fail("the archive ends after an extended header", at_);
   const std::uint64_t after = left - k_block_bytes;
   if (after != 0 && (after < k_block_bytes || !is_zero_block(view(at_ + k_block_bytes, k_block_bytes)))) {
-    // All readers stop here.
+    // All readers stop at a lone zero block.
     notices_.flaw(fmt::format("a lone zero block ends the archive, and {} bytes after it are not read", after), at_);
   }
   return false;
@@ -104,7 +104,7 @@ std::string_view Scanner::take_extra_data(Extras& extras) {
 }
 
 bool Scanner::take_extra(Extras& extras) {
-  // Two of a kind for one member: readers disagree which one wins.
+  // A member must not have two headers of one kind: readers disagree which one counts.
   switch (header_.type) {
     case 'g':
       if (extras.any()) fail("global header between a member and its extended header", header_at_);

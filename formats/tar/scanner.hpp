@@ -1,4 +1,4 @@
-// Scanner: walks the members of a tar stream by their headers, hopping over what lies between.
+// Scanner: walks the members of a tar stream by their headers and skips their data.
 //
 // Rules (what ends an archive, which name wins, what is refused): FORMAT.md, sections 3 and 7.
 #pragma once
@@ -14,35 +14,35 @@
 
 namespace bale::tar {
 
-/// Anything in the archive but directories. Views live until the next step.
+/// Any member of the archive except a directory. Views are valid until the next call of next().
 struct Member {
   enum class Kind {
     file,
-    hard_link,  // to `target`, an earlier member; without data of its own
-    other,      // without data that anybody could want; `why` says what it is
+    hard_link,  // to `target`, an earlier member; has no data of its own
+    other,      // is not read; `why` says what it is
   };
   Kind kind = Kind::file;
   std::string_view name;
   std::string_view target;
   std::string_view why;
-  std::uint64_t begin = 0;   // of its first header, extended ones included
+  std::uint64_t begin = 0;   // of its first header, extended headers included
   std::uint64_t offset = 0;  // of its data in the stream
   std::uint64_t size = 0;
 };
 
 class Scanner {
  public:
-  /// `path` is for messages. What other readers tolerate goes into `notices` as a flaw. All must outlive the scanner.
+  /// `path` is for messages. Defects that other readers tolerate are added to `notices`. All must outlive the scanner.
   Scanner(const Stream& stream, const std::string& path, NoticeLog& notices);
 
   enum class Step {
     member,  // `out` is the next member
-    end,     // the archive ends here, as it should
-    odd,     // valid as far as one can tell, but for libarchive to read
+    end,     // the archive ends here
+    odd,     // valid so far, but only libarchive can read it
   };
-  /// Throws `damaged`, naming the offset, where there is no telling what the bytes mean.
+  /// Throws `damaged`, with the offset, if the archive is malformed.
   Step next(Member& out);
-  /// After Step::end: where the end marker begins.
+  /// The offset of the end marker. Precondition: next() has returned Step::end.
   std::uint64_t end() const { return header_at_; }
 
   /// Bytes of a member's data. Preconditions: they are in the stream; length <= 2048.
@@ -51,7 +51,7 @@ class Scanner {
  private:
   static constexpr std::size_t k_window_bytes = 2048;
 
-  /// What extended headers and long names say about the member that must follow them.
+  /// What extended headers and long names say about the next member, which must follow.
   struct Extras {
     PaxFields pax{};
     bool has_pax = false;
@@ -60,9 +60,9 @@ class Scanner {
     std::uint64_t bytes = 0;
     bool any() const { return has_pax || has_long_name || has_long_link; }
   };
-  /// Moves to the next header that is not zero; false at the archive's end.
+  /// Reads the next header; false at the end of the archive.
   bool read_header(const Extras& extras);
-  /// Whether the header opened something said about the next member; it is then in `extras`.
+  /// Whether the header describes the next member (extended header, long name). `extras` then has its content.
   bool take_extra(Extras& extras);
   std::string_view take_extra_data(Extras& extras);
   /// Fills `out` from header and extras and moves past the data.
@@ -79,8 +79,8 @@ class Scanner {
   NoticeLog& notices_;
   const std::uint64_t stream_bytes_;
   std::uint64_t at_ = 0;         // of the next header
-  std::uint64_t begin_at_ = 0;   // of the first header of the member being looked at
-  std::uint64_t header_at_ = 0;  // of the header being looked at
+  std::uint64_t begin_at_ = 0;   // of the first header of the current member
+  std::uint64_t header_at_ = 0;  // of the current header
   Header header_;
   PaxFields global_;
   std::string name_;

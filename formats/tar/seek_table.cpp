@@ -75,7 +75,7 @@ std::optional<SeekTable> read_seek_table(const File& file) {
 }
 
 std::vector<std::byte> make_seek_table(const std::vector<FrameSizes>& frames) {
-  // Sized at once: of the growth of a vector of bytes GCC 14 warns that it frees what was not allocated.
+  // Allocated at its final size: if a vector of bytes grows here, GCC 14 warns that it frees unallocated memory.
   std::vector<std::byte> out(k_frame_header_bytes + frames.size() * 8 + k_footer_bytes);
   std::size_t at = 0;
   const auto put_u32 = [&](std::uint32_t value) {

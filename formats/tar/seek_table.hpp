@@ -12,13 +12,13 @@
 
 namespace bale::tar {
 
-/// Sizes of one frame.
+/// Sizes of one frame in bytes.
 struct FrameSizes {
   std::uint32_t compressed = 0;
   std::uint32_t content = 0;
 };
 
-/// Frame starts, in the file and in the stream; the last entry is the end of both.
+/// Where each frame starts in the file and in the stream. The last entry is the end of both.
 struct SeekTable {
   struct Start {
     std::uint64_t file_offset = 0;
@@ -32,8 +32,7 @@ struct SeekTable {
   std::size_t frame_at(std::uint64_t offset) const;
 };
 
-/// Reads the table at the file's end; nullopt where there is none. Throws `damaged` where it contradicts
-/// the file.
+/// Reads the table at the end of the file; nullopt if there is none. Throws `damaged` if it contradicts the file.
 std::optional<SeekTable> read_seek_table(const File& file);
 
 /// The skippable frame that holds the table.

@@ -1,8 +1,7 @@
-// SharedCache: what all streams of a process have inflated and may need again, within a limit in bytes; what was used
-// least recently goes first.
+// SharedCache: an LRU cache of what all streams of a process have decompressed, with a limit in bytes.
 //
-// Any thread. Values are shared: one that is given up stays with whoever is reading it, and goes after that. A forked
-// child has a cache of its own, with the same values at first.
+// Thread-safe. An evicted value is destroyed when its last reader releases it. A forked child has a cache of its own,
+// with the same values at first.
 #pragma once
 
 #include <atomic>
@@ -19,7 +18,7 @@ namespace bale::tar {
 template <typename Value>
 class SharedCache {
  public:
-  /// A part of what one stream (its owner) has.
+  /// One part of a stream. The stream is the owner.
   struct Key {
     std::uint64_t owner = 0;
     std::uint64_t part = 0;
@@ -27,7 +26,7 @@ class SharedCache {
   };
   using Kept = std::shared_ptr<const Value>;
 
-  /// An owner that nobody else has.
+  /// A new, unique owner.
   static std::uint64_t new_owner() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -41,10 +40,9 @@ class SharedCache {
     return at->second->value;
   }
 
-  /// Keeps a value of `bytes`, and makes room for it: the rest is within `limit` then. The value itself is kept even if
-  /// it is larger.
+  /// Adds a value of `bytes` bytes and evicts others to stay within `limit`. A value above `limit` is kept alone.
   void insert(const Key& key, Kept value, std::uint64_t bytes, std::uint64_t limit) {
-    Gone gone;  // let go of after the lock
+    Gone gone;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     forget(places_.find(key), gone);
     shrink_to(bytes < limit ? limit - bytes : 0, gone);
@@ -53,14 +51,14 @@ class SharedCache {
     bytes_ += bytes;
   }
 
-  /// Gives up values until `bytes` are left at most.
+  /// Evicts values until at most `bytes` bytes are left.
   void shrink_to(std::uint64_t bytes) {
     Gone gone;
     const std::lock_guard lock(mutex_);
     shrink_to(bytes, gone);
   }
 
-  /// Gives up all that a stream has.
+  /// Evicts all values of a stream.
   void erase(std::uint64_t owner) {
     Gone gone;
     const std::lock_guard lock(mutex_);
@@ -74,7 +72,7 @@ class SharedCache {
     return bytes_;
   }
 
-  // Around a fork, so that the child does not find it locked by a thread that it does not have.
+  // Locked across a fork. Otherwise the mutex might be locked in the child by a thread that only the parent has.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
@@ -99,7 +97,7 @@ class SharedCache {
   }
 
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // the one used last first
+  std::list<Entry> entries_;  // most recently used first
   Places places_;
   std::uint64_t bytes_ = 0;
 };

@@ -15,11 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Names of other makers' files need not be UTF-8; JSON's must.
+/// Names in files of other tools may not be UTF-8, but JSON must be.
 std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-/// Calls `visit` with every file that belongs to a sample, and whether it opens one. Returns where the archive's end
-/// marker begins.
+/// Calls `visit` for every file that belongs to a sample. `opens`: the file is the first of its sample. Returns the
+/// offset of the archive's end marker.
 std::uint64_t walk_samples(const std::string& path, const ShardIndex& index,
                            const std::function<void(const Member&, bool opens)>& visit) {
   if (kind_of_file(path) != FileKind::plain) {
@@ -27,7 +27,7 @@ std::uint64_t walk_samples(const std::string& path, const ShardIndex& index,
                 {.path = path, .hint = "convert it to the plain layout"});
   }
   const auto stream = open_stream(path, FileKind::plain);
-  NoticeLog notices;  // the scan has told them
+  NoticeLog notices;  // ignored: the scan has reported them
   Scanner scanner(*stream, path, notices);
   Member member;
   std::string last_key;

@@ -1,5 +1,5 @@
-// Files beside plain shards that other readers of WebDataset want. Each is named after what reads it; FORMAT.md has
-// their schemas.
+// Files beside plain shards that other readers of WebDataset need. Each function is named after the reader. FORMAT.md
+// has the schemas.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace bale::tar {
 
-/// DALI's: a line a sample, with extension, offset, size and name of every file. Throws `unsupported` for names with
-/// white space, which part the columns.
+/// DALI's: one line per sample, with extension, offset, size and name of every file. Throws `unsupported` for a name
+/// with white space, because white space separates the columns.
 std::string wds2idx_text(const std::string& path, const ShardIndex& index);
-/// Megatron Energon's: where every sample begins and the last one ends, u64 each.
+/// Megatron Energon's: the offset of every sample and the end of the last one, u64 each.
 std::string energon_text(const std::string& path, const ShardIndex& index);
 
 std::string wids_text(const std::string& dataset, std::span<const ListedShard> shards);

@@ -1,6 +1,6 @@
-// Sink: where a finished stretch of tar stream goes: to the file as it is, or compressed.
+// Sink: writes finished parts of a tar stream to the file, plain or compressed.
 //
-// For one thread. A sink is given whole samples, so that compressed frames can be cut between them.
+// For one thread. Each write() gets whole samples, so that compressed frames can end between samples.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace bale::tar {
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Appends the parts one after another; they are not kept. Throws `io`.
+  /// Appends the parts in order. Keeps no reference to them. Throws `io`.
   virtual void write(std::span<const Bytes> parts) = 0;
-  /// Writes what is still held back. Nothing may be written after it.
+  /// Writes what is still buffered. Do not call write() afterwards.
   virtual void finish() = 0;
 };
 

@@ -79,7 +79,7 @@ File Spill::make_file() const {
 
 void Spill::append(Bytes bytes) { put(size_, bytes); }
 
-/// What others keep goes first, in time for file systems that would rather not be filled up.
+/// Evicts kept spills early, before the file system is full.
 void Spill::make_room() {
   if (written_ < next_room_check_) return;
   const std::uint64_t limit = kept_spill_limit(directory_);

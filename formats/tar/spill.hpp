@@ -1,4 +1,4 @@
-// Spill: what is inflated once, kept in a temporary file without a name, and then read by position.
+// Spill: collects decompressed bytes in an unnamed temporary file, which is then read by position.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace bale::tar {
 
-/// Collects the bytes; for one thread. The file lies in $TMPDIR (else /tmp) and goes away with the stream.
+/// For one thread. The file is in $TMPDIR (else /tmp) and is deleted with the stream.
 class Spill {
  public:
-  /// `source_path` is what the bytes come from. Throws `io`, naming it and the directory.
+  /// `source_path` is the file that the bytes come from. Throws `io` with that path and the directory.
   explicit Spill(const std::string& source_path);
 
   std::uint64_t size() const { return size_; }
-  /// Throws `io`, naming the source and the directory to make room in; `damaged` if the source becomes more than so few
-  /// bytes may become (inflation.hpp). Gives up spills that are kept if there is no room for this one.
+  /// Evicts kept spills if there is no room for this one. Throws `io` with the source and the directory, and `damaged`
+  /// if the source expands beyond the limits in inflation.hpp.
   void append(Bytes bytes);
-  /// Writes at a position; what is left out between reads as zeros and takes no room.
+  /// Writes at a position. Gaps read as zeros and take no space.
   void put(std::uint64_t offset, Bytes bytes);
   /// Makes the stream at least this long.
   void extend(std::uint64_t size);
 
-  /// The stream of everything collected; the Spill is done with.
+  /// Returns the stream of all collected bytes. Do not use the Spill afterwards.
   std::unique_ptr<Stream> finish() &&;
 
  private:
@@ -41,8 +41,8 @@ class Spill {
   std::string directory_;
   File file_;
   std::uint64_t size_ = 0;
-  std::uint64_t written_ = 0;          // holes left out
-  std::uint64_t next_room_check_ = 0;  // of `written_`
+  std::uint64_t written_ = 0;          // without holes
+  std::uint64_t next_room_check_ = 0;  // in terms of `written_`
 };
 
 }  // namespace bale::tar

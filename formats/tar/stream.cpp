@@ -24,8 +24,8 @@ class PlainStream : public Stream {
   std::uint64_t size_;
 };
 
-/// The header that `lzma` writes: its usual properties, a dictionary of 64 KiB or a power of two above, and a size that
-/// is unknown or below 2^40. There is no signature.
+/// lzma has no signature. Its header as `lzma` writes it has the default properties, a dictionary of 64 KiB or a larger
+/// power of two, and a size that is unknown or below 2^40.
 bool is_lzma(std::string_view text) {
   if (text.size() < 14 || text[0] != 0x5d || text[1] != 0 || text[2] != 0) return false;
   const std::string_view size = text.substr(5, 8);
@@ -36,7 +36,7 @@ bool is_lzma(std::string_view text) {
 }  // namespace
 
 FileKind kind_of(Bytes head) {
-  if (has_good_checksum(head)) return FileKind::plain;  // whatever its first name looks like
+  if (has_good_checksum(head)) return FileKind::plain;  // even if its first name looks like a signature
   const std::string_view text = as_text(head);
   if (text.starts_with("\x1f\x8b")) return FileKind::gzip;
   if (text.starts_with("\x28\xb5\x2f\xfd")) return FileKind::zstd;

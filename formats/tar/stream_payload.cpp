@@ -46,13 +46,13 @@ class StreamPayload : public Payload {
       }
       return opened;
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::damaged) damage_ = error;  // a lack of room or descriptors may pass
+      if (error.code() == ErrorCode::damaged) damage_ = error;  // a lack of space or descriptors may be temporary
       throw;
     }
   }
 
-  /// Whoever has read everything once is done with it, most likely. Whoever then wants it again reads in epochs, and is
-  /// better served by what is kept.
+  /// Evicts the stream when everything has been read once: most callers do not read it again. A caller that does reads
+  /// in epochs, so from then on the stream is kept.
   void note_read(std::uint64_t bytes) const {
     if (read_bytes_.fetch_add(bytes) + bytes < payload_bytes_ || was_done_.exchange(true)) return;
     kept_spills().erase(owner_);
@@ -60,11 +60,11 @@ class StreamPayload : public Payload {
 
   const StreamOpener opener_;
   const std::uint64_t payload_bytes_;
-  const bool has_places_;  // false: the stream can tell nobody where its bytes lie in the file
+  const bool has_places_;  // false: the positions of its bytes in the file are not known
   const std::uint64_t owner_ = SharedCache<Stream>::new_owner();
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Stream> in_memory_;
-  mutable std::optional<Error> damage_;  // kept: to find it again would cost a pass over the file for each sample
+  mutable std::optional<Error> damage_;  // kept: finding it again would cost a pass over the file per sample
   mutable std::atomic<std::uint64_t> read_bytes_{0};
   mutable std::atomic<bool> was_done_{false};
 };

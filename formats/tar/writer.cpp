@@ -50,8 +50,8 @@ class Writer : public ShardWriter {
   }
 
  private:
-  /// Puts the fields into ordered_, by name as WebDataset's writer does, and refuses what a reader would
-  /// not give back as it is. Nothing has been written when it throws.
+  /// Puts the fields into ordered_, sorted by name as WebDataset's writer does. Throws if a reader would not return the
+  /// sample unchanged; nothing has been written then.
   void order_fields(const SampleView& sample) {
     const auto refuse = [&](std::string_view why, std::string_view hint = {}) {
       throw Error(ErrorCode::invalid_argument, why,
@@ -88,7 +88,7 @@ class Writer : public ShardWriter {
   WrittenExtents extents_;
   std::string last_key_;
 
-  // Of the sample being added, kept for their memory.
+  // Of the sample being added. Members, to reuse their memory.
   std::vector<const FieldView*> ordered_;
   std::string name_;
   Gather gather_;

@@ -13,9 +13,9 @@
 namespace bale::tar {
 namespace {
 
-/// A frame ends before the sample that would make it larger than this...
+/// A frame ends before a sample that would make it larger than this.
 constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
-/// ...and inside a sample only to stay within what a reader keeps in memory.
+/// A frame ends inside a sample at this size only, so that readers can keep it in memory.
 constexpr std::size_t k_max_frame_bytes = std::size_t{32} << 20;
 
 struct FreeContext {

@@ -1,4 +1,4 @@
-// zstd archives: random access frame by frame, or (no seek table, huge frames) inflated once into a Spill.
+// zstd archives: random access by frames, or decompressed once into a Spill (no seek table, huge frames).
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -52,7 +52,7 @@ class SeekableStream : public Stream {
   void will_need(const FileRange& range) const override { file_.advise_will_need(range.offset, range.length); }
 
  private:
-  /// Two threads may inflate the same frame at once; that costs time, never correctness.
+  /// Two threads may decompress the same frame at once. This is correct and only costs time.
   std::shared_ptr<const Frame> load(std::size_t frame) const {
     if (auto kept = kept_frames().find({owner_, frame})) return kept;
     const SeekTable::Start begin = table_.starts[frame];
@@ -61,7 +61,7 @@ class SeekableStream : public Stream {
     std::vector<std::byte> compressed(static_cast<std::size_t>(end.file_offset - begin.file_offset));
     file_.read_exact(begin.file_offset, compressed);
     try {
-      // The frame's own word first: a forged table must not make us allocate for nothing.
+      // Compared before memory is allocated: the table may be forged.
       if (zstd_content_size(compressed, k_max_frame_bytes) != content_bytes) {
         throw Error(ErrorCode::damaged, "zstd frame and seek table disagree");
       }
@@ -89,7 +89,7 @@ struct FreeContext {
 std::unique_ptr<Stream> inflate_whole(const File& file) {
   Spill spill(file.path());
   const std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
-  // Whatever `zstd --long` can write. The window takes the memory that its content fills, not what the frame states.
+  // The largest window that `zstd --long` can write. It takes only the memory that its content fills.
   ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
   std::vector<std::byte> input(ZSTD_DStreamInSize());
   std::vector<std::byte> output(ZSTD_DStreamOutSize());
@@ -99,7 +99,7 @@ std::unique_ptr<Stream> inflate_whole(const File& file) {
     const std::size_t got = file.read_some(read, input);
     if (got == 0) break;
     ZSTD_inBuffer in{input.data(), got, 0};
-    // Again while the output was full: the decoder may hold more than it could give.
+    // Repeat while the output was full: the decoder may hold more output.
     for (bool more = true; more;) {
       ZSTD_outBuffer out{output.data(), output.size(), 0};
       open_frame = ZSTD_decompressStream(context.get(), &out, &in);
@@ -124,8 +124,8 @@ std::unique_ptr<Stream> inflate_whole(const File& file) {
   return std::move(spill).finish();
 }
 
-/// Whether every frame can be inflated on its own and in memory. A frame said to be empty would never be
-/// looked at, and so never be found to hold something after all.
+/// Whether every frame can be decompressed separately and in memory. False if the table has a frame without content:
+/// it would never be read, so content in it would not be noticed.
 bool fits_memory(const File& file, const SeekTable& table) {
   for (std::size_t i = 0; i < table.num_frames(); ++i) {
     const std::uint64_t compressed = table.starts[i + 1].file_offset - table.starts[i].file_offset;
@@ -134,7 +134,7 @@ bool fits_memory(const File& file, const SeekTable& table) {
       return false;
   }
   if (table.num_frames() == 0) return true;
-  // Foreign writers may leave the content size out of their frame headers; the first speaks for all.
+  // Other writers may omit the content size in their frame headers. Only the first frame is checked.
   std::vector<std::byte> head(18);  // largest frame header
   head.resize(file.read_some(0, head));
   const unsigned long long stated = ZSTD_getFrameContentSize(head.data(), head.size());

@@ -24,14 +24,14 @@ constexpr std::size_t k_max_left_out = 100;
 constexpr int k_features = 1;       // of an Example; of a SequenceExample, its context
 constexpr int k_feature_lists = 2;  // of a SequenceExample
 constexpr int k_max_name_bytes = 4000;
-constexpr int k_shown_name_bytes = 64;  // of a longer one
+constexpr int k_shown_name_bytes = 64;  // of a longer name
 
 constexpr std::uint32_t tag_of(int field, WireFormatLite::WireType type) {
   return static_cast<std::uint32_t>(field) << WireFormatLite::kTagTypeBits | static_cast<std::uint32_t>(type);
 }
 constexpr std::uint32_t delimited(int field) { return tag_of(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED); }
 
-/// A range of the file as protobuf reads it. Errors of the file must not travel through the library: they are kept.
+/// A range of the file as a protobuf stream. Exceptions must not propagate through the library, so they are kept.
 class FileInput final : public google::protobuf::io::ZeroCopyInputStream {
  public:
   FileInput(FileWindow& window, const FileRange& range)
@@ -81,7 +81,7 @@ class Wire {
   std::uint64_t position() const { return begin_ + static_cast<std::uint64_t>(coded_.CurrentPosition()); }
   void rethrow() const { input_.rethrow(); }
 
-  /// Calls `field` with every tag of the message in hand; it reads what follows or says false.
+  /// Calls `field` with every tag of the current message. It must read the field's content, or return false to stop.
   template <typename Field>
   bool fields(Field field) {
     while (const std::uint32_t tag = coded_.ReadTag()) {
@@ -89,7 +89,7 @@ class Wire {
     }
     return coded_.ConsumedEntireMessage();
   }
-  /// Reads a length, and what it measures by `body`, which must read all of it.
+  /// Reads a length and calls `body`, which must read exactly that many bytes.
   template <typename Body>
   bool measured(Body body) {
     int length = 0;
@@ -112,7 +112,7 @@ class Wire {
   std::uint64_t begin_;
 };
 
-/// Reads one of the three lists, giving its values to `values` one by one.
+/// Reads one of the three lists and passes its values to `values` one by one.
 template <typename Values>
 bool read_list(Wire& wire, ValueKind kind, Values& values) {
   CodedInputStream& coded = wire.coded();
@@ -148,7 +148,7 @@ bool read_list(Wire& wire, ValueKind kind, Values& values) {
   });
 }
 
-/// Reads a Feature, the length in front included. Of several lists the last kind counts, as protobuf has it.
+/// Reads a Feature, including the length before it. Of lists of several kinds the last kind counts, as in protobuf.
 template <typename Values>
 bool read_feature(Wire& wire, Values& values) {
   return wire.message([&](std::uint32_t tag) {
@@ -161,7 +161,7 @@ bool read_feature(Wire& wire, Values& values) {
   });
 }
 
-/// Puts kind, number and the first value into a Feature.
+/// Stores the kind, the number of values and the first value in a Feature.
 struct Summary {
   Feature& feature;
 
@@ -215,7 +215,7 @@ struct Text {
   }
 };
 
-/// Reads a name up to `k_max_name_bytes`, of a longer one the beginning.
+/// Reads a name of up to `k_max_name_bytes`, or the beginning of a longer name.
 bool read_name(Wire& wire, std::string& name, bool& is_whole) {
   return wire.measured([&](int length) {
     is_whole = length <= k_max_name_bytes;
@@ -239,7 +239,7 @@ bool read_entry(Wire& wire, Feature& feature, bool& has_whole_name) {
   });
 }
 
-/// One entry of the map of feature lists: its name alone.
+/// Reads only the name of one entry in the map of feature lists.
 bool read_list_name(Wire& wire, std::string& name) {
   bool is_whole = true;
   return wire.message(

@@ -1,7 +1,7 @@
-// Examples: what a record's data is, read where it lies: names, kinds, and the place of every value.
+// Examples: reads the names, kinds and positions of the values in a record's data.
 //
-// The messages (FORMAT.md, "Example") are walked by protobuf's own CodedInputStream over the file, which hops over
-// large values: an image costs no more to pass than a number.
+// protobuf's CodedInputStream walks the messages (FORMAT.md, "Example") in the file and skips large values: skipping an
+// image costs no more than skipping a number.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace bale::tfrecord {
 enum class ValueKind : std::uint8_t { none, bytes, floats, integers };
 
 struct Feature {
-  /// A value up to this size is read whole, of a larger one as much as tells an image from other bytes.
+  /// A value up to this size is read whole. Of a larger one only the head is read, enough to recognize an image.
   static constexpr std::uint64_t k_whole_bytes = 1024;
   static constexpr std::uint64_t k_head_bytes = 64;
 
   std::string name;
-  std::uint64_t message = 0;  // offset of its Feature message, the length in front included
+  std::uint64_t message = 0;  // offset of its Feature message, including the length before it
   ValueKind kind = ValueKind::none;
   std::uint64_t num_values = 0;
   FileRange value{};         // bytes: the first
@@ -34,18 +34,18 @@ struct Feature {
   bool is_whole() const { return text.size() == value.length; }
 };
 
-/// What a record holds: an Example, or a SequenceExample, whose context is read as an Example's features are.
+/// The content of a record: an Example, or a SequenceExample, whose context is read like the features of an Example.
 struct RecordContent {
-  std::vector<Feature> features{};      // in the record's order; a name may be there twice
+  std::vector<Feature> features{};      // in the record's order; a name may occur twice
   std::vector<std::string> lists{};     // names of a SequenceExample's feature lists, whose values are not read
   std::vector<std::string> left_out{};  // beginnings of names that are too long
 };
 
-/// Reads a record; false where its data is no Example. `content` is reused.
+/// Reads a record; false if its data is not an Example. `content` is reused.
 bool read_content(FileWindow& window, const Record& record, RecordContent& content);
 
-/// The values of a feature as a JSON array: numbers as they are, byte strings as core's json_bytes.hpp has them.
-/// `message` is a Feature::message; throws `damaged` where there is none.
+/// The values of a feature as a JSON array: numbers unchanged, byte strings as in json_bytes.hpp. `message` is a
+/// Feature::message. Throws `damaged` if there is no Feature.
 std::string feature_text(FileWindow& window, std::uint64_t message);
 
 }  // namespace bale::tfrecord

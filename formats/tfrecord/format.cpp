@@ -1,4 +1,4 @@
-// The format's descriptor, its probe, and what is made by walking over all records.
+// The format's descriptor, its probe, and the functions that walk all records.
 #include "bale/formats/shard/format.hpp"
 
 #include <iterator>
@@ -14,7 +14,7 @@
 namespace bale {
 namespace {
 
-/// As DALI's and NVIDIA's tfrecord2idx write it: offset and size of every record, frame included.
+/// The offset and size of every record, including its frame, as DALI's and NVIDIA's tfrecord2idx write them.
 std::string record_index(const std::string& path, const ShardIndex&) {
   const File file = File::open_read(path);
   FileWindow window(file);
@@ -47,7 +47,7 @@ constexpr Layout k_layouts[] = {{.name = "example",
 
 int probe(const ProbeInput& input) {
   if (tfrecord::has_good_header(input.head)) return 90;
-  // With damage in its first header, say so in this format's terms.
+  // If the first header is damaged, the file is claimed by its name, so that the error is of this format.
   const std::string_view name = input.path.substr(input.path.rfind('/') + 1);
   const bool called_so = name.find(".tfrecord") != std::string_view::npos || has_shard_name(k_layouts[0], name);
   return called_so && input.file_bytes != 0 ? 20 : 0;

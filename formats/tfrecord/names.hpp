@@ -1,4 +1,4 @@
-// The features that have a meaning of their own (FORMAT.md, "Example"): slim's names, and ours.
+// The features with a fixed meaning (FORMAT.md, "Example"): slim's names, and ours.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ inline constexpr std::string_view k_width = "image/width";
 inline constexpr std::string_view k_label = "image/class/label";
 inline constexpr std::string_view k_label_text = "image/class/text";
 
-/// Value of `image/format` for an image field: "JPEG", "PNG", ...; field_name() undoes it.
+/// Value of `image/format` for an image field: "JPEG", "PNG", ...; field_name() is the inverse.
 std::string image_format(std::string_view field);
 
-/// Name of the field that another tool's feature becomes: lower case, '/' written '_'.
+/// Name of the field for another tool's feature: lower case, '_' instead of '/'.
 std::string field_of_feature(std::string_view feature);
 
 }  // namespace bale::tfrecord

@@ -13,7 +13,7 @@
 namespace bale::tfrecord {
 namespace {
 
-/// The records of a file, and which of them are known to be sound. One sample a record, in the file's order.
+/// The records of a file, and which of them have been checked. One sample per record, in the file's order.
 class CheckedRecords {
  public:
   explicit CheckedRecords(const File& file) {
@@ -24,9 +24,10 @@ class CheckedRecords {
     sound_ = std::vector<std::atomic<bool>>(records_.size());
   }
 
-  /// Compares the record's checksum unless that was done before.
+  /// Compares the record's checksum unless this was done before.
   void check(const File& file, std::uint64_t number) {
-    if (number >= records_.size()) throw Error(ErrorCode::damaged, "has fewer records than it had", {.path = file.path()});
+    if (number >= records_.size())
+      throw Error(ErrorCode::damaged, "has fewer records than it had", {.path = file.path()});
     if (sound_[number]) return;
     std::vector<std::byte> buffer;
     check_data(file, records_[number], buffer);

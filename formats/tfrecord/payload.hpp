@@ -8,8 +8,8 @@
 
 namespace bale::tfrecord {
 
-/// Fields whose index has checksums are read as they lie in the file. Without, a record's own checksums are compared
-/// when the first of its fields is read.
+/// If the index has checksums, fields are read directly from the file. Otherwise the first read of a field in a record
+/// also compares the checksum of the record.
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index);
 
 }  // namespace bale::tfrecord

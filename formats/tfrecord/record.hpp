@@ -22,13 +22,13 @@ struct Record {
   std::uint64_t end() const { return data() + length + k_footer_bytes; }
 };
 
-/// A CRC32C as it is stored: rotated and offset, so that a checksum of data with checksums inside stays sound.
+/// A CRC32C as stored: rotated and offset, because it is problematic to compute the CRC of data that contains CRCs.
 constexpr std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
 
 /// The header in front of `length` bytes of data.
 std::array<std::byte, k_header_bytes> make_header(std::uint64_t length);
 
-/// Whether the bytes open with a header whose checksum matches.
+/// Whether the bytes begin with a header whose checksum matches.
 bool has_good_header(Bytes bytes);
 
 /// Walks the records of a file by their headers.
@@ -36,8 +36,8 @@ class RecordWalk {
  public:
   explicit RecordWalk(FileWindow& window) : window_(window) {}
 
-  /// Moves to the next record; false at the end of the file. Throws `damaged` for a header whose checksum does not
-  /// match, or one that is cut short with or without its data: what follows is not looked for.
+  /// Moves to the next record; false at the end of the file. Throws `damaged` if the header's checksum does not match
+  /// or the record is truncated. It does not search for further records then.
   bool next(Record& record);
 
  private:
@@ -46,7 +46,7 @@ class RecordWalk {
   std::uint64_t number_ = 0;
 };
 
-/// Throws `damaged` in the name of a record, with the offset of its header.
+/// Throws `damaged` with the number of the record and the offset of its header.
 [[noreturn]] void fail_record(const std::string& path, const Record& record, std::string_view what);
 
 /// Reads the record's data and compares its checksum. `buffer` is reused.

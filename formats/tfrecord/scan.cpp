@@ -18,7 +18,7 @@
 namespace bale::tfrecord {
 namespace {
 
-/// What other tools call the file name and the label, slim's names first.
+/// Other tools' names for the file name and the label, slim's names first.
 constexpr std::string_view k_filenames[] = {k_filename, "filename", "file_name"};
 constexpr std::string_view k_labels[] = {k_label, "label"};
 
@@ -44,13 +44,13 @@ class Scan {
       } else {
         add_foreign();
       }
-      // Where there is no field to be read, nobody would compare the checksum later.
+      // If the sample has no field, no later read compares the checksum.
       if (!has_fields_) check_data(window_.file(), record_, buffer_);
     }
   }
 
  private:
-  /// Data that is no Example: damaged, or something else that was meant to be there.
+  /// The data is not an Example: either it is damaged, or it is another message.
   [[noreturn]] void refuse_record() {
     check_data(window_.file(), record_, buffer_);
     throw Error(ErrorCode::unsupported, fmt::format("record {} is no tf.train.Example", record_.number),
@@ -66,7 +66,7 @@ class Scan {
     for (const std::string& name : content_.left_out) leave_out(name, "feature with a name that is too long");
   }
 
-  /// Sorts by name. Of features of one name the last counts, as for every reader of protobuf's maps.
+  /// Sorts by name. Of features with the same name the last one counts, as in every reader of protobuf's maps.
   void settle_names() {
     std::stable_sort(features_.begin(), features_.end(),
                      [](const Feature& a, const Feature& b) { return a.name < b.name; });
@@ -113,7 +113,7 @@ class Scan {
 
   void set_field(const FieldInfo& field, const Feature& feature) {
     set_field(field, feature.value.offset, feature.value.length);
-    // In our files the number for others may count from 1; this text is as it was packed.
+    // In our files the label feature may have a label base added. This text is the label as it was packed.
     if (field.name == k_label_field && feature.is_whole()) {
       index_.set_label(sample_, parse_label(as_bytes(feature.text)));
     }
@@ -129,7 +129,7 @@ class Scan {
     index_.set_dimensions(sample_, number(k_width), number(k_height));
   }
 
-  /// Name of the image's field: what `image/format` says, else what its first bytes are.
+  /// Name of the image's field: by `image/format`, else by its first bytes.
   std::string image_field(const Feature& image) const {
     const Feature* format = find(k_format, ValueKind::bytes);
     const std::string named = format != nullptr ? field_name(format->text) : std::string();
@@ -195,7 +195,7 @@ class Scan {
   RecordContent content_;
   std::vector<Feature>& features_ = content_.features;
   std::uint64_t sample_ = 0;
-  bool has_fields_ = false;  // the sample in hand has some
+  bool has_fields_ = false;  // of the current sample
   std::vector<std::byte> buffer_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace bale::tfrecord {
 
-/// Reads headers and names, no image. Throws `damaged`, naming record and offset, or `unsupported`.
+/// Reads headers and names but no images. Throws `damaged`, with record and offset, or `unsupported`.
 void scan(const std::string& path, IndexBuilder& index);
 
 }  // namespace bale::tfrecord

@@ -25,17 +25,17 @@ namespace {
 using google::protobuf::io::CodedOutputStream;
 using Buffer = std::vector<std::byte>;
 
-/// Protobuf messages are of less than 2 GiB; so much is left for what is around the fields.
+/// Protobuf messages are smaller than 2 GiB. 1 MiB is left for what surrounds the fields.
 constexpr std::uint64_t k_max_example_bytes = std::numeric_limits<std::int32_t>::max() - (std::uint64_t{1} << 20);
 
-// All that is written: field 1 of a message (Features, map entry, key, the one value of a list), field 2 of an entry
-// (Feature), and the lists' own fields of a Feature; each with a length in front.
+// The field numbers that are written: 1 of a message (Features, map entry, key, the single value of a list), 2 of an
+// entry (Feature), and those of the lists in a Feature. Each field has a length before its content.
 constexpr int k_first = 1;
 constexpr int k_entry_value = 2;
 constexpr int k_bytes_list = 1;
 constexpr int k_int64_list = 3;
 
-/// Bytes of a field with `length` bytes in it; field numbers are small, so a tag is one byte.
+/// Size of a field with `length` bytes of content. Field numbers are small, so a tag is one byte.
 std::uint64_t field_bytes(std::uint64_t length) { return 1 + CodedOutputStream::VarintSize64(length) + length; }
 
 void append_varint(std::uint64_t value, Buffer& out) {
@@ -57,7 +57,7 @@ struct Entry {
   std::string_view name;
   Bytes bytes{};
   std::optional<std::int64_t> number{};
-  std::string_view field{};  // stored name of the sample's field that this is; empty: made for other readers
+  std::string_view field{};  // stored name of the sample's field; empty: made for other readers
 
   std::uint64_t value_bytes() const {
     return number ? CodedOutputStream::VarintSize64(static_cast<std::uint64_t>(*number)) : bytes.size();
@@ -65,7 +65,7 @@ struct Entry {
   std::uint64_t feature_bytes() const { return field_bytes(field_bytes(value_bytes())); }
   std::uint64_t entry_bytes() const { return field_bytes(name.size()) + field_bytes(feature_bytes()); }
 
-  /// Everything in front of the value.
+  /// Appends everything before the value.
   void append_head_to(Buffer& out) const {
     append_head(k_first, entry_bytes(), out);
     append_head(k_first, name.size(), out);
@@ -116,7 +116,7 @@ class Writer final : public ShardWriter {
     throw Error(ErrorCode::invalid_argument, why, {.path = path_, .key = std::string(sample.key)});
   }
 
-  /// The sample's image as others look for it: its first field of an image's name.
+  /// The sample's image for other readers: the first field with an image's name.
   static const FieldView* image_of(const SampleView& sample) {
     for (const FieldView& field : sample.fields) {
       if (is_image_field(field.name)) return &field;
@@ -124,7 +124,7 @@ class Writer final : public ShardWriter {
     return nullptr;
   }
 
-  /// Small features first and the image last, so that one read shows a record's whole head.
+  /// Small features come first and the image last, so that one read gets all small features of a record.
   void make_entries(const SampleView& sample) {
     const FieldView* image = image_of(sample);
     entries_.clear();
@@ -165,10 +165,10 @@ class Writer final : public ShardWriter {
     }
   }
 
-  /// Of what was gathered, the header left out.
+  /// The checksum of the gathered bytes without the header.
   std::uint32_t data_checksum() {
     std::uint32_t crc = 0;
-    std::size_t header = k_header_bytes;  // inside the first part, which is copied bytes
+    std::size_t header = k_header_bytes;  // lies inside the first part, which holds copied bytes
     for (const Bytes part : gather_.parts()) {
       crc = crc32c(part.subspan(header), crc);
       header = 0;
@@ -182,7 +182,7 @@ class Writer final : public ShardWriter {
   AppendFile file_;
   WrittenExtents extents_;
 
-  // Of the sample being added, kept for their memory.
+  // Of the sample being added. Members, to reuse their memory.
   std::vector<Entry> entries_;
   std::string filename_;
   std::string format_;

@@ -6,7 +6,7 @@
 namespace bale::cuda_detail {
 
 BatchTables::BatchTables(std::uint32_t batch_size, bool mixes_labels) : mixes(mixes_labels) {
-  // From the widest to the narrowest, so that everything is aligned.
+  // From the widest type to the narrowest, so that every table is aligned.
   const auto place = [&](std::size_t bytes_a_row) {
     const std::size_t at = size_bytes;
     size_bytes += bytes_a_row * batch_size;
@@ -17,7 +17,7 @@ BatchTables::BatchTables(std::uint32_t batch_size, bool mixes_labels) : mixes(mi
   rows = place(sizeof(ConvertRow));
   if (mixes) shares = place(sizeof(float));
   mask = place(sizeof(std::uint8_t));
-  size_bytes = round_up(size_bytes, sizeof(std::int64_t));  // the next batch's tables follow
+  size_bytes = round_up(size_bytes, sizeof(std::int64_t));  // the tables of the next batch follow
 }
 
 }  // namespace bale::cuda_detail

@@ -1,4 +1,4 @@
-// BatchTables: what goes to the device beside the pixels of a batch, in one block of the same layout on both sides.
+// BatchTables: the layout, on host and device, of the block that is copied along with the pixels of a batch.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace bale::cuda_detail {
 
 struct BatchTables {
-  /// For `batch_size` rows; `mixes`: with partners' labels and shares.
+  /// For `batch_size` rows, with the partners' labels and shares if `mixes`.
   BatchTables(std::uint32_t batch_size, bool mixes);
 
   // Offsets in bytes.

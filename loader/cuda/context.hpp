@@ -1,10 +1,10 @@
-// A device's primary context, and what lives in it: streams, events, memory, kernels. Each frees itself.
+// A device's primary context and the objects in it: streams, events, memory, kernels. Each object frees itself.
 //
-// The primary context is the one that PyTorch, JAX and CuPy use too, so pointers and streams go between them and the
-// loader as they are. It is made current for the length of a call only, whatever else the thread has current.
+// PyTorch, JAX and CuPy use the primary context too, so they can exchange pointers and streams with the loader. It is
+// current only during a call; after the call, the thread's previous context is current again.
 //
-// Any thread may use these objects. Functions throw the driver's errors; destructors ignore them: the driver may be
-// gone before the last object is, at the end of the process, and so may be the device.
+// Any thread may use these objects. Functions throw the driver's errors. Destructors ignore them: at the end of the
+// process, the driver or the device may be gone before the last object.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace bale::cuda_detail {
 
 class Context {
  public:
-  /// Throws `not_found` where there is no such device.
+  /// Throws `not_found` if there is no such device.
   static std::shared_ptr<const Context> open(int ordinal);
   ~Context();
   Context(const Context&) = delete;
@@ -30,7 +30,7 @@ class Context {
   int ordinal() const { return ordinal_; }
   /// "NVIDIA H200"
   std::string device_name() const;
-  /// Waits for everything that any stream of the device was given.
+  /// Waits for all work on all streams of the device.
   void synchronize() const;
 
  private:
@@ -42,12 +42,12 @@ class Context {
   ContextHandle handle_ = nullptr;
 };
 
-/// Makes a context current in this thread for as long as it lives. What the thread does meanwhile is no part of a graph
-/// that another thread is capturing, and does not break the capture.
+/// Makes a context current in this thread during its lifetime. Driver calls of the thread in that time do not become
+/// part of a graph that another thread is capturing, and do not break the capture.
 class Current {
  public:
   explicit Current(const Context& context);
-  /// For destructors: does not throw; false where nothing can be done any more.
+  /// For destructors: does not throw. Converts to false if the context cannot be used anymore.
   Current(const Context& context, std::nothrow_t) noexcept;
   ~Current();
   Current(const Current&) = delete;
@@ -61,7 +61,7 @@ class Current {
   CaptureMode mode_ = CaptureMode::relaxed;
 };
 
-/// A stream of our own; does not wait for the default stream.
+/// A new stream. It does not wait for the default stream.
 class Stream {
  public:
   explicit Stream(std::shared_ptr<const Context> context);
@@ -77,7 +77,7 @@ class Stream {
   StreamHandle handle_ = nullptr;
 };
 
-/// A point in a stream: everything that the stream was given before the event was made. Never moved to another point.
+/// A point in a stream, after all work that was enqueued before the event was made. It is never recorded again.
 class Event {
  public:
   enum class Timing : bool { off, on };
@@ -89,9 +89,9 @@ class Event {
 
   bool done() const;
   void synchronize() const;
-  /// What `stream` is given from now on waits for this point, on the device.
+  /// Work that is enqueued on `stream` from now on waits for this point, on the device.
   void wait_on(StreamHandle stream) const;
-  /// Between two points that are done and have their timing on.
+  /// The time between two events. Both must be done and have Timing::on.
   static double seconds_between(const Event& begin, const Event& end);
 
  private:
@@ -99,7 +99,7 @@ class Event {
   EventHandle handle_ = nullptr;
 };
 
-/// Memory on the device, aligned to 256 bytes, with no defined content. Whoever frees it has seen to its last use.
+/// Device memory, aligned to 256 bytes, not initialized. Its last use must be over before it is destroyed.
 class DeviceMemory {
  public:
   DeviceMemory(std::shared_ptr<const Context> context, std::size_t size_bytes);
@@ -114,7 +114,7 @@ class DeviceMemory {
   DevicePointer address_ = 0;
 };
 
-/// Page-locked memory of the host.
+/// Page-locked host memory.
 class PinnedMemory {
  public:
   PinnedMemory(std::shared_ptr<const Context> context, std::size_t size_bytes);
@@ -129,7 +129,7 @@ class PinnedMemory {
   std::byte* data_ = nullptr;
 };
 
-/// Page-locks memory that is there already, for as long as this lives, which must end before the memory does.
+/// Page-locks existing memory during its lifetime. It must be destroyed before the memory is freed.
 class PinnedRange {
  public:
   PinnedRange(std::shared_ptr<const Context> context, MutableBytes memory);

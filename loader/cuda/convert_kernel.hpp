@@ -1,12 +1,11 @@
-// The kernels' bodies: 8-bit RGB pixels (height x width x 3) to 16-bit or 32-bit floats of either layout.
+// The bodies of the kernels: convert 8-bit RGB pixels (height x width x 3) to 16-bit or 32-bit floats in either layout.
 //
-// What a value becomes is looked up, as the workers do it (loader/transform/convert.hpp), so that a batch has the same
-// bits wherever it was converted; 3 x 256 values fit into a multiprocessor's shared memory with ease. Mixed images are
-// share * a + rest * b of the looked-up floats, each step rounded as PyTorch rounds it, and rounded to 16 bits
-// last.
+// Values are looked up in a table, as by the workers (loader/transform/convert.hpp), so that a batch has the same bits
+// wherever it was converted. The 3 x 256 values fit into a multiprocessor's shared memory. Mixed images are
+// share * a + rest * b of the looked-up floats. Each step is rounded as in PyTorch; the last one rounds to 16 bits.
 //
-// A thread takes `k_pixels` neighbors of a row at a time: 4 where the width allows it, so that it loads three words
-// and stores whole vectors; else 1. Also compiled for the host, where tests run it.
+// A thread converts `k_pixels` adjacent pixels of a row at a time: 4 if the width is a multiple of 4, so that it loads
+// three words and stores whole vectors; else 1. Also compiled for the host, where tests run it.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +29,16 @@ struct alignas(4 * sizeof(Value)) FourValues {
   Value values[4];
 };
 
-/// Pixels of one row of the output, as they lie in the input: 0 .. 255 a channel.
+/// Pixels of one row of the output with the values of the input: 0 .. 255 per channel.
 template <int k_pixels>
 struct RgbPixels {
   std::uint32_t values[k_pixels][3];
-  bool present[k_pixels];  // false: outside of what the image covers
+  bool present[k_pixels];  // false: outside the image
 };
 
 BALE_ON_DEVICE constexpr std::uint32_t byte_of(std::uint32_t word, int i) { return word >> 8 * i & 0xFF; }
 
-/// Those at columns x .. x + k_pixels - 1 of row y of an image. x is a multiple of k_pixels, and so is the width.
+/// Loads columns x .. x + k_pixels - 1 of row y of an image. x and the width are multiples of k_pixels.
 template <int k_pixels>
 BALE_ON_DEVICE inline RgbPixels<k_pixels> load_pixels(const ConvertArgs& args, std::uint32_t image, std::uint32_t x,
                                                       std::uint32_t y) {
@@ -70,15 +69,14 @@ BALE_ON_DEVICE inline RgbPixels<k_pixels> load_pixels(const ConvertArgs& args, s
   return pixels;
 }
 
-/// What a channel of a pixel becomes: zero where there is no image. Looked up in any case, so that threads need not
-/// part.
+/// The converted value of a channel of a pixel; zero outside the image. Always looked up, so threads do not diverge.
 template <int k_pixels, typename Value>
 BALE_ON_DEVICE inline Value value_of(const RgbPixels<k_pixels>& pixels, const Value* table, int i, int c) {
   const Value value = table[c * 256 + pixels.values[i][c]];
   return pixels.present[i] ? value : Value{0};
 }
 
-/// Where columns x .. x + k_pixels - 1 of row y of an image go.
+/// Stores columns x .. x + k_pixels - 1 of row y of an image.
 template <int k_pixels, bool k_planar, typename Value>
 BALE_ON_DEVICE inline void store_pixels(const ConvertArgs& args, std::uint32_t image, std::uint32_t x, std::uint32_t y,
                                         const Value (&values)[k_pixels][3]) {
@@ -110,7 +108,7 @@ BALE_ON_DEVICE inline void store_pixels(const ConvertArgs& args, std::uint32_t i
   }
 }
 
-/// Images as they are.
+/// Converts images without mixing them.
 template <int k_pixels, bool k_planar, typename Value>
 BALE_ON_DEVICE inline void convert_pixels(const ConvertArgs& args, const Value* table, std::uint32_t image,
                                           std::uint32_t x, std::uint32_t y) {
@@ -133,7 +131,7 @@ BALE_ON_DEVICE inline auto rounded(float value) {
   if constexpr (k_type == MixedType::float32) return value;
 }
 
-/// Each image with its partner: mixed everywhere, but for the box, which is the partner's alone.
+/// Mixes each image with its partner. The pixels in the box come from the partner alone.
 template <int k_pixels, bool k_planar, MixedType k_type>
 BALE_ON_DEVICE inline void mix_pixels(const ConvertArgs& args, const float* table, std::uint32_t image, std::uint32_t x,
                                       std::uint32_t y) {
@@ -158,7 +156,7 @@ BALE_ON_DEVICE inline void mix_pixels(const ConvertArgs& args, const float* tabl
   store_pixels<k_pixels, k_planar>(args, image, x, y, values);
 }
 
-/// A thread's share of a batch: of each image that it comes to, every `step`-th group of pixels from `first` on.
+/// A thread's share of a batch: in each of its images, every `step`-th group of pixels from `first` on.
 template <int k_pixels, typename Pixels>
 BALE_ON_DEVICE inline void for_each_group(const ConvertArgs& args, std::uint32_t first, std::uint32_t step,
                                           std::uint32_t first_image, std::uint32_t image_step, const Pixels& pixels) {

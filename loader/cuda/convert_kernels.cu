@@ -1,4 +1,4 @@
-// Kernels that convert images as they are: bale_convert_BITS_LAYOUT_PIXELS.
+// Kernels that convert images without mixing them: bale_convert_BITS_LAYOUT_PIXELS.
 #include "bale/loader/cuda/kernel_entry.hpp"
 
 #define BALE_CONVERT_KERNEL(name, pixels, planar, Value)                                         \

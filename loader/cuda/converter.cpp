@@ -23,9 +23,9 @@ constexpr const char* k_mix_kernels_ptx = nullptr;
 
 namespace {
 
-constexpr std::uint32_t k_groups_a_thread = 8;  // so that loading the table does not count
+constexpr std::uint32_t k_groups_a_thread = 8;  // makes the cost of loading the table negligible
 constexpr std::uint32_t k_max_grid_y = 65535;
-constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 31;  // of an image: kernels count in 32 bits
+constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 31;  // per image: kernels count in 32 bits
 constexpr std::size_t k_values = 3 * 256;
 
 std::string kernel_name(const Transform& delivered, bool mixes, std::uint32_t pixels) {
@@ -34,7 +34,7 @@ std::string kernel_name(const Transform& delivered, bool mixes, std::uint32_t pi
   return fmt::format("bale_convert_{}_{}_{}", 8 * dtype_bytes(delivered.dtype), layout, pixels);
 }
 
-/// What each value of each channel becomes, by the workers' own conversion of an image that has them all.
+/// The converted values of each channel, made by the workers' own conversion of an image that has all values.
 std::vector<std::byte> table_of(Transform transform) {
   std::vector<std::uint8_t> all;
   for (int value = 0; value < 256; ++value) all.insert(all.end(), 3, static_cast<std::uint8_t>(value));

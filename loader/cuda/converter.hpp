@@ -1,6 +1,6 @@
-// Converter: turns batches of 8-bit pixels into floats on the device, with the bits that the workers would have made.
+// Converter: converts batches of 8-bit pixels to floats on the device, bit for bit as the workers would.
 //
-// Immutable; any thread.
+// Immutable; safe in any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ class Converter {
  public:
   /// Whether this build has the kernels.
   static bool is_available();
-  /// Whether the kernels can make what `transform` delivers: floats of a fixed shape.
+  /// Whether the kernels can make the output of `transform`: floats of a fixed shape.
   static bool can_make(const Transform& transform);
-  /// What workers deliver for the kernels to convert: the same images, 8 bits, H x W x C.
+  /// The transform of the workers if the kernels convert: the same images with 8 bits, H x W x C.
   static Transform of_workers(Transform delivered);
 
-  /// `mixes`: rows may name partners, shares and boxes. Precondition: is_available() and can_make(delivered).
+  /// `mixes`: rows may have partners, shares and boxes. Precondition: is_available() and can_make(delivered).
   Converter(std::shared_ptr<const Context> context, const Transform& delivered, bool mixes);
 
-  /// Gives `stream` the work. `in`: num_images of of_workers(); `rows`: as many ConvertRow; `out`: as many of
-  /// delivered.image_bytes(). All of them lie on the device.
+  /// Enqueues the conversion on `stream`. `in`, `rows` and `out` are device memory for num_images images: of
+  /// of_workers(), of ConvertRow, and of delivered.image_bytes().
   void run(StreamHandle stream, DevicePointer in, DevicePointer rows, DevicePointer out,
            std::uint32_t num_images) const;
 

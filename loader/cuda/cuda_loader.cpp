@@ -8,7 +8,7 @@
 namespace bale {
 namespace {
 
-// 0, cudaStreamLegacy and CU_STREAM_LEGACY (1) are one stream.
+// 0, cudaStreamLegacy and CU_STREAM_LEGACY (1) are the same stream.
 cuda_detail::StreamHandle handle_of(CudaStream stream) {
   return reinterpret_cast<cuda_detail::StreamHandle>(stream == nullptr ? reinterpret_cast<void*>(1) : stream);
 }
@@ -75,7 +75,7 @@ void DeviceBatch::use_on(CudaStream other) {
   const cuda_detail::StreamHandle stream = handle_of(other);
   auto& users = delivered_->users;
   if (std::find(users.begin(), users.end(), stream) != users.end()) return;
-  // The conversion, if any, is in the first stream, and the copy before it.
+  // The first stream runs the conversion, if any, after the copy.
   const cuda_detail::Event ready(delivered_->device->context, users.front());
   users.push_back(stream);
   ready.wait_on(stream);

@@ -22,7 +22,7 @@ constexpr auto k_first_pause = std::chrono::microseconds(20);
 constexpr auto k_longest_pause = std::chrono::microseconds(500);
 constexpr auto k_ask_every = std::chrono::milliseconds(50);  // as Loader::next() does
 constexpr std::uint32_t k_most_buffers = 1024;
-constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // sets these draws apart from all others
+constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // separates these draws from all others
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -46,7 +46,7 @@ CudaOptions checked(const CudaOptions& cuda, const Transform& delivered) {
   }
   if (!delivered.has_fixed_shape()) {
     refuse(ErrorCode::unsupported, "images of this transform differ in size, and a device takes whole batches only",
-           "use train, eval or padded, or load into ordinary memory");
+           "use train, val or padded, or load into ordinary memory");
   }
   if (!needs_kernels(cuda)) return cuda;
   if (cuda.flip_probability > 0 && delivered.kind == Transform::Kind::train && delivered.flip_probability > 0) {
@@ -68,7 +68,7 @@ bool can_convert(const CudaOptions& cuda, const Transform& delivered) {
 }
 
 LoaderOptions of_workers(LoaderOptions options, const CudaOptions& cuda) {
-  options.copy_when_held = false;  // what is copied to the device lies in the ring, which is page-locked
+  options.copy_when_held = false;  // copies to the device start from the ring, which is page-locked
   if (can_convert(cuda, options.transform)) options.transform = Converter::of_workers(options.transform);
   return options;
 }
@@ -77,7 +77,7 @@ Loader make_loader(const std::string& spec, LoaderOptions options, std::optional
   return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
 }
 
-/// A buffer that goes back to its pool unless it is kept.
+/// A buffer that returns to its pool unless keep() is called.
 class TakenBuffer {
  public:
   TakenBuffer(DeviceBufferPool& pool, std::uint32_t num_held) : pool_(pool), number_(take(pool, num_held)) {}
@@ -107,8 +107,8 @@ class TakenBuffer {
   bool kept_ = false;
 };
 
-/// In [0, 1), of one delivery. The first one's draw is what it was when deliveries of a sample were not told apart:
-/// what a seed means does not change.
+/// A draw in [0, 1) for one delivery. For copy 0 it is the same as in versions that did not distinguish copies of a
+/// sample, so that a seed keeps its meaning.
 double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
   const std::uint64_t sample = batch.samples()[row];
   const std::uint64_t copy = batch.copy(row);
@@ -116,7 +116,7 @@ double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
   return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag, copy}.uniform();
 }
 
-/// Of `row`, the nearest one before it that has an image, around the batch's end; itself where it is alone.
+/// The nearest row before `row` that has an image, wrapping around to the end of the batch; `row` if there is none.
 std::uint32_t partner_of(const Batch& batch, std::uint32_t row) {
   const auto num_rows = static_cast<std::uint32_t>(batch.size());
   for (std::uint32_t back = 1; back < num_rows; ++back) {
@@ -135,7 +135,7 @@ DeviceSide::DeviceSide(std::shared_ptr<const Context> of_device, const Transform
       tables_layout(batch_size, options.mix.active()),
       copies(context),
       converter(converts ? std::make_unique<const Converter>(context, delivered, options.mix.active()) : nullptr),
-      // Converted batches leave their buffer at once, others with the caller.
+      // A converted batch frees its buffer at once; otherwise the caller holds the buffer.
       images(context, converts ? options.depth : options.depth + options.hold,
              batch_size * (converts ? Converter::of_workers(delivered) : delivered).image_bytes()),
       tables(context, options.depth + options.hold, tables_layout.size_bytes),
@@ -172,7 +172,7 @@ CudaSession::~CudaSession() {
   drop_staged();
   try {
     device_->copies.synchronize();
-  } catch (...) {  // the device, or its driver, is gone and copies no more
+  } catch (...) {  // the device or its driver is gone; no copy is running
   }
 }
 
@@ -203,7 +203,7 @@ std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::fun
   return DeviceBatch(std::move(delivered));
 }
 
-/// Takes the loader's next batch, or its epoch's end, and asks for its copy. Waits for workers, and for a slot where
+/// Takes the loader's next batch, or the end of its epoch, and starts the copy. Waits for workers, and for a slot if
 /// all of them are being copied.
 void CudaSession::stage(const std::function<void()>& on_wait) {
   while (free_blocks_.empty()) {
@@ -231,11 +231,11 @@ void CudaSession::stage(const std::function<void()>& on_wait) {
   copy_taken();
 }
 
-/// What can be staged without waiting. What fails is tried again when its turn has come, and told then.
+/// Stages what can be staged without waiting. Stops at an error; next() tries again later and throws the error then.
 void CudaSession::stage_ahead() {
   const auto can_stage = [&] {
     if (staged_.size() >= cuda_.depth || free_blocks_.empty()) return false;
-    // Nothing of the next epoch is begun before it is asked for.
+    // The next epoch is not started before the caller requests it.
     if (!options_.prefetch_next_epoch && left_to_take_ == 0 && !taken_) return false;
     return taken_ || loader_.ready();
   };
@@ -245,7 +245,7 @@ void CudaSession::stage_ahead() {
   }
 }
 
-/// Asks for the copy of `taken_`, which stays what it is where that fails.
+/// Starts the copy of `taken_`. If that fails, `taken_` is unchanged.
 void CudaSession::copy_taken() {
   const Batch& batch = taken_->batch;
   TakenBuffer images(device_->images, device_->num_held);
@@ -265,8 +265,8 @@ void CudaSession::copy_taken() {
     begun = enqueue_copies(block, staged);
   } catch (...) {
     try {
-      device_->copies.synchronize();  // one of the two copies may be under way
-    } catch (...) {                   // the device, or its driver, is gone and copies nothing
+      device_->copies.synchronize();  // one of the two copies may be running
+    } catch (...) {                   // the device or its driver is gone; no copy is running
     }
     throw;
   }
@@ -278,7 +278,7 @@ void CudaSession::copy_taken() {
   staged_.push_back(std::move(staged));
 }
 
-/// Sets `staged.copied`; the event before the copies is returned where they are timed.
+/// Sets `staged.copied`. Returns the event before the copies if they are timed, else nullptr.
 std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, Staged& staged) {
   const Batch& batch = taken_->batch;
   std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
@@ -340,7 +340,7 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
   }
 }
 
-/// Hands the batch to the caller, whose stream waits for the copy. `staged` stays what it is where that fails.
+/// Makes the batch for the caller, whose stream waits for the copy. If that fails, `staged` is unchanged.
 std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, StreamHandle stream) {
   auto delivered = std::make_unique<DeliveredBatch>();
   delivered->images_buffer = staged.images_buffer;
@@ -357,13 +357,13 @@ std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, Strea
   if (cuda_.timing) stall.end = std::make_shared<const Event>(context_, stream, Event::Timing::on);
   if (device_->converter) delivered->images_buffer = convert(staged, stream);
   if (cuda_.timing) stalls_.push_back(stall);
-  delivered->device = device_;  // from here on it gives everything back
+  delivered->device = device_;  // from here on its destructor returns the buffers
   delivered->is_beyond_hold = ++device_->num_held > cuda_.hold;
   if (delivered->is_beyond_hold) ++counters_.batches_beyond_hold;
   return delivered;
 }
 
-/// Into a buffer of `converted`, which is returned.
+/// Converts into a buffer of `converted` and returns its number.
 std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
   DeviceBufferPool& converted = *device_->converted;
   TakenBuffer out(converted, device_->num_held);
@@ -376,7 +376,7 @@ std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
   return out.number();
 }
 
-/// Slots whose pixels are on the device go back to the workers.
+/// Returns slots to the workers if their copies are done.
 void CudaSession::let_go_of_copied() {
   while (!copies_.empty() && copies_.front().done->done()) {
     const Copy& copy = copies_.front();
@@ -407,9 +407,9 @@ void CudaSession::wait_for(const Event& event, const std::function<void()>& on_w
 }
 
 void CudaSession::load_state(const LoaderState& state) {
-  if (state == state_) return;  // what is on its way to the device is what is wanted
-  // The loader itself may be there already, ahead of what was delivered. It is to begin anew there all the same, so
-  // that sizes and numbers are those of an epoch that is resumed.
+  if (state == state_) return;  // keep the batches that are staged
+  // The loader may be at this state already, ahead of what was delivered. It must still start again there, so that
+  // sizes and numbers are those of a resumed epoch.
   if (state == loader_.state() && state.position != 0) loader_.set_epoch(state.epoch);
   loader_.load_state(state);
   drop_staged();

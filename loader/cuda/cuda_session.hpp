@@ -1,12 +1,12 @@
-// CudaSession: what a CudaLoader does. Takes batches from a Loader, has them copied, converts and delivers them.
+// CudaSession: the implementation of CudaLoader. Takes batches from a Loader, copies, converts and delivers them.
 //
 //   Loader -> (host slot) -> copy stream -> (device buffer) -> conversion in the consumer's stream -> DeviceBatch
 //
-// A batch is taken from the Loader early, copied early, and delivered when it is its turn. Its slot in the ring goes
-// back to the workers when the copy is done, which the host sees by asking the copy's event, in every next(). Device
-// buffers are never waited for by the host (DeviceBufferPool).
+// Batches are taken from the Loader and copied ahead of their delivery. A slot of the ring returns to the workers when
+// its copy is done: every next() queries the event of the copy. The host never waits for device buffers
+// (DeviceBufferPool).
 //
-// What is seen from outside (state, epoch, bad samples) is that of the last batch delivered.
+// State, epoch and bad samples are those of the last batch delivered.
 #pragma once
 
 #include <atomic>
@@ -24,28 +24,28 @@
 
 namespace bale::cuda_detail {
 
-/// What lies on the device; shared with the batches that were delivered.
+/// The objects on the device. Shared with the batches that were delivered.
 struct DeviceSide {
   DeviceSide(std::shared_ptr<const Context> context, const Transform& delivered, std::uint32_t batch_size,
              const CudaOptions& options, bool converts);
 
   std::shared_ptr<const Context> context;
-  Transform transform;  // of what is delivered
+  Transform transform;  // of delivered batches
   BatchTables tables_layout;
   Stream copies;
-  std::unique_ptr<const Converter> converter;  // none where the workers make what is delivered
-  DeviceBufferPool images;                     // as the workers made them
+  std::unique_ptr<const Converter> converter;  // nullptr if the workers convert
+  DeviceBufferPool images;                     // as the workers make them
   DeviceBufferPool tables;
   std::unique_ptr<DeviceBufferPool> converted;
   std::atomic<std::uint32_t> num_held{0};
 };
 
-/// A batch in the caller's hands.
+/// A batch that the caller holds.
 struct DeliveredBatch {
   ~DeliveredBatch();
 
   std::shared_ptr<DeviceSide> device;
-  std::uint32_t images_buffer = 0;  // of `converted` where there is a converter
+  std::uint32_t images_buffer = 0;  // of `converted` if there is a converter
   std::uint32_t tables_buffer = 0;
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
@@ -82,20 +82,20 @@ class CudaSession {
     LoaderState state;  // after it
     std::uint64_t num_bad_samples = 0;
   };
-  /// A copy that was asked for: the batch's slot, and the block of `blocks_`, are being read.
+  /// A copy that was started. It reads the batch's slot and the block of `blocks_`.
   struct Copy {
     Batch batch;
     std::uint32_t block = 0;
     std::shared_ptr<const Event> begun;  // timing only
     std::shared_ptr<const Event> done;
   };
-  /// What is to be delivered next, in order: a batch on the device, or an epoch's end.
+  /// What is delivered next, in order: a batch on the device, or the end of an epoch.
   struct Staged {
     LoaderState state;  // after it
     std::uint64_t num_bad_samples = 0;
     bool is_end = false;
-    std::uint64_t next_size = 0;  // end: batches of the epoch that begins
-    // A batch:
+    std::uint64_t next_size = 0;  // of an end: batches of the next epoch
+    // Of a batch:
     std::uint32_t images_buffer = 0;
     std::uint32_t tables_buffer = 0;
     std::uint64_t index = 0;
@@ -105,7 +105,7 @@ class CudaSession {
     std::shared_ptr<const Event> copied{};
   };
 
-  /// From when to when a consumer's stream waited for a copy; timing only.
+  /// A wait of a consumer's stream for a copy; timing only.
   struct Stall {
     std::shared_ptr<const Event> begin;
     std::shared_ptr<const Event> end;
@@ -127,16 +127,16 @@ class CudaSession {
   std::shared_ptr<const Context> context_;
   Loader loader_;
   std::shared_ptr<DeviceSide> device_;
-  PinnedMemory blocks_;  // one BatchTables a slot of the ring
+  PinnedMemory blocks_;  // one BatchTables per slot of the ring
   std::unique_ptr<const PinnedRange> pinned_ring_;
   std::vector<std::uint32_t> free_blocks_;
-  std::optional<Taken> taken_;  // whose copy could not be asked for yet
+  std::optional<Taken> taken_;  // its copy is not started yet
   std::deque<Copy> copies_;     // oldest first
   std::deque<Staged> staged_;
   std::deque<Stall> stalls_;
   LoaderState state_;
   std::uint64_t size_;          // of the epoch being delivered
-  std::uint64_t left_to_take_;  // batches of the loader's epoch
+  std::uint64_t left_to_take_;  // batches left in the loader's epoch
   std::uint64_t num_bad_samples_ = 0;
   CudaCounters counters_{};
 };

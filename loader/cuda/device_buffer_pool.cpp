@@ -8,7 +8,7 @@
 namespace bale::cuda_detail {
 namespace {
 
-constexpr std::size_t k_alignment_bytes = 256;  // what cuMemAlloc gives
+constexpr std::size_t k_alignment_bytes = 256;  // the alignment of cuMemAlloc
 
 }  // namespace
 
@@ -30,7 +30,7 @@ DeviceBufferPool::~DeviceBufferPool() {
     for (const auto& use : buffer.last_uses) {
       try {
         use->synchronize();
-      } catch (const Error&) {  // the device, or its driver, is gone: nothing is running on it
+      } catch (const Error&) {  // the device or its driver is gone; nothing is running on it
         return;
       }
     }
@@ -38,7 +38,7 @@ DeviceBufferPool::~DeviceBufferPool() {
 }
 
 std::uint32_t DeviceBufferPool::take() {
-  std::vector<Buffer> surplus;  // freed after the lock
+  std::vector<Buffer> surplus;  // freed after the lock is released
   {
     const std::lock_guard lock(mutex_);
     if (!free_.empty()) {
@@ -51,7 +51,7 @@ std::uint32_t DeviceBufferPool::take() {
   return grow();
 }
 
-/// Not under the lock: batches are given back meanwhile.
+/// Allocates without the lock, so that batches can be given back meanwhile.
 std::uint32_t DeviceBufferPool::grow() {
   auto own = std::make_unique<const DeviceMemory>(context_, stride_);
   const std::lock_guard lock(mutex_);
@@ -62,7 +62,7 @@ std::uint32_t DeviceBufferPool::grow() {
   return number;
 }
 
-/// Free buffers beyond the number that the pool began with, if no work uses them any more. Under the lock.
+/// Removes free buffers beyond the initial number, if no work uses them anymore. Requires mutex_.
 std::vector<DeviceBufferPool::Buffer> DeviceBufferPool::remove_surplus() {
   const auto is_unused = [&](std::uint32_t number) {
     const Buffer& buffer = buffers_.at(number);
@@ -101,7 +101,7 @@ void DeviceBufferPool::give_back(std::uint32_t buffer, std::span<const StreamHan
   try {
     for (const StreamHandle stream : last_users) uses.push_back(std::make_shared<const Event>(context_, stream));
   } catch (...) {
-    // Without events the whole device is waited for. Where that fails too, it has stopped working.
+    // Without events, wait for the whole device. If that fails too, the device no longer works.
     uses.clear();
     try {
       context_->synchronize();

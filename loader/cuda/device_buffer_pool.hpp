@@ -1,11 +1,11 @@
-// DeviceBufferPool: equal buffers on the device that go round.
+// DeviceBufferPool: reusable device buffers of equal size.
 //
-// Nothing on the host waits for a buffer's last use: whoever takes one has its own stream wait for that, on the device.
-// So a buffer can be taken while the work that reads it is still queued. Any thread may take and give back.
+// The host never waits for the last use of a buffer: the next user makes its own stream wait for it, on the device. So
+// a buffer can be taken while work that reads it is still queued. Any thread may take and give back buffers.
 //
-// The standing buffers are one piece of memory, taken once. When all of them are taken, the pool grows by buffers of
-// their own, as far as the device has memory. take() frees those again when the pool has more free buffers than it
-// began with and their last uses are over; freeing device memory may wait for the device, so give_back() never does it.
+// The initial buffers are one allocation. When all of them are taken, take() allocates more buffers one by one, as far
+// as the device has memory. A later take() frees them when the pool has more free buffers than initially and their last
+// uses are over. Freeing device memory may wait for the device, so give_back() never does it.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ class DeviceBufferPool {
  public:
   /// Throws `io` if the device does not have enough memory.
   DeviceBufferPool(std::shared_ptr<const Context> context, std::uint32_t num_buffers, std::size_t bytes_each);
-  /// All buffers have been given back. Waits for their last uses.
+  /// All buffers must have been given back. Waits for their last uses.
   ~DeviceBufferPool();
   DeviceBufferPool(const DeviceBufferPool&) = delete;
   DeviceBufferPool& operator=(const DeviceBufferPool&) = delete;
 
-  /// A buffer that nobody has. Throws `io` if all are taken and the device has no memory for another one.
+  /// Takes a free buffer. Throws `io` if all are taken and the device has no memory for another one.
   std::uint32_t take();
-  /// What `stream` is given from now on waits for the last uses of the buffer that was taken.
+  /// Work that is enqueued on `stream` from now on waits for the last uses of a taken buffer.
   void wait_on(std::uint32_t buffer, StreamHandle stream) const;
-  /// Ends a taking that came to nothing: the buffer's last uses are what they were.
+  /// Returns a buffer that was taken but not used. Its last uses do not change.
   void put_back(std::uint32_t buffer) noexcept;
-  /// Done with; what the streams were given so far are its last uses.
+  /// Returns a buffer that was used. Its last uses are the work that `last_users` have enqueued so far.
   void give_back(std::uint32_t buffer, std::span<const StreamHandle> last_users) noexcept;
 
   DevicePointer address(std::uint32_t buffer) const;
@@ -45,7 +45,7 @@ class DeviceBufferPool {
   struct Buffer {
     DevicePointer address = 0;
     Events last_uses{};
-    std::unique_ptr<const DeviceMemory> own{};  // none: part of `standing_`
+    std::unique_ptr<const DeviceMemory> own{};  // nullptr: part of `standing_`
   };
 
   std::uint32_t grow();

@@ -1,9 +1,9 @@
-// The functions of CUDA's driver API that the loader calls, found at run time.
+// The functions of CUDA's driver API that the loader calls, loaded at run time.
 //
-// The driver (libcuda.so.1) comes with the GPU's kernel module, not with a program: where there is none, everything
-// else works, and whoever asks for a device is told so. Names, arguments and numbers are those of the driver's binary
-// interface, stated here because no CUDA header is needed to build; tests/unit/cuda_driver_test.cpp compares them with
-// cuda.h where that is installed.
+// The driver (libcuda.so.1) is installed with the GPU's kernel module, not with a program. Without it, a request for a
+// device throws, and everything else works. Names, arguments and numbers are those of the driver's binary interface.
+// They are declared here so that the build needs no CUDA header; tests/unit/cuda_driver_test.cpp compares them with
+// cuda.h if it is installed.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace bale::cuda_detail {
 
-/// CUresult. These are the ones that are told apart; any other number may come.
+/// CUresult. Only the values that the loader distinguishes; the driver may return any other number.
 enum class Result : int {
   success = 0,
   out_of_memory = 2,
   not_initialized = 3,
-  deinitialized = 4,  // the process is ending, and the driver went first
+  deinitialized = 4,  // the process is ending, and the driver has already shut down
   no_device = 100,
   invalid_device = 101,
   not_ready = 600,
@@ -32,7 +32,7 @@ using EventHandle = struct EventObject*;
 using ModuleHandle = struct ModuleObject*;
 using FunctionHandle = struct FunctionObject*;
 
-inline constexpr unsigned k_stream_non_blocking = 1;  // no implicit waiting for the default stream
+inline constexpr unsigned k_stream_non_blocking = 1;  // does not wait for the default stream
 inline constexpr unsigned k_event_disable_timing = 2;
 inline constexpr unsigned k_host_register_portable = 1;  // page-locked for every context
 inline constexpr unsigned k_host_alloc_portable = 1;
@@ -82,11 +82,11 @@ struct Driver {
   BALE_CUDA_DRIVER_FUNCTIONS(BALE_CUDA_DECLARE)
 #undef BALE_CUDA_DECLARE
 
-  /// Of this process, loaded and initialized by the first call; stays loaded. Throws `not_found` where there is no
-  /// driver or no device, `io` where the driver refuses; the next call tries again. Any thread.
+  /// The driver of this process. The first call loads and initializes it; it stays loaded. Throws `not_found` if there
+  /// is no driver or no device, `io` if the driver fails; the next call tries again. Safe in any thread.
   static const Driver& get();
 
-  /// Throws unless `result` is a success: "CUDA: cannot ACTION: what the driver says".
+  /// Throws unless `result` is a success: "CUDA: cannot ACTION: the driver's error text".
   void check(Result result, std::string_view action) const;
 };
 

@@ -1,7 +1,7 @@
-// What the kernels' sources share: which thread does what of convert_kernel.hpp.
+// Shared by the sources of the kernels: divides the work of convert_kernel.hpp among the threads.
 //
-// They are compiled to PTX by Clang or nvcc, without any header of CUDA's, and to the device at hand by its driver.
-// Built without contraction of a * b + c: mixed values are those of the host.
+// Clang or nvcc compiles them to PTX without CUDA's headers; the driver compiles the PTX for the device. They are
+// compiled without floating-point contraction, so that mixed values are the same as on the host.
 #pragma once
 
 #include "bale/loader/cuda/convert_kernel.hpp"
@@ -26,7 +26,7 @@ static_assert(k_block_threads == 256);
 
 namespace {
 
-/// `work` for all that falls to this thread, with the table in shared memory.
+/// Loads the table into shared memory and calls `work` for this thread's share of the batch.
 template <int k_pixels, typename Value, typename Work>
 BALE_ON_DEVICE inline void with_table(const ConvertArgs& args, Value* table, const Work& work) {
   for (unsigned i = BALE_THREAD; i < 3 * 256; i += k_block_threads) table[i] = static_cast<const Value*>(args.table)[i];

@@ -1,5 +1,5 @@
-// Kernels that mix images too: bale_mix_TYPE_LAYOUT_PIXELS. Apart from the others, for the driver takes a moment to
-// compile them when they are first loaded.
+// Kernels that convert and mix images: bale_mix_TYPE_LAYOUT_PIXELS. In a file of their own, because the driver takes
+// time to compile them when they are first loaded.
 #include "bale/loader/cuda/kernel_entry.hpp"
 
 #define BALE_MIX_KERNEL(name, pixels, planar, type)                                              \

@@ -1,10 +1,10 @@
-// Descriptors that are handed to other programs.
+// File descriptors that are passed to other programs.
 #pragma once
 
 namespace bale::loader_detail {
 
-/// The same file under a number above those that a worker has for itself; closes `fd`. A process whose standard input,
-/// output or error is closed gets the numbers 0 to 2 for other files. Returns `fd` itself if there is none.
+/// Moves `fd` to a number above the fixed descriptors of a worker, and closes `fd`. (If standard input, output or error
+/// is closed, new files get the numbers 0 to 2.) Returns `fd` if it is high enough or cannot be moved.
 int above_worker_descriptors(int fd);
 
 }  // namespace bale::loader_detail

@@ -27,7 +27,7 @@ void set_error(Row& row, std::string_view text) {
   row.error[length] = '\0';
 }
 
-/// Where everything lies, in bytes from the beginning of the memory.
+/// Offsets of all parts, in bytes from the beginning of the memory.
 struct Ring::Layout {
   std::uint64_t slots_at;
   std::uint64_t rows_at;
@@ -43,9 +43,9 @@ struct Ring::Layout {
   std::uint64_t total_bytes;
 };
 
-/// The first bytes of the memory. Words that are waited upon have a cache line each.
+/// The first bytes of the memory. Each word that processes wait on has its own cache line.
 struct Ring::Header {
-  char version[32];  // of the program that made it: workers of another one refuse
+  char version[32];  // of the program that made the ring; workers of another version refuse it
   RingShape shape;
   Layout layout;
   alignas(k_line_bytes) std::atomic<std::uint32_t> publications;
@@ -96,7 +96,7 @@ Ring Ring::create(const RingShape& shape, SharedMemory::With with) {
   }
   const Layout layout = lay_out(shape);
   SharedMemory memory = SharedMemory::create(layout.total_bytes, with);
-  // Fresh memory is all zeros, which is a valid value of everything in it.
+  // New memory is all zeros, which is a valid value of every field.
   auto* const header = new (memory.data()) Header{.shape = shape, .layout = layout};
   std::strncpy(header->version, k_version_text, sizeof header->version - 1);
   return Ring(std::move(memory));
@@ -223,8 +223,8 @@ std::optional<Claim> Ring::claim(std::uint32_t worker) {
     Slot& slot = slots_[number];
     std::uint64_t ticket = slot.claim.load();
     while (batch_of(ticket) == batch && phase_of(ticket) < slot.num_rows) {
-      // Exchanged rather than added to: the slot may have gone on to a later batch meanwhile, and a ticket drawn there
-      // for nothing would be a row that nobody ever comes to.
+      // compare_exchange, not fetch_add: the slot may hold a later batch by now, and a ticket drawn from that batch by
+      // mistake would be a row that no worker claims.
       if (!slot.claim.compare_exchange_weak(ticket, ticket + 1)) continue;
       const std::uint32_t row_number = phase_of(ticket);
       std::uint64_t free = row_state(batch, phase_number(RowPhase::free));

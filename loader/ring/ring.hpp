@@ -1,15 +1,15 @@
-// Ring: slots of one batch each in shared memory, filled row by row by workers, read by one consumer.
+// Ring: slots in shared memory, one batch each. Workers fill them row by row; one consumer reads them.
 //
-// The ring knows rows and which worker has them, but no orders, datasets or pixels; what was drawn for a row is carried
-// along. Everything in it is plain data and lock-free atomics, so a worker may die at any instruction and leaves nothing
-// locked.
+// The ring knows rows and the workers that claimed them, but not orders, datasets or pixels. It stores a row's
+// AugmentDraw without using it. It has only plain data and lock-free atomics, so a worker may die at any instruction
+// and leaves no lock behind.
 //
-// A row goes   free -> claimed by worker w -> done | failed,   and back to free when w died.
-// Every word that workers change carries the number of the batch it belongs to, so a worker that was slow
-// cannot touch a later batch in the same slot.
+// A row goes   free -> claimed by worker w -> done | failed,   and back to free if w dies.
+// The words by which workers claim rows contain the batch number, so a slow worker cannot claim a row of a later batch
+// in the same slot.
 //
-// Roles: the owner (one process, under a lock of its own) opens, closes, recovers and recycles; workers claim and
-// finish.
+// Roles: the owner (one process, under its own lock) opens, closes, recovers and reuses slots. Workers claim and finish
+// rows.
 #pragma once
 
 #include <atomic>
@@ -25,23 +25,23 @@
 namespace bale::loader_detail {
 
 inline constexpr std::uint32_t k_max_workers = 1024;
-inline constexpr std::uint32_t k_max_rows = 1U << 19;  // of a batch
+inline constexpr std::uint32_t k_max_rows = 1U << 19;  // per batch
 inline constexpr std::size_t k_error_bytes = 384;
 
-/// What the owner asks for and what the worker answers, for one row.
+/// One row: the owner's request and the worker's result.
 struct Row {
-  // A batch number and a RowPhase in one word; see phase().
+  // A batch number and a RowPhase in one word; see row_state().
   std::atomic<std::uint64_t> state;
-  // Asked.
+  // The request.
   std::uint64_t sample_in_shard;
-  std::uint64_t sample;  // in the dataset; the draw's key
+  std::uint64_t sample;  // in the dataset; part of the DrawKey
   std::uint64_t copy;
-  std::uint64_t offset;    // of the row's place in the slot's pixels
-  std::uint64_t capacity;  // bytes of that place
+  std::uint64_t offset;    // of the row in the slot's pixels
+  std::uint64_t capacity;  // of the row, in bytes
   std::uint32_t shard;
-  std::uint32_t kills;          // workers that died at this row by a fault of their own
+  std::uint32_t kills;          // workers that crashed, failed or stalled at this row
   std::uint32_t interruptions;  // workers that were killed from outside at this row
-  // Answered.
+  // The result.
   std::uint32_t source_width;
   std::uint32_t source_height;
   std::uint64_t bytes;
@@ -53,30 +53,30 @@ enum class RowPhase : std::uint32_t {
   free = 0,
   done = 1,
   failed = 2,
-  dropped = 3,   // closed before anyone claimed it
-  claimed = 16,  // + number of the worker
+  dropped = 3,   // closed before a worker claimed it
+  claimed = 16,  // + the worker's number
 };
 
 struct Slot {
   // Batch number (44 bits) and the next row to claim (20 bits).
   std::atomic<std::uint64_t> claim;
-  std::atomic<std::uint32_t> left;  // rows not finished; a hint, exact as long as no worker died
+  std::atomic<std::uint32_t> left;  // rows not finished; a hint: exact only while no worker has died
   std::atomic<std::uint32_t> num_rows;
   std::uint64_t epoch;
   std::uint64_t index;  // of the batch in its epoch
 };
 
-/// Cuts `text` to what a row has room for.
+/// Sets the row's error to `text`, truncated to fit.
 void set_error(Row& row, std::string_view text);
 
-/// What the supervisor and workers tell each other.
+/// The state of one worker, shared with its supervisor.
 struct WorkerEntry {
-  // CLOCK_MONOTONIC when it began with what it does now: to claim rows, to read, to decode; 0 while idle.
+  // CLOCK_MONOTONIC at the start of its current step (claim, read or decode); 0 while idle.
   std::atomic<std::uint64_t> busy_since_ns;
   std::atomic<std::uint32_t> reading;  // 1 while it waits for a sample's bytes
-  std::atomic<std::uint64_t> seen_ns;  // when it last looked for work; 0 until it first does
+  std::atomic<std::uint64_t> seen_ns;  // when it last looked for work; 0 if never
   std::atomic<std::uint64_t> rows_done;
-  char error[k_error_bytes];  // why it gave up, NUL-terminated
+  char error[k_error_bytes];  // why it exited, NUL-terminated
 };
 
 struct RingShape {
@@ -84,7 +84,7 @@ struct RingShape {
   std::uint32_t batch_size = 0;
   std::uint64_t pixel_bytes = 0;  // of one slot
   std::uint64_t config_bytes = 0;
-  std::uint64_t kept_bytes = 0;  // what workers keep for each other; see Ring::kept()
+  std::uint64_t kept_bytes = 0;  // shared by the workers; see Ring::kept()
 };
 
 /// A claimed row.
@@ -96,9 +96,9 @@ struct Claim {
 
 class Ring {
  public:
-  /// Throws `io` where there is no memory, `invalid_argument` for a shape beyond the limits above.
+  /// Throws `io` if there is not enough memory, `invalid_argument` if the shape exceeds the limits above.
   static Ring create(const RingShape& shape, SharedMemory::With with = SharedMemory::With::programs);
-  /// In a worker. Throws `damaged` where the memory is not a ring of this version of bale.
+  /// For workers. Throws `damaged` if the memory is not a ring of this version of bale.
   static Ring attach(SharedMemory memory);
 
   Ring(Ring&&) noexcept = default;
@@ -106,10 +106,10 @@ class Ring {
 
   int fd() const { return memory_.fd(); }
   const RingShape& shape() const;
-  /// Room for what workers must know; written by the owner before they start.
+  /// The configuration of the workers. The owner writes it before they start.
   MutableBytes config() const;
 
-  /// Zero at first, and nothing to the ring.
+  /// Memory that the workers share. Zero at first; the ring itself does not use it.
   MutableBytes kept() const;
 
   Slot& slot(std::uint32_t slot) { return slots_[slot]; }
@@ -124,30 +124,30 @@ class Ring {
   std::span<std::int64_t> labels(std::uint32_t slot) const;
   std::span<std::uint8_t> mask(std::uint32_t slot) const;
   MutableBytes pixels(std::uint32_t slot) const;
-  /// All slots' pixels, for registering them with a device in one call.
+  /// The pixels of all slots, to be registered with a device in one call.
   MutableBytes all_pixels() const;
 
   // --- owner
 
-  /// Sets a row up for `batch`: free, or finished at once (nothing to do). Before publish().
+  /// Prepares a row for `batch`: free, or already finished. To be called before publish().
   void prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, RowPhase phase);
-  /// Lets workers at the slot's rows. Batches are numbered 0, 1, 2, ... and published in that order.
+  /// Offers the slot's rows to workers. Batches are numbered 0, 1, 2, ... and published in that order.
   void publish(std::uint32_t slot, std::uint64_t batch, std::uint32_t num_rows);
-  /// Offers rows of a published batch again that are free.
+  /// Offers the free rows of a published batch again.
   void reoffer(std::uint32_t slot, std::uint64_t batch);
-  /// Rows of a published batch that workers have come to.
+  /// Number of rows of a published batch that workers have reached.
   std::uint32_t num_claimed(std::uint32_t slot) const;
-  /// Workers need not look at batches below this one any more.
+  /// From now on, workers ignore batches before `batch`.
   void set_oldest(std::uint64_t batch);
-  /// All rows finished: every one done, failed or dropped.
+  /// Whether every row is done, failed or dropped.
   bool complete(std::uint32_t slot, std::uint64_t batch) const;
-  /// No new claims in this batch: its free rows are dropped.
+  /// Drops the free rows of a batch, so that workers claim no more of them.
   void close(std::uint32_t slot, std::uint64_t batch);
-  /// Sleeps until a batch may have become complete, `timeout_ms` at most, unless that happened since `seen`.
+  /// Waits for a batch that may be complete: sleeps while completions() is `seen`, for at most `timeout_ms`.
   std::uint32_t completions() const;
   void wait_for_completion(std::uint32_t seen, int timeout_ms) const;
   void announce_completion();
-  /// Ends all workers at their next row; they may be started again after resume().
+  /// Ends all workers after their current rows. They may be started again after resume().
   void stop();
   void resume();
 
@@ -155,10 +155,10 @@ class Ring {
 
   /// The first free row of the oldest batch that has one.
   std::optional<Claim> claim(std::uint32_t worker);
-  /// `error` empty: done.
+  /// Sets a claimed row to done, or to failed if `error` is not empty.
   void finish(const Claim& claim, std::string_view error);
   bool stopped() const;
-  /// Sleeps until a batch is published or reoffered, `timeout_ms` at most, unless that happened since `seen`.
+  /// Waits for a batch that is published or reoffered: sleeps while publications() is `seen`, for at most `timeout_ms`.
   std::uint32_t publications() const;
   void wait_for_work(std::uint32_t seen, int timeout_ms) const;
 

@@ -20,15 +20,15 @@
 namespace bale::loader_detail {
 namespace {
 
-constexpr const char* k_name = "bale ring";  // shown in /proc/PID/maps, no file of that name exists
+constexpr const char* k_name = "bale ring";  // shown in /proc/PID/maps; there is no file of this name
 
 std::string temporary_directory() {
   const char* const set = std::getenv("TMPDIR");
   return set != nullptr && *set != '\0' ? set : "/tmp";
 }
 
-/// The descriptor of a file without a name. All of its bytes are taken now: a file system that is full later would be a
-/// signal. Throws `io`.
+/// The descriptor of an unnamed file. All of its bytes are allocated now: if the file system were full later, using the
+/// memory would raise a signal. Throws `io`.
 int reserved_file_in(const std::string& directory, std::uint64_t size_bytes) {
   const File file = File::create_unnamed(directory);
   const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(size_bytes));
@@ -38,7 +38,7 @@ int reserved_file_in(const std::string& directory, std::uint64_t size_bytes) {
   return fd;
 }
 
-/// For systems that refuse memfds.
+/// Used if the system refuses memfds.
 int file_without_name(std::uint64_t size_bytes, int memfd_error) {
   std::string why_not = fmt::format("memfd_create: {}", std::strerror(memfd_error));
   for (const std::string& directory : {std::string("/dev/shm"), temporary_directory()}) {

@@ -1,7 +1,7 @@
-// SharedMemory: anonymous memory that is handed to other processes by its descriptor.
+// SharedMemory: anonymous memory that is passed to other processes by file descriptor.
 //
-// A memfd: it has no name in /dev/shm, needs no room there, and is gone with its last user however that ends. Where the
-// system refuses memfds (gVisor, seccomp profiles), a file without a name in /dev/shm or the temporary directory.
+// A memfd: it uses no name or space in /dev/shm, and the kernel frees it when its last user ends, even by a crash. If
+// the system refuses memfds (gVisor, seccomp profiles), an unnamed file in /dev/shm or in the temporary directory.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@ namespace bale::loader_detail {
 
 class SharedMemory {
  public:
-  /// Who else is to have it.
+  /// Which processes share the memory.
   enum class With : std::uint8_t {
-    programs,  // by its descriptor
-    children,  // processes forked from this one, and threads: there may be no descriptor
+    programs,  // other programs, by file descriptor
+    children,  // threads and processes forked from this one; there may be no descriptor
   };
 
   SharedMemory() = default;
-  /// New memory, zero; pages of a memfd are taken when they are first touched. Throws `io`.
+  /// New memory, all zeros. Pages of a memfd are allocated when they are first used. Throws `io`.
   static SharedMemory create(std::uint64_t size_bytes, With with = With::programs);
-  /// The memory behind a descriptor that another process created; takes the descriptor over. Throws `io`.
+  /// Maps memory that another process created. Takes ownership of `fd`. Throws `io`.
   static SharedMemory attach(int fd);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept;
@@ -28,7 +28,7 @@ class SharedMemory {
 
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return size_bytes_; }
-  /// -1 if it cannot be handed to programs.
+  /// -1 if the memory cannot be passed to other programs.
   int fd() const { return fd_; }
 
  private:

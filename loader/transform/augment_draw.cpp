@@ -1,5 +1,5 @@
 // After torchvision.transforms: RandomResizedCrop.get_params, ColorJitter.get_params, RandomHorizontalFlip,
-// RandomGrayscale. Built without contraction of a * b + c.
+// RandomGrayscale. Compiled without floating-point contraction.
 #include "bale/loader/transform/augment_draw.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace bale {
 namespace {
 
-/// Each parameter has a sequence of its own, so that switching one on or off leaves the others as they were. The values
-/// are part of what a seed means.
+/// Each parameter has its own random sequence, so that turning one on or off does not change the others. The values
+/// must not change: they are part of what a seed means.
 enum class Stream : std::uint64_t { crop = 1, flip, order, brightness, contrast, saturation, hue, gray };
 
 KeyedRandom stream_of(const DrawKey& key, Stream stream) {
@@ -21,7 +21,7 @@ KeyedRandom stream_of(const DrawKey& key, Stream stream) {
 
 double draw_between(double low, double high, KeyedRandom& random) { return low + (high - low) * random.uniform(); }
 
-/// A side of the crop as torchvision's int(round(side)), where it fits; else 0.
+/// A side of the crop, rounded as torchvision's int(round(side)); 0 if it is longer than `most`.
 std::uint32_t side_within(double side, std::uint32_t most) {
   if (!(side < most + 1.0)) return 0;
   const double rounded = transform_detail::round_half_even(side);
@@ -32,7 +32,7 @@ std::uint32_t side_within(double side, std::uint32_t most) {
 Region central_crop(const Range& ratio, std::uint32_t width, std::uint32_t height) {
   const double ratio_of_image = static_cast<double>(width) / height;
   Region crop{.width = width, .height = height};
-  // At least a pixel: where torchvision rounds a side of a line of pixels to 0, it fails.
+  // At least one pixel: torchvision fails if a side is rounded to 0.
   if (ratio_of_image < ratio.low) {
     crop.height = std::max(side_within(width / ratio.low, height), 1U);
   } else if (ratio_of_image > ratio.high) {

@@ -7,7 +7,7 @@
 namespace bale::transform_detail {
 namespace {
 
-/// Where the values of an image go, in values.
+/// The strides of an image, in values.
 struct Places {
   std::size_t column;
   std::size_t row;

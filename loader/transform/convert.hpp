@@ -1,8 +1,7 @@
-// PixelConverter: 8-bit RGB pixels to the type and layout of a batch.
+// PixelConverter: converts 8-bit RGB pixels to the type and layout of a batch.
 //
-// A value becomes what torchvision's ToTensor and Normalize make of it: v / 255, then (v - mean) / stddev, in float32,
-// then rounded to a 16-bit type where one is wanted. There are 3 x 256 values, so they are tables. Immutable; any
-// thread.
+// Values are converted as by torchvision's ToTensor and Normalize: v / 255, then (v - mean) / stddev, in float32, then
+// rounded if the type has 16 bits. The 3 x 256 results are kept in tables. Immutable; safe in any thread.
 #pragma once
 
 #include <array>
@@ -18,8 +17,8 @@ class PixelConverter {
  public:
   explicit PixelConverter(const Transform& transform);
 
-  /// Writes `pixels` into the top left of an image of width x height at `out`; the rest of it stays as it is.
-  /// `out` needs no alignment.
+  /// Writes `pixels` to the top left of the width x height image at `out`. The rest of that image is not changed. `out`
+  /// need not be aligned.
   void run(const PixelView& pixels, std::uint32_t width, std::uint32_t height, std::byte* out) const;
 
  private:

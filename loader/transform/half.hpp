@@ -1,4 +1,4 @@
-// float to the two 16-bit floats, rounded to the nearest, ties to even, as numpy and PyTorch round. The device runs the
+// Conversion of float to the two 16-bit floats, to nearest, ties to even, as in NumPy and PyTorch. The device runs the
 // same functions (loader/cuda).
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace bale::transform_detail {
 
-/// IEEE binary16. A NaN becomes the quiet one.
+/// IEEE binary16. Every NaN becomes a quiet NaN.
 constexpr std::uint16_t to_float16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
@@ -17,17 +17,17 @@ constexpr std::uint16_t to_float16(float value) {
     half = 0x7E00;
   } else if (magnitude >= 0x47800000) {  // 65536 and more
     half = 0x7C00;
-  } else if (magnitude >= 0x38800000) {  // 2^-14, the least normal one; from 65520 on the carry makes an infinity
+  } else if (magnitude >= 0x38800000) {  // 2^-14, the smallest normal; from 65520 on the carry gives infinity
     const std::uint32_t rebiased = magnitude - ((127U - 15U) << 23);
     half = (rebiased + 0xFFF + (rebiased >> 13 & 1)) >> 13;
   } else {
-    // Subnormal: in [0.5, 1) a float's last bit is 2^-24, the unit of these, so that the addition rounds.
+    // Subnormal: the last bit of a float in [0.5, 1) is 2^-24, the unit of float16 subnormals, so the addition rounds.
     half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
   }
   return static_cast<std::uint16_t>(half | sign);
 }
 
-/// The upper half of a float. A NaN becomes the quiet one.
+/// The upper half of a float. Every NaN becomes a quiet NaN.
 constexpr std::uint16_t to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFFFFFF) > 0x7F800000) return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | 0x7FC0);

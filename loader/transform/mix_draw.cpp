@@ -1,4 +1,4 @@
-// Built without contraction of a * b + c, so that draws come out the same on every CPU.
+// Compiled without floating-point contraction, so that draws are the same on every CPU.
 #include "bale/loader/transform/mix_draw.hpp"
 
 #include <algorithm>
@@ -19,14 +19,14 @@ using transform_detail::portable_log;
 constexpr double k_least_alpha = 1.0 / 16;
 constexpr double k_most_alpha = 1e6;
 
-/// Each draw has a sequence of its own. The values are part of what a seed means.
+/// Each draw has its own random sequence. The values must not change: they are part of what a seed means.
 enum class Stream : std::uint64_t { whether = 0x6d69'7801, kind, share, place };
 
 KeyedRandom stream_of(const MixKey& key, Stream stream) {
   return {key.seed, key.epoch, key.first_sample, key.first_copy, static_cast<std::uint64_t>(stream)};
 }
 
-/// (0, 1]: something that has a logarithm.
+/// Within (0, 1], so that it has a logarithm.
 double positive_uniform(KeyedRandom& random) { return 1.0 - random.uniform(); }
 
 /// Marsaglia's polar method.
@@ -40,7 +40,7 @@ double draw_normal(KeyedRandom& random) {
 }
 
 /// The logarithm of a draw from Gamma(alpha, 1): Marsaglia and Tsang, "A simple method for generating gamma variables"
-/// (2000), with their step for alpha below 1. Of small alphas most draws are too small for a double.
+/// (2000), with their step for alpha below 1. With a small alpha, most draws themselves are too small for a double.
 double draw_log_gamma(double alpha, KeyedRandom& random) {
   const double boost = alpha < 1 ? portable_log(positive_uniform(random)) / alpha : 0;
   const double d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3;
@@ -56,7 +56,7 @@ double draw_log_gamma(double alpha, KeyedRandom& random) {
   }
 }
 
-/// From Beta(alpha, alpha).
+/// A draw from Beta(alpha, alpha).
 double draw_beta(double alpha, KeyedRandom& random) {
   if (alpha == 1) return random.uniform();
   const double a = draw_log_gamma(alpha, random);
@@ -103,7 +103,7 @@ MixDraw draw_mix(const MixOptions& options, const MixKey& key, std::uint32_t wid
   draw.top = y - std::min(y, half_height);
   draw.right = std::min(x + half_width, width);
   draw.bottom = std::min(y + half_height, height);
-  // What the box really covers, now that it is cut off at the edges and rounded.
+  // The box was clipped at the edges and rounded, so the share is computed again.
   const double area = static_cast<double>(draw.right - draw.left) * (draw.bottom - draw.top);
   draw.share = 1 - area / (static_cast<double>(width) * height);
   return draw;

@@ -17,7 +17,7 @@ std::uint8_t* as_pixels(MutableBytes bytes) { return reinterpret_cast<std::uint8
 
 void adjust(AugmentDraw::Step step, const ColorJitter& jitter, const AugmentDraw& draw, std::uint8_t* rgb,
             std::size_t num_pixels) {
-  // A factor of 1 changes nothing. Hue changes pixels even where 0 was drawn, by its way through 8-bit HSV.
+  // A factor of 1 changes nothing. Hue changes pixels even if 0 was drawn: it converts them to 8-bit HSV and back.
   switch (step) {
     case AugmentDraw::Step::brightness:
       if (draw.brightness != 1) adjust_brightness(rgb, num_pixels, draw.brightness);
@@ -50,16 +50,16 @@ struct SamplePipeline::State {
   transform_detail::PixelConverter converter;
   ImageDecoder decoder{};
   Resizer resizer{};
-  std::vector<std::uint8_t> scratch{};  // the resized image, where it is not of the batch's type and layout yet
+  std::vector<std::uint8_t> scratch{};  // the resized image, before it is converted to the batch's type and layout
 
-  // Of the image that was begun.
+  // Of the image that was passed to begin().
   Bytes image{};
   AppliedTransform applied{};
   ResizeSpec spec{};
   Region needed{};  // pixels to decode
 };
 
-/// Fixed shapes must be given their room; ragged and raw images that are larger than theirs are bad samples.
+/// For a fixed shape, too little room is the caller's error. A ragged or raw image that is too large is a bad sample.
 void SamplePipeline::State::require_room(MutableBytes out, std::uint64_t bytes) const {
   if (bytes <= out.size()) return;
   throw Error(transform.has_fixed_shape() ? ErrorCode::invalid_argument : ErrorCode::unsupported,
@@ -72,7 +72,7 @@ void SamplePipeline::State::copy_raw(MutableBytes out) {
   applied.bytes = image.size();
 }
 
-/// Train and eval: decodes what is needed, resizes, and changes colors, in place wherever the output allows.
+/// Train and val: decodes the needed region, resizes it and changes colors, directly in `out` for uint8 and nhwc.
 void SamplePipeline::State::resize(MutableBytes out) {
   const AugmentDraw& draw = applied.draw;
   const std::size_t num_pixels = std::size_t{transform.width} * transform.height;
@@ -92,7 +92,7 @@ void SamplePipeline::State::resize(MutableBytes out) {
   applied.bytes = transform.image_bytes();
 }
 
-/// Padded and ragged: the image as it is.
+/// Padded and ragged: the image, unscaled.
 void SamplePipeline::State::place(MutableBytes out) {
   const bool padded = transform.kind == Transform::Kind::padded;
   const std::uint32_t width = padded ? transform.width : needed.width;
@@ -141,10 +141,9 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
                             crop.height, transform.width, transform.height));
   }
   state.needed = crop;
-  if (transform.kind != Transform::Kind::train && transform.kind != Transform::Kind::eval) return;
+  if (transform.kind != Transform::Kind::train && transform.kind != Transform::Kind::val) return;
 
-  // As torchvision does: train crops first, so what lies around the crop has no influence; eval resizes the whole
-  // image.
+  // As in torchvision: train crops first, so pixels outside the crop have no effect; val resizes the whole image.
   const bool train = transform.kind == Transform::Kind::train;
   state.spec = train ? resize_whole(crop.width, crop.height, transform.width, transform.height)
                      : resize_short_and_center_crop(header.width, header.height, transform.resize_short,
@@ -166,7 +165,7 @@ AppliedTransform SamplePipeline::finish(MutableBytes out) {
   if (transform.has_fixed_shape()) state.require_room(out, transform.image_bytes());
   if (transform.kind == Transform::Kind::raw) {
     state.copy_raw(out);
-  } else if (transform.kind == Transform::Kind::train || transform.kind == Transform::Kind::eval) {
+  } else if (transform.kind == Transform::Kind::train || transform.kind == Transform::Kind::val) {
     state.resize(out);
   } else {
     state.place(out);

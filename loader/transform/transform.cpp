@@ -12,7 +12,7 @@
 namespace bale {
 namespace {
 
-// Sides of a JPEG end here, and a batch of such images would fill any memory.
+// The longest side of a JPEG. A batch of such images would not fit into memory.
 constexpr std::uint32_t k_max_side = 65535;
 constexpr double k_max_factor = std::numeric_limits<float>::max();
 
@@ -49,7 +49,7 @@ void check_train(const Transform& transform) {
   check_probability("gray_probability", transform.gray_probability);
 }
 
-void check_eval(const Transform& transform) {
+void check_val(const Transform& transform) {
   const std::uint32_t longer = std::max(transform.width, transform.height);
   if (transform.resize_short < longer || transform.resize_short > k_max_side) {
     refuse("resize_short", fmt::format("{} is not within [{}, {}], from the crop's longer side to the largest one",
@@ -97,10 +97,10 @@ std::size_t Transform::image_bytes() const {
 
 Transform train_transform(std::uint32_t size) { return {.width = size, .height = size}; }
 
-Transform eval_transform(std::uint32_t size, std::uint32_t resize_short) {
-  // 224 from 256; rounded to the nearest.
+Transform val_transform(std::uint32_t size, std::uint32_t resize_short) {
+  // In proportion to 256 for 224, rounded to nearest.
   const auto usual = static_cast<std::uint32_t>((std::uint64_t{size} * 256 + 112) / 224);
-  return {.kind = Transform::Kind::eval,
+  return {.kind = Transform::Kind::val,
           .width = size,
           .height = size,
           .resize_short = resize_short == 0 ? usual : resize_short};
@@ -123,7 +123,7 @@ void check_transform(const Transform& transform) {
     }
   }
   if (transform.kind == Transform::Kind::train) check_train(transform);
-  if (transform.kind == Transform::Kind::eval) check_eval(transform);
+  if (transform.kind == Transform::Kind::val) check_val(transform);
 }
 
 }  // namespace bale

@@ -23,12 +23,12 @@ namespace {
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
-/// posix_spawn's settings: the descriptors above, no other, no signal blocked or ignored.
+/// posix_spawn's settings: only the descriptors of child_process.hpp, and no signal blocked or ignored.
 class SpawnSettings {
  public:
   SpawnSettings(int program_fd, const ChildDescriptors& given) {
     ::posix_spawn_file_actions_init(&actions_);
-    // What is given has numbers above these, so none of these steps loses a descriptor that a later one needs.
+    // The given descriptors have higher numbers than these, so no step closes one that a later step needs.
     if (is_open(STDERR_FILENO)) {
       ::posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, k_error_fd);
     } else {
@@ -75,7 +75,7 @@ ChildProcess::ChildProcess(const WorkerProgram& program, std::uint32_t number, c
   const std::vector<std::string> arguments{program.path(), std::to_string(k_ring_fd), std::to_string(number),
                                            std::to_string(::getpid())};
   const SpawnSettings settings(program.fd(), given);
-  // The open file rather than its path: the package may be replaced or removed while the loader is in use.
+  // Starts the open file, not its path: the package may be replaced or removed while the loader is in use.
   int failed = ENOENT;
   if (program.fd() >= 0) failed = settings.spawn(fmt::format("/proc/self/fd/{}", k_program_fd), arguments, pid_);
   if (failed == ENOENT) failed = settings.spawn(program.path(), arguments, pid_);  // there is no /proc
@@ -108,7 +108,7 @@ bool ChildProcess::has_ended() const {
 }
 
 void ChildProcess::kill() const {
-  // The pid may be another process's by now if somebody else waited for the child; the pidfd never is.
+  // The pid may belong to another process by now, if other code waited for the child. The pidfd cannot.
   if (pidfd_ >= 0 && ::syscall(SYS_pidfd_send_signal, pidfd_, SIGKILL, nullptr, 0) == 0) return;
   if (!has_ended()) ::kill(pid_, SIGKILL);
 }
@@ -137,7 +137,7 @@ char state_of_process(pid_t pid) {
   char text[512] = {};
   [[maybe_unused]] const std::size_t size = std::fread(text, 1, sizeof text - 1, file);
   std::fclose(file);
-  // "PID (NAME) STATE ...": the name may hold anything.
+  // "PID (NAME) STATE ...": the name may contain any characters.
   const char* const end = std::strrchr(text, ')');
   return end != nullptr && end[1] == ' ' && end[2] != '\0' ? end[2] : '?';
 }

@@ -1,8 +1,8 @@
 // ChildProcess: a worker program that runs as a child of this process.
 //
-// Its end is seen by a pidfd. If the system has none (kernels before 5.3, gVisor, seccomp profiles, no descriptor
-// left), whoever waits has to look from time to time. Its exit status may be lost: the kernel keeps none if this
-// process ignores SIGCHLD, and other code of this process may have taken it.
+// A pidfd reports its end. If there is none (kernels before 5.3, gVisor, seccomp profiles, no descriptor left), the
+// caller must poll has_ended(). The exit status may be lost: the kernel keeps none if this process ignores SIGCHLD, and
+// other code of this process may have read it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,13 +21,13 @@ struct ChildEnd {
   int status = 0;  // the exit code or the signal
 };
 
-/// Which descriptors of this process a worker gets.
+/// The descriptors of this process that a worker gets.
 struct ChildDescriptors {
   int ring = -1;
-  int messages = -1;  // becomes its standard output and error until it has started; -1: those of this process
+  int messages = -1;  // its standard output and error until it has started; -1: this process's standard error
 };
 
-// What the descriptors are in the worker.
+// The descriptor numbers in the worker.
 inline constexpr int k_ring_fd = 3;
 inline constexpr int k_program_fd = 4;
 inline constexpr int k_error_fd = 5;  // this process's standard error, or /dev/null if it has none
@@ -35,22 +35,22 @@ inline constexpr int k_error_fd = 5;  // this process's standard error, or /dev/
 class ChildProcess {
  public:
   ChildProcess() = default;
-  /// Starts the program as the worker of that number. Throws `io`.
+  /// Starts the program as worker `number`. Throws `io`.
   ChildProcess(const WorkerProgram& program, std::uint32_t number, const ChildDescriptors& given);
   ~ChildProcess();
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
 
-  /// Of the child; -1: there is none.
+  /// The pid of the child; -1 if there is none.
   pid_t pid() const { return pid_; }
   bool exists() const { return pid_ > 0; }
-  /// Readable when the child has ended; -1 if the system has no such descriptor.
+  /// Readable when the child has ended; -1 if there is no pidfd.
   int pidfd() const { return pidfd_; }
   bool has_ended() const;
   void kill() const;
-  /// Waits for its end. There is no child afterwards.
+  /// Waits until the child has ended. exists() is false after that.
   ChildEnd wait();
-  /// Leaves it to the system: it cannot be ended.
+  /// Forgets the child without waiting for it. exists() is false after that.
   void abandon();
 
  private:
@@ -58,10 +58,9 @@ class ChildProcess {
   int pidfd_ = -1;
 };
 
-/// What the system says of a process: 'R' running, 'S' sleeping, 'D' waiting for a device, 'T' stopped, ...;
-/// '?' if it says nothing.
+/// The state of a process in /proc: 'R' running, 'S' sleeping, 'D' uninterruptible, 'T' stopped, ...; '?' if unknown.
 char state_of_process(pid_t pid);
-/// The processor time that a process has taken; 0 if the system does not say.
+/// The CPU time that a process has used; 0 if unknown.
 std::uint64_t cpu_time_ns(pid_t pid);
 
 }  // namespace bale::loader_detail

@@ -1,4 +1,4 @@
-// The clock by which workers and who watches them tell time: the same in all processes of a machine.
+// The clock of workers and their supervisor. It is the same in all processes of a machine.
 #pragma once
 
 #include <chrono>

@@ -20,18 +20,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int k_look_ms = 250;                 // how often stalls are looked for
-constexpr int k_look_closely_ms = 20;          // for the ends of workers without a pidfd
-constexpr milliseconds k_patience{500};        // for workers that were asked to stop
-constexpr milliseconds k_last_patience{2000};  // for those that were killed
+constexpr int k_look_ms = 250;                 // how often to look for stalls
+constexpr int k_look_closely_ms = 20;          // how often to look for the end of a worker without a pidfd
+constexpr milliseconds k_patience{500};        // to wait for workers that were asked to stop
+constexpr milliseconds k_last_patience{2000};  // to wait for workers that were killed
 constexpr std::uint32_t k_max_failed_starts = 5;
 constexpr std::uint32_t k_max_fruitless = 16;
-// Before a worker that got nothing done is replaced; twice as long each time.
+// Pause before a worker that finished no row is replaced. It doubles each time.
 constexpr milliseconds k_first_pause{20};
 constexpr std::uint32_t k_max_doublings = 6;
 constexpr milliseconds k_healthy_after{1000};
 
-/// Whether another process sent the signal: it is no fault of the worker or its sample.
+/// Whether another process sent the signal, so that neither the worker nor its sample is at fault.
 bool is_outside_signal(int signal) {
   return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
@@ -77,14 +77,14 @@ void ProcessPool::check() {
                        "Python, WorkerMode::threads in C++"});
 }
 
-/// Whether workers have done rows since the last call: earlier failures are over then.
+/// Whether workers have finished rows since the last call. If so, earlier failures no longer count.
 bool ProcessPool::has_progress() {
   std::uint64_t rows = 0;
   for (std::uint32_t number = 0; number < processes_.size(); ++number) rows += ring_.worker(number).rows_done.load();
   return std::exchange(rows_seen_, rows) != rows;
 }
 
-/// Whether a worker is there that does not look as if it were about to fail like those before it.
+/// Whether there is a worker that is not likely to fail like those before it.
 bool ProcessPool::has_healthy_worker() const {
   for (std::uint32_t number = 0; number < processes_.size(); ++number) {
     const Process& process = processes_[number];
@@ -94,7 +94,7 @@ bool ProcessPool::has_healthy_worker() const {
   return false;
 }
 
-/// A worker that fails is started again later, as long as others work. If none does, check() throws.
+/// A worker that fails is started again later, as long as others run. If none runs, check() throws.
 void ProcessPool::note_failure(bool is_start, const std::string& cause) {
   if (has_progress()) failed_starts_ = fruitless_ = 0;
   ++(is_start ? failed_starts_ : fruitless_);
@@ -106,7 +106,7 @@ void ProcessPool::note_failure(bool is_start, const std::string& cause) {
     failure_ = fmt::format("a worker {}{}{}", cause, line.empty() ? "" : ": ", printable(line));
   }
   failed_starts_ = fruitless_ = 0;
-  ring_.announce_completion();  // whoever waits for rows looks at check()
+  ring_.announce_completion();  // wakes the thread that waits for rows and calls check()
 }
 
 void ProcessPool::start_later(Process& process) {
@@ -134,7 +134,7 @@ void ProcessPool::start_worker(std::uint32_t number) {
   }
 }
 
-/// No worker is started until check() has thrown the failure.
+/// Whether there is a failure for check() to throw. No worker is started before that.
 bool ProcessPool::has_failed() const {
   const std::lock_guard lock(mutex_);
   return !failure_.empty();
@@ -211,7 +211,7 @@ void ProcessPool::kill_stalled() {
   }
 }
 
-/// How long to wait for the end of a worker before there is something else to do.
+/// How long to wait for the end of a worker before other work is due.
 int ProcessPool::patience_ms() const {
   auto patience = milliseconds(k_look_ms);
   const bool starts_none = has_failed();
@@ -232,7 +232,7 @@ void ProcessPool::supervise() {
   std::vector<pollfd> watched;
   for (;;) {
     watched.assign(1, {.fd = stop_event_, .events = POLLIN, .revents = 0});
-    // A negative descriptor is ignored by poll.
+    // poll() ignores negative descriptors.
     for (const Process& process : processes_) {
       watched.push_back({.fd = process.child.pidfd(), .events = POLLIN, .revents = 0});
     }
@@ -272,7 +272,7 @@ void ProcessPool::end_all() {
   }
   all_end_until(Clock::now() + k_last_patience);
   const std::lock_guard lock(mutex_);
-  for (Process& process : processes_) process.child.abandon();  // waits for a device that does not answer
+  for (Process& process : processes_) process.child.abandon();  // it is blocked by a device that does not answer
 }
 
 }  // namespace bale::loader_detail

@@ -1,7 +1,7 @@
-// ProcessPool: worker processes, started, watched and replaced by one thread of the loader's.
+// ProcessPool: worker processes. One thread of the loader starts, watches and replaces them.
 //
-// The kernel ends a worker when the thread that started it ends (PR_SET_PDEATHSIG), so that thread lives as long as the
-// pool.
+// The kernel kills a worker when the thread that started it ends (PR_SET_PDEATHSIG), so that thread lives as long as
+// the pool.
 #pragma once
 
 #include <atomic>
@@ -25,9 +25,9 @@ namespace bale::loader_detail {
 /// How a worker ended.
 struct WorkerEnd {
   enum class Fault : std::uint8_t {
-    own,      // it crashed, gave up or stalled at the row in hand
-    outside,  // somebody killed it, or how it ended is not known
-    none,     // nothing that has to do with the row
+    own,      // it crashed, failed or stalled at its current row
+    outside,  // another process killed it, or the cause is unknown
+    none,     // the cause has nothing to do with the row
   };
   std::uint32_t worker = 0;
   Fault fault = Fault::outside;
@@ -41,18 +41,18 @@ struct ProcessPoolOptions {
 
 class ProcessPool {
  public:
-  /// Returns when it was tried to start each worker. `ring` and `program` outlive the pool. `on_end` is called by the
-  /// pool's thread for each worker that ended unasked, when it is gone for sure and before it is replaced.
+  /// Returns after it has tried to start each worker. `ring` and `program` must outlive the pool. The pool's thread
+  /// calls `on_end` for each worker that ended without a request, after its process is gone, before it is replaced.
   ProcessPool(Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
               std::function<void(const WorkerEnd&)> on_end);
-  /// Stops the ring; workers that do not end by themselves at once are killed.
+  /// Stops the ring. Kills workers that do not exit soon after.
   ~ProcessPool();
   ProcessPool(const ProcessPool&) = delete;
   ProcessPool& operator=(const ProcessPool&) = delete;
 
   std::vector<int> pids() const;
   std::uint64_t num_replaced() const { return num_replaced_; }
-  /// Throws `io` if no worker can be kept running. They are tried again afterwards.
+  /// Throws `io` if no worker keeps running. After that, the pool tries to start them again.
   void check();
 
  private:
@@ -60,7 +60,7 @@ class ProcessPool {
   struct Process {
     ChildProcess child{};
     std::uint64_t rows_at_start = 0;
-    std::uint32_t failures = 0;  // ends and failed starts in a row without a row done
+    std::uint32_t failures = 0;  // consecutive ends and failed starts without a finished row
     Clock::time_point started_at{};
     Clock::time_point start_at{};  // when to try again
     Stall stall{};
@@ -85,13 +85,13 @@ class ProcessPool {
   ProcessPoolOptions options_;
   std::function<void(const WorkerEnd&)> on_end_;
   StartupMessages messages_;
-  mutable std::mutex mutex_;  // of processes_' children and failure_
+  mutable std::mutex mutex_;  // guards the children of processes_, and failure_
   std::vector<Process> processes_;
   std::string failure_;
   StallClock stall_clock_;
-  std::uint64_t rows_seen_ = 0;      // done by all workers when progress was last looked for
-  std::uint32_t failed_starts_ = 0;  // in a row, of all workers, none of them with a row done in between
-  std::uint32_t fruitless_ = 0;      // the same of workers that had started and ended by their own fault
+  std::uint64_t rows_seen_ = 0;      // finished by all workers at the last has_progress()
+  std::uint32_t failed_starts_ = 0;  // consecutive, of all workers, without a finished row in between
+  std::uint32_t fruitless_ = 0;      // the same for workers that started and ended by their own fault
   std::atomic<std::uint64_t> num_replaced_{0};
   int stop_event_ = -1;
   std::latch all_started_{1};

@@ -7,12 +7,12 @@
 namespace bale::loader_detail {
 namespace {
 
-// The first word counts the bytes of records; one a sample follows.
+// The first word counts the bytes of all records. One word per sample follows.
 constexpr std::uint64_t k_word_bytes = sizeof(std::uint64_t);
-// What a sample's word holds where it is not the place of its record.
+// Values of a sample's word that are not the offset of its record.
 constexpr std::uint64_t k_not_tried = 0;
 constexpr std::uint64_t k_none = 1;
-// Places are multiples of it, beginning with it.
+// Offsets of records are multiples of it. The first offset is k_step itself.
 constexpr std::uint64_t k_step = 8;
 
 std::uint64_t table_bytes(std::uint64_t num_samples) { return (num_samples + 1) * k_word_bytes; }
@@ -57,7 +57,7 @@ void SeekPointCache::keep(std::uint64_t sample, Bytes record) const {
   }
   const std::uint64_t needed = round_up(k_word_bytes + record.size(), k_step);
   const std::uint64_t place = k_step + word(0).fetch_add(needed);
-  if (place + needed > records_.size()) return;  // full: nobody wants any more
+  if (place + needed > records_.size()) return;  // full: wants() is false from now on
   std::byte* const to = memory_ + table_bytes(num_samples_) + place;
   const std::uint64_t length = record.size();
   std::memcpy(to, &length, sizeof length);

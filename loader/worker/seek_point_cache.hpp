@@ -1,8 +1,8 @@
-// SeekPointCache: seek points that workers make of images that have none beside their shard, in memory that all workers
-// of a loader share, for its later epochs.
+// SeekPointCache: seek points that workers make for images that have none beside their shard. They are kept in memory
+// that all workers of a loader share, for later epochs.
 //
-// A record becomes visible by one store, when it is whole. A worker that dies before leaves some bytes unused behind,
-// and nothing else. Decoders compare each record with the image, as they do with those of files.
+// One store makes a complete record visible. A worker that dies before that store only wastes a few bytes. Decoders
+// compare each record with the image, as they do with records from files.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,17 @@ namespace bale::loader_detail {
 
 class SeekPointCache {
  public:
-  /// Keeps and gives nothing.
+  /// A cache that keeps nothing.
   SeekPointCache() = default;
-  /// `memory` is zero at first, as large as bytes_for() says, and outlives this.
+  /// `memory` must be zero at first, have bytes_for() bytes, and outlive the cache.
   SeekPointCache(MutableBytes memory, std::uint64_t num_samples);
   static std::uint64_t bytes_for(std::uint64_t num_samples, std::uint64_t record_bytes);
 
-  /// The record of a sample; empty where there is none.
+  /// The record of a sample; empty if there is none.
   Bytes record(std::uint64_t sample) const;
-  /// Whether nobody has tried to make one, and there is room.
+  /// Whether no worker has tried to make a record of the sample, and there is room for one.
   bool wants(std::uint64_t sample) const;
-  /// An empty record says that there can be none.
+  /// Stores a record. An empty one means that no record can be made of the sample.
   void keep(std::uint64_t sample, Bytes record) const;
 
  private:

@@ -8,16 +8,16 @@
 namespace bale::loader_detail {
 namespace {
 
-constexpr std::uint64_t k_stopped_ns = 2'000'000'000;     // no look is ever this late by itself
-constexpr std::uint64_t k_idle_limit_ns = 3'000'000'000;  // many times as long as an idle worker sleeps
-// A read that took this share of the time in the processor was no wait: a decompressor that does not end, say.
+constexpr std::uint64_t k_stopped_ns = 2'000'000'000;     // look() is this late only if this process was stopped
+constexpr std::uint64_t k_idle_limit_ns = 3'000'000'000;  // many times the sleep of an idle worker
+// A read that used 1 / k_working_share of the limit as CPU time was not waiting: for example, an endless decompression.
 constexpr std::uint64_t k_working_share = 10;
 
 }  // namespace
 
 void StallClock::look() {
   const std::uint64_t now = now_ns();
-  // When this process was stopped (Ctrl-Z), so were the workers, and it is no fault of theirs.
+  // If this process was stopped (Ctrl-Z), the workers were stopped too. That is not their fault.
   if (now_ns_ != 0 && now - now_ns_ > k_stopped_ns) resumed_ns_ = now;
   now_ns_ = now;
 }
@@ -30,13 +30,13 @@ StallKind StallClock::stalled(const WorkerEntry& entry, pid_t pid, std::uint64_t
     stall.cpu_ns = cpu_time_ns(pid);
   }
   if (seen == 0) return StallKind::none;  // it has not started yet
-  // An idle worker looks for work a few times a second, unless somebody stopped it.
+  // An idle worker looks for work a few times per second, unless it was stopped.
   const std::uint64_t since = std::max(busy_since != 0 ? busy_since : seen, resumed_ns_);
   const std::uint64_t limit = busy_since != 0 ? limit_ns : std::max(limit_ns, k_idle_limit_ns);
   if (now_ns_ < since || now_ns_ - since < limit) return StallKind::none;
   const char state = state_of_process(pid);
   if (state == 'T' || state == 't' || busy_since == 0) return StallKind::stopped;
-  // Uninterruptible: a page of a mapped file, or one that was swapped out.
+  // Uninterruptible: it waits for a page of a mapped file, or for one that was swapped out.
   if (state == 'D') return StallKind::none;
   const bool works = cpu_time_ns(pid) >= stall.cpu_ns + limit_ns / k_working_share;
   return entry.reading.load() != 0 && !works ? StallKind::none : StallKind::sample;

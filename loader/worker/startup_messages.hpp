@@ -1,4 +1,4 @@
-// StartupMessages: what worker programs print before they have started, such as the dynamic linker's complaints.
+// StartupMessages: what worker programs print before they have started, such as errors of the dynamic linker.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ class StartupMessages {
   StartupMessages(const StartupMessages&) = delete;
   StartupMessages& operator=(const StartupMessages&) = delete;
 
-  /// For the workers' output; -1 if the system has no room for it.
+  /// For the workers' output; -1 if the system refused a memfd.
   int fd() const { return fd_; }
-  /// The last line that was printed; empty if there is none. Forgets them all.
+  /// The last line that was printed; empty if there is none. Deletes all lines.
   std::string take_last_line();
 
  private:

@@ -1,4 +1,4 @@
-// ThreadPool: workers as threads of the loader's process, over the same ring.
+// ThreadPool: workers that are threads of the loader's process.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace bale::loader_detail {
 
 class ThreadPool {
  public:
-  /// All arguments outlive the pool.
+  /// All arguments must outlive the pool.
   ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of);
-  /// Stops the ring and waits for the rows in hand.
+  /// Stops the ring and waits for the rows that are being filled.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -11,11 +11,11 @@ namespace {
 
 constexpr int k_idle_check_ms = 400;
 
-/// Whether a worker has died at the row before. Such a row is filled alone: no other is to be taken for the cause of
-/// what it does.
+/// Whether a worker has died at this row before. Such a row is filled alone, so that no other row is taken for the
+/// cause if a worker dies again.
 bool is_suspect(const Row& row) { return row.kills + row.interruptions > 0; }
 
-/// While it lives the worker waits for bytes, which is no fault of a sample.
+/// During its lifetime the worker waits for bytes, which is not a sample's fault.
 class Reading {
  public:
   explicit Reading(WorkerEntry& entry) : entry_(entry) { mark(1); }
@@ -31,7 +31,7 @@ class Reading {
   WorkerEntry& entry_;
 };
 
-/// The pipeline knows bytes only; here is known whose.
+/// Adds the shard's path and the sample's key to an error: the pipeline knows only bytes.
 template <typename Work>
 auto in_the_name_of(const Row& row, const Shard& shard, const Work& work) {
   try {
@@ -80,7 +80,7 @@ void Worker::finish(Lane& lane) {
   if (!lane.has_seek_points) learn(row, lane.image);
 }
 
-/// Does what is next for a row, unless it has failed.
+/// Does the next step for a row, unless the row has failed.
 template <typename Work>
 void Worker::attempt(Lane& lane, const Work& work) {
   if (!lane.error.empty()) return;
@@ -114,14 +114,14 @@ void Worker::fill_both() {
   if (lanes_[0].error.empty() && lanes_[1].error.empty()) {
     try {
       SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
-    } catch (const std::bad_alloc&) {  // each is decoded by itself then
+    } catch (const std::bad_alloc&) {  // then each is decoded by itself
     }
   }
   for (Lane& lane : lanes_) attempt_finish(lane);
 }
 
-/// What the index says of the image spares a look at its bytes, if these are known to be those that it was said of. An
-/// image that could not be decoded is decoded as a whole, so that it fails whatever part of it is needed.
+/// If the index says that the image is complete and checksums prove its bytes unchanged, there is nothing to check. An
+/// image that could not be decoded is decoded as a whole, so that it fails whichever part of it is needed.
 WholeCheck Worker::whole_check(const Shard& shard, const Row& row) const {
   const ShardIndex& index = shard.index();
   const auto image = index.image_field(row.sample_in_shard);
@@ -138,8 +138,8 @@ WholeCheck Worker::whole_check(const Shard& shard, const Row& row) const {
   return WholeCheck::end;
 }
 
-/// What is kept of an image that has just been read. Where its checksum was not compared then, it is made now: seek
-/// points are used for no bytes but those that they were made of.
+/// The seek points of an image that was just read. If its checksum was not compared, it is computed here: seek points
+/// are valid only for the bytes that they were made from.
 KeptSeekPoints Worker::kept_seek_points(const Shard& shard, const Row& row, Bytes image) const {
   Bytes record = shard.seek_points(row.sample_in_shard);
   if (record.empty()) record = seek_point_cache_.record(row.sample);
@@ -150,7 +150,7 @@ KeptSeekPoints Worker::kept_seek_points(const Shard& shard, const Row& row, Byte
   return {.record = record, .image_crc32c = index.extent(row.sample_in_shard, *field).crc32c};
 }
 
-/// For the epochs to come.
+/// Keeps seek points of the image for later epochs.
 void Worker::learn(const Row& row, Bytes image) {
   if (config_.transform.kind == Transform::Kind::raw || !seek_point_cache_.wants(row.sample)) return;
   try {
@@ -160,7 +160,7 @@ void Worker::learn(const Row& row, Bytes image) {
 }
 
 bool Worker::step() {
-  // Busy from before the claim: a worker that is stopped at any point after it holds a row, or keeps others from one.
+  // Busy is set before the claim: a worker that is stopped after this may hold a row, or keep one from other workers.
   WorkerEntry& entry = ring_.worker(number_);
   const std::uint64_t now = now_ns();
   entry.seen_ns.store(now);

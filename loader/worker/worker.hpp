@@ -1,4 +1,4 @@
-// Worker: claims rows of the ring and fills them. One a thread, whether in the loader's process or in one of its own.
+// Worker: claims rows of the ring and fills them. One per thread, in the loader's process or in a worker process.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@
 
 namespace bale::loader_detail {
 
-/// The shard of that number, open as long as the result is held. Throws.
+/// The shard with that number. It is open as long as the result is held. Throws if the shard cannot be opened.
 using ShardOf = std::function<ShardInUse(std::uint32_t shard)>;
 
 class Worker {
  public:
-  /// `ring` and `config` outlive the worker.
+  /// `ring` and `config` must outlive the worker.
   Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
 
-  /// Fills a row, or two whose images can be decoded side by side; false where there is none to claim. Errors of
-  /// samples go into their rows.
+  /// Fills one row, or two whose images can be decoded together. Returns false if there is no row to claim. Errors of
+  /// samples are stored in their rows.
   bool step();
-  /// Until the ring is stopped or `should_continue` (asked whenever there is nothing to do, and at least twice a
-  /// second) says no.
+  /// Fills rows until the ring is stopped or `should_continue` returns false. It is called while there is no row to
+  /// claim, at least twice per second.
   void run(const std::function<bool()>& should_continue);
 
  private:
-  /// What one row takes; kept from row to row.
+  /// What is needed to fill one row; reused for the next one.
   struct Lane {
     explicit Lane(const WorkerConfig& config) : pipeline(config.transform, config.max_pixels) {}
 

@@ -1,4 +1,4 @@
-// What a worker must know before its first row; the same bytes for every worker of a loader.
+// WorkerConfig: what a worker must know before its first row. All workers of a loader get the same bytes.
 #pragma once
 
 #include <cstdint>

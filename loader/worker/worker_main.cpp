@@ -1,4 +1,4 @@
-// bale-worker: one worker of a loader, started by it and of no use otherwise.
+// bale-worker: one worker of a loader. Only the loader starts it.
 #include <cstdio>
 #include <exception>
 

@@ -21,19 +21,19 @@
 namespace bale::loader_detail {
 namespace {
 
-/// Ends with the loader, whatever ends that.
+/// Makes this process end when the loader's process ends, for any reason.
 void end_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) std::_Exit(0);  // it was gone before the kernel was asked
+  if (::getppid() != parent) std::_Exit(0);  // the parent ended before prctl()
 }
 
-/// What this process may have is used up: no sample is to blame.
+/// This process has run out of descriptors or memory. No sample is at fault.
 class LackOfResources : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Until now whatever was printed told why a worker does not start.
+/// Until now, the output went to StartupMessages, to report why a worker does not start.
 void print_where_the_loader_prints() {
   ::dup2(k_error_fd, STDOUT_FILENO);
   ::dup2(k_error_fd, STDERR_FILENO);
@@ -46,7 +46,7 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
   raise_descriptor_limit();
   const WorkerConfig config = unpack_config(ring.config());
   if (!config.directory.empty() && ::chdir(config.directory.c_str()) != 0) throw_errno("enter", config.directory);
-  // Whether the shards are those of their indexes is looked at by the loader's process.
+  // The loader's process checks that the shards match their indexes.
   const ShardOpenOptions options{
       .verify_checksums = config.verify_checksums, .direct_io = config.direct_io, .check_stale = false};
   const OpenShards shards(config.shards.size(),
@@ -60,7 +60,7 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
     try {
       return shards.use(shard);
     } catch (const Error& error) {
-      // No sample is to blame: this worker gives up, and the one in its place begins with nothing open.
+      // No sample is at fault. This worker exits, and its replacement starts with no files open.
       if (is_lack_of_resources(error)) throw LackOfResources(error.what());
       throw;
     }
@@ -75,12 +75,12 @@ int run_worker_process(int argc, char** argv, const std::function<void(std::uint
   const auto number = static_cast<std::uint32_t>(std::atol(argv[2]));
   const auto parent = static_cast<pid_t>(std::atol(argv[3]));
   end_with(parent);
-  // The terminal's Ctrl-C is the loader's to act upon.
+  // The loader's process handles Ctrl-C in the terminal.
   std::signal(SIGINT, SIG_IGN);
-  // Image buffers come and go with every row; handing them back to the system each time costs page faults.
+  // Image buffers are allocated for every row. Returning them to the system each time would cost page faults.
   ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
-  ::prctl(PR_SET_NAME, "bale-worker");  // else the number of a descriptor
+  ::prctl(PR_SET_NAME, "bale-worker");  // otherwise the name is the number of a descriptor
   Ring ring = Ring::attach(SharedMemory::attach(std::atoi(argv[1])));
   print_where_the_loader_prints();
   const auto give_up = [&](const std::exception& why, int code) {

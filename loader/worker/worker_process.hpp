@@ -1,4 +1,4 @@
-// What a worker program does: attaches to the ring it was given and works until the loader is gone.
+// The worker program: attaches to the ring that it was given and works until the loader stops it or ends.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace bale::loader_detail {
 
-/// The exit code of a worker that has run out of descriptors or memory, through no sample's fault.
+/// The exit code of a worker that has run out of descriptors or memory. No sample is at fault.
 inline constexpr int k_exit_lack_of_resources = 3;
 
-/// The whole of bale-worker: its arguments (RING-DESCRIPTOR NUMBER PARENT-PID), its exit code. `before_shard` is called
-/// before each row with its shard's number; it is there for tests that want a worker to fail.
+/// The main function of bale-worker. Arguments: RING-DESCRIPTOR NUMBER PARENT-PID. Returns the exit code. Tests use
+/// `before_shard` to make a worker fail: it is called with the shard's number before each row.
 int run_worker_process(int argc, char** argv, const std::function<void(std::uint32_t)>& before_shard = {});
 
 }  // namespace bale::loader_detail

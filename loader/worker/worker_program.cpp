@@ -23,7 +23,7 @@ std::string own_directory() {
   return parent_directory(path);
 }
 
-/// What set_worker_directory() named. In a function, for it is called before main().
+/// The directory of set_worker_directory(). A static in a function, because that may be called before main().
 std::string& installed_directory() {
   static std::string directory;
   return directory;

@@ -21,12 +21,12 @@ namespace {
 const Batch& batch_of(nb::handle self) { return nb::cast<const ProcessBatch&>(self).get(); }
 const Transform& transform_of_batch(nb::handle self) { return nb::cast<const ProcessBatch&>(self).transform(); }
 
-/// numpy has no bfloat16: its bits are handed out instead.
+/// NumPy has no bfloat16. Its bits are returned as uint16.
 nb::dlpack::dtype numpy_dtype(DType dtype) {
   return dtype == DType::bfloat16 ? nb::dtype<std::uint16_t>() : dlpack_dtype(dtype);
 }
 
-/// A view of `bytes` that keeps `owner`. Writable: the slot is the caller's until it goes back.
+/// A view of `bytes` that keeps `owner` alive. Writable: the slot belongs to the caller until it is returned.
 template <typename Array>
 Array view_of(Bytes bytes, const std::vector<std::size_t>& shape, nb::dlpack::dtype dtype, nb::handle owner) {
   return Array(const_cast<std::byte*>(bytes.data()), shape.size(), shape.data(), owner, nullptr, dtype);
@@ -44,7 +44,7 @@ nb::ndarray<nb::numpy> image(nb::handle self, std::size_t i) {
   if (transform.has_fixed_shape()) {
     shape = shape_of(transform, 1);
     shape.erase(shape.begin());
-    // An empty row has zeros in its place.
+    // An empty row has zeros as its pixels.
     return view_of<nb::ndarray<nb::numpy>>(batch.pixels().subspan(i * transform.image_bytes(), transform.image_bytes()),
                                            shape, numpy_dtype(transform.dtype), self);
   }
@@ -65,7 +65,7 @@ nb::object images(nb::handle self) {
   return list;
 }
 
-/// An array of its own: what a caller keeps of it keeps no slot.
+/// A copy. It does not keep the slot.
 template <typename Value, typename Array>
 Array copy_of(std::span<const Value> values) {
   auto owned = std::make_unique<Value[]>(values.size());
@@ -97,7 +97,7 @@ nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
   return array.attr("__dlpack__")(**kwargs);
 }
 
-/// The steps of the color jitter that are on, in their order.
+/// The enabled steps of the color jitter, in their order.
 nb::list jitter_of(const AugmentDraw& draw, const ColorJitter& jitter) {
   struct Named {
     const char* name;
@@ -131,8 +131,7 @@ nb::object draw_of_row(nb::handle self, std::size_t i) {
   return dict;
 }
 
-/// One call of the binding a batch, and no steps in Python that permute dimensions: this is what a training loop pays
-/// for every batch.
+/// One call per batch, and no Python code that permutes dimensions: a training loop pays this cost for every batch.
 std::pair<nb::object, nb::object> capsules(nb::handle self) {
   const Batch& batch = batch_of(self);
   const Transform& transform = transform_of_batch(self);

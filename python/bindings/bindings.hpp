@@ -1,7 +1,7 @@
-// bale._bale: the extension module. Only this room sees Python; the package in python/bale is what users see.
+// bale._bale: the extension module. Only this folder depends on Python's API. Users see the package in python/bale.
 //
-// The GIL is held but while files are read or batches waited for. Objects that are tied to a process know it by its id:
-// in a forked child they refuse (Loader, Batch) or open anew (Dataset), and leak what belongs to the parent.
+// The GIL is released while files are read and while batches are waited for. Some objects belong to a process and store
+// its id. In a forked child they throw (Loader, DeviceBatch) or open again (Dataset), and leak what the parent owns.
 #pragma once
 
 #include <string>
@@ -17,16 +17,16 @@ namespace bale::python {
 
 namespace nb = nanobind;
 
-/// Bytes of any kind as str and back, as os.fsdecode and os.fsencode do it on UTF-8.
+/// Converts any bytes to str and back, as os.fsdecode and os.fsencode do with UTF-8.
 nb::str to_str(std::string_view raw);
 std::string from_str(const nb::str& text);
 nb::bytes to_bytes(Bytes bytes);
 
-/// (what was ignored, how many, the first name) for each reason, and ("", 0, text) for what is worth a warning.
+/// (reason, count, first name) for each reason why something was ignored, and ("", 0, text) for each warning.
 using Notices = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>>;
 Notices list_of(const NoticeLog& log);
 
-/// The C++ value of a bale.transforms.Transform, checked.
+/// Converts a bale.transforms.Transform and checks it.
 Transform transform_of(nb::handle transform);
 
 void bind_errors(nb::module_& module);

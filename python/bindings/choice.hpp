@@ -1,4 +1,4 @@
-// choice: an option that Python gives by name.
+// choice: an option that Python passes by name.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace bale::python {
 
-/// The value of the name that was given; throws `invalid_argument`, listing the names there are.
+/// The value for the given name. Throws `invalid_argument` with the list of valid names.
 template <typename Value>
 Value choice(nanobind::handle given, const char* option, std::initializer_list<std::pair<const char*, Value>> values) {
   const std::string text = value_of<std::string>(given, option);

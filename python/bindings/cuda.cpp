@@ -1,4 +1,4 @@
-// CudaLoader and its batches. Arrays on the device go to other packages by DLPack or __cuda_array_interface__.
+// CudaLoader and its batches. Other packages import device arrays by DLPack or __cuda_array_interface__.
 #include "bale/loader/cuda/cuda_loader.hpp"
 
 #include <unistd.h>
@@ -51,17 +51,17 @@ class ProcessDeviceBatch {
 
 DeviceBatch& batch_of(nb::handle batch) { return nb::cast<ProcessDeviceBatch&>(batch).get(); }
 
-/// A view of a batch on the device, which it keeps.
+/// A view of a batch on the device. Keeps the batch alive.
 struct DeviceArray {
   nb::object batch;
   void* data = nullptr;
   std::vector<std::size_t> shape{};
   std::vector<std::int64_t> strides{};  // in values
   nb::dlpack::dtype dtype{};
-  const char* typestr = nullptr;  // numpy's; null where it has none
+  const char* typestr = nullptr;  // NumPy's; null if it has none
 };
 
-/// As it lies: N x H x W x C, or N x C x H x W.
+/// In memory order: N x H x W x C, or N x C x H x W.
 DeviceArray images_of(nb::handle self) {
   const DeviceBatch& batch = batch_of(self);
   const Transform& transform = batch.transform();
@@ -89,7 +89,7 @@ DeviceArray images_of(nb::handle self) {
   return array;
 }
 
-/// N x C x H x W, with strides that tell the layout.
+/// N x C x H x W, with strides according to the layout.
 DeviceArray channels_first(nb::handle self) {
   DeviceArray array = images_of(self);
   if (batch_of(self).transform().layout == PixelLayout::nhwc) {
@@ -110,7 +110,7 @@ DeviceArray row_values(nb::handle self, Value* data, const char* typestr) {
 }
 
 DeviceArray labels_of(nb::handle self) { return row_values(self, batch_of(self).labels(), "<i8"); }
-// Bytes: not every DLPack importer knows bool.
+// Bytes: not every DLPack importer supports bool.
 DeviceArray mask_of(nb::handle self) { return row_values(self, batch_of(self).mask(), "|u1"); }
 std::optional<DeviceArray> partner_labels_of(nb::handle self) {
   std::int64_t* const values = batch_of(self).partner_labels();
@@ -129,7 +129,7 @@ nb::ndarray<Kind...> exported(const DeviceArray& array) {
                               array.dtype, nb::device::cuda::value, batch_of(array.batch).device());
 }
 
-/// The array API's protocol: the consumer says on which of its streams it is going to work.
+/// The array API's protocol: the consumer passes the stream on which it will use the array.
 nb::object dlpack_of(const DeviceArray& array, const nb::object& stream, const nb::kwargs& kwargs) {
   constexpr std::intptr_t k_no_waiting = -1;
   const std::intptr_t asked = stream.is_none() ? 0 : nb::cast<std::intptr_t>(stream);
@@ -158,7 +158,7 @@ nb::dict cuda_array_interface(const DeviceArray& array) {
   dict["strides"] = nb::tuple(strides);
   dict["typestr"] = array.typestr;
   dict["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(array.data), false);
-  // Consumers have their streams wait for this one.
+  // Consumers make their streams wait for this one.
   dict["stream"] = reinterpret_cast<std::uintptr_t>(batch_of(array.batch).stream());
   return dict;
 }

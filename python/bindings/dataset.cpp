@@ -17,7 +17,7 @@
 namespace bale::python {
 namespace {
 
-/// A Dataset that opens itself anew in another process.
+/// A Dataset that opens itself again in another process.
 class ProcessDataset {
  public:
   ProcessDataset(std::string spec, bool verify_checksums)
@@ -44,7 +44,7 @@ class ProcessDataset {
     dataset_ = std::make_unique<Dataset>(Dataset::open(spec_, options_));
     pid_ = ::getpid();
   }
-  /// The parent's; its locks may have been taken when the process forked.
+  /// The Dataset belongs to the parent. Its locks may have been held when the process forked.
   void leak() { [[maybe_unused]] Dataset* const parents = dataset_.release(); }
 
   std::string spec_;
@@ -70,8 +70,8 @@ nb::typed<nb::dict, nb::str, nb::bytes> read(ProcessDataset& self, std::uint64_t
   return fields;
 }
 
-/// The field that `find` names, as `read` gives it: stored bytes are read into the object itself, where it is not
-/// compressed.
+/// The field that `find` names, as `read` returns it. A field that is not compressed is read directly into the Python
+/// object.
 template <typename Find, typename Read>
 nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find, const Read& read) {
   const Dataset& dataset = self.get();

@@ -1,4 +1,4 @@
-// Types and shapes of batches as DLPack has them.
+// Types and shapes of batches for DLPack.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ inline nanobind::dlpack::dtype dlpack_dtype(DType dtype) {
   return {static_cast<std::uint8_t>(Code::Float), 32, 1};
 }
 
-/// Of a batch of a fixed shape, as it lies in memory.
+/// The shape, in memory order, of a batch whose images all have the same size.
 inline std::vector<std::size_t> shape_of(const Transform& transform, std::size_t num_images) {
   if (transform.layout == PixelLayout::nchw) return {num_images, 3, transform.height, transform.width};
   return {num_images, transform.height, transform.width, 3};

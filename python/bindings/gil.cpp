@@ -8,7 +8,7 @@
 namespace bale::python {
 namespace {
 
-// The thread that ends the interpreter, while it does so; 0 before. Thread ids of Linux are not 0.
+// The thread that shuts down the interpreter; 0 before. Thread ids of Linux are not 0.
 std::atomic<pid_t> ending_thread{0};
 
 }  // namespace

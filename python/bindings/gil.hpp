@@ -1,20 +1,20 @@
-// WithoutGil: a stretch of C++ without the GIL.
+// WithoutGil: releases the GIL for a scope.
 //
-// A daemon thread may want the GIL back when the interpreter is ending. Python up to 3.13 ends such a thread by
-// pthread_exit, which unwinds the stack, and std::terminate() is what C++ frames answer (nanobind's gil_scoped_release
-// among them). Later versions of Python let it hang. So does WithoutGil, with all of them: what the thread holds stays
-// as it is, and the process ends under it.
+// A daemon thread may ask for the GIL while the interpreter shuts down. Python up to 3.13 then ends the thread with
+// pthread_exit, which unwinds the stack; C++ frames (such as nanobind's gil_scoped_release) call std::terminate().
+// Later versions of Python block the thread forever. WithoutGil does so with every version: the thread keeps what it
+// holds until the process ends.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace bale::python {
 
-/// The interpreter is ending: from now on other threads than the calling one stop when they look at is_to_stop().
+/// Call it when the interpreter shuts down. From then on is_to_stop() is true in all threads except the calling one.
 void stop_other_threads();
-/// Whether the calling thread is to stop.
+/// Whether the calling thread must stop.
 bool is_to_stop();
-/// Waits for the end of the process. Without the GIL.
+/// Blocks until the process ends. Call it without the GIL.
 [[noreturn]] void park();
 
 class WithoutGil {

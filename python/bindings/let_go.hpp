@@ -1,5 +1,5 @@
-// let_go(): how a Python object ends the batch that it is. Giving a batch back opens the next one in its slot
-// (thousands of rows are drawn), or asks the device for events: other threads of Python run meanwhile.
+// let_go(): how a Python object destroys its batch. Returning a batch opens the next one in its slot (thousands of rows
+// are drawn), or queries events of the device. Other Python threads can run meanwhile.
 #pragma once
 
 #include <unistd.h>
@@ -10,8 +10,8 @@
 
 namespace bale::python {
 
-/// Destroys `batch`, which the process `owner` made, without the GIL. In a forked child the memory is the parent's to
-/// give back.
+/// Destroys `batch`, which the process `owner` made, without the GIL. In a forked child it is leaked: only the parent
+/// may return the memory.
 template <typename AnyBatch>
 void let_go(std::unique_ptr<AnyBatch> batch, pid_t owner) noexcept {
   if (!batch) return;

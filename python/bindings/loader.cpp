@@ -18,7 +18,7 @@
 namespace bale::python {
 namespace {
 
-/// A (low, high) that Python made a tuple already.
+/// A (low, high) pair. The Python side has made it a tuple.
 Range range_of(nb::handle transform, const char* keyword) {
   const nb::object pair = transform.attr(keyword);
   return {value_of<double>(pair[0], keyword), value_of<double>(pair[1], keyword)};
@@ -99,7 +99,7 @@ Transform transform_of(nb::handle given) {
   Transform transform;
   transform.kind = choice<Kind>(given.attr("kind"), "transform",
                                 {{"train", Kind::train},
-                                 {"val", Kind::eval},
+                                 {"val", Kind::val},
                                  {"padded", Kind::padded},
                                  {"ragged", Kind::ragged},
                                  {"raw", Kind::raw}});

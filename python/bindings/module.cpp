@@ -31,7 +31,7 @@ const char* name_of(ErrorCode code) {
   return "interrupted";
 }
 
-/// Sets Python's error; what it is made of is the package's business (python/bale/errors.py).
+/// Sets Python's error. The package makes the exception (python/bale/errors.py).
 void set_python_error(const Error& error) {
   const ErrorContext& context = error.context();
   nb::object offset = context.offset ? nb::object(nb::int_(*context.offset)) : nb::none();
@@ -77,7 +77,7 @@ void bind_errors(nb::module_& module) {
 }  // namespace bale::python
 
 NB_MODULE(_bale, module) {
-  // What lives at the interpreter's end is the loader's own to clean up; a report of it would only worry users.
+  // The loader cleans up objects that are alive when the interpreter exits. A leak report would only worry users.
   nanobind::set_leak_warnings(false);
   module.doc() = "The C++ side of bale; use the package `bale`.";
   bale::python::bind_errors(module);

@@ -15,7 +15,7 @@ namespace {
 template <typename Number>
 using Numbers = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Position in the epoch of a row; None if it is empty.
+/// Position of a row in the epoch; None if the row is empty.
 std::optional<std::uint64_t> row(const RankPlan& plan, std::uint64_t batch, std::uint64_t index) {
   if (batch >= plan.num_batches() || index >= plan.num_rows(batch)) throw nb::index_error("no such row in this plan");
   const PlannedRow planned = plan.row(batch, index);

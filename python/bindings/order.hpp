@@ -1,4 +1,4 @@
-// The order of an epoch, as options of the Loader name it.
+// Converts the Loader's options for the order of an epoch.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace bale::python {
 
-/// "none", "full" or "block"; the numbers matter to the last alone. Throws `invalid_argument` for anything else.
+/// "none", "full" or "block"; only the last uses the numbers. Throws `invalid_argument` for anything else.
 Shuffle shuffle_of(nanobind::handle name, std::uint64_t block_samples, std::uint64_t window_blocks);
 /// "pad", "drop" or "uneven". Throws `invalid_argument` for anything else.
 Tail tail_of(nanobind::handle name);

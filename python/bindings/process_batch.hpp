@@ -1,5 +1,5 @@
-// ProcessBatch: a Batch as Python holds it. Arrays made from it own the Python object, so the slot goes back to the
-// workers when the last of them is gone.
+// ProcessBatch: the Batch of a Python object. Arrays made from it keep the Python object alive, so the slot returns to
+// the workers when the last of them is destroyed.
 #pragma once
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ class ProcessBatch {
   ProcessBatch(ProcessBatch&&) noexcept = default;
   ~ProcessBatch() { let_go(std::move(batch_), pid_); }
 
-  /// Reading is possible in a forked child too: the memory is shared.
+  /// Can also be read in a forked child: the memory is shared.
   const Batch& get() const { return *batch_; }
   const Transform& transform() const { return transform_; }
 

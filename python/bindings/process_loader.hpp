@@ -1,4 +1,4 @@
-// ProcessLoader: a Loader, or CudaLoader, as Python holds it.
+// ProcessLoader: the Loader or CudaLoader of a Python object.
 #pragma once
 
 #include <unistd.h>
@@ -23,12 +23,12 @@
 
 namespace bale::python {
 
-/// Of the process that made it; used by one thread at a time.
+/// Belongs to the process that made it. For one thread at a time.
 template <typename AnyLoader>
 class ProcessLoader {
  public:
   explicit ProcessLoader(std::unique_ptr<AnyLoader> loader) : loader_(std::move(loader)) {}
-  /// In a forked child workers, threads and slots are the parent's.
+  /// In a forked child the Loader is leaked: its workers, threads and slots belong to the parent.
   ~ProcessLoader() {
     if (pid_ != ::getpid()) [[maybe_unused]]
       AnyLoader* const parents = loader_.release();
@@ -42,7 +42,7 @@ class ProcessLoader {
     return loader;
   }
 
-  /// For what may be asked from inside next() too, by a signal's handler.
+  /// For calls that a signal handler may make inside next().
   AnyLoader& look() {
     stop_if_asked();
     if (pid_ != ::getpid()) {
@@ -56,7 +56,7 @@ class ProcessLoader {
     return *loader_;
   }
 
-  /// Calls `next` with the Loader and what it is to call while it waits, without the GIL.
+  /// Calls `next` without the GIL, with the Loader and a function to call while it waits.
   template <typename Next>
   auto wait_for(const Next& next) {
     AnyLoader& loader = get();
@@ -90,12 +90,12 @@ class ProcessLoader {
     closed.reset();
   }
 
-  /// As close(), at the end of the interpreter, when stop_other_threads() was called: also if a daemon thread is in
-  /// next(), which it then never leaves. If that thread cannot be stopped, the end of the process ends the workers.
+  /// close() for the shutdown of the interpreter, after stop_other_threads(). Works also if a daemon thread is in
+  /// next(), which that thread then never leaves. If the thread cannot be stopped, the workers end with the process.
   void close_at_exit() {
     if (pid_ != ::getpid() || !loader_) return;
     {
-      const WithoutGil without_gil;  // the thread may need it on its way out
+      const WithoutGil without_gil;  // the thread may need it to leave next()
       const auto deadline = std::chrono::steady_clock::now() + k_patience;
       while (busy_ && !parked_ && std::chrono::steady_clock::now() < deadline) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -115,7 +115,7 @@ class ProcessLoader {
  private:
   static constexpr std::chrono::seconds k_patience{2};
 
-  /// Rather than tell a daemon thread that its Loader is closed by now.
+  /// Blocks a daemon thread during shutdown, instead of an error that its Loader is closed.
   static void stop_if_asked() {
     if (!is_to_stop()) return;
     const WithoutGil without_gil;
@@ -144,7 +144,7 @@ class ProcessLoader {
 LoaderOptions options_of(const nb::dict& given);
 nb::list list_of(const std::vector<BadSample>& bad_samples);
 
-/// What every kind of loader has.
+/// Binds what every kind of loader has.
 template <typename AnyLoader>
 void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
   using Self = ProcessLoader<AnyLoader>;

@@ -1,4 +1,4 @@
-// value_of, option: what Python gives for a keyword, as a C++ value; errors name the keyword.
+// value_of, option: convert the Python value of a keyword to C++. Errors name the keyword.
 #pragma once
 
 #include <concepts>

@@ -28,7 +28,7 @@ double largest_weight(std::span<const double> weights) {
 }  // namespace
 
 AliasTable::AliasTable(std::span<const double> weights) : columns_(weights.size()) {
-  // Weights relative to the largest, so that no sum of them overflows.
+  // Weights are relative to the largest, so that their sum cannot overflow.
   const double largest = largest_weight(weights);
   double sum = 0;
   for (const double weight : weights) sum += weight / largest;
@@ -51,7 +51,7 @@ AliasTable::AliasTable(std::span<const double> weights) : columns_(weights.size(
       below.push_back(large);
     }
   }
-  // What rounding left over is a whole column to itself, unless nothing of it may ever be drawn.
+  // Columns that rounding left over are drawn as themselves, unless their weight is 0.
   const auto heaviest = static_cast<std::uint64_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
   for (const std::vector<std::uint64_t>* rest : {&below, &above}) {
     for (const std::uint64_t i : *rest) {

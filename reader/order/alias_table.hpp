@@ -1,8 +1,8 @@
-// AliasTable: draws from a list of weights in O(1) (Walker 1977, built as Vose does, "A linear algorithm for generating
+// AliasTable: draws from a list of weights in O(1) (Walker 1977, built as in Vose, "A linear algorithm for generating
 // random numbers with a given distribution", IEEE TSE 1991).
 //
-// Immutable once built; safe in any thread. Built with + - * / of doubles only and without contraction (the build says
-// so), so the same weights give the same table everywhere.
+// Immutable once built; safe in any thread. Built with + - * / of doubles only, without contraction (a build option),
+// so the same weights give the same table everywhere.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class AliasTable {
 
  private:
   struct Column {
-    std::uint64_t threshold = 0;  // of 2^53: below it the draw is the column itself
+    std::uint64_t threshold = 0;  // out of 2^53; a draw below it is the column itself
     std::uint64_t alias = 0;
   };
   std::vector<Column> columns_;

@@ -9,7 +9,7 @@
 namespace bale {
 namespace {
 
-/// What random numbers are for; part of their key.
+/// The use of a random number; part of its key.
 enum Stream : std::uint64_t { k_full = 1, k_blocks = 2, k_short_block = 3, k_window = 4 };
 
 std::uint64_t key_of(Stream stream, std::uint64_t seed, std::uint64_t epoch, std::uint64_t which = 0) {
@@ -18,8 +18,8 @@ std::uint64_t key_of(Stream stream, std::uint64_t seed, std::uint64_t epoch, std
 
 /// The block shuffle of one epoch's items.
 ///
-/// The full blocks are permuted, and the one that is short, where there is one, is put in between at a place drawn for
-/// it: so where everything begins is known without asking where the permutation sent anything.
+/// The full blocks are permuted. The short block, if there is one, is inserted at a random slot. So the place where
+/// each slot begins is known without evaluating the permutation.
 class BlockShuffle {
  public:
   BlockShuffle(std::uint64_t num_items, std::uint64_t block_items, std::uint64_t window_blocks, std::uint64_t seed,
@@ -73,14 +73,14 @@ class BlockShuffle {
   std::uint64_t epoch_;
   std::uint64_t num_full_;
   std::uint64_t block_;
-  std::uint64_t short_;  // items of the short block; 0 where all are full
+  std::uint64_t short_;  // items of the short block; 0 if all are full
   std::uint64_t num_slots_;
-  std::uint64_t window_;  // slots of a window
+  std::uint64_t window_;  // slots per window
   std::uint64_t short_slot_ = 0;
-  std::uint64_t missing_ = 0;  // what the short block lacks
+  std::uint64_t missing_ = 0;  // items that the short block lacks
 };
 
-/// Blocks hold whole samples with all their copies, and are no larger than the epoch.
+/// A block holds whole samples with all their copies, and is not larger than the epoch.
 BlockShuffle block_shuffle(const Selection& selection, const Shuffle& shuffle, std::uint64_t seed,
                            std::uint64_t epoch) {
   const std::uint64_t samples = std::min(shuffle.block_samples, selection.size() / selection.times());

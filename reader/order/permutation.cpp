@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t k_round_step = 0x9E3779B97F4A7C15ULL;
 
-// What a network of r rounds leaves of a pattern falls about as root^(-r/2): small domains need more of them.
+// The structure that remains after r rounds falls about as root^(-r/2), so small domains need more rounds.
 constexpr std::uint64_t k_small_size = 4096;
 constexpr unsigned k_round_pairs_small = 6;
 constexpr unsigned k_round_pairs = 4;
@@ -34,7 +34,7 @@ std::uint64_t Permutation::at(std::uint64_t i) const {
   return value;
 }
 
-/// KeyedRandom::shuffle from the back, only as far as place `i` needs.
+/// Runs KeyedRandom::shuffle from the back, only as far as place `i` needs.
 std::uint64_t Permutation::shuffled(std::uint64_t i) const {
   std::array<std::uint8_t, k_exact_size> items;
   std::iota(items.begin(), items.end(), std::uint8_t{0});

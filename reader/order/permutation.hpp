@@ -1,8 +1,8 @@
 // Permutation: a keyed shuffle of [0, size) that is computed, not stored.
 //
-// Up to k_exact_size values it is a Fisher-Yates shuffle, so exactly uniform. Beyond, a Feistel network over a domain
-// slightly larger than `size`, walked until it lands inside (Black and Rogaway, "Ciphers with arbitrary finite
-// domains", CT-RSA 2002). Integers only: the same on every machine. Values; safe in any thread.
+// Up to k_exact_size values it is a Fisher-Yates shuffle, which is exactly uniform. Above, it is a Feistel network over
+// a domain slightly larger than `size`, repeated until the result is inside (Black and Rogaway, "Ciphers with arbitrary
+// finite domains", CT-RSA 2002). It uses integers only, so it is the same on every machine. Values; safe in any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Permutation {
 
   Permutation(std::uint64_t size, std::uint64_t key);
 
-  /// Where `i` < size goes; every value below size has one `i`.
+  /// The place of `i` < size. Each value below size is the place of exactly one `i`.
   std::uint64_t at(std::uint64_t i) const;
 
  private:
@@ -24,7 +24,7 @@ class Permutation {
 
   std::uint64_t size_;
   std::uint64_t key_;
-  std::uint64_t num_high_ = 0;  // the domain is num_high_ times 2^low_bits_ values, both about the root of size
+  std::uint64_t num_high_ = 0;  // the domain has num_high_ * 2^low_bits_ values, both about the square root of size
   unsigned low_bits_ = 0;
   unsigned round_pairs_ = 0;
 };

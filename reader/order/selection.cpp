@@ -17,9 +17,9 @@ namespace {
 
 enum class Kind : std::uint8_t { all, subset, weighted, class_balanced };
 
-constexpr std::uint64_t k_draw_stream = 0x64726177;  // "draw": keeps these numbers apart from a shuffle's
+constexpr std::uint64_t k_draw_stream = 0x64726177;  // "draw": separates these random numbers from a shuffle's
 
-/// Chains values into one hash.
+/// Combines values into one hash.
 class Hash {
  public:
   void add(std::uint64_t value) { state_ = mix64(state_ * 0x9E3779B97F4A7C15ULL + mix64(value + 1)); }
@@ -29,7 +29,7 @@ class Hash {
   std::uint64_t state_ = 0x62616C65;
 };
 
-/// How often samples[i] occurs before i; empty where no sample occurs twice.
+/// How often samples[i] occurs before i; empty if no sample occurs twice.
 std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& samples) {
   std::vector<std::uint64_t> by_sample(samples.size());
   std::iota(by_sample.begin(), by_sample.end(), std::uint64_t{0});
@@ -52,9 +52,9 @@ std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& 
 struct Selection::Tables {
   Kind kind = Kind::all;
   std::uint64_t size = 0;
-  std::vector<std::uint64_t> samples{};      // subset: the list; class_balanced: labeled samples, class by class
-  std::vector<std::uint64_t> copies{};       // subset, where samples occur twice
-  std::vector<std::uint64_t> class_begin{};  // class_balanced: into `samples`, one more than there are classes
+  std::vector<std::uint64_t> samples{};      // subset: the list; class_balanced: labeled samples, by class
+  std::vector<std::uint64_t> copies{};       // subset, if samples occur twice
+  std::vector<std::uint64_t> class_begin{};  // class_balanced: offsets into `samples`, one more than classes
   AliasTable alias{};                        // weighted
   Hash hash{};
 };

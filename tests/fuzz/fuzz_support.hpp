@@ -23,8 +23,8 @@ inline void keep(std::uint64_t value) {
   sink = sink + value;
 }
 
-/// Cuts an input into pieces: each has two bytes of length in front, little-endian, and ends where the input does at the
-/// latest.
+/// Cuts an input into pieces: each has two bytes of length in front, little-endian, and ends where the input does at
+/// the latest.
 class Pieces {
  public:
   Pieces(const unsigned char* data, std::size_t size) : rest_(reinterpret_cast<const char*>(data), size) {}

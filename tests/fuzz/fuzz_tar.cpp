@@ -35,8 +35,8 @@ void print(const char* whose, const std::vector<Listed>& files) {
 }
 
 /// What looks like a header gets the checksum that it needs, and a type that means something: of others POSIX says that
-/// they are files, as libarchive has it, but for Python's tarfile they are not, and for us neither. GNU's list of a sparse
-/// file's parts is taken out of other types, where libarchive alone heeds it.
+/// they are files, as libarchive has it, but for Python's tarfile they are not, and for us neither. GNU's list of a
+/// sparse file's parts is taken out of other types, where libarchive alone heeds it.
 void mend_headers(std::vector<std::byte>& bytes) {
   constexpr std::string_view k_types("\0" "01234567gxXLKS", 15);
   for (std::size_t at = 0; at + k_block_bytes <= bytes.size(); at += k_block_bytes) {

@@ -44,7 +44,7 @@ MUTATIONS = [
              (*VERIFY, "-k", "list_uses_each_manifest")),
     Mutation("a dataset is extracted into itself", "tools/commands/extract.cpp", "  require_outside_datasets(command);\n",
              "  (void)require_outside_datasets;\n", (*EXTRACT, "-k", "into_itself")),
-    Mutation("indexing stops at a damaged shard", "tools/commands/index.cpp",
+    Mutation("indexing stops at a damaged shard", "writer/add_indexes.cpp",
              "      if (paths.size() == 1 || !concerns_one_file(error)) throw;\n", "      if (paths.size() != 0) throw;\n",
              ("python", "tests/python/test_damaged_shards.py", "-k", "index_goes_on")),
     Mutation("a contact sheet replaces somebody's picture", "tools/commands/preview.cpp",

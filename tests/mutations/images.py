@@ -33,7 +33,7 @@ MUTATIONS = [
              "    if (header.width == 0 || header.height == 0) continue;\n", "", (*INCOMPLETE, "-k", "without_a_size")),
     Mutation("pack finds nothing out about images", "writer/shard_job.cpp",
              "  entry.condition = facts.condition;\n", "", (*INCOMPLETE, "-k", "pack_marks")),
-    Mutation("index finds nothing out about images", "tools/commands/index.cpp",
+    Mutation("index finds nothing out about images", "writer/add_indexes.cpp",
              ", .condition = facts.condition}", "}", (*INCOMPLETE, "-k", "index_marks")),
     Mutation("verify --decode decodes nothing", "reader/dataset_check.cpp",
              "  if (options_.decode) check_images(task, shard);\n", "", (*INCOMPLETE, "-k", "verify")),

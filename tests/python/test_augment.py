@@ -113,7 +113,7 @@ def test_evaluation_is_torchvisions(python, pictures):
     files = [file for file in pictures if max(Image.open(file).size) < 12 * min(Image.open(file).size)]
     for i, (dtype, layout, normalize) in enumerate(EVAL_KINDS):
         job = {"size": (64, 56), "short": 73, "filter": ("bilinear", "bicubic")[i % 2], "dtype": dtype, "layout": layout}
-        results = transformed(files, kind="eval", order=pass_order(python), normalize=int(normalize),
+        results = transformed(files, kind="val", order=pass_order(python), normalize=int(normalize),
                               **{**job, "size": "64x56"})
         expected = replay(python, "eval", **job, normalize=normalize, images=[{"file": file} for file in files])
         values = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}[dtype]
@@ -150,7 +150,7 @@ def test_a_bad_image_is_an_error_and_the_next_one_is_not(pictures, tmp_path):
     (tmp_path / "text.jpg").write_bytes(b"no image at all")
     (tmp_path / "empty.jpg").write_bytes(b"")
     results = transformed([good, tmp_path / "cut.jpg", good, tmp_path / "text.jpg", tmp_path / "empty.jpg", good],
-                          kind="eval", size="20x20", short="20")
+                          kind="val", size="20x20", short="20")
     assert ["error" in line for line, _ in results] == [False, True, False, True, True, False]
     assert results[0][1] == results[2][1] == results[5][1]
     many = transformed([good], max_pixels=100)

@@ -55,7 +55,7 @@ def test_every_transform_gives_pillows_answer(tmp_path, kind):
     if kind == "png":  # libpng wants the last checksum, and looks at what follows it
         expected = ["error" not in line for line, _ in transformed(files, kind="ragged")]
     assert 5 < sum(expected) < len(expected) - 5
-    for options in ({"kind": "train", "size": "32x32", "scale": "0.08,0.1"}, {"kind": "eval", "size": "8x8", "short": 240},
+    for options in ({"kind": "train", "size": "32x32", "scale": "0.08,0.1"}, {"kind": "val", "size": "8x8", "short": 240},
                     {"kind": "padded", "size": "300x300"}, {"kind": "ragged"}):
         found = ["error" not in line for line, _ in transformed(files, **options)]
         assert found == expected, (options, [i for i in range(len(found)) if found[i] != expected[i]])

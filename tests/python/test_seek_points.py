@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import BUILD, FORMATS, SHIM, manifest_of, shards, tree_bytes
 from fault_support import KILLED, count_calls
+from golden_support import copy_of
 from PIL import Image
 
 DAMAGED = 3
@@ -73,7 +74,7 @@ def test_damage_is_reported_and_harmless(bale, noisy, tmp_path):
     bale.ok("pack", noisy, tmp_path / "packed", "--name", "x", "--shard-samples", "4", "--seek-points")
     first, second, _ = seek_point_files(tmp_path / "packed")
     good = first.read_bytes()
-    for damaged, text in [(good[:-5], "contradicts"), (b"nonsense" * 20, "another signature than bale's"),
+    for damaged, text in [(good[:-5], "contradicts"), (b"nonsense" * 20, "bad magic number"),
                           (good[:-1] + bytes([good[-1] ^ 1]), "damaged seek points"),
                           (second.read_bytes(), "of another")]:
         first.write_bytes(damaged)
@@ -131,6 +132,46 @@ def test_overwrite_removes_seek_points(bale, noisy, tmp_path):
     assert seek_point_files(out) == []
     bale.ok("pack", noisy, out, *options, "--overwrite")
     assert tree_bytes(out) == whole
+
+
+def test_the_old_name_is_read(bale, tmp_path):
+    """bale 0.1.0 called the files .bentry. They are used, checked and renewed under that name, and --overwrite removes them."""
+    packed = copy_of("0.1.0", tmp_path) / "tar.plain"
+    old = sorted(packed.glob("*.bentry"))
+    assert len(old) == 2
+    assert "2 with seek points" in bale.ok("inspect", packed).out
+    assert "2 with seek points already" in bale.ok("index", packed, "--seek-points").out
+    good = old[0].read_bytes()
+    old[0].write_bytes(good[:-5])
+    found = bale("verify", packed)
+    assert found.code == DAMAGED and old[0].name in found.out
+    bale.ok("index", packed, "--seek-points", "--force")
+    assert old[0].read_bytes() == good and seek_point_files(packed) == []
+    bale.ok("verify", packed)
+    bale.pack(tmp_path / "0.1.0" / "source", packed, "--name", "golden", "--pair", "jpg,json", "--overwrite")
+    assert sorted(packed.glob("*.bentry")) == []
+    bale.ok("verify", packed)
+
+
+def test_an_unfinished_pack_with_the_old_name_is_resumed(bale, noisy, tmp_path):
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    options = ["--name", "x", "--shard-samples", "4", "--jobs", "1", "--seek-points"]
+    bale.ok("pack", noisy, whole, *options)
+    calls = count_calls(bale, tmp_path, "pack", noisy, tmp_path / "count", *options)
+    for n in range(1, calls):
+        shutil.rmtree(out, ignore_errors=True)
+        bale("pack", noisy, out, *options, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)})
+        if (out / "x-000000.tar").exists():
+            break
+    seek_points, journal = out / "x-000000.tar.bseek", out / ".bale-partial" / "journal.jsonl"
+    seek_points.rename(out / "x-000000.tar.bentry")
+    journal.write_text(journal.read_text().replace(".bseek", ".bentry"))
+    before = (out / "x-000000.tar").stat()
+    bale.ok("pack", noisy, out, *options, "--resume")
+    after = (out / "x-000000.tar").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)  # not written again
+    assert [path.suffix for path in sorted(out.glob("*.b[es]*"))] == [".bentry", ".bseek", ".bseek"]
+    bale.ok("verify", out)
 
 
 def test_layouts_of_pixels_refuse(bale, noisy, tmp_path):

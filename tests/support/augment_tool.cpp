@@ -1,14 +1,13 @@
-// A door for tests in other languages: what loader/transform draws and makes of images.
+// Runs loader/transform for tests in other languages: its random draws, and the images that it makes.
 //
-//   bale_augment_tool images [OPTION=VALUE...]      a line of stdin: FILE; its sample is the number of the line, from
-//   0.
-//                                                   Answers a line of JSON and then the bytes it announces
+//   bale_augment_tool images [OPTION=VALUE...]      stdin: one FILE per line, as samples 0, 1, ...
+//                                                   Answers each with a line of JSON and the bytes that it announces
 //   bale_augment_tool draws W H COUNT [OPTION=...]  COUNT lines of JSON, samples 0, 1, ...
-//   bale_augment_tool color OPERATION=AMOUNT...    stdin: RGB pixels; they, changed by each of the operations alone:
+//   bale_augment_tool color OPERATION=AMOUNT...     stdin: RGB pixels. Writes them changed by each operation alone:
 //                                                   brightness, contrast, saturation, hue, gray
-//   bale_augment_tool halves                        stdin: float32; all as float16, then all as bfloat16
+//   bale_augment_tool halves                        stdin: float32. Writes all as float16, then all as bfloat16
 // Options: kind size=WxH filter order short scale=A,B ratio=A,B flip jitter=B,C,S,H gray dtype layout normalize
-// seed epoch copy max_pixels. An error of an image is a line {"error": ..., "code": ...}; any other goes to stderr.
+// seed epoch copy max_pixels. An error of an image is a line {"error": ..., "code": ...}; other errors go to stderr.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -62,7 +61,7 @@ void set_option(Options& options, const std::string& name, const std::string& va
   using Kind = Transform::Kind;
   if (name == "kind") {
     transform.kind = choice<Kind>(value, {{"train", Kind::train},
-                                          {"eval", Kind::eval},
+                                          {"val", Kind::val},
                                           {"padded", Kind::padded},
                                           {"ragged", Kind::ragged},
                                           {"raw", Kind::raw}});
@@ -152,7 +151,7 @@ void run_images(const Options& options) {
   for (std::string file; std::getline(std::cin, file); ++key.sample) {
     try {
       const std::vector<std::byte> bytes = bale::read_file(file);
-      std::fill(out.begin(), out.end(), std::byte{0xA5});  // what is not written shows
+      std::fill(out.begin(), out.end(), std::byte{0xA5});  // makes bytes visible that are not written
       const bale::AppliedTransform applied = pipeline.run(bytes, key, out);
       fmt::print("{{\"source\": [{}, {}], \"bytes\": {}, {}}}\n", applied.source_width, applied.source_height,
                  applied.bytes, draw_json(applied.draw));

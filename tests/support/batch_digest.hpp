@@ -1,4 +1,4 @@
-// What a batch holds, in one number.
+// A digest of a batch's content.
 #pragma once
 
 #include "bale/formats/base/checksum.hpp"
@@ -7,7 +7,7 @@
 
 namespace bale::test {
 
-/// Of epoch, samples, labels, mask, draws and pixels; two batches that differ in any of them have different ones.
+/// Covers epoch, samples, labels, mask, draws and pixels. Batches that differ in any of them have different digests.
 inline std::uint64_t digest(const Batch& batch) {
   std::uint64_t sum = mix64(batch.epoch());
   const auto add = [&](Bytes bytes) { sum = mix64(sum ^ crc32c(bytes)) + bytes.size(); };

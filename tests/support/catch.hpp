@@ -1,8 +1,8 @@
-// Catch2 3, or 2 (Debian 12) with the names of 3 that tests use.
+// Catch2 3, or Catch2 2 (Debian 12) with those names of version 3 that the tests use.
 #pragma once
 
 #if __has_include(<catch2/catch_test_macros.hpp>)
-// By parts, which compile faster than catch_all.hpp.
+// Single headers compile faster than catch_all.hpp.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -1,12 +1,12 @@
-// Times decoding alone, on one core, from memory: a crop of every JPEG of a folder, drawn as RandomResizedCrop draws
-// it, by libjpeg-turbo, by the baseline decoder on the file's own bytes, by the same two images at a time as the
-// loader's workers do, and by the same with seek points.
+// Measures decoding alone, on one core, from memory: one crop per JPEG of a folder, drawn as RandomResizedCrop draws
+// it. Compares libjpeg-turbo, the baseline decoder on the file's own bytes, the same with two images at a time as in
+// the loader's workers, and the same with seek points.
 //
 //   bale_decode_bench FOLDER [ROUNDS]
 //
-// They take turns, another one first in each round, and the crops of a round are the same for all. What is printed
-// are medians over the rounds, of ratios within a round. Before, the pixels of whole images and of 20 crops each are
-// compared; exit code 1 where they differ.
+// The decoders take turns, and each round starts with another one. All decode the same crops in a round. The printed
+// values are medians over the rounds of the ratios within a round. Before that, the pixels of whole images and of 20
+// crops per image are compared; the exit code is 1 if they differ.
 #include <sched.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ bool same_pixels(const bale::PixelView& a, const bale::PixelView& b) {
   return true;
 }
 
-/// JPEGs that libjpeg decodes, with the time that their seek points took.
+/// Loads the JPEGs of the folder and makes their seek points. Adds the time that this takes to `making_seconds`.
 std::vector<Sample> load(const std::string& folder, double& making_seconds) {
   std::vector<std::string> paths;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {

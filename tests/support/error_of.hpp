@@ -1,4 +1,4 @@
-// The error that some code must end with.
+// Checks that code throws a bale::Error.
 #pragma once
 
 #include "bale/formats/base/error.hpp"
@@ -6,7 +6,7 @@
 
 namespace bale::test {
 
-/// Runs `action`, which must throw a bale::Error, and returns it.
+/// Runs `action`, which must throw a bale::Error, and returns the error.
 template <typename Action>
 Error error_of(const Action& action) {
   try {

@@ -1,4 +1,4 @@
-// A Source made of memory: samples whose bytes follow from their number, with faults on demand.
+// A Source in memory. The bytes of a sample follow from its number. Tests can inject faults.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class FakeSource : public Source {
 
   /// Called before each read; may throw.
   std::function<void(std::uint64_t)> before_read = [](std::uint64_t) {};
-  /// Key of a sample, for tests that want clashes.
+  /// Key of a sample, for tests of duplicate keys.
   std::function<std::string(std::uint64_t)> key_of = [](std::uint64_t i) {
     return "class" + std::to_string(i % 4) + "/" + std::to_string(i);
   };

@@ -1,7 +1,7 @@
-// A worker that fails on purpose when it comes to a given shard:
-//   BALE_FAULT=segv|abort|exit|hang   how
-//   BALE_FAULT_SHARD=N                at which shard
-//   BALE_FAULT_ONCE=FILE              only while this file can be removed: the first one to come there
+// A worker that fails on purpose at a given shard:
+//   BALE_FAULT=segv|abort|exit|hang   kind of failure
+//   BALE_FAULT_SHARD=N                number of the shard
+//   BALE_FAULT_ONCE=FILE              only while this file can be removed: in the first worker that reaches the shard
 #include <unistd.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ void fail() {
   const char* const name = std::getenv("BALE_FAULT");
   const std::string_view fault = name != nullptr ? name : "";
   if (fault == "segv") {
-    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would make an exit of it
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn it into an exit
     ::raise(SIGSEGV);
   }
   if (fault == "abort") ::raise(SIGABRT);

@@ -1,4 +1,4 @@
-// A Source of small images made from numbers: photo-like JPEGs of many sizes, some PNGs, bad ones on demand.
+// A Source of small generated images: photo-like JPEGs of many sizes, some PNGs, and bad ones on request.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace bale::test {
 
 class ImageSource : public Source {
  public:
-  /// Those listed in `bad` are no images at all.
+  /// Samples listed in `bad` are not images.
   explicit ImageSource(std::uint64_t size, std::set<std::uint64_t> bad = {}) : classes_{"ant", "bee", "cat"} {
     for (std::uint64_t i = 0; i < size; ++i) images_.push_back(bad.contains(i) ? not_an_image() : image(i));
   }

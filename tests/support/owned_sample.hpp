@@ -49,7 +49,7 @@ struct OwnedSample {
     std::sort(fields.begin(), fields.end(), [](const OwnedField& a, const OwnedField& b) { return a.name < b.name; });
   }
 
-  /// What a writer takes, fields in their order. Points into this sample and into `views`, which it fills.
+  /// The sample as a writer takes it, fields in order. Points into this sample and into `views`, which it fills.
   SampleView view(std::vector<FieldView>& views) const {
     views.clear();
     for (const OwnedField& field : fields) views.push_back({field.name, as_bytes(field.bytes)});

@@ -1,4 +1,4 @@
-// Packing a source the way most tests want it.
+// Packs a source with the options that most tests use.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A door for tests in other languages: what formats/image makes of a file, on stdout.
+// Runs formats/image on a file for tests in other languages. Writes the result to stdout.
 //
 //   bale_pixel_tool probe FILE           "KIND WIDTH HEIGHT CHANNELS"
 //   bale_pixel_tool decode FILE          PPM

@@ -1,4 +1,4 @@
-// Bytes and images that look random, do not compress, and are the same for the same seed.
+// Pseudorandom bytes and images that do not compress. The same seed gives the same bytes.
 #pragma once
 
 #include <cstddef>

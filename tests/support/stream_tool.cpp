@@ -1,5 +1,5 @@
-// stream_tool SPEC WORKER: two epochs of the C++ loader as raw bytes on standard output, a batch after the other:
-// samples, labels, mask, pixels. What the Python loader gives is compared with it.
+// stream_tool SPEC WORKER: writes two epochs of the C++ loader to standard output as raw bytes, per batch: samples,
+// labels, mask, pixels. Tests compare the batches of the Python loader with it.
 #include <cstdio>
 #include <span>
 

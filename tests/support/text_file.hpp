@@ -1,4 +1,4 @@
-// Whole files as strings.
+// Reads and writes whole files as strings.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline std::string slurp(const std::string& path) {
   return std::string(as_text(bytes));
 }
 
-/// Makes a new file each time: ext4 writes one that replaces its content to disk at once.
+/// Creates a new file each time: ext4 writes a file to disk at once when its content is replaced.
 inline void spit(const std::string& path, std::string_view bytes) {
   File file = File::create(path);
   file.write_at(0, as_bytes(bytes));

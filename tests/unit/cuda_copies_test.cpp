@@ -21,7 +21,7 @@ constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // part of what a see
 LoaderOptions whole_images(std::uint32_t batch_size) {
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.batch_size = batch_size;
-  options.transform = eval_transform(k_side, k_side);
+  options.transform = val_transform(k_side, k_side);
   options.transform.dtype = DType::float32;
   options.transform.layout = PixelLayout::nchw;
   options.shuffle = Shuffle::none();

@@ -214,7 +214,7 @@ TEST_CASE("What makes no sense on a device is refused") {
     return message_of([&] { CudaLoader(pack, options, cuda); });
   };
   CHECK(refusal(ragged_transform(), {}) ==
-        "images of this transform differ in size, and a device takes whole batches only; use train, eval or padded, or "
+        "images of this transform differ in size, and a device takes whole batches only; use train, val or padded, or "
         "load into ordinary memory");
   CHECK(refusal(raw_transform(), {}).find("differ in size") != std::string::npos);
   CHECK(refusal(train_transform(), {.device = 1}) ==
@@ -224,7 +224,7 @@ TEST_CASE("What makes no sense on a device is refused") {
   CHECK(refusal(train_transform(), {.hold = 0}).find("hold of 0 batches") == 0);
   CHECK(refusal(train_transform(), {.hold = 100000}).find("hold of 100000") == 0);
   CHECK(refusal(train_transform(), {.flip_probability = 2}).find("flip_probability 2") == 0);
-  CHECK(refusal(eval_transform(), {.flip_probability = 0.5}).find("need a float dtype") != std::string::npos);
+  CHECK(refusal(val_transform(), {.flip_probability = 0.5}).find("need a float dtype") != std::string::npos);
   CHECK(refusal(float_transform(DType::float16, PixelLayout::nchw), {.flip_probability = 0.5})
             .find("mirrored by the workers already") != std::string::npos);
   CHECK(refusal(float_transform(DType::float16, PixelLayout::nchw), {.mix = {.mixup_alpha = -1}}).find("mix: ") == 0);

@@ -30,7 +30,7 @@ TEST_CASE("Batches on the device are those of the host, of every type, layout an
   const ImageSource images(43);
   const TempDir dir;
   const std::string pack = packed(images, dir);
-  std::vector<Transform> transforms = {train_transform(32), eval_transform(24, 32), padded_transform(96, 100)};
+  std::vector<Transform> transforms = {train_transform(32), val_transform(24, 32), padded_transform(96, 100)};
   for (const PixelLayout layout : {PixelLayout::nhwc, PixelLayout::nchw}) {
     for (const std::uint32_t size : {32U, 30U, 7U}) {
       transforms.push_back(float_transform(DType::float16, layout, size));

@@ -26,7 +26,7 @@ TEST_CASE("A batch has the pixels, labels and samples that the dataset has") {
   const Pack pack(20);
   LoaderOptions options = small_batches(2);
   options.shuffle = Shuffle::none();
-  options.transform = eval_transform(24, 24);
+  options.transform = val_transform(24, 24);
   Loader loader(pack.path, options);
   CHECK(loader.size() == 3);
   std::uint64_t sample = 0;

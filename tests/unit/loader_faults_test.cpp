@@ -229,7 +229,8 @@ TEST_CASE("Workers stopped at random moments leave the stream as it was") {
   CHECK(loader.bad_samples().empty());
 }
 
-TEST_CASE("A trainer that is stopped with its workers for longer than the stall timeout goes on as if nothing had been") {
+TEST_CASE(
+    "A trainer that is stopped with its workers for longer than the stall timeout goes on as if nothing had been") {
   const Undisturbed undisturbed(100, 2);
   int pipe_ends[2];
   REQUIRE(::pipe(pipe_ends) == 0);

@@ -130,7 +130,7 @@ TEST_CASE("Images too long for any ratio get the central crop") {
 }
 
 TEST_CASE("Transforms without chance take the whole image") {
-  for (const Transform& transform : {bale::eval_transform(), bale::padded_transform(9, 9), bale::ragged_transform()}) {
+  for (const Transform& transform : {bale::val_transform(), bale::padded_transform(9, 9), bale::ragged_transform()}) {
     const AugmentDraw draw = bale::draw_augment(transform, {.seed = 3}, 40, 30);
     CHECK(draw.crop == bale::Region{0, 0, 40, 30});
     CHECK_FALSE((draw.flip || draw.gray || draw.jitter));

@@ -31,14 +31,14 @@ bool names(const std::string& message, const std::string& option) {
 
 TEST_CASE("The ready-made transforms are valid and mean what they say") {
   for (const Transform& transform :
-       {Transform{}, bale::train_transform(), bale::train_transform(1), bale::eval_transform(),
-        bale::eval_transform(64, 64), bale::padded_transform(3, 4), bale::ragged_transform(), bale::raw_transform()}) {
+       {Transform{}, bale::train_transform(), bale::train_transform(1), bale::val_transform(),
+        bale::val_transform(64, 64), bale::padded_transform(3, 4), bale::ragged_transform(), bale::raw_transform()}) {
     CHECK(complaint(transform).empty());
   }
-  CHECK(bale::eval_transform().resize_short == 256);
-  CHECK(bale::eval_transform(384).resize_short == 439);
-  CHECK(bale::eval_transform(1).resize_short == 1);
-  CHECK(bale::eval_transform(224, 232).resize_short == 232);
+  CHECK(bale::val_transform().resize_short == 256);
+  CHECK(bale::val_transform(384).resize_short == 439);
+  CHECK(bale::val_transform(1).resize_short == 1);
+  CHECK(bale::val_transform(224, 232).resize_short == 232);
   CHECK(bale::padded_transform(3, 4).height == 3);
   CHECK(bale::train_transform(224).image_bytes() == 224 * 224 * 3);
   Transform padded = bale::padded_transform(3, 4);
@@ -79,9 +79,9 @@ TEST_CASE("Senseless options are refused by name") {
     CHECK(names(complaint(train, [&](Transform& t) { t.jitter.saturation = bad; }), "jitter.saturation"));
   }
   CHECK(names(complaint(train, [](Transform& t) { t.jitter.hue = {-0.6, 0}; }), "jitter.hue"));
-  const Transform eval = bale::eval_transform();
-  CHECK(names(complaint(eval, [](Transform& t) { t.resize_short = 223; }), "resize_short"));
-  CHECK(names(complaint(eval, [](Transform& t) { t.resize_short = 70000; }), "resize_short"));
+  const Transform val = bale::val_transform();
+  CHECK(names(complaint(val, [](Transform& t) { t.resize_short = 223; }), "resize_short"));
+  CHECK(names(complaint(val, [](Transform& t) { t.resize_short = 70000; }), "resize_short"));
   CHECK(names(complaint(train, [](Transform& t) { t.normalize = true; }), "normalize"));
   Transform normalized = train;
   normalized.normalize = true;
@@ -92,7 +92,7 @@ TEST_CASE("Senseless options are refused by name") {
 }
 
 TEST_CASE("Options that a kind does not use are not looked at") {
-  CHECK(complaint(bale::eval_transform(), [](Transform& t) { t.scale = {5, 1}; }).empty());
+  CHECK(complaint(bale::val_transform(), [](Transform& t) { t.scale = {5, 1}; }).empty());
   CHECK(complaint(bale::ragged_transform(), [](Transform& t) { t.width = 0; }).empty());
   CHECK(complaint(bale::raw_transform(), [](Transform& t) { t.normalize = true; }).empty());
 }

@@ -120,7 +120,7 @@ TEST_CASE("Colors are changed in the drawn order and gray comes last") {
 TEST_CASE("An evaluated image is resized and cropped in the center") {
   for (const auto& [width, height] : {std::pair{90u, 60u}, {41u, 70u}, {20u, 20u}, {300u, 21u}}) {
     const bale::Image image = random_image(width, height);
-    const Output out = run(bale::eval_transform(20, 20), bale::encode_png(image));
+    const Output out = run(bale::val_transform(20, 20), bale::encode_png(image));
     CHECK(out == bytes_of(bale::resize_and_center_crop(image, 20).rgb));
   }
 }

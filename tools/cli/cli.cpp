@@ -36,7 +36,7 @@ std::vector<std::string> flags_of(const CommandModel& command) {
   return flags;
 }
 
-/// The line of an error. Paths and keys stay as they are.
+/// The error as one line, with options as flags. Paths and keys are unchanged.
 std::string line_of(const Error& error, const Terminal& terminal) {
   ErrorContext context = error.context();
   context.hint = terminal.with_flags(context.hint);
@@ -70,7 +70,7 @@ int run(int argc, const char* const* argv, Terminal& terminal) {
 int bale_main(int argc, const char* const* argv, Terminal& terminal) {
   const auto fail = [&](int code, std::string_view line) {
     try {
-      terminal.flush();  // what was printed before the error stays before it
+      terminal.flush();  // output that was printed before the error stays before it
     } catch (...) {
       terminal.discard();
     }

@@ -5,8 +5,8 @@
 
 namespace bale::tools {
 
-/// Runs one command line and returns its exit code; errors are told on `terminal`, nothing is thrown.
-/// Changes no process-wide state but the signal handlers while `pack` and the like run.
+/// Runs one command line and returns its exit code. Reports errors on `terminal` and throws nothing.
+/// Changes no process-wide state except the signal handlers while a command such as `pack` runs.
 int bale_main(int argc, const char* const* argv, Terminal& terminal);
 
 }  // namespace bale::tools

@@ -23,7 +23,7 @@ namespace {
 
 using Action = std::function<int(Terminal&)>;
 
-/// What is wrong with a command line in which no command was found.
+/// The error of a command line in which no command was found.
 std::string missing_command(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -35,7 +35,7 @@ std::string missing_command(int argc, const char* const* argv) {
 
 }  // namespace
 
-/// The grammar with the values it fills.
+/// The grammar and the values that it fills.
 class Grammar::State {
  public:
   State();
@@ -55,7 +55,7 @@ class Grammar::State {
 
   CLI::App app_;
   Action action_;
-  std::set<const CLI::Option*> needed_;  // by the command itself, in more ways than CLI11 can say
+  std::set<const CLI::Option*> needed_;  // required by the command itself, in ways that CLI11 cannot express
   PackCommand pack_;
   PackCommand convert_;
   IndexCommand index_;

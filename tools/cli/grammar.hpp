@@ -1,4 +1,4 @@
-// The grammar of the command line. The parser library stays behind it.
+// The grammar of the command line. It hides the parser library.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ class Grammar {
   Grammar(const Grammar&) = delete;
   Grammar& operator=(const Grammar&) = delete;
 
-  /// Once. Throws `Error` (invalid_argument) for a command line that makes no sense.
+  /// Call once. Throws `Error` (invalid_argument) for an invalid command line.
   Wish parse(int argc, const char* const* argv);
 
   /// Runs the command that parse() found and returns its exit code.
   int run(Terminal& terminal) const;
 
-  /// The command that parse() found, as far as it got; the program where it found none.
+  /// The command that parse() found, even if it failed after that; the program itself if it found none.
   CommandModel current_model() const;
 
  private:

@@ -9,7 +9,7 @@ class App;
 
 namespace bale::tools {
 
-/// `command` is filled when the command line is parsed; it outlives `app`.
+/// `command` is filled when the command line is parsed; it must still exist then.
 void declare_bench(BenchCommand& command, CLI::App& app);
 void declare_tune(TuneCommand& command, CLI::App& app);
 void declare_doctor(DoctorCommand& command, CLI::App& app);

@@ -1,4 +1,4 @@
-// What the grammar's options have in common. Only grammar*.cpp include it: the parser library stays behind them.
+// Helpers that declare options. Only grammar*.cpp include this file: it includes the parser library.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ inline constexpr const char* k_spec_text =
 
 using Parse = std::function<void(const std::string&)>;
 
-/// An option whose value a function of values.hpp reads.
+/// An option whose value is parsed by a function of values.hpp.
 CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
                         const std::string& text);
 
@@ -28,7 +28,7 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string
 CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::string& value_name,
                           std::vector<std::string>& values, const std::string& text);
 
-/// The option's value, read as a whole number into anything that can hold one.
+/// An option whose value is a whole number.
 template <typename Value>
 CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string& value_name, Value& value,
                        const std::string& text) {
@@ -38,13 +38,13 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string
 
 void add_sidecars(CLI::App& app, std::vector<std::string>& names);
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text);
-/// The limit of every command that decodes images.
+/// --max-pixels, the limit of every command that decodes images.
 void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels);
 void add_spec(CLI::App& app, std::string& spec);
 void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text");
 void add_quiet(CLI::App& app, bool& quiet,
                const std::string& text = "No progress and no summary; warnings and errors only");
-/// After add_quiet(), which it excludes.
+/// Call after add_quiet(): --json-progress excludes --quiet.
 void add_json_progress(CLI::App& app, bool& json_progress);
 
 }  // namespace bale::tools

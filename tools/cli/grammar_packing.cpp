@@ -60,7 +60,7 @@ void declare_shards(PackCommand& command, CLI::App& app) {
   app.add_flag("--stratify", options.stratify, "Split every class by the same fractions")->needs(split);
 }
 
-/// Options of sources that are files, not packed.
+/// Options of sources that are not packed.
 void declare_files(PackCommand& command, CLI::App& app) {
   SourceOptions& source = command.source_options;
   add_text(app, "--class-map", "FILE", source.class_map,

@@ -12,8 +12,8 @@ class Option;
 
 namespace bale::tools {
 
-/// `command` is filled when the command line is parsed; it outlives `app`. Adds to `needed` what the command requires in
-/// more ways than CLI11 can say.
+/// `command` is filled when the command line is parsed; it must still exist then. Adds to `needed` the options that the
+/// command requires in ways that CLI11 cannot express.
 void declare_pack(PackCommand& command, CLI::App& app, std::set<const CLI::Option*>& needed);
 void declare_index(IndexCommand& command, CLI::App& app);
 

@@ -9,7 +9,7 @@ class App;
 
 namespace bale::tools {
 
-/// `command` is filled when the command line is parsed; it outlives `app`.
+/// `command` is filled when the command line is parsed; it must still exist then.
 void declare_inspect(InspectCommand& command, CLI::App& app);
 void declare_ls(LsCommand& command, CLI::App& app);
 void declare_cat(CatCommand& command, CLI::App& app);

@@ -67,7 +67,7 @@ std::uint64_t parse_size(std::string_view option, std::string_view text) {
   const double bytes = value * static_cast<double>(scale);
   constexpr double k_limit = 9.2e18;
   if (!(bytes >= 1) || bytes > k_limit) refuse(option, text, k_accepted);
-  // Whole numbers exactly: a double holds only 53 bits.
+  // Whole numbers are exact: a double holds only 53 bits.
   if (const auto whole = whole_number<std::uint64_t>(text.substr(0, end))) return *whole * scale;
   return static_cast<std::uint64_t>(bytes);
 }

@@ -1,5 +1,5 @@
-// Values of options as they are typed: sizes, splits, jobs. Pure functions; each throws
-// `invalid_argument` with one line that names the option and says what is accepted.
+// Parses the values of options: sizes, splits, jobs. Pure functions. Each throws `invalid_argument` with one line that
+// names the option and the accepted values.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ unsigned parse_workers(std::string_view option, std::string_view text);
 /// A decimal integer from 1 to 2^32 - 1.
 std::uint32_t parse_count32(std::string_view option, std::string_view text);
 
-/// A quality of JPEGs, 1..100.
+/// A JPEG quality, 1..100.
 int parse_quality(std::string_view option, std::string_view text);
 
-/// "train", "read,verify": stages of bench_stages.hpp, each once.
+/// "train", "read,verify": stages of bench_stages.hpp.
 std::vector<Stage> parse_stages(std::string_view option, std::string_view text);
 
-/// "cpu" is none, "cuda" the first CUDA device, "cuda:N" another.
+/// "cpu" is nullopt, "cuda" the first CUDA device, "cuda:N" device N.
 std::optional<int> parse_device(std::string_view option, std::string_view text);
 
 /// "uint8", "float16", "bfloat16" or "float32".
@@ -49,7 +49,7 @@ DType parse_dtype(std::string_view option, std::string_view text);
 /// "3", "0.5": seconds, more than 0 and at most a day.
 double parse_seconds(std::string_view option, std::string_view text);
 
-/// "100", "2.5": milliseconds, the same limits; in seconds.
+/// "100", "2.5": milliseconds, more than 0 and at most 86,400. Returns seconds.
 double parse_milliseconds(std::string_view option, std::string_view text);
 
 /// "train=0.95,val=0.05": names fit for a directory, fractions above 0 that sum to 1.
@@ -64,7 +64,7 @@ OnError parse_on_error(std::string_view option, std::string_view text);
 /// "none", "full", "block" or "block:SAMPLES,BLOCKS".
 Shuffle parse_order(std::string_view option, std::string_view text);
 
-/// "jpg,json,png"; no part empty.
+/// "jpg,json,png". No part may be empty.
 std::vector<std::string> parse_list(std::string_view option, std::string_view text);
 
 }  // namespace bale::tools

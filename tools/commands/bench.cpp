@@ -47,7 +47,7 @@ StageResult run_stage(Stage stage, const BenchCommand& command, std::optional<De
   } else {
     result = measure_stage(stage, command.pipeline.spec, command.pipeline.options, passes, progress);
   }
-  // A trainer waits for its program to start too.
+  // A trainer also waits for its program to start.
   if (stage == Stage::train) result.first_batch_s += before;
   display.finish();
   return result;
@@ -83,7 +83,7 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
   }
   std::vector<MeasuredStage> results;
   std::optional<DeviceFigures> device;
-  // The whole pipeline goes first: its first batch is counted from the start of the program.
+  // The whole pipeline runs first: the time to its first batch counts from the start of the program.
   for (const Stage stage : {Stage::train, Stage::read, Stage::verify, Stage::decode}) {
     if (wanted(stage)) results.emplace_back(stage, run_stage(stage, command, device, terminal));
     if (!results.empty() && results.back().first == stage) note_bad_samples(results.back().second.bad, terminal);

@@ -15,7 +15,7 @@ std::uint64_t position_of(const CatCommand& command, const Dataset& dataset) {
               {.path = command.spec, .key = *command.key, .hint = "`bale ls` lists the keys"});
 }
 
-/// The field that was asked for, or the sample's first image field.
+/// The requested field, or the sample's first image field.
 std::string field_of(const CatCommand& command, const Dataset& dataset, std::uint64_t position) {
   if (!command.field.empty()) return command.field;
   const auto [number, sample] = dataset.position(position);

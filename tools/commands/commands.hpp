@@ -1,7 +1,7 @@
-// The commands: what each was asked (plain values, filled by grammar.cpp) and its function.
+// The commands: the arguments of each (plain values, filled by grammar.cpp) and its function.
 //
-// A command calls the libraries and prints; it returns an exit code and throws `Error`, which bale_main
-// turns into one line on standard error.
+// A command calls the libraries and prints. It returns an exit code or throws `Error`, which bale_main() turns into one
+// line on standard error.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace bale::tools {
 
-/// Where a command's samples come from and go to; shared by `pack` and `convert`.
+/// Arguments of `pack` and `convert`.
 struct PackCommand {
   std::string_view command;  // "pack" or "convert", for messages
   bool source_is_packed = false;
@@ -29,7 +29,7 @@ struct PackCommand {
   std::string files_from;
   std::string format;
   std::string layout;
-  bool decode = false;  // a layout that holds pixels
+  bool decode = false;  // use a layout that stores pixels
   SourceOptions source_options;
   PackOptions options;
   bool dry_run = false;
@@ -128,8 +128,8 @@ struct BenchCommand {
   std::uint64_t epochs = 2;
   std::uint64_t max_batches = StagePasses{}.max_batches;
   std::vector<Stage> stages;  // empty: all
-  std::optional<int> device;  // of CUDA; none: batches stay in memory
-  double step_s = 0;          // of the device after each batch
+  std::optional<int> device;  // CUDA device; none: batches stay in memory
+  double step_s = 0;          // time that the device is busy after each batch
   bool json = false;
   bool quiet = false;
 };
@@ -137,7 +137,7 @@ int run_bench(const BenchCommand& command, Terminal& terminal);
 
 struct TuneCommand {
   PipelineCommand pipeline;
-  double seconds = 3;  // for each setting
+  double seconds = 3;  // per setting
   bool json = false;
   bool quiet = false;
 };
@@ -145,15 +145,15 @@ int run_tune(const TuneCommand& command, Terminal& terminal);
 
 struct DoctorCommand {
   PipelineCommand pipeline;
-  double seconds = 5;         // for each part
-  std::optional<int> device;  // of CUDA
-  double step_s = 0;          // of training, with data that are there; 0: not known
+  double seconds = 5;         // per part
+  std::optional<int> device;  // CUDA device
+  double step_s = 0;          // of a training step whose batch is ready; 0: unknown
   bool json = false;
   bool quiet = false;
 };
 int run_doctor(const DoctorCommand& command, Terminal& terminal);
 
-/// A line for what could not be decoded while something was measured.
+/// Prints one line if samples could not be decoded during a measurement.
 void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal);
 
 int run_formats(Terminal& terminal);

@@ -1,4 +1,4 @@
-// `bale man` and `bale completion`: what the program says of itself.
+// `bale man` and `bale completion`.
 #include "bale/tools/commands/commands.hpp"
 
 namespace bale::tools {

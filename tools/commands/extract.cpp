@@ -59,8 +59,8 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-/// Refuses keys, and directories in them, that differ only by case if the file system cannot tell them apart: their
-/// files would be merged.
+/// Refuses keys, and directories in them, that differ only by case if the file system ignores case: their files would
+/// be merged.
 void check_names_apart(const Dataset& dataset, const std::vector<std::uint64_t>& wanted,
                        const SafeDirectory& directory) {
   if (wanted.empty() || !directory.ignores_case()) return;
@@ -80,8 +80,8 @@ void check_names_apart(const Dataset& dataset, const std::vector<std::uint64_t>&
   }
 }
 
-/// A packed directory is no place to extract to: its files are what its manifest says. Loose shards may be extracted
-/// beside themselves, as archives are.
+/// Refuses to extract into a packed directory: its files are those that its manifest lists. Shards without a manifest
+/// may be extracted into their own directory, as archives are.
 void require_outside_datasets(const ExtractCommand& command) {
   std::vector<std::string> directories;
   for (const DatasetPart& part : resolve_dataset(command.spec).parts) {

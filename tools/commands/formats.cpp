@@ -15,7 +15,7 @@ namespace bale::tools {
 
 namespace {
 
-/// What this program can write: not what would be gone with it.
+/// The formats that are stored on disk.
 std::vector<const Format*> lasting_formats() {
   std::vector<const Format*> lasting;
   std::copy_if(formats().begin(), formats().end(), std::back_inserter(lasting),

@@ -1,4 +1,4 @@
-// Names of the formats and layouts of this build, for texts.
+// Names of the formats and layouts of this build, for help texts and messages.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace bale::tools {
 
 /// "A|B|C", in the order of the registry.
 std::string format_choices();
-/// The same of the layouts of all formats, each name once.
+/// The layouts of all formats in the same form, each name once.
 std::string layout_choices();
-/// What --source takes: "folder|list|...|A|B|C".
+/// The values of --source: "folder|list|...|A|B|C".
 std::string source_choices();
-/// One of them; of the formats only, if the source must be packed. Throws `invalid_argument`.
+/// Returns the value of --source, which must be a format if `packed`. Throws `invalid_argument`.
 std::string parse_source_kind(std::string_view option, const std::string& text, bool packed);
 
 }  // namespace bale::tools

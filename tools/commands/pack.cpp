@@ -37,7 +37,7 @@ PackCommand with_places_settled(PackCommand command) {
   return command;
 }
 
-/// The source's own name where it is fit to name files, else the destination's, else "data".
+/// The source's name if it is fit for file names, else the destination's, else "data".
 std::string default_name(const PackCommand& command) {
   const bool is_list = !command.files_from.empty();
   for (const std::string& path : {is_list ? std::string{} : command.source, command.options.destination}) {
@@ -90,7 +90,7 @@ void tell_skips(const PackReport& report, Terminal& terminal) {
   terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
 }
 
-/// Of all that was written, what an earlier run wrote included.
+/// The conditions of all images in the outputs, including those that an earlier run wrote.
 ImageConditions conditions_of(const PackReport& report) {
   ImageConditions all;
   for (const PackReport::Output& output : report.outputs) {
@@ -105,7 +105,7 @@ ImageConditions conditions_of(const PackReport& report) {
   return all;
 }
 
-/// One line for images that are packed and cannot be decoded here.
+/// Prints one line if packed images are of kinds that the loader does not decode.
 void tell_undecodable(const PackReport& report, Terminal& terminal) {
   std::uint64_t total = 0;
   std::string kinds;
@@ -116,16 +116,6 @@ void tell_undecodable(const PackReport& report, Terminal& terminal) {
   if (total > 0) {
     terminal.note(fmt::format("{} packed that bale's loader does not decode: {}", plural(total, "image"), kinds));
   }
-}
-
-ProgressCounts counts_of(const Progress& progress) {
-  return {.samples = progress.samples,
-          .total_samples = progress.total_samples,
-          .bytes = progress.bytes,
-          .total_bytes = progress.total_bytes,
-          .shards = progress.shards,
-          .total_shards = progress.total_shards,
-          .skipped = progress.skipped};
 }
 
 std::string summary_text(const PackReport& report, double seconds) {
@@ -172,7 +162,7 @@ void print_preview(const PackCommand& command, const PackPreview& preview, Termi
                              plural(preview.shards.size(), "shard"), human_bytes(bytes)));
 }
 
-/// A line for each dataset that is gone now.
+/// Prints one line per replaced dataset.
 void tell_replaced(const PackReport& report, Terminal& terminal) {
   for (const PackReport::Replaced& replaced : report.replaced) {
     terminal.note(fmt::format("replaced the dataset \"{}\" of {} in {}", printable(replaced.name),
@@ -180,7 +170,7 @@ void tell_replaced(const PackReport& report, Terminal& terminal) {
   }
 }
 
-/// Packs while progress is shown and a signal may stop it.
+/// Packs and shows progress. A signal stops the run.
 PackReport pack_attended(const PackCommand& command, const Source& source, Terminal& terminal) {
   Progress progress;
   try {

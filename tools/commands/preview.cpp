@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t k_tile_px = 160;
 constexpr std::uint64_t k_max_count = 2000;
 
-/// `count` different numbers below `size`, ascending (Floyd's algorithm: no list of all of them).
+/// `count` distinct numbers below `size`, ascending (Floyd's algorithm, which needs no list of all numbers).
 std::vector<std::uint64_t> draw(std::uint64_t size, std::uint64_t count, std::uint64_t seed) {
   KeyedRandom random{seed};
   std::set<std::uint64_t> drawn;
@@ -40,12 +40,12 @@ std::string caption_of(const Dataset& dataset, const SampleView& sample) {
   return title + '\n' + printable(sample.key);
 }
 
-/// An image that cannot be decoded leaves a placeholder: the others are worth seeing.
+/// An image that cannot be decoded becomes a placeholder, so that the others are still shown.
 Image thumbnail_of(const SampleView& sample, std::uint64_t& num_failed) {
   try {
     if (const FieldView* const image = sample.find_image()) return decode_thumbnail(image->bytes, k_tile_px);
   } catch (const Error&) {
-    // Counted like the one that has no image.
+    // Counted like a sample without an image.
   }
   ++num_failed;
   return {};

@@ -39,7 +39,7 @@ bool write_whole(int fd, Bytes bytes) {
   return true;
 }
 
-/// Opens directory `name` in `parent`, making it where it does not exist; -1 with errno set.
+/// Opens directory `name` in `parent` and creates it if it does not exist. Returns -1 with errno set on failure.
 int enter(int parent, const std::string& name) {
   int fd = ::openat(parent, name.c_str(), k_directory_flags);
   if (fd >= 0 || errno != ENOENT) return fd;
@@ -60,7 +60,7 @@ bool holds(int fd, Bytes bytes) {
   return true;
 }
 
-/// What has the name. A link is never followed, and a FIFO not waited for.
+/// What exists under the name. Does not follow links or wait for a FIFO.
 Found look_at(int parent, const std::string& base, Bytes bytes) {
   const int fd = ::openat(parent, base.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT ? Found::nothing : Found::other;
@@ -71,14 +71,14 @@ Found look_at(int parent, const std::string& base, Bytes bytes) {
   return same ? Found::same : Found::other;
 }
 
-/// Renames; unless `replace`, not over a file that has come in the meantime, if the file system can tell.
+/// Renames. Without `replace`, does not overwrite a file that appeared meanwhile, if the file system supports that.
 bool take_name(int parent, const std::string& temporary, const std::string& base, bool replace) {
   if (!replace) {
     if (::renameat2(parent, temporary.c_str(), parent, base.c_str(), RENAME_NOREPLACE) == 0) return true;
     if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return false;
   }
   if (::renameat(parent, temporary.c_str(), parent, base.c_str()) == 0) return true;
-  // Not every file system renames over a file that is there.
+  // Not every file system can rename over an existing file.
   return replace && errno == EEXIST && ::unlinkat(parent, base.c_str(), 0) == 0 &&
          ::renameat(parent, temporary.c_str(), parent, base.c_str()) == 0;
 }
@@ -106,7 +106,7 @@ std::string_view without_dot_prefix(std::string_view name) {
 SafeDirectory::SafeDirectory(const std::string& path) : path_(path) {
   require_local_name(path, NameUse::writing);
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw_errno("make the directory", path);
-  // The directory itself is the user's word: a link there is followed.
+  // The user chose the directory itself, so a symbolic link there is followed.
   root_fd_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (root_fd_ < 0) throw_errno("open the directory", path);
   remove_stale_temporaries(root_fd_);
@@ -162,10 +162,10 @@ Written SafeDirectory::write(std::string_view name, Bytes bytes, bool replace) {
   return found == Found::other ? Written::replaced : Written::created;
 }
 
-/// A file is complete before it takes its name.
+/// A file is complete before it gets its name.
 void SafeDirectory::write_new(int parent, const std::string& base, std::string_view name, Bytes bytes, bool replace) {
   const std::string temporary = temporary_name();
-  // O_EXCL refuses a symbolic link too.
+  // O_EXCL also refuses a symbolic link.
   const int fd = ::openat(parent, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0) throw_errno("create", shown(name));
   bool written = write_whole(fd, bytes);
@@ -189,7 +189,7 @@ bool SafeDirectory::ignores_case() const {
   std::string capitals = name;
   for (char& letter : capitals) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   const int fd = ::openat(root_fd_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (fd < 0) return false;  // the first file to be written tells why
+  if (fd < 0) return false;  // writing the first file reports why
   ::close(fd);
   const bool same = ::faccessat(root_fd_, capitals.c_str(), F_OK, 0) == 0;
   ::unlinkat(root_fd_, name.c_str(), 0);

@@ -1,8 +1,8 @@
-// A directory that files are written below, whatever their names say: ".." and absolute names are refused,
-// symbolic links are never followed, nothing is replaced unless asked.
+// Writes files below a directory and never outside it, whatever their names are. ".." and absolute names are refused,
+// symbolic links are not followed, and nothing is replaced unless requested.
 //
-// A file has its name only when it is complete, so a run that was stopped anywhere can be run again: what it wrote is
-// found with the same bytes and kept. For one thread.
+// A file gets its name only when it is complete, so an interrupted run can be repeated: existing files with the same
+// bytes are kept. For one thread.
 #pragma once
 
 #include <set>
@@ -23,22 +23,22 @@ std::string_view without_dot_prefix(std::string_view name);
 enum class Written {
   created,
   replaced,
-  kept,  // a file with the same bytes was there already
+  kept,  // a file with the same bytes already existed
 };
 
 class SafeDirectory {
  public:
-  /// Opens `path`, making it where it does not exist (its parent must).
+  /// Opens `path` and creates it if it does not exist. Its parent must exist.
   explicit SafeDirectory(const std::string& path);
   ~SafeDirectory();
   SafeDirectory(const SafeDirectory&) = delete;
   SafeDirectory& operator=(const SafeDirectory&) = delete;
 
-  /// Writes `bytes` to `name` below the directory, making directories on the way. A file that has the name is kept if
-  /// its bytes are the same. If they are not, it is replaced if `replace` says so; else throws `exists`.
+  /// Writes `bytes` to `name` below the directory, and creates missing directories. An existing file is kept if its
+  /// bytes are the same. Otherwise it is replaced if `replace` is set; if not, throws `exists`.
   Written write(std::string_view name, Bytes bytes, bool replace);
 
-  /// Whether names that differ only by upper and lower case are one name there.
+  /// Whether the directory's file system ignores case in names.
   bool ignores_case() const;
   const std::string& path() const { return path_; }
 
@@ -49,7 +49,7 @@ class SafeDirectory {
 
   std::string path_;
   int root_fd_ = -1;
-  std::string parent_;  // directory that parent_fd_ is open on, relative; samples of one folder are neighbors
+  std::string parent_;  // relative path of parent_fd_; kept open because samples of one folder are neighbors
   int parent_fd_ = -1;
   std::set<std::string, std::less<>> cleared_;  // directories whose stale temporary files were removed
 };

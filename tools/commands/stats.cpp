@@ -18,7 +18,7 @@ namespace {
 struct Gathered {
   std::map<std::int64_t, std::uint64_t> label_counts;
   std::uint64_t num_unlabeled = 0;
-  std::vector<std::uint64_t> widths;  // of samples whose index tells
+  std::vector<std::uint64_t> widths;  // of samples whose size is in the index
   std::vector<std::uint64_t> heights;
   std::vector<std::uint64_t> image_bytes;
 };
@@ -50,7 +50,7 @@ std::string class_title(const Dataset& dataset, std::int64_t label) {
   return fmt::format("class {} {}", label, printable(classes[static_cast<std::size_t>(label)]));
 }
 
-/// Every class with its count, where they fit on a screen.
+/// Every class with its count; empty if they do not fit on a screen.
 std::string class_table(const Dataset& dataset, const std::map<std::int64_t, std::uint64_t>& label_counts) {
   constexpr std::size_t k_max_rows = 30;
   if (label_counts.size() > k_max_rows) return {};
@@ -66,7 +66,7 @@ std::string class_table(const Dataset& dataset, const std::map<std::int64_t, std
 }
 
 std::string classes_text(const Dataset& dataset, Gathered& gathered) {
-  // Classes that a dataset names but has no sample of count as well: that is what imbalance is about.
+  // Named classes without samples also count: they are part of the imbalance.
   for (std::size_t label = 0; label < dataset.classes().size(); ++label) {
     gathered.label_counts.try_emplace(static_cast<std::int64_t>(label), 0);
   }

@@ -13,7 +13,7 @@
 namespace bale::tools {
 namespace {
 
-// A finding is a line for people; --json has all of it.
+// A printed finding is one line with shortened names. --json prints all of it.
 constexpr std::size_t k_shown_name = 256;
 constexpr std::size_t k_shown_what = 1024;
 
@@ -48,7 +48,7 @@ std::string decoded_line(const CheckReport& report) {
                      plural(report.num_images_not_decoded, "image"));
 }
 
-/// "PART: ok: ..." or "PART: 2 problems found", a line for each dataset.
+/// "PART: ok: ..." or "PART: 2 problems found", one line per dataset.
 std::string parts_lines(const CheckReport& report) {
   std::string text;
   for (const CheckReport& part : report.parts) {
@@ -70,7 +70,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   Progress progress;
   const StopOnSignal stop(progress.stop);
   const auto poll = [&] {
-    // Samples tell how far it is, where the manifest counts them; payload never adds up to the files' bytes.
+    // If the manifest counts the samples, they measure the progress: payload never adds up to the files' bytes.
     return ProgressCounts{.samples = progress.samples,
                           .total_samples = progress.total_samples,
                           .bytes = progress.bytes,

@@ -1,5 +1,5 @@
-// The grammar as plain values: what help texts, the man page and shell completion are made from, so that
-// none of them can drift from what is parsed.
+// The grammar as plain values. Help texts, the manual page and shell completion are made from it, so that they always
+// match the parser.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace bale::tools {
 struct OptionModel {
   std::string short_name;  // "-j", may be empty
   std::string long_name;   // "--jobs"; empty for a positional argument
-  std::string value_name;  // "N"; "A|B|C" are the only values there are; empty for a flag
+  std::string value_name;  // "N"; "A|B|C" lists all values; empty for a flag
   std::string text;
   bool required = false;
 
@@ -18,7 +18,7 @@ struct OptionModel {
   bool takes_value() const { return !value_name.empty(); }
   /// "-j, --jobs N", or the name of a positional argument.
   std::string title() const;
-  /// The only values there are; empty where any may be given.
+  /// All accepted values; empty if any value is accepted.
   std::vector<std::string> choices() const;
 };
 
@@ -30,7 +30,7 @@ struct OptionGroup {
 struct CommandModel {
   std::string name;  // "bale pack"
   std::string summary;
-  std::string footer;  // examples and notes, lines as they are
+  std::string footer;  // examples and notes, printed unchanged
   std::vector<OptionModel> positionals;
   std::vector<OptionGroup> groups;
   std::vector<CommandModel> commands;
@@ -41,7 +41,7 @@ struct CommandModel {
   std::string short_name() const;
 };
 
-/// What --help prints, wrapped at `width` columns.
+/// The text of --help, wrapped at `width` columns.
 std::string help_text(const CommandModel& command, unsigned width);
 
 /// A man page in roff for the whole program.

@@ -14,10 +14,10 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-/// In single quotes for bash and zsh.
+/// `text` in single quotes, for bash and zsh.
 std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 
-/// Values worth offering; none where a file name is as good a guess.
+/// Values to offer; none if file names are offered instead.
 std::vector<std::string> offers(const OptionModel& option) {
   std::vector<std::string> offers = option.choices();
   std::erase_if(offers, [](const std::string& offer) { return offer == "N"; });
@@ -40,7 +40,7 @@ std::vector<std::string> flag_names(const CommandModel& command) {
   return names;
 }
 
-/// "-j|--jobs", a pattern of `case`.
+/// "-j|--jobs": a pattern for `case`.
 std::string case_pattern(const OptionModel& option) {
   if (option.short_name.empty()) return option.long_name;
   return option.long_name.empty() ? option.short_name : option.short_name + '|' + option.long_name;
@@ -99,7 +99,7 @@ std::string bash_script(const CommandModel& program) {
       quoted(names + fmt::format("{}", fmt::join(flag_names(program), " "))), cases);
 }
 
-/// An _arguments specification's text: brackets and colons have a meaning there.
+/// Text in a specification of zsh's _arguments, where brackets and colons are special.
 std::string zsh_text(const std::string& text) {
   return replaced(replaced(replaced(text, "[", "("), "]", ")"), ":", "\\:");
 }
@@ -150,7 +150,7 @@ std::string zsh_script(const CommandModel& program) {
       names, cases);
 }
 
-/// In single quotes for fish, whose only escapes there are \\ and \'.
+/// `text` in single quotes for fish, where the only escapes are \\ and \'.
 std::string fish_quoted(const std::string& text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }

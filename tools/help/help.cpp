@@ -7,7 +7,7 @@
 namespace bale::tools {
 namespace {
 
-/// `text` broken at spaces so that no line is longer than `width`, later lines indented.
+/// Breaks `text` at spaces so that no line is longer than `width`. Later lines are indented.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
   std::string out;
   std::size_t column = indent;

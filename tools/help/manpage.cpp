@@ -6,7 +6,7 @@
 namespace bale::tools {
 namespace {
 
-/// Text in roff: backslashes and hyphens escaped, nothing at a line's start taken for a request.
+/// Escapes text for roff: backslashes, hyphens, and characters that would make a line a request.
 std::string roff(const std::string& text) {
   std::string out;
   bool line_start = true;

@@ -14,7 +14,7 @@ namespace {
 
 using cuda_detail::Event;
 
-/// Takes the place of a trainer: a stream, and steps on it.
+/// Stands in for a trainer: a stream, and dummy steps on it.
 class DeviceTrainer {
  public:
   DeviceTrainer(std::shared_ptr<const cuda_detail::Context> context, double step_s)
@@ -30,10 +30,10 @@ class DeviceTrainer {
     auto end = std::make_shared<const Event>(context_, stream_.handle(), Event::Timing::on);
     if (!first_) first_ = begin;
     steps_.emplace_back(std::move(begin), std::move(end));
-    // A trainer does not run ahead of its device for ever either.
+    // A real trainer does not run ahead of its device without limit either.
     if (steps_.size() > k_steps_ahead) settle();
   }
-  /// The steps from now on count.
+  /// Counts the steps from now on.
   void begin() {
     finish();
     first_.reset();

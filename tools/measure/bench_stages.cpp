@@ -26,7 +26,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// The most memory seen, looked at a few times a second by whichever thread comes by.
+/// The peak of the memory in use, measured a few times per second by the threads that call look().
 class MemoryPeak {
  public:
   void look(std::span<const int> pids) {
@@ -45,7 +45,7 @@ class MemoryPeak {
   std::optional<std::uint64_t> peak_;
 };
 
-/// Bytes that an image stands for: its share of the shard files.
+/// Bytes of the shard files per image.
 double bytes_per_image(const Dataset& dataset) {
   double bytes = 0;
   if (dataset.manifest()) {
@@ -58,7 +58,7 @@ double bytes_per_image(const Dataset& dataset) {
   return bytes / static_cast<double>(dataset.size());
 }
 
-/// A byte of every page, as a consumer would come to them.
+/// Reads one byte of every page, as a consumer would.
 void touch(Bytes bytes) {
   static std::atomic<unsigned> sink{0};
   unsigned sum = 0;
@@ -85,7 +85,7 @@ Feed feed_of(Loader& loader) {
       .bad_samples = [&loader] { return loader.bad_samples(); }};
 }
 
-/// Takes batches and counts what came with them.
+/// Takes batches and counts them and their images.
 class Consumer {
  public:
   Consumer(const Feed& feed, StageProgress& progress) : feed_(feed), progress_(progress) {}
@@ -98,7 +98,7 @@ class Consumer {
     progress_.images += images;
   }
 
-  /// What is taken from now on counts.
+  /// Counts from now on.
   void begin() {
     images_ = batches_ = 0;
     waited_ = feed_.wait_seconds();
@@ -148,7 +148,7 @@ unsigned reader_threads(const LoaderOptions& options) {
   return options.workers == k_workers_auto ? usable_cores() : std::max(1U, options.workers);
 }
 
-/// So many deliveries from `begin` on. Threads call `on_image` with the number read so far.
+/// Reads `images` deliveries from `begin` on. Threads call `on_image` with the number read so far.
 StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin, std::uint64_t images,
                       StageProgress& progress, const std::function<void(std::uint64_t)>& on_image) {
   const EpochOrder order(Selection::all(dataset.size()), options.shuffle, options.seed);
@@ -208,7 +208,7 @@ StageResult measure_feed(const Feed& feed, std::uint64_t batches_a_pass, std::ui
   MemoryPeak memory;
   double first_batch_s = 0;
   for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    // Nothing happens between two passes that would give the workers time to get ahead of the one that is timed.
+    // There is no pause between two passes, which would let the workers get ahead of the timed pass.
     const bool timed = pass + 1 == passes;
     if (feed.begin_pass) feed.begin_pass();
     consumer.begin();
@@ -257,14 +257,14 @@ StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options
 }
 
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress) {
-  constexpr double k_warm_up = 0.25;  // of the time that is measured
+  constexpr double k_warm_up = 0.25;  // share of the measured time
   const Feed feed = feed_of(loader);
   Consumer consumer(feed, progress);
   const Stopwatch since_begin;
   consumer.begin();
   consumer.take();
   const double first_batch_s = since_begin.seconds();
-  // What lies in the ring was made while nobody measured.
+  // The batches that are in the ring now were made before the measurement, so they do not count.
   while (consumer.batches() < loader.options().prefetch || consumer.seconds() < k_warm_up * seconds) consumer.take();
   consumer.begin();
   while (consumer.batches() < 2 || consumer.seconds() < seconds) consumer.take();

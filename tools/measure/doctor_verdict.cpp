@@ -11,8 +11,8 @@
 namespace bale::tools {
 namespace {
 
-constexpr double k_slack = 1.15;  // workers that are wanted beyond what the mean rate needs
-constexpr double k_busy = 0.85;   // of the cores
+constexpr double k_slack = 1.15;  // spare workers beyond what the mean rate needs
+constexpr double k_busy = 0.85;   // share of the cores
 
 double rest_of(const DoctorFigures& figures) {
   return std::min(figures.copy.value_or(std::numeric_limits<double>::infinity()),

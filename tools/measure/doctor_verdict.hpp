@@ -1,4 +1,4 @@
-// What `bale doctor` measured, and what it means. Pure functions.
+// The measurements of `bale doctor` and their interpretation. Pure functions.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,29 @@ enum class Bottleneck { read, decode, copy, compute };
 /// "read", "decode", "copy", "compute".
 std::string_view bottleneck_name(Bottleneck bottleneck);
 
-/// Images a second that each part of training could do by itself.
+/// Images per second that each part of training reaches by itself.
 struct DoctorFigures {
   double read = 0;                  // storage and checksums
-  double load = 0;                  // the loader as it was set up, reading included
+  double load = 0;                  // the loader as configured, including reading
   std::optional<double> copy{};     // to the device
   std::optional<double> compute{};  // the steps
-  TuneRow setting{};                // the loader's, with what it took of the machine
+  TuneRow setting{};                // the loader's, with its use of the machine
   unsigned cores = 1;
 };
 
-/// The slowest. The loader is bound by reading where it hardly does more than reading alone would, or waits for
-/// storage.
+/// The slowest part. The loader is bound by reading if reading alone is hardly faster, or if it waits for storage.
 Bottleneck bottleneck_of(const DoctorFigures& figures);
 
-/// So many workers would keep up with whatever else is slowest; at least 1, and at most those that were measured.
+/// The number of workers that keeps up with the slowest other part: at least 1, at most the number that was measured.
 unsigned workers_needed(const DoctorFigures& figures);
 
-/// The share of the time that the device waits for data when each step takes what it takes with data that are there;
-/// none without `compute`.
-std::optional<double> device_waits(const DoctorFigures& figures);
-/// Cores that decode as fast as the steps take images, by the CPU time that an image took here. Precondition:
+/// The share of the time that the device waits for data, if each step takes as long as without waiting. nullopt without
 /// `compute`.
+std::optional<double> device_waits(const DoctorFigures& figures);
+/// Cores that are needed to decode as fast as the steps take images, from the measured CPU time per image.
+/// Precondition: `compute`.
 unsigned cores_needed(const DoctorFigures& figures);
-/// Both in words; empty without `compute`.
+/// Both as text; empty without `compute`.
 std::string waiting_text(const DoctorFigures& figures);
 
 /// What to change, in one or two sentences.

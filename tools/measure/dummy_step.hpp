@@ -1,4 +1,4 @@
-// What measuring needs of a device: work of a given length in place of a training step's, and plain copies.
+// Device work for measurements: dummy training steps of a given duration, and plain copies.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@ namespace bale::cuda_detail {
 
 class DummyStep {
  public:
-  /// Throws `unsupported` where this build has no kernels.
+  /// Throws `unsupported` if this build has no kernels.
   explicit DummyStep(std::shared_ptr<const Context> context);
-  /// Keeps `stream` busy for so long. It takes one of the device's processors, not all of them.
+  /// Keeps `stream` busy for `seconds`. It uses one of the device's multiprocessors, not all of them.
   void run(StreamHandle stream, double seconds) const;
 
  private:
@@ -21,7 +21,7 @@ class DummyStep {
   FunctionHandle kernel_;
 };
 
-/// What plain copies of so many bytes from page-locked memory reach, in bytes a second: the median of several.
+/// The rate of plain copies of `size_bytes` bytes from page-locked memory, in bytes per second: the median of several.
 double plain_copy_rate(const std::shared_ptr<const Context>& context, std::size_t size_bytes);
 
 }  // namespace bale::cuda_detail

@@ -24,7 +24,7 @@ double rusage_seconds(int who) {
   return ::getrusage(who, &usage) == 0 ? seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime) : 0;
 }
 
-/// All threads of another process, to the nanosecond; 0 once it is gone.
+/// CPU time of all threads of another process; 0 if it has ended.
 double process_seconds(int pid) {
   clockid_t clock{};
   timespec time{};
@@ -37,7 +37,7 @@ double ticks_per_second() {
   return ticks > 0 ? static_cast<double>(ticks) : 100;
 }
 
-/// Adds up the lines that count; false where the kernel's list has none of them.
+/// Adds the anonymous and the shared memory to `bytes`. Returns false if the kernel reports neither.
 bool add_pss(const std::string& smaps, std::uint64_t& bytes) {
   std::ifstream file(smaps);
   bool told = false;
@@ -72,7 +72,7 @@ double seconds_since_start() {
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
-  // proc(5): the name may hold anything, so fields are counted from its end; the start time is the 22nd.
+  // proc(5): the name may contain any characters, so fields are counted from its end. The start time is field 22.
   constexpr int k_fields_before_start = 19;
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   std::string skipped;

@@ -1,4 +1,4 @@
-// What the kernel that only takes time is given: plain data, laid out alike on the host and on the device.
+// The arguments of the spin kernel: plain data with the same layout on host and device.
 #pragma once
 
 #include <cstdint>

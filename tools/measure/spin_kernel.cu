@@ -1,4 +1,4 @@
-// A kernel that does nothing for a while, in place of a training step's: see dummy_step.hpp.
+// A kernel that spins for a given time, in place of a training step: see dummy_step.hpp.
 #include "bale/loader/cuda/kernel_entry.hpp"
 #include "bale/tools/measure/spin_args.hpp"
 

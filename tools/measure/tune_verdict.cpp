@@ -55,12 +55,12 @@ std::string_view bound_name(Bound bound) {
 }
 
 Bound bound_of(const TuneRow& row, double read_images_per_s) {
-  constexpr double k_busy = 0.85;           // of the cores: more is not to be had beside the rest of the system
-  constexpr double k_barely_faster = 1.25;  // reading alone against the whole pipeline
+  constexpr double k_busy = 0.85;           // share of the cores; the rest of the system needs the others
+  constexpr double k_barely_faster = 1.25;  // reading alone, compared with the whole pipeline
   constexpr double k_much_io_wait = 0.2;
   constexpr double k_hardly_waits = 0.1;
   if (row.cpu_share >= k_busy) return Bound::cpu;
-  // Before anything else: on such a machine neither storage nor workers can be told.
+  // Before the checks below: on a busy machine neither storage nor workers can be judged.
   if (row.machine_share >= k_busy) return Bound::other_programs;
   const bool reading_binds = read_images_per_s < k_barely_faster * row.result.images_per_s();
   if (reading_binds || row.io_wait_share >= k_much_io_wait) return Bound::storage;

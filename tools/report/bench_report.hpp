@@ -1,4 +1,4 @@
-// What `bale bench` found, for people.
+// The results of `bale bench` as text.
 #pragma once
 
 #include <span>
@@ -12,16 +12,16 @@ namespace bale::tools {
 
 using MeasuredStage = std::pair<Stage, StageResult>;
 
-/// A row a stage; with `bar_columns` a bar of the time that an image takes after it, the longest that wide. (Rates of
-/// reading and decoding lie so far apart that bars of them would show nothing.)
+/// One row per stage. If `bar_columns` is not 0, each row ends in a bar of the time per image; the longest bar has that
+/// many columns. (The rates of reading and decoding differ too much for bars of rates.)
 std::string bench_table(std::span<const MeasuredStage> stages, std::size_t bar_columns);
 
-/// What was found out about the device, a sentence or two.
+/// The figures of the device, in one or two lines.
 std::string device_lines(const DeviceFigures& device);
 
 /// "12.5", "1,234".
 std::string rate_cell(double per_second);
-/// "12 MB"; "-" for nothing.
+/// "12 MB"; "-" for nullopt.
 std::string memory_cell(const std::optional<std::uint64_t>& bytes);
 
 }  // namespace bale::tools

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t k_space_width = 3;
 
-// 45 bits a glyph: 9 rows of 5 from top to bottom, left to right, the first the highest bit.
+// 45 bits per glyph: 9 rows of 5 pixels from top to bottom, left to right. The first pixel is the highest bit.
 // From space to tilde, then the ellipsis and the replacement box.
 constexpr std::array<std::uint64_t, 97> k_glyphs = {
     0x000000000000, 0x042108401000, 0x0a5000000000, 0x0a57d5f52800, 0x047d1c5f1000, 0x19c88889cc00, 0x0c9511593400,
@@ -48,10 +48,10 @@ bool glyph_ink(char c, std::int32_t x, std::int32_t y) {
 }
 
 GlyphExtent glyph_extent(char c) {
-  // Digits keep one width, so that numbers stand in columns.
+  // All digits have the same width, so that numbers line up in columns.
   if (c >= '0' && c <= '9') return {0, k_glyph_width};
   const std::uint64_t bits = glyph(c);
-  std::uint64_t columns = 0;  // rows laid over each other
+  std::uint64_t columns = 0;  // the OR of all rows
   for (std::uint32_t y = 0; y < k_glyph_height; ++y) columns |= bits >> (y * k_glyph_width) & 0x1F;
   if (columns == 0) return {0, k_space_width};
   std::uint32_t first = 0;

@@ -30,7 +30,7 @@ struct Point {
   std::uint32_t y;
 };
 
-/// Every measure of the sheet, in pixels; they grow with the tile.
+/// All sizes of the sheet in pixels. They grow with the tile.
 struct Layout {
   std::uint32_t tile;
   std::uint32_t columns;
@@ -38,7 +38,7 @@ struct Layout {
   std::uint32_t text_scale;
   std::uint32_t gap;
   std::uint32_t margin;
-  std::uint32_t caption;  // height below a tile, 0 where no item has one
+  std::uint32_t caption;  // height below a tile; 0 if no item has a caption
 
   Point tile_at(std::size_t index) const {
     const auto column = static_cast<std::uint32_t>(index % columns);
@@ -91,7 +91,7 @@ class Canvas {
 
   void set(Point at, const Color& color) { std::copy(color.begin(), color.end(), pixel(at)); }
 
-  /// Moves the pixel towards `color` by `weight` of 1.
+  /// Blends `color` into the pixel with `weight` in [0, 1].
   void blend(Point at, const Color& color, double weight) {
     std::uint8_t* to = pixel(at);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -123,8 +123,8 @@ class Canvas {
   }
 
  private:
-  // Twice the size without stairs: where two inked pixels touch at a corner only, the quarters beside that
-  // corner are filled. Right angles stay sharp, so that a D is no O.
+  // Doubles the size with smooth diagonals: if two inked pixels touch only at a corner, the quarter pixels beside that
+  // corner are filled. Right angles stay sharp, so that a D does not look like an O.
   static bool smooth_ink(char c, std::int32_t x, std::int32_t y) {
     const std::int32_t column = x / 2;
     const std::int32_t row = y / 2;
@@ -172,7 +172,7 @@ void draw_image(Canvas& canvas, const Layout& layout, Point at, const Image& ima
                {at.x + (wide ? 0 : beside), at.y + (wide ? beside : 0)});
 }
 
-/// Turns the corners of a tile back into background, with soft edges.
+/// Rounds the corners of a tile, with soft edges.
 void round_corners(Canvas& canvas, std::uint32_t tile, Point at) {
   const std::uint32_t radius = std::max(tile / 32, 2u);
   for (std::uint32_t y = 0; y < radius; ++y) {

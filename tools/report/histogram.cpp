@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t k_max_rows = 10;
 constexpr std::uint64_t k_bar_columns = 40;
 
-/// Smallest round number that covers `span` in k_max_rows steps wherever the first one begins.
+/// The smallest round step with which k_max_rows steps cover `span`, wherever the first one begins.
 std::uint64_t round_step(std::uint64_t span, Bounds bounds) {
   const auto covers = [&](std::uint64_t step) { return step > span / (k_max_rows - 1); };
   std::uint64_t step = 1;
@@ -32,7 +32,7 @@ std::uint64_t round_step(std::uint64_t span, Bounds bounds) {
 }  // namespace
 
 std::string histogram_text(std::span<const std::uint64_t> sorted, Bounds bounds, std::string (*show)(std::uint64_t)) {
-  // The longest twentieth would stretch every bin: it goes into the last one.
+  // The largest 5% of the values would stretch every bin, so they go into the last one.
   const std::uint64_t low = sorted.front();
   const std::uint64_t high = std::max(low, sorted[(sorted.size() - 1) - (sorted.size() - 1) / 20]);
   const std::uint64_t step = round_step(high - low, bounds);

@@ -1,4 +1,4 @@
-// A histogram in text: at most ten rows of round bounds.
+// A histogram as text: at most ten rows with round bounds.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace bale::tools {
 
-/// What counts as round: 1, 2, 5, 10, ... or powers of two.
+/// Which numbers are round: 1, 2, 5, 10, ... or powers of two.
 enum class Bounds { decimal, binary };
 
-/// `sorted` is ascending and not empty; `show` writes a bound. One row a bin: "  bound .. bound  count  ####".
+/// `sorted` must be ascending and not empty; `show` formats a bound. One row per bin: "  bound .. bound  count  ####".
 std::string histogram_text(std::span<const std::uint64_t> sorted, Bounds bounds, std::string (*show)(std::uint64_t));
 
 }  // namespace bale::tools

@@ -21,7 +21,7 @@ double per_second(std::uint64_t count, double seconds) {
 
 Json or_null(const std::optional<double>& figure) { return figure ? Json(*figure) : Json(); }
 
-/// What was ignored: all of it counted, the first of it named; and warnings.
+/// Ignored entries, all of them counted and the first ones named, and warnings.
 Json notices_json(const NoticeLog& notices) {
   Json reasons = Json::object();
   for (const auto& [why, reason] : notices.reasons()) reasons[printable(why)] = reason.count;
@@ -34,7 +34,6 @@ Json notices_json(const NoticeLog& notices) {
   return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
 }
 
-/// Figures of one stage.
 Json stage_figures(const StageResult& result) {
   Json out{{"images_per_s", result.images_per_s()},
            {"mb_per_s", result.bytes_per_s() / 1e6},
@@ -167,7 +166,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
     for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(raw(copy));
     skipped.push_back(std::move(line));
   }
-  const bool resumed = report.num_resumed_shards > 0;  // how long those took is not known
+  const bool resumed = report.num_resumed_shards > 0;  // it is not known how long those took
   return document({{"samples", report.num_samples},
                    {"bytes", report.num_bytes},
                    {"shards", num_shards},

@@ -1,7 +1,7 @@
-// Results as JSON text, each ended by a newline, and progress. The only unit of tools/ that includes the JSON library.
+// Results as JSON text, each ending in a newline.
 //
-// Names, paths and keys are strings where they are UTF-8, else {"hex": "..."} (formats/base/json_bytes.hpp),
-// so nothing is lost.
+// Names, paths and keys are strings if they are UTF-8, else {"hex": "..."} (formats/base/json_bytes.hpp), so that no
+// byte is lost.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                       const ImageConditions& conditions);
 std::string preview_json(const PackPreview& preview);
 std::string summary_json(const DatasetSummary& summary);
-/// Of a directory that holds several datasets.
+/// Of a directory that contains several datasets.
 std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);
 std::string check_json(const CheckReport& report);
 
@@ -52,11 +52,11 @@ struct ReadRates {
 };
 std::string read_json(const ReadRates& rates);
 
-/// The figures of the train stage, where it was measured, an object `stages` with those of every stage, and `device`
-/// where there is one.
+/// The figures of the train stage if it was measured, an object `stages` with those of every stage, and `device` if
+/// there is one.
 std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
                        const std::optional<DeviceFigures>& device);
-/// `best`: the row that is recommended, unless no_verdict() says why none is.
+/// `best`: the row that is recommended, unless no_verdict() gives a reason against it.
 std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
                       double read_images_per_s, unsigned cores);
 std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures);

@@ -8,10 +8,10 @@
 
 namespace bale::tools {
 
-/// A literal of Python: a str, or bytes if `raw` is not valid UTF-8 or has control bytes.
+/// A Python literal: a str, or bytes if `raw` is not valid UTF-8 or has control bytes.
 std::string python_literal(std::string_view raw);
 
-/// `bt.Loader(...)` with these options; what is the default is left out. Needs `import bale` and
+/// `bt.Loader(...)` with these options, without those that have their default. Needs `import bale` and
 /// `import bale.torch as bt`.
 std::string python_loader(std::string_view spec, const LoaderOptions& options);
 

@@ -1,4 +1,4 @@
-// Numbers as people read them. Sizes are binary (1 KiB = 1024 bytes), rates decimal (1 MB/s = 10^6 bytes/s).
+// Human-readable numbers. Sizes are binary (1 KiB = 1024 bytes), rates decimal (1 MB/s = 10^6 bytes/s).
 #pragma once
 
 #include <cstdint>

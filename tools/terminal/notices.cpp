@@ -16,11 +16,13 @@ void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& t
   for (const auto& [why, reason] : notices.reasons()) {
     const std::string example =
         reason.example.empty() ? "" : fmt::format(" (such as {})", excerpt(printable(reason.example), k_shown_example));
-    terminal.note(fmt::format("ignored {}: {}{}", plural(reason.count, noun), terminal.with_flags(printable(why)), example));
+    terminal.note(
+        fmt::format("ignored {}: {}{}", plural(reason.count, noun), terminal.with_flags(printable(why)), example));
   }
   const auto& warnings = notices.warnings();
   for (std::size_t i = 0; i < std::min(warnings.size(), k_max_warnings); ++i) {
-    terminal.note(fmt::format("{}: {}", printable(warnings[i].place), terminal.with_flags(printable(warnings[i].what))));
+    terminal.note(
+        fmt::format("{}: {}", printable(warnings[i].place), terminal.with_flags(printable(warnings[i].what))));
   }
   if (warnings.size() > k_max_warnings) {
     terminal.note(fmt::format("and {} more", plural(warnings.size() - k_max_warnings, "warning")));

@@ -1,4 +1,4 @@
-// What was ignored, as lines on standard error.
+// Prints what was ignored, and bad images, on standard error.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace bale::tools {
 
-/// One line per reason, with the number of `noun`s and an example, and one line per warning.
+/// Prints one line per reason, with the number of `noun`s and an example, and one line per warning.
 void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& terminal);
 
-/// Images that are named when an index has been made.
+/// Maximum number of bad images that are named.
 inline constexpr std::size_t k_max_named_images = 10;
-/// One line per image that cannot be decoded, as far as they are named, and one for the rest.
+/// Prints one line per named image that cannot be decoded, and one line for the rest.
 void show_flawed_images(const ImageConditions& conditions, Terminal& terminal);
 
 }  // namespace bale::tools

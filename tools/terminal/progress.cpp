@@ -32,7 +32,7 @@ std::string megabytes_text(double bytes_per_second) {
   return fmt::format("{:.{}f} MB/s", megabytes, megabytes < 10 ? 1 : 0);
 }
 
-/// Empty where nothing can be foretold.
+/// Empty if no estimate is possible.
 std::string eta_text(const ProgressCounts& counts, const ProgressRates& rates) {
   double left = -1;
   if (counts.total_bytes > 0 && rates.bytes_per_second > 0) {
@@ -44,11 +44,11 @@ std::string eta_text(const ProgressCounts& counts, const ProgressRates& rates) {
 }
 
 unsigned percent(const ProgressCounts& counts) {
-  // Rounded down: 100 is for work that is done.
+  // Rounded down, so that 100 means done.
   return static_cast<unsigned>(progress_fraction(counts) * 100);
 }
 
-/// The parts after the percentage, the ones to keep longest first.
+/// The parts after the percentage, most important first.
 std::vector<std::string> parts_of(const ProgressCounts& counts, const ProgressRates& rates) {
   std::vector<std::string> parts;
   if (counts.total_samples > 0) {
@@ -63,6 +63,16 @@ std::vector<std::string> parts_of(const ProgressCounts& counts, const ProgressRa
 }
 
 }  // namespace
+
+ProgressCounts counts_of(const Progress& progress) {
+  return {.samples = progress.samples,
+          .total_samples = progress.total_samples,
+          .bytes = progress.bytes,
+          .total_bytes = progress.total_bytes,
+          .shards = progress.shards,
+          .total_shards = progress.total_shards,
+          .skipped = progress.skipped};
+}
 
 std::string progress_json(const ProgressCounts& counts) {
   return nlohmann::ordered_json{{"progress",

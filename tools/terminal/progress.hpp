@@ -1,6 +1,6 @@
 // Progress: a redrawn line on a terminal, plain lines elsewhere, JSON for programs; always on standard error.
 //
-// A background thread polls counters; the work never waits for it. The texts are pure functions.
+// A background thread polls counters; the work never waits for it. The functions that make the texts are pure.
 #pragma once
 
 #include <condition_variable>
@@ -10,11 +10,12 @@
 #include <string>
 #include <thread>
 
+#include "bale/formats/base/progress.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 
 namespace bale::tools {
 
-/// Where the work stands. A total of 0 is unknown, and what it belongs to is left out.
+/// The state of the work. A total of 0 is unknown, and its part is not shown.
 struct ProgressCounts {
   std::uint64_t samples = 0;
   std::uint64_t total_samples = 0;
@@ -33,7 +34,7 @@ struct ProgressRates {
 /// Rates smoothed over the last few seconds.
 class RateMeter {
  public:
-  /// `now`: seconds on a clock that only goes forward.
+  /// `now`: seconds of a monotonic clock.
   void update(double now, const ProgressCounts& counts);
   const ProgressRates& rates() const { return rates_; }
 
@@ -45,14 +46,17 @@ class RateMeter {
   ProgressRates rates_{};
 };
 
+/// The counts of a library operation.
+ProgressCounts counts_of(const Progress& progress);
+
 /// One line without its end: {"progress": {...}}. A total of 0 is unknown.
 std::string progress_json(const ProgressCounts& counts);
 
-/// Share of the work that is done, 0..1: by bytes where their total is known, else by samples, else by shards.
+/// Share of the work that is done, 0..1: by bytes if their total is known, else by samples, else by shards.
 double progress_fraction(const ProgressCounts& counts);
 
-/// "[#####-----]  46%  5,730/12,500  8,012 img/s  870 MB/s  ETA 0:07  3/7 shards", shortened part by part
-/// until it fits in `width` columns.
+/// "[#####-----]  46%  5,730/12,500  8,012 img/s  870 MB/s  ETA 0:07  3/7 shards". Parts are dropped from the end until
+/// it fits in `width` columns.
 std::string progress_bar(const ProgressCounts& counts, const ProgressRates& rates, unsigned width);
 
 /// "packed 5,730 of 12,500 samples (46%), 8,012 img/s, 870 MB/s, ETA 0:07".
@@ -67,14 +71,14 @@ inline ProgressStyle progress_style(bool quiet, bool json = false) {
 /// Shows progress from construction to finish().
 class ProgressDisplay {
  public:
-  /// `verb` is the past participle of the sentence: "packed". `poll` is called from another thread.
+  /// `verb` is a past participle, such as "packed". `poll` is called from another thread.
   ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll, ProgressStyle style);
   ~ProgressDisplay();
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  /// The work is complete: a last plain line where earlier ones were shown, a last object in any case. Without it
-  /// (the work failed) the display just goes away.
+  /// Call when the work is complete. Prints a last line if lines were printed before; with JSON always a last object.
+  /// Without this call (the work failed) the display ends without a message.
   void finish();
 
  private:

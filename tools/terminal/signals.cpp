@@ -28,7 +28,7 @@ extern "C" void on_stop_signal(int) {
 void prepare_process() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) != -1) continue;
-    // Opened for the wrong direction: using a closed descriptor stays an error. The lowest free number is taken.
+    // Opened for the wrong direction, so that using the descriptor stays an error. open() takes the lowest free number.
     if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) ::_exit(k_exit_failure);
   }
   std::signal(SIGPIPE, SIG_IGN);
@@ -43,7 +43,7 @@ StopOnSignal::StopOnSignal(std::atomic<bool>& stop) {
   sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < k_stop_signals.size(); ++i) {
     ::sigaction(k_stop_signals[i], &action, &previous_actions[i]);
-    // Started with the signal ignored (nohup, a background job of a script): that stays so.
+    // If the process was started with the signal ignored (nohup, a background job of a script), it stays ignored.
     if (previous_actions[i].sa_handler == SIG_IGN) ::sigaction(k_stop_signals[i], &previous_actions[i], nullptr);
   }
 }

@@ -1,4 +1,4 @@
-// What the process does about signals, and about standard descriptors that are closed.
+// Exit codes, signals, and standard descriptors that are closed.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@ inline constexpr int k_exit_damage = 3;
 inline constexpr int k_exit_skipped = 4;
 inline constexpr int k_exit_retryable = 5;
 inline constexpr int k_exit_interrupted = 130;
-inline constexpr int k_exit_output_closed = 141;  // 128 + SIGPIPE, what a shell shows for it
+inline constexpr int k_exit_output_closed = 141;  // 128 + SIGPIPE, as a shell reports it
 
-/// Once, at the start of main: standard descriptors are open (a data file must never become descriptor 1),
-/// SIGPIPE and SIGXFSZ are errors of the write that raised them rather than a death.
+/// Call once, at the start of main. Opens closed standard descriptors (a data file must never become descriptor 1).
+/// Ignores SIGPIPE and SIGXFSZ, so that the write fails instead of ending the process.
 void prepare_process();
 
-/// While it lives, the first SIGINT or SIGTERM sets the flag and the second ends the process at once
-/// with exit code 130. One at a time.
+/// While an object exists, the first SIGINT or SIGTERM sets the flag, and the second ends the process at once with exit
+/// code 130. Only one object may exist at a time.
 class StopOnSignal {
  public:
   explicit StopOnSignal(std::atomic<bool>& stop);
@@ -28,7 +28,7 @@ class StopOnSignal {
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 };
 
-/// Throws `interrupted` when the flag is set.
+/// Throws `interrupted` if the flag is set.
 void throw_if_stopped(const std::atomic<bool>& stop);
 
 }  // namespace bale::tools

@@ -1,4 +1,4 @@
-// Text tables for people: columns as wide as their widest cell.
+// Text tables. Each column is as wide as its widest cell.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class TextTable {
  public:
   explicit TextTable(std::vector<Align> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// Each row on a line, `indent` spaces before it, two between columns.
+  /// One line per row, indented by `indent` spaces, with two spaces between columns.
   std::string text(std::size_t indent = 0) const;
 
  private:
@@ -20,7 +20,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Columns that UTF-8 text takes, one a code point: exact for everything but wide scripts.
+/// Width of UTF-8 text in columns, one per code point. Exact except for wide scripts.
 std::size_t display_width(const std::string& text);
 
 }  // namespace bale::tools

@@ -15,9 +15,9 @@ namespace bale::tools {
 namespace {
 
 constexpr std::size_t k_buffer_bytes = std::size_t{64} << 10;
-constexpr std::size_t k_longest_line = 8192;  // of standard error, whatever the names in it are
+constexpr std::size_t k_longest_line = 8192;  // on standard error, however long the names in it are
 
-/// Writes everything; false with errno set where it cannot.
+/// Writes everything. Returns false, with errno set, on failure.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());
@@ -91,7 +91,7 @@ void Terminal::flush_locked() {
 }
 
 void Terminal::write_err(std::string_view text) {
-  // Nowhere is left to report a failure to.
+  // A failure cannot be reported anywhere.
   static_cast<void>(write_all(err_fd_, text));
 }
 
@@ -111,7 +111,7 @@ void Terminal::note(std::string_view line) { write_err_line(std::string(line)); 
 void Terminal::set_status(std::string_view line) {
   if (!err_is_terminal_) return;
   const std::lock_guard lock(mutex_);
-  // "\r", the line, erase to the end of the line (ECMA-48 EL): no flicker of a cleared line between.
+  // "\r", the line, erase to the end of the line (ECMA-48 EL). Erasing first would flicker.
   write_err(fmt::format("\r{}\x1b[K", line));
   status_shown_ = true;
 }

@@ -1,7 +1,7 @@
 // Terminal: standard output and standard error of one run of the program.
 //
-// Output is buffered and every failed write is an error, so that a full disk never passes for success.
-// Diagnostics are whole lines. A status line (progress) shares the terminal with both and gives way to them.
+// Output is buffered, and every failed write is an error, so that a full disk is never reported as success.
+// Diagnostics are whole lines. A status line (progress) is cleared before output and diagnostics are printed.
 // Threads: status, warnings and output may come from different threads; output from one at a time.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace bale::tools {
 
-/// The reader of our output went away (`bale ls | head`): the run ends quietly.
+/// Thrown if the reader of standard output has gone away (`bale ls | head`). The run then ends without a message.
 struct OutputClosed {};
 
 class Terminal {
@@ -23,31 +23,31 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// Appends to standard output. Throws `Error` (io) or OutputClosed when a write fails.
+  /// Appends to standard output. Throws `Error` (io) or OutputClosed if a write fails.
   void print(std::string_view text);
-  /// Writes what print() kept; the last call of a successful run.
+  /// Writes what print() buffered. The last call of a successful run.
   void flush();
-  /// Forgets what print() kept.
+  /// Discards what print() buffered.
   void discard();
 
-  /// The long options of this run's command: "--on-error".
+  /// Sets the long options of this run's command: "--on-error".
   void set_flags(std::vector<std::string> flags) { flags_ = std::move(flags); }
-  /// A message of a library, which names options as its callers know them, in backticks: `on_error` becomes --on-error if
-  /// the command has it.
+  /// Replaces the option names in a library's message, which are in backticks, by flags: `on_error` becomes --on-error
+  /// if the command has it.
   std::string with_flags(std::string_view message) const;
 
-  /// What ends a run without success: "bale: LINE" on standard error, once. Never fails.
+  /// Prints an error as "bale: LINE" on standard error. Never fails.
   void error(std::string_view line);
-  /// What is worth knowing on the way: LINE on standard error. Never fails.
+  /// Prints a note as LINE on standard error. Never fails.
   void note(std::string_view line);
 
   bool out_is_terminal() const { return out_is_terminal_; }
   bool err_is_terminal() const { return err_is_terminal_; }
-  /// Columns of the terminal on standard output (or error), as they are now; 80 where there is none.
+  /// Current columns of the terminal on standard output (or error); 80 if it is not a terminal.
   unsigned out_width() const;
   unsigned err_width() const;
 
-  /// Redraws the status line; only on a terminal.
+  /// Redraws the status line. Does nothing if standard error is not a terminal.
   void set_status(std::string_view line);
   void clear_status();
 

@@ -1,4 +1,4 @@
-// --class-map: which label a class folder (or a class's name in a list or table) has.
+// --class-map: the label of each class folder, or of each class name in a list or table.
 //
 // Immutable once loaded; safe in any thread.
 #pragma once
@@ -14,15 +14,15 @@ namespace bale {
 
 class ClassMap {
  public:
-  /// "name index" or "name,index" lines; lines that are a name each (label = line number from 0), or open
-  /// with a WordNet id ("n01440764 tench, Tinca tinca"); a JSON array of names, an object {name: index},
-  /// {"index": name} or {"index": [name, ...]}. Throws `invalid_argument`, naming file and line.
+  /// Reads "name index" or "name,index" lines; lines with one name each (label = line number from 0), which may start
+  /// with a WordNet id ("n01440764 tench, Tinca tinca"); a JSON array of names; or an object {name: index}, {"index":
+  /// name} or {"index": [name, ...]}. Throws `invalid_argument` with file and line.
   static ClassMap load(const std::string& path);
 
   std::optional<std::int64_t> find(std::string_view name) const;
-  /// Throws `invalid_argument` for a name that is not in the map; `where` is the path it was met at.
+  /// Throws `invalid_argument` for a name that is not in the map. `where` is the path in the error.
   std::int64_t label(std::string_view name, const std::string& where) const;
-  /// Class name of label 0, 1, ...; "" for labels without one.
+  /// Class names of labels 0, 1, ...; "" for a label without a name.
   const std::vector<std::string>& classes() const { return classes_; }
 
  private:

@@ -1,4 +1,4 @@
-// Sizes and times of all of a FileSource's files, before any is read.
+// Reads size and time of all files of a FileSource before any file is read.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -9,14 +9,14 @@
 namespace bale {
 namespace {
 
-// Cold directories answer one inode at a time, so waiting is shared by more threads than there are cores.
+// In a cold directory every stat waits for one inode, so several threads share the waiting.
 constexpr unsigned k_examine_threads = 8;
 constexpr std::size_t k_examine_chunk = 512;
 
 void examine(const FileRows& rows, FileRow& row, std::string& path) {
   rows.path(row, path);
   struct stat info {};
-  if (stat_long_path(path, info) != 0 || !S_ISREG(info.st_mode)) return;  // reading it will tell why
+  if (stat_long_path(path, info) != 0 || !S_ISREG(info.st_mode)) return;  // reading the file will report why
   row.bytes = static_cast<std::uint64_t>(info.st_size);
   row.mtime_ns = mtime_ns(info);
 }

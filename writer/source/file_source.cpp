@@ -66,7 +66,7 @@ void FileSource::describe(std::uint64_t i, SourceSample& out) const {
   if (has_extra_) out.fields.push_back({extra_field_, extra_bytes(i)});
 }
 
-/// File `n` of the sample; its path goes to `path`. A file that is not there is an error of the sample.
+/// Opens file `n` of the sample and sets `path` to its path. A missing file is an error of the sample.
 SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const {
   const auto refuse = [&](std::string_view place) {
     throw Error(ErrorCode::not_found, fmt::format("no {} file {}", printable(listing_.companion_fields[n - 1]), place),
@@ -83,7 +83,7 @@ SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* 
   }
 }
 
-/// Files' bytes into `scratch`, views of them into its fields; false where one changed meanwhile.
+/// Reads the files into `scratch` and sets its fields to views of them. Returns false if a file changed meanwhile.
 bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
   const FileRow* rows[k_max_files] = {&row(i)};
   std::optional<SteadyFile> files[k_max_files];
@@ -130,7 +130,7 @@ SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {
     sample.width = header.width;
     sample.height = header.height;
   }
-  // Text first, views after: appending may move what is there.
+  // The text is complete before views are taken: appending may move it.
   std::string& text = scratch.text();
   text.clear();
   listing_.rows.append_key(row(i), text);

@@ -1,7 +1,7 @@
-// FileSource: samples that are files, however they were found. Folder, list and table sources fill in a
-// FileListing; everything after that (sizes, keys, reading) is done here, once.
+// FileSource: samples that are files. Folder, list and table sources fill in a FileListing. Sizes, keys and reading are
+// done here.
 //
-// Threads: as Source says.
+// Threads: see Source.
 #pragma once
 
 #include <memory>
@@ -18,24 +18,24 @@ namespace bale {
 
 struct FileListing {
   FileRows rows;
-  std::vector<std::string> image_fields;      // what FileRow::field counts
-  std::vector<std::string> companion_fields;  // of the files beside the first, in order
-  std::vector<bool> companion_is_distant;     // it lies where a pattern says (PairPath)
+  std::vector<std::string> image_fields;      // indexed by FileRow::field
+  std::vector<std::string> companion_fields;  // of the companion files, in order
+  std::vector<bool> companion_is_distant;     // its place comes from a pattern (PairPath)
   std::vector<std::string> classes;
   NoticeLog notices;
   std::vector<std::string> places;  // Source::places()
   std::vector<SourceLoss> losses;
 
-  /// Position of the extension's field in `image_fields`, added when new.
+  /// Position of the extension's field in `image_fields`. Adds it if it is new.
   std::uint16_t image_field(std::string_view extension);
-  /// Sets `companion_fields` and what goes with them.
+  /// Sets `companion_fields` and `companion_is_distant`.
   void name_companions(const PairRules& pair);
 };
 
 class FileSource : public Source {
  public:
-  /// Examines every file (size and time; several threads). Throws `invalid_argument` where two fields would
-  /// have one name. Keys may repeat: the planner refuses that, for every kind of source.
+  /// Reads size and time of every file, with several threads. Throws `invalid_argument` if two fields would have the
+  /// same name. Duplicate keys are not checked here: the planner refuses them for every kind of source.
   explicit FileSource(FileListing listing, bool has_extra = false);
 
   std::uint64_t size() const override { return listing_.rows.samples().size(); }
@@ -53,14 +53,14 @@ class FileSource : public Source {
   std::vector<SourceLoss> losses() const override { return listing_.losses; }
 
  protected:
-  /// One more field (`json`) whose bytes come from elsewhere than a file of its own.
+  /// One more field (`json`), whose bytes do not come from a file of the sample.
   virtual std::uint64_t extra_bytes(std::uint64_t) const { return 0; }
   virtual void append_extra(std::uint64_t, std::string&) const {}
-  /// What identifies it in a fingerprint; does not throw for damaged content.
+  /// Appends what identifies that field in a fingerprint. Does not throw for damaged content.
   virtual void append_extra_identity(std::uint64_t, std::string&) const {}
 
  private:
-  static constexpr std::size_t k_max_files = 16;  // that make one sample
+  static constexpr std::size_t k_max_files = 16;  // per sample
 
   const FileRow& row(std::uint64_t i) const { return listing_.rows.samples()[i]; }
   std::size_t num_companions() const { return listing_.companion_fields.size(); }

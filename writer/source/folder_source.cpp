@@ -1,5 +1,5 @@
-// ImageFolder as torchvision.datasets.folder has it (find_classes, make_dataset): classes are the first-level
-// directories, samples the files below them whose lower-cased names end in an image's extension.
+// ImageFolder as in torchvision.datasets.folder (find_classes, make_dataset). Classes are the first-level directories.
+// Samples are the files below them whose lower-case names end in an image extension.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -55,7 +55,7 @@ class FolderLister {
     throw Error(ErrorCode::invalid_argument, why, {.path = root_, .hint = std::move(hint)});
   }
 
-  /// Such a folder is no class: it is not looked at.
+  /// An excluded folder is not a class and is not read.
   bool is_excluded(const std::string& name) {
     if (options_.flat || !filter_.excludes_directory(name)) return false;
     listing_.notices.add(below(root_, name), "a directory that `exclude` matches");
@@ -100,7 +100,7 @@ class FolderLister {
   void add_tree(const std::string& top, std::int64_t label) {
     const std::size_t num_losses = listing_.losses.size();
     const std::vector<DirectoryFiles> found = walk().files_below(top);
-    if (listing_.losses.size() > num_losses) found_any_ = true;  // who knows what there was
+    if (listing_.losses.size() > num_losses) found_any_ = true;  // the lost directory may have had images
     for (const DirectoryFiles& files : found) {
       directory_added_ = false;
       if (pair_.empty()) {
@@ -129,10 +129,10 @@ class FolderLister {
     return walk_.emplace(root_, std::move(rules), listing_.notices, listing_.losses);
   }
 
-  /// Where in a path below the root the part begins that filters see and keys are made of.
+  /// Offset of the part of a path that filters and keys use.
   std::size_t key_start() const { return root_ == "/" ? 1 : root_.size() + 1; }
 
-  /// False where the filters leave the file out.
+  /// Returns false if the filters exclude the file.
   bool add_sample(const std::string& directory, std::string_view name, std::int64_t label) {
     found_any_ = true;
     const std::size_t start = std::min(directory.size(), key_start());
@@ -198,7 +198,7 @@ class FolderLister {
   std::optional<DirectoryWalk> walk_;
   std::uint32_t directory_ = 0;  // of the files being added
   bool directory_added_ = false;
-  bool found_any_ = false;  // in the tree being added, filtered out or not
+  bool found_any_ = false;  // in the tree being added, including files that the filters exclude
 };
 
 }  // namespace

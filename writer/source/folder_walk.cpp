@@ -19,7 +19,7 @@ namespace {
 
 using Kind = EntryKind;
 
-/// An open directory; entries come in the file system's own order.
+/// An open directory. Entries come in the file system's order.
 class DirectoryStream {
  public:
   explicit DirectoryStream(Descriptor fd, const std::string& path) : path_(path), stream_(::fdopendir(fd.get())) {
@@ -117,8 +117,8 @@ bool DirectoryWalk::is_own_ancestor(const Node& node) const {
   return false;
 }
 
-/// A directory may be taken again through a link, but not below another that is taken again: folders that link to each
-/// other have more paths than anyone can read.
+/// A directory may be visited again through a link, but not below another one that is visited again: directories that
+/// link to each other have too many paths to visit all.
 bool DirectoryWalk::is_repeated_too_often(Node& node) {
   const bool seen = !seen_.insert({node.device, node.inode}).second;
   node.repeated = node.parent != Node::k_no_parent && nodes_[node.parent].repeated;
@@ -156,7 +156,7 @@ void DirectoryWalk::read_directory(const std::string& path, std::size_t number) 
       }
     }
   } catch (const Error& error) {
-    failure = error;  // what was listed before is there
+    failure = error;  // entries that were listed before the error are kept
   }
   add_directories(directories, number, path);
   if (files.size() != 0) {
@@ -166,7 +166,7 @@ void DirectoryWalk::read_directory(const std::string& path, std::size_t number) 
   if (failure) throw Error(*failure);
 }
 
-/// In an order of their own, whatever the file system's: it decides which of several links comes first.
+/// Sorted, whatever the file system's order: the order decides which of several links is visited first.
 void DirectoryWalk::add_directories(std::vector<std::pair<std::string, bool>>& names, std::size_t parent,
                                     const std::string& path) {
   std::sort(names.begin(), names.end(), std::greater<>());

@@ -1,4 +1,4 @@
-// Walking a directory tree in the order of Python's `sorted(os.walk(top, followlinks=True))`.
+// Walks a directory tree in the order of Python's `sorted(os.walk(top, followlinks=True))`.
 //
 // For one thread.
 #pragma once
@@ -32,16 +32,16 @@ class DirectoryFiles {
 
  private:
   std::string path_;
-  std::string names_;  // each with its NUL
+  std::string names_;  // each NUL-terminated
   std::vector<std::size_t> starts_;
 };
 
-/// Names below `top` as os.scandir gives them, sorted; `directories` counts links to directories too.
+/// Names in a directory as os.scandir lists them, sorted. `directories` includes links to directories.
 struct TopLevel {
   std::vector<std::string> directories;
   std::vector<std::string> files;  // everything else
 };
-/// Throws `not_found` where there is no such directory, `io` where it cannot be read.
+/// Throws `not_found` if there is no such directory, `io` if it cannot be read.
 TopLevel list_top_level(const std::string& path);
 
 enum class EntryKind { directory, file, other, broken_link, gone };
@@ -49,29 +49,29 @@ enum class EntryKind { directory, file, other, broken_link, gone };
 struct WalkRules {
   std::function<bool(std::string_view name)> wanted;        // which files are taken
   std::function<bool(const std::string& path)> excluded{};  // directories that are not opened; may be empty
-  bool skip_unreadable = false;                             // go on without a directory that cannot be read
+  bool skip_unreadable = false;                             // skip directories that cannot be read
 };
 
-/// Finds the wanted files of trees below one root. Links are followed; what is ignored (other files, devices,
-/// broken links, link loops) goes to `notices`, directories that cannot be read to `losses` or are an error. However
-/// folders link to each other, the work is bounded: by directories, and by links times what one of them leads to.
+/// Finds the wanted files in trees below one root. Links are followed. Ignored entries (other files, devices, broken
+/// links, link loops) go to `notices`. Directories that cannot be read go to `losses` or are an error. However
+/// directories link to each other, the work is bounded: by directories, and by links times what one of them leads to.
 class DirectoryWalk {
  public:
-  /// Links must not lead back to `root`. The logs must outlive the walk.
+  /// A link that leads back to `root` is a loop. The logs must outlive the walk.
   DirectoryWalk(const std::string& root, WalkRules rules, NoticeLog& notices, std::vector<SourceLoss>& losses);
 
-  /// Every directory at and below `top` (the root, or a directory in it) that has wanted files. Throws `io` for one
-  /// that cannot be read.
+  /// All directories at and below `top` (the root, or a directory in it) that have wanted files. Throws `io` for a
+  /// directory that cannot be read.
   std::vector<DirectoryFiles> files_below(const std::string& top);
 
  private:
-  /// A directory on the way to others. Kept in one growing list, so that no depth of nesting costs stack.
+  /// A visited directory. All are kept in one list, so that deep nesting uses no stack.
   struct Node {
     static constexpr std::size_t k_no_parent = ~std::size_t{0};
     std::size_t parent = k_no_parent;
     bool below_link = false;  // only then can it be its own ancestor
     bool is_link = false;
-    bool repeated = false;  // it or a directory above it was taken before, and this time through a link
+    bool repeated = false;  // it or a parent was visited before, and this time through a link
     dev_t device = 0;
     ino_t inode = 0;
   };
@@ -93,7 +93,7 @@ class DirectoryWalk {
   std::vector<Node> nodes_;
   std::vector<Waiting> waiting_;
   std::vector<DirectoryFiles> found_;
-  std::set<std::pair<dev_t, ino_t>> seen_;  // directories taken, over all trees
+  std::set<std::pair<dev_t, ino_t>> seen_;  // visited directories, over all trees
 };
 
 }  // namespace bale

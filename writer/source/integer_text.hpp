@@ -1,4 +1,4 @@
-// Integers written in decimal.
+// Parses decimal integers.
 #pragma once
 
 #include <charconv>
@@ -8,7 +8,7 @@
 
 namespace bale {
 
-/// The integer that `text` is from its first byte to its last; nullopt where it is anything else.
+/// The integer that the whole of `text` represents; nullopt if it is anything else.
 inline std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -10,9 +10,9 @@
 namespace bale {
 namespace {
 
-using Json = nlohmann::json;  // sorted members: any number of them in bounded time
+using Json = nlohmann::json;  // sorted members: lookups stay fast for any number of them
 
-// Writing nested values back recurses, so depth is bounded when they come in.
+// Writing nested values recurses, so their depth is bounded when they are parsed.
 constexpr int k_max_depth = 100;
 
 Json parse(std::string_view text) {

@@ -1,4 +1,4 @@
-// Paths listed one a line or NUL-separated, as `find -print0` gives them.
+// Lists of paths, one per line or NUL-separated as `find -print0` writes them.
 #include <algorithm>
 #include <optional>
 
@@ -27,7 +27,7 @@ void label_by_parent(ListedFiles& files, const SourceOptions& options) {
       }
     }
   }
-  if (names.empty()) return;  // bare names only: nothing says what class they are
+  if (names.empty()) return;  // bare names only: their classes are unknown
   if (bare != nullptr) {
     throw Error(ErrorCode::invalid_argument, "no directory to take the class from",
                 {.path = listing.rows.path(*bare), .hint = "give `flat` to pack without labels"});

@@ -12,7 +12,7 @@
 namespace bale {
 namespace {
 
-/// Without ".", doubled and trailing slashes. Throws for ".." and for nothing left.
+/// The path without ".", repeated and trailing slashes. Throws for ".." and for a path that names no file.
 std::string normalized(std::string_view path) {
   const auto refuse = [&](std::string_view why) {
     throw Error(ErrorCode::invalid_argument, fmt::format("the path \"{}\" {}", printable(path), why),
@@ -48,7 +48,7 @@ FileRow* ListedFiles::add(std::string_view path) {
   require_local_name(path);
   std::string clean = normalized(path);
   bool absolute = clean.starts_with('/');
-  // A full path below the root gets the key that its relative path would have.
+  // An absolute path below the root gets the same key as its relative path.
   const std::string prefix = root_ == "/" ? root_ : root_ + "/";
   if (absolute && !root_.empty() && clean.starts_with(prefix)) {
     clean.erase(0, prefix.size());

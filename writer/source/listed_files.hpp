@@ -1,4 +1,4 @@
-// Files that are named one by one (lists, tables) gathered into a FileListing.
+// Collects files that are named one by one (lists, tables) in a FileListing.
 //
 // For one thread.
 #pragma once
@@ -20,12 +20,12 @@ class ListedFiles {
   /// Relative paths start from `root` ("": the current directory).
   ListedFiles(const SourceOptions& options, std::string root);
 
-  /// Adds the file as a sample; its row, or null where it was ignored (excluded, not an image by its
-  /// name, a companion of another). The key is the path below the root. Throws
-  /// `invalid_argument` (without place) for an empty path or one with "..".
+  /// Adds the file as a sample. Returns its row, or null if the file was ignored (excluded, not an image by its name, a
+  /// companion of another). The key is the path below the root. Throws `invalid_argument` (without a path) for an empty
+  /// path or one with "..".
   FileRow* add(std::string_view path);
 
-  /// Name of the directory that holds the row's file; "" where its path has none.
+  /// Name of the directory that holds the row's file; "" if its path has none.
   std::string_view parent_name(const FileRow& row) const;
 
   FileListing& listing() { return listing_; }

@@ -18,7 +18,7 @@ int open_retrying(int directory, const char* path, int flags) {
 /// A directory and the rest of the path below it, short enough for one system call.
 struct Anchor {
   Descriptor directory;
-  const char* rest = nullptr;  // null: failed, errno says why
+  const char* rest = nullptr;  // null: failed, with errno set
 
   int fd() const { return directory.valid() ? directory.get() : AT_FDCWD; }
 };

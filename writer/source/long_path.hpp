@@ -1,4 +1,4 @@
-// Opening and examining files whose paths may be longer than the kernel takes at once (PATH_MAX).
+// Opens and examines files whose paths may be longer than the kernel accepts (PATH_MAX).
 //
 // Functions are safe in any thread; a Descriptor belongs to one.
 #pragma once
@@ -25,7 +25,7 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
-  /// Hands the descriptor to the caller.
+  /// Transfers ownership to the caller.
   int release() { return std::exchange(fd_, -1); }
 
  private:
@@ -36,7 +36,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// open(2) with O_CLOEXEC, O_NONBLOCK (a FIFO must not block) and O_NOCTTY added, EINTR retried.
+/// open(2) with O_CLOEXEC, O_NONBLOCK (a FIFO must not block) and O_NOCTTY added, retried on EINTR.
 /// Invalid on failure, with `errno` set.
 Descriptor open_long_path(const std::string& path, int flags);
 

@@ -13,11 +13,11 @@ class NameFilter {
   NameFilter(std::vector<std::string> include, std::vector<std::string> exclude);
 
   /// Whether the name matches an include pattern (or there is none) and no exclude pattern.
-  /// A pattern that matches a directory holds for all below it.
+  /// An exclude pattern that matches a directory also excludes everything below it.
   bool takes(const std::string& name) const;
-  /// Whether an exclude pattern matches the directory, so that it is not looked at.
+  /// Whether an exclude pattern matches the directory, so that it is not read.
   bool excludes_directory(const std::string& name) const;
-  /// Whether everything in the directory is excluded, as by "NAME/*", if not the directory itself.
+  /// Whether an exclude pattern such as "NAME/*" excludes everything in the directory.
   bool excludes_all_in(const std::string& name) const;
   bool takes_all() const { return include_.empty() && exclude_.empty(); }
 

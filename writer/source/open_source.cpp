@@ -1,4 +1,4 @@
-// Which kind of source a path is.
+// Detects which kind of source a path is, and opens it.
 #include <algorithm>
 #include <cerrno>
 
@@ -40,10 +40,10 @@ bool are_shards_by_content(const std::string& path) {
   }
 }
 
-/// What a directory without a manifest is: images to be packed, or shards of some tool.
+/// The kind of a directory without a manifest: images to pack, or shards of some tool.
 DetectedSource detect_directory(const std::string& path, const TopLevel& top, const SourceOptions& options) {
   if (long_path_exists(join_path(path, k_partial_name))) return {k_packed};
-  const bool is_asked_for = options.flat || !options.pair.empty();  // only a folder has that
+  const bool is_asked_for = options.flat || !options.pair.empty();  // only folders have these options
   if (!top.directories.empty() || top.files.empty() || is_asked_for) return {k_folder};
   const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
   const auto num_images = std::count_if(top.files.begin(), top.files.end(), [](const std::string& name) {
@@ -64,7 +64,7 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
                       kind == k_folder ? k_packed : k_folder, kind == k_folder ? "shards" : "a folder")};
 }
 
-/// A pack that was split has a dataset in each of its directories and none of its own.
+/// A pack with splits has a dataset in each of its directories and none of its own.
 void refuse_several_datasets(const std::string& path, const TopLevel& top) {
   std::string names;
   for (const std::string& name : top.directories) {

@@ -1,4 +1,4 @@
-// A packed dataset as a source: converting is packing from it.
+// A packed dataset as a source. Converting a dataset is packing from it.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace bale {
 namespace {
 
-/// What changes when a file's content does: its times are set by every write, its status time even if the other one is
-/// set back. Its ends are compared for file systems with coarse times.
+/// A text that changes when the file's content changes. Every write sets the times; the status change time changes even
+/// if the modification time is set back. The ends are compared for file systems with coarse times.
 std::string identity_of_file(const std::string& path) {
   constexpr std::uint64_t k_end_bytes = 65536;
   try {
@@ -37,11 +37,11 @@ std::string identity_of_file(const std::string& path) {
     return fmt::format("\t{}\t{}\t{}.{:09}\t{}", size, mtime_ns(info), info.st_ctim.tv_sec, info.st_ctim.tv_nsec,
                        digest_text(ends.digest()));
   } catch (const Error&) {
-    return "\tunreadable";  // reading its samples will say why
+    return "\tunreadable";  // reading its samples will report why
   }
 }
 
-/// The format that SourceOptions::kind names; null: what each shard looks like.
+/// The format that SourceOptions::kind names; null: detect the format of each shard.
 const Format* wanted_format(const SourceOptions& options) {
   const auto all = formats();
   const auto found =
@@ -84,7 +84,7 @@ class PackedSource : public Source {
     std::vector<std::string> places;
     for (std::size_t number = 0; number < dataset_.num_shards(); ++number) {
       places.push_back(dataset_.shard_path(number));
-      // Shards with a manifest are alone in their directory, others may lie among anything.
+      // Shards with a manifest are alone in their directory. Others may lie among any files.
       if (number == 0 && dataset_.manifest()) places.push_back(parent_directory(places.front()));
     }
     return places;
@@ -103,9 +103,9 @@ class PackedSource : public Source {
     for (const auto& [f, extent] : index.row(sample)) {
       const auto id = field_id(index.fields()[f].name);
       if (!id) continue;
-      // For a compressed field this is what it is stored in, which will do for planning.
+      // For a compressed field this is its stored size, which is good enough for planning.
       const bool is_label = id == label_field_;
-      // A class that has another number here than in its shard.
+      // The class has another number in the dataset than in its shard.
       const bool translated = is_label && out.label != index.label(sample);
       out.fields.push_back({*id, translated ? fmt::formatted_size("{}", out.label) : extent.length});
       has_label_field = has_label_field || is_label;
@@ -125,7 +125,7 @@ class PackedSource : public Source {
     const std::string_view text = scratch.text();
     sample.key = text.substr(0, key.size());
     if (lacks_label) {
-      // A foreign pack may keep its label elsewhere; every layout of ours has it in a field.
+      // Shards of another tool may keep the label elsewhere. Every layout of bale has it in a field.
       scratch.fields().push_back({k_label_field, as_bytes(text.substr(key.size()))});
       sample.fields = scratch.fields();
     }
@@ -148,7 +148,7 @@ class PackedSource : public Source {
     try {
       dataset_.prefetch(indices);
     } catch (const Error&) {
-      // Reading ahead is a favor; the read itself will say what is wrong.
+      // Reading ahead is optional; the read itself will report the error.
     }
   }
 
@@ -171,7 +171,7 @@ class PackedSource : public Source {
  private:
   std::uint64_t at(std::uint64_t i) const { return all_ ? i : chosen_[i]; }
 
-  /// Whether shards without a manifest use one key twice, as those do whose samples have no names but numbers.
+  /// Whether shards without a manifest use a key twice, as shards do whose samples have numbers instead of names.
   bool has_clashing_keys() const {
     if (dataset_.manifest() || dataset_.num_shards() < 2) return false;
     std::vector<std::uint64_t> hashes(dataset_.size());
@@ -180,14 +180,14 @@ class PackedSource : public Source {
     return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
   }
 
-  /// The sample's own key, as it was before a container of file names; below its shard's name if keys alone do not tell
-  /// samples apart.
+  /// The sample's key before it was encoded as a file name. It is prefixed with the shard's name if keys alone are not
+  /// unique.
   std::string own_key(std::size_t shard, std::string_view key) const {
     std::string own = decoded_ ? decode_key(key) : std::string(key);
     return prefixed_ ? join_path(base_name(dataset_.shard_path(shard)), own) : own;
   }
 
-  /// If one key is to be encoded all are, so that no two become the same and all can be decoded again.
+  /// If one key must be encoded, all are: so they stay unique and can all be decoded again.
   bool has_keys_that_name_no_file() const {
     for (std::uint64_t i = 0; i < size(); ++i) {
       const auto [number, sample] = dataset_.position(at(i));
@@ -218,13 +218,13 @@ class PackedSource : public Source {
 
   Dataset dataset_;
   bool all_ = true;
-  std::vector<std::uint64_t> chosen_;  // where not all are
-  bool prefixed_ = false;              // keys are below their shards' names
+  std::vector<std::uint64_t> chosen_;  // if not all are chosen
+  bool prefixed_ = false;              // keys are prefixed with their shards' names
   bool decoded_ = false;               // keys in the dataset are encoded
   bool encoded_ = false;               // keys are encoded for the destination
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
-  std::vector<std::string> identities_;  // of the shard files that have no checksums
+  std::vector<std::string> identities_;  // of the shard files without checksums
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
               {.hint = "for example `pair_path` 'mask.png=../masks/{stem}_mask.png'"});
 }
 
-/// Without ".", doubled and trailing slashes.
+/// The path without ".", repeated and trailing slashes.
 std::string cleaned(std::string_view path) {
   std::string clean(path.starts_with('/') ? "/" : "");
   while (!path.empty()) {
@@ -107,7 +107,7 @@ PairPath::Place PairPath::place(std::string_view image_directory, std::string_vi
         break;
     }
   }
-  // {dir} of an image at the root is empty: the pattern's next slash then makes no absolute path.
+  // {dir} of an image at the root is empty. The slash after it in the pattern must not make the path absolute.
   const bool is_absolute = parts_.front().what == What::text && parts_.front().text.starts_with('/');
   const std::size_t first = is_absolute ? 0 : std::min(path.find_first_not_of('/'), path.size());
   const std::string clean = cleaned(std::string_view(path).substr(first));

@@ -1,5 +1,5 @@
-// PairPath: where a file lies that belongs to an image, if it does not lie beside the image: a pattern of the image's
-// own path, such as ../SegmentationClass/{stem}.png.
+// PairPath: the place of a companion file that does not lie next to its image, as a pattern over the image's path, such
+// as ../SegmentationClass/{stem}.png.
 //
 // A plain value; immutable once made.
 #pragma once
@@ -13,13 +13,13 @@ namespace bale {
 class PairPath {
  public:
   struct Place {
-    std::string directory;  // absolute, or from the source's root on; may begin with ".."
+    std::string directory;  // absolute, or relative to the source's root; may begin with ".."
     std::string name;
   };
 
-  /// `text` is FIELD=PATTERN. A pattern has {dir} (directory of the image below the source's root), {stem} (its name
-  /// without the extension) and {key} ({dir}/{stem}), each also as {stem%SUFFIX}: without SUFFIX at its end, as in a
-  /// shell. Throws `invalid_argument`.
+  /// `text` is FIELD=PATTERN. A pattern may have {dir} (directory of the image below the source's root), {stem} (its
+  /// name without the extension) and {key} ({dir}/{stem}). In each, %SUFFIX removes SUFFIX from the end as in a shell,
+  /// such as {stem%SUFFIX}. Throws `invalid_argument`.
   explicit PairPath(std::string_view text);
 
   const std::string& field() const { return field_; }
@@ -29,7 +29,7 @@ class PairPath {
   enum class What { text, dir, stem, key };
   struct Part {
     What what = What::text;
-    std::string text;  // itself, or the suffix that is taken away
+    std::string text;  // the text, or the suffix to remove
   };
   void parse(std::string_view pattern);
   void add_placeholder(std::string_view inside);
@@ -38,7 +38,7 @@ class PairPath {
   std::vector<Part> parts_;
 };
 
-/// `directory` without the ".." that it begins with.
+/// `directory` without its leading ".." components.
 std::string_view without_leading_parents(std::string_view directory);
 
 }  // namespace bale

@@ -11,13 +11,13 @@
 namespace bale {
 namespace {
 
-constexpr std::size_t k_max_files = 16;  // that make one sample
+constexpr std::size_t k_max_files = 16;  // per sample
 
 [[noreturn]] void refuse(std::string_view what, std::string hint) {
   throw Error(ErrorCode::invalid_argument, what, {.hint = std::move(hint)});
 }
 
-/// "mask.png" is one; what is empty between two dots is none.
+/// "mask.png" is an extension. An empty part between two dots is not allowed.
 bool is_extension(std::string_view field) {
   return !field.empty() && field.find('/') == std::string_view::npos && !field.starts_with('.') &&
          !field.ends_with('.') && field.find("..") == std::string_view::npos;
@@ -67,7 +67,7 @@ PairRules::Part PairRules::part_of(std::string_view name) const {
     const int index = index_of(name.substr(dot + 1));
     if (index >= 0) return {name.substr(0, dot), index};
   }
-  const StemAndExtension split = split_file_name(name);  // ".jpg" is a name, too
+  const StemAndExtension split = split_file_name(name);  // ".jpg" is both stem and extension
   return {split.stem, split.extension.empty() ? -1 : index_of(split.extension)};
 }
 

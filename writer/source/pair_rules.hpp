@@ -18,8 +18,8 @@ struct SourceOptions;
 
 class PairRules {
  public:
-  /// Throws `invalid_argument` for fewer than two extensions, more than 16, one named twice, and for a path of a file
-  /// that is none of them.
+  /// Throws `invalid_argument` for fewer than two extensions, more than 16, a duplicate, and for a path of a file that
+  /// is not one of them.
   explicit PairRules(const SourceOptions& options);
 
   /// No pairs: each sample is one file.
@@ -27,16 +27,16 @@ class PairRules {
   std::size_t size() const { return fields_.size(); }
   /// Field names, the image's first.
   const std::vector<std::string>& fields() const { return fields_; }
-  /// The extension as it was written, of file `index` of a sample.
+  /// The extension of file `index` of a sample, as it was given.
   const std::string& extension(std::size_t index) const { return extensions_[index]; }
-  /// Where file `index` lies; null: beside the image.
+  /// The place of file `index`; null: next to the image.
   const PairPath* path(std::size_t index) const { return paths_[index] ? &*paths_[index] : nullptr; }
 
   struct Part {
     std::string_view stem;
-    int index = -1;  // -1: no part of a sample, or one that is looked for elsewhere
+    int index = -1;  // -1: not part of a sample, or its place comes from a PairPath
   };
-  /// What a file is by its name, by the longest extension that fits.
+  /// The part that a file is by its name. The longest matching extension decides.
   Part part_of(std::string_view name) const;
 
  private:
@@ -45,13 +45,13 @@ class PairRules {
   std::vector<std::optional<PairPath>> paths_;
 };
 
-/// Adds the files of a sample that lie elsewhere than beside its image; remembers their directories.
+/// Adds the files of a sample that do not lie next to its image, and remembers their directories.
 class DistantFiles {
  public:
   explicit DistantFiles(std::string root) : root_(std::move(root)) {}
-  /// As companion of the sample added last, `image`, whether it is there or not: reading it will tell.
+  /// Adds a companion of `image`, the sample added last. The file may be missing: reading it will report that.
   void add(FileRows& rows, const FileRow& image, const PairPath& path);
-  /// Their directories, as Source::places() has it.
+  /// The directories of these files, for Source::places().
   std::vector<std::string> places(const FileRows& rows) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace bale {
 namespace {
 
-/// Takes the code point that opens `text` off it.
+/// Removes the first code point from `text` and returns it.
 std::uint32_t take_code_point(std::string_view& text) {
   const std::size_t length = utf8_sequence_length(text);
   const auto first = static_cast<unsigned char>(text[0]);
@@ -31,7 +31,7 @@ bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 bool python_less(std::string_view a, std::string_view b) {
   const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  // Where an ASCII byte or the end follows in both, what is common decodes alike, so this byte decides.
+  // If an ASCII byte or the end follows in both, the common part decodes alike, so this byte decides.
   const bool plain_a = in_a == a.end() || is_ascii(*in_a);
   const bool plain_b = in_b == b.end() || is_ascii(*in_b);
   if (plain_a && plain_b) return in_b != b.end() && (in_a == a.end() || *in_a < *in_b);

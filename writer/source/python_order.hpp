@@ -7,8 +7,8 @@
 
 namespace bale {
 
-/// `a < b` as Python compares the `str` that os.fsdecode makes of raw names: by code point, each byte that
-/// is not UTF-8 being U+DC80..U+DCFF (PEP 383).
+/// `a < b` as Python compares the `str` that os.fsdecode makes of raw names: by code point. A byte that is not UTF-8 is
+/// U+DC80..U+DCFF (PEP 383).
 bool python_less(std::string_view a, std::string_view b);
 
 }  // namespace bale

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t k_block_bytes = std::size_t{256} << 10;
 
-/// Follows a record byte by byte, as split_cells will read it; knows whether the next byte is inside quotes.
+/// Follows a record byte by byte, as split_cells() parses it. Knows whether the next byte is inside quotes.
 class QuoteState {
  public:
   explicit QuoteState(char delimiter) : delimiter_(delimiter) {}
@@ -57,7 +57,7 @@ RecordReader::RecordReader(const std::string& path, RecordKind kind) : path_(pat
 }
 
 RecordReader::~RecordReader() {
-  if (file_.get() == 0) file_.release();  // standard input is not ours to close
+  if (file_.get() == 0) file_.release();  // do not close standard input
 }
 
 bool RecordReader::fill() {
@@ -79,7 +79,7 @@ bool RecordReader::fill() {
   return !ended_;
 }
 
-/// Position in the buffer where the record that starts at `at_` ends: at its separator or the file's end.
+/// Position in the buffer of the end of the record that starts at `at_`: its separator or the end of the file.
 std::size_t RecordReader::find_end() {
   const char separator = kind_ == RecordKind::nul_separated ? '\0' : '\n';
   const bool quotes = kind_ == RecordKind::csv || kind_ == RecordKind::tsv;

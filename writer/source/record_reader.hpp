@@ -23,14 +23,14 @@ class RecordReader {
   RecordReader(const std::string& path, RecordKind kind);
   ~RecordReader();
 
-  /// Goes to the next record, its line end taken off; false at the end. Throws `io`, and `damaged` for a
-  /// record past k_max_record_bytes or a quote that is never closed.
+  /// Moves to the next record, without its line end. Returns false at the end. Throws `io`, and `damaged` for a record
+  /// longer than k_max_record_bytes or an unclosed quote.
   bool next();
-  /// Borrows until the next call.
+  /// Valid until the next call of next().
   std::string_view record() const { return record_; }
-  /// Where the record starts in the file; a byte order mark counts.
+  /// Offset of the record in the file, including a byte order mark.
   std::uint64_t offset() const { return offset_; }
-  /// Line the record starts on, from 1; its number where records are NUL-separated.
+  /// Line on which the record starts, from 1; the record's number if records are NUL-separated.
   std::uint64_t line() const { return line_; }
 
  private:
@@ -42,7 +42,7 @@ class RecordReader {
   Descriptor file_;
   std::string buffer_;
   std::size_t at_ = 0;      // next record's start in buffer_
-  std::uint64_t base_ = 0;  // of buffer_ in the file
+  std::uint64_t base_ = 0;  // offset of buffer_ in the file
   bool ended_ = false;
   std::string_view record_;
   std::uint64_t offset_ = 0;
@@ -50,10 +50,10 @@ class RecordReader {
   std::uint64_t next_line_ = 1;
 };
 
-/// Throws `error` again with file and line in front, unless it names a place of its own.
+/// Rethrows `error` with file and line added, unless it already names a path.
 [[noreturn]] void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t line);
 
-/// The record's cells, quotes taken off; `cells` is overwritten. A quote inside an unquoted cell is text.
+/// Splits the record into cells and removes their quotes. Overwrites `cells`. A quote inside an unquoted cell is text.
 void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells);
 
 }  // namespace bale

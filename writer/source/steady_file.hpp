@@ -1,6 +1,6 @@
-// A file read whole, with an eye on whether it changes meanwhile.
+// Reads a whole file and detects whether it changes meanwhile.
 //
-// For one thread at a time. open, fstat, read, fstat, close; nothing is allocated.
+// For one thread at a time. System calls: open, fstat, read, fstat, close. Nothing is allocated.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace bale {
 
 class SteadyFile {
  public:
-  /// Largest file that fits a field (its length is 32 bits wide).
+  /// Largest file that fits into a field, whose length has 32 bits.
   static constexpr std::uint64_t k_max_bytes = 0xFFFFFFFFU;
 
   /// Throws `not_found`, `io` or `unsupported` (not a regular file, too large).
@@ -21,8 +21,8 @@ class SteadyFile {
   /// Size when opened.
   std::size_t size() const { return static_cast<std::size_t>(info_.st_size); }
 
-  /// Reads the file into `out`, which is one byte longer than size() so that growth shows. False where
-  /// the file changed since it was opened. Throws `io`, naming `path`.
+  /// Reads the file into `out`, which is one byte longer than size() to detect growth. Returns false if the file
+  /// changed since it was opened. Throws `io`, naming `path`.
   bool read(MutableBytes out, const std::string& path) const;
 
  private:

@@ -23,7 +23,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Position of the column called `wanted`, or where that is empty, of the first usual name there is.
+/// Position of the column `wanted`; if that is empty, of the first of the `usual` names that exists.
 template <typename NameAt>
 std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::string& wanted,
                                 std::span<const std::string_view> usual) {

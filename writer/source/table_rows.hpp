@@ -1,6 +1,6 @@
-// The rows of a CSV, TSV or JSONL file: which cell is the path, which the label, what else there is.
+// The rows of a CSV, TSV or JSONL file: the path, the label and the other columns of each.
 //
-// For one thread at a time; extra_json and the like are const and safe in any.
+// For one thread at a time; const methods are safe in any thread.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace bale {
 
-/// One row as far as packing needs it.
+/// The parts of a row that packing needs.
 struct TableRow {
   std::string path;
-  std::optional<std::string> label;  // text or a decimal integer; nullopt where the row has none
+  std::optional<std::string> label;  // text or a decimal integer; nullopt if the row has none
   bool has_extra = false;
 };
 
@@ -23,17 +23,17 @@ class TableColumns {
  public:
   enum class Kind { csv, tsv, jsonl };
 
-  /// By the suffix of `path`; nullopt where it is no table's.
+  /// The kind by the suffix of `path`; nullopt if it is not a table's.
   static std::optional<Kind> kind_of(const std::string& path);
 
   TableColumns(Kind kind, const SourceOptions& options) : kind_(kind), options_(options) {}
 
   Kind kind() const { return kind_; }
-  /// Takes the header record; csv and tsv only, before any row. Throws `invalid_argument` where a column
-  /// that is needed is not there.
+  /// Sets the header record; csv and tsv only, before any row. Throws `invalid_argument` if a required column is
+  /// missing.
   void set_header(std::string_view record);
 
-  /// Throws `damaged` or `invalid_argument` without place; the caller knows file and line.
+  /// Throws `damaged` or `invalid_argument` without file and line, which the caller adds.
   TableRow parse(std::string_view record) const;
   /// The record's other columns as one JSON object on one line.
   std::string extra_json(std::string_view record) const;

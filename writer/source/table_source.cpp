@@ -1,5 +1,5 @@
-// CSV, TSV and JSONL: a path and a label a row; the other columns become the sample's `json` field, read
-// again from the table when the sample is.
+// CSV, TSV and JSONL: one path and one label per row. The other columns become the sample's `json` field, which is read
+// from the table again when the sample is read.
 #include <algorithm>
 #include <map>
 
@@ -25,10 +25,10 @@ struct Record {
 struct Table {
   TableColumns columns;
   FileListing listing{};
-  std::vector<Record> records{};  // of the samples; empty where no row has more than path and label
+  std::vector<Record> records{};  // of the samples; empty if no row has more than path and label
 };
 
-/// The table on disk, which must stay what it was when it was listed.
+/// The table on disk, which must not change after it was listed.
 class TableFile {
  public:
   explicit TableFile(const std::string& path) : file_(File::open_read(path)) { examine(first_); }
@@ -101,7 +101,7 @@ class TableLister {
   }
 
  private:
-  /// Reads the whole table; nullopt where a label turned out to be text and all must be read as text.
+  /// Reads the whole table. Returns nullopt if a label is text, so that all labels must be read as text.
   std::optional<Table> pass() {
     Table table{.columns = TableColumns(kind_, options_)};
     std::string root = options_.root.empty() ? parent_directory(path_) : options_.root;
@@ -134,7 +134,7 @@ class TableLister {
     return table;
   }
 
-  /// False where the label is text but the pass takes integers.
+  /// Returns false if the label is text but this pass expects integers.
   bool set_label(FileRow& row, const std::string& text) {
     if (map_) {
       if (const auto label = map_->find(text)) {
@@ -154,7 +154,7 @@ class TableLister {
     return true;
   }
 
-  /// Labels were numbered as they were met; now as their names sort.
+  /// Renumbers the labels from order of appearance to the sort order of their names.
   void name_classes(FileListing& listing) {
     std::vector<std::string> met(names_.size());
     for (const auto& [name, number] : names_) met[number] = name;

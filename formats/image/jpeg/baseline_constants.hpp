@@ -5,7 +5,7 @@
 
 namespace bale::image_detail {
 
-// jidctint.c: factors of 13 fractional bits, 2 more bits kept between the passes, and 3 for the scale of an 8x8 DCT.
+// jidctint.c: factors of 13 fractional bits, 2 more bits between the passes, and 3 for the scale of an 8x8 DCT.
 constexpr int k_dct_bits = 13;
 constexpr int k_between_bits = 2;
 constexpr int k_first_shift = k_dct_bits - k_between_bits;
@@ -26,8 +26,8 @@ constexpr std::int32_t k_2_053 = fixed13(2.053119869);
 constexpr std::int32_t k_2_562 = fixed13(2.562915447);
 constexpr std::int32_t k_3_072 = fixed13(3.072711026);
 
-/// The odd half of the transform as the matrix it amounts to: row i gives what is added to and taken from the even
-/// half's sum i, out of coefficients 1, 3, 5, 7. Sums of whole numbers, so the order of adding does not matter.
+/// The odd half of the transform as a matrix: row i, times coefficients 1, 3, 5 and 7, is added to and subtracted from
+/// the even half's sum i. The sums are of integers, so their order does not matter.
 constexpr std::int32_t k_odd[4][4] = {
     {k_1_501 - k_0_899 - k_0_390 + k_1_175, k_1_175, k_1_175 - k_0_390, k_1_175 - k_0_899},
     {k_1_175, k_3_072 - k_2_562 - k_1_961 + k_1_175, k_1_175 - k_2_562, k_1_175 - k_1_961},
@@ -35,9 +35,9 @@ constexpr std::int32_t k_odd[4][4] = {
     {k_1_175 - k_0_899, k_1_175 - k_1_961, k_1_175, k_0_298 - k_0_899 - k_1_961 + k_1_175},
 };
 
-// The 16-bit sums of libjpeg-turbo's SIMD are of two values: halves of what 16 bits hold are safe.
+// libjpeg-turbo's SIMD adds two values in 16 bits, so half of the 16-bit range is safe.
 constexpr std::int32_t k_max_value = 16383;
-// Beyond it the clamping by table of libjpeg without SIMD wraps around.
+// Above this, the clamping table of libjpeg without SIMD wraps around.
 constexpr std::int32_t k_max_sample = 511;
 
 // jdcolor.c: factors of 16 fractional bits.

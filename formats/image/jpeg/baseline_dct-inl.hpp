@@ -1,5 +1,5 @@
-// The inverse DCT of as many blocks at once as a vector has 16-byte blocks: each of these holds a row of one block.
-// Included once a target by baseline_kernels.cpp.
+// The inverse DCT of several blocks at once, one per 16 bytes of a vector: each 16 bytes hold a row of one block.
+// Included once per target by baseline_kernels.cpp.
 #if defined(BALE_BASELINE_DCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BALE_BASELINE_DCT_INL
 #undef BALE_BASELINE_DCT_INL
@@ -23,7 +23,7 @@ using V32 = hn::Vec<D32>;
 constexpr std::size_t k_lanes16 = HWY_MAX_BYTES / 2;
 constexpr std::uint32_t k_group_shift = HWY_MAX_BYTES == 64 ? 2 : HWY_MAX_BYTES == 32 ? 1 : 0;
 
-/// Saturated to 16 bits; what was interleaved by halves of a 16-byte block is in its place again.
+/// Saturates to 16 bits, and restores the order that interleaving by halves of a 16-byte block changed.
 HWY_INLINE V16 pack(V32 low, V32 high) {
 #if HWY_ARCH_X86
   return hn::ReorderDemote2To(D16(), low, high);
@@ -77,7 +77,7 @@ HWY_INLINE V16 descale(const Sum& sum) {
   return pack(hn::ShiftRight<k_shift>(sum.low), hn::ShiftRight<k_shift>(sum.high));
 }
 
-/// Transforms over the vectors, in place: element i of each lane is in vector i.
+/// Transforms the vectors in place: element i of each lane is in vector i.
 template <int k_shift>
 HWY_INLINE void transform(V16 (&v)[8]) {
   const Sum half = {hn::Set(D32(), 1 << (k_shift - 1)), hn::Set(D32(), 1 << (k_shift - 1))};
@@ -97,7 +97,7 @@ HWY_INLINE void transform(V16 (&v)[8]) {
   }
 }
 
-/// Rows and columns of each block change places.
+/// Transposes each block.
 HWY_INLINE void transpose(V16 (&v)[8]) {
   const D16 d16;
   const D32 d32;
@@ -132,13 +132,13 @@ HWY_INLINE V16 largest(const V16 (&v)[8]) {
 
 alignas(16) constexpr std::int16_t k_not_dc[8] = {0, -1, -1, -1, -1, -1, -1, -1};
 
-inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantizers,
+inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantizers& quantizers,
                         const SamplesOut& out) {
   const D16 d16;
   const V16 zero = hn::Zero(d16);
-  // All lanes but the first of each block.
+  // All lanes except the first of each block.
   const V16 not_dc = hn::LoadDup128(d16, k_not_dc);
-  V16 excess = zero;  // above zero where a value was too large
+  V16 excess = zero;  // above zero if a value was too large
   for (std::size_t group = 0; group < num_groups; ++group) {
     std::int16_t* const in = groups + group * k_lanes16 * 8;
     std::uint8_t* const to = out.samples + group * k_lanes16;
@@ -155,7 +155,7 @@ inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quan
       const V16 scaled = hn::Mul(dc, hn::Set(d16, quantizers.factors[0]));
       const V16 sample = hn::ShiftRight<3>(hn::Add(scaled, hn::Set(d16, 4)));
       excess = hn::Max(excess, hn::Sub(hn::Abs(sample), hn::Set(d16, k_max_sample)));
-      // The first of each block, in all its lanes.
+      // Copies the first lane of each block to all its lanes.
       const V32 two = hn::BitCast(D32(), hn::InterleaveLower(d16, sample, sample));
       const D64 d64;
       const auto four = hn::BitCast(d64, hn::InterleaveLower(D32(), two, two));

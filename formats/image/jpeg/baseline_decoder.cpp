@@ -47,7 +47,7 @@ BaselineDecoder::Begun BaselineDecoder::begin(const jpeg_decompress_struct& info
 bool BaselineDecoder::begin_at_top(std::uint8_t* rgb) {
   allocate(1);
   entropy_.go_to_top();
-  // libjpeg reads the MCUs below for the last two rows, although the upper of them does not need it.
+  // libjpeg also reads the next row of MCUs for the last two pixel rows, although the upper one does not need it.
   const std::uint32_t end_y = region_.y + region_.height;
   const std::uint32_t margin = frame_.mcu_height() == 8 ? 0 : 1;
   const std::uint32_t end =
@@ -58,7 +58,7 @@ bool BaselineDecoder::begin_at_top(std::uint8_t* rgb) {
   return begin_row();
 }
 
-/// Makes pixels of a row that the entropy decoder is done with, and begins the next one.
+/// Makes the pixels of a row that the entropy decoder has finished, and begins the next row.
 bool BaselineDecoder::end_row() {
   if (mcu_row_ >= first_mcu_row_ && !finish_row(mcu_row_, coefficients_[0], rgb_)) return false;
   ++mcu_row_;
@@ -128,7 +128,7 @@ bool BaselineDecoder::prepare(const BaselineFrame& frame, const Region& region) 
     const JQUANT_TBL* const table = frame.components[i].quantizers;
     if (!quantizers_[i].set(table->quantval)) return false;
   }
-  // The filters for chroma need a neighbor on each side.
+  // The chroma filters need a neighbor on each side.
   const std::uint32_t end_x = region.x + region.width;
   const std::uint32_t end_y = region.y + region.height;
   const std::uint32_t margin_x = frame.mcu_width() == 8 ? 0 : 1;
@@ -146,7 +146,7 @@ bool BaselineDecoder::prepare(const BaselineFrame& frame, const Region& region) 
   return true;
 }
 
-// One piece of memory for all: coefficients (zeros), samples, rows of chroma, a row of pixels.
+// One allocation for everything: coefficients (zeros), samples, rows of chroma, a row of pixels.
 void BaselineDecoder::allocate(std::size_t rows_at_once) {
   next_row_ = region_.y;
   const std::size_t group = std::size_t{1} << kernels_->group_shift;
@@ -217,7 +217,7 @@ bool BaselineDecoder::make_samples(std::uint32_t mcu_row, const CoefficientRows&
   return true;
 }
 
-// Beyond the image's edges the filter sees the outermost column again.
+// Beyond the image's edges the filter repeats the outermost column.
 void BaselineDecoder::pad_edges(const Plane& plane, const BaselineComponent& component, std::uint32_t mcu_row) {
   const bool at_left = plane.first_column == 0;
   const bool at_right = kept_.end == frame_.mcus_across;
@@ -229,7 +229,7 @@ void BaselineDecoder::pad_edges(const Plane& plane, const BaselineComponent& com
   }
 }
 
-/// Rows of pixels, from the image's top, that can be made once that row of MCUs is there.
+/// The number of pixel rows, from the image's top, that can be made once that row of MCUs is decoded.
 std::uint32_t BaselineDecoder::rows_ready(std::uint32_t mcu_row) const {
   const std::uint32_t end_y = region_.y + region_.height;
   if (mcu_row + 1 == frame_.mcus_down) return end_y;
@@ -238,7 +238,7 @@ std::uint32_t BaselineDecoder::rows_ready(std::uint32_t mcu_row) const {
 }
 
 void BaselineDecoder::write_rows(std::uint32_t end, std::uint8_t* rgb) {
-  // Whole vectors are written, into the row below, which follows; the last few rows must not.
+  // The kernels write whole vectors, into the next row, which is written later. The last rows have no room for it.
   constexpr std::size_t k_overrun = 3 * k_row_padding_bytes;
   const std::size_t row_bytes = std::size_t{region_.width} * 3;
   const std::size_t total = row_bytes * region_.height;
@@ -262,7 +262,7 @@ void BaselineDecoder::write_row(std::uint32_t y, std::uint8_t* to) {
   }
 }
 
-/// A sample for each of the region's pixels in that row.
+/// One sample for each of the region's pixels in that row.
 const std::uint8_t* BaselineDecoder::chroma_row(std::uint32_t y, std::size_t component) {
   const Plane& plane = planes_[component];
   std::uint8_t* const wide = wide_chroma_[component - 1];

@@ -1,8 +1,8 @@
-// BaselineDecoder: a rectangle of a baseline Huffman JPEG, the pixels that libjpeg-turbo gives there, faster; internal.
+// BaselineDecoder: decodes a rectangle of a baseline Huffman JPEG to libjpeg-turbo's pixels, but faster; internal.
 //
-// It reads sequential JPEGs of 8 bits in one scan, gray or YCbCr at 4:4:4, 4:2:2, 4:2:0 or 4:4:0. All others, and what
-// looks damaged down to the last row that is needed, it leaves to libjpeg, whose pixels, warnings and errors are
-// then what the caller gets. Blocks outside the rectangle are entropy-decoded only. For one thread at a time.
+// It reads sequential 8-bit JPEGs in one scan, gray or YCbCr at 4:4:4, 4:2:2, 4:2:0 or 4:4:0. It leaves all others to
+// libjpeg, and images that look damaged up to the last row that is needed: the caller then gets libjpeg's pixels,
+// warnings and errors. Blocks outside the rectangle are only entropy-decoded. For one thread at a time.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@
 
 namespace bale::image_detail {
 
-/// For tests: whether the decoder is used. `automatic` is where it can be.
+/// For tests: whether the decoder is used. `automatic`: if possible.
 enum class BaselineUse { automatic, never, plain };
 void set_baseline_use(BaselineUse use);
-/// Images that it has decoded in this process, and those of them that it has begun in the middle.
+/// The number of images that it decoded in this process, and how many of them it decoded from seek points.
 std::uint64_t baseline_count();
 std::uint64_t entry_count();
 
-/// Seek points, and the length of the image that they are to be used for.
+/// Seek points, and the length of the image that they are for.
 struct SeekPointsUse {
   KeptSeekPoints kept{};
   std::size_t image_bytes = 0;
@@ -35,28 +35,28 @@ struct SeekPointsUse {
 
 class BaselineDecoder {
  public:
-  /// Fills the region's rows, `region.width` * 3 bytes each. False where libjpeg is to decode it; what is in `rgb` then
-  /// has no meaning. `info` is one whose header has been read; it is not changed. The region lies inside the image.
-  /// Seek points that are not of this image, or lead to what looks damaged, make no difference.
+  /// Fills the region's rows, `region.width` * 3 bytes each. False if libjpeg must decode it; `rgb` then has no
+  /// meaning. The header of `info` must have been read; it is not changed. The region must be inside the image. Seek
+  /// points of another image, or that lead to data that looks damaged, do not change the result.
   bool decode(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry, std::uint8_t* rgb);
 
-  /// decode() in two parts. With good seek points it is all done in the first.
+  /// decode() in two parts. With good seek points, begin() does all of it.
   enum class Begun { refused, done, at_top };
   Begun begin(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry, std::uint8_t* rgb);
-  /// Of a decoder that is `at_top`: whether it came to a good end, as decode().
+  /// For a decoder that is `at_top`. Returns what decode() returns.
   bool finish();
-  /// The same of two decoders, in a good deal less time than one after the other takes.
+  /// The same for two decoders, interleaved: much faster than one after the other.
   static std::array<bool, 2> finish_both(BaselineDecoder& a, BaselineDecoder& b);
 
  private:
-  /// The samples of two rows of MCUs, one component.
+  /// The samples of one component in two rows of MCUs.
   struct Plane {
     std::uint8_t* samples = nullptr;  // of the first column that is kept
     std::size_t stride = 0;
     std::size_t num_rows = 0;
     std::uint32_t first_column = 0;
     std::uint32_t rows_of_mcu = 8;
-    // Rows that pixels of the region need.
+    // Rows that the region's pixels need.
     std::uint32_t first_row = 0;
     std::uint32_t end_row = 0;
 
@@ -84,14 +84,14 @@ class BaselineDecoder {
   McuRange kept_;  // MCUs of a row whose samples are needed
   std::uint32_t first_mcu_row_ = 0;
   std::uint32_t end_mcu_row_ = 0;
-  // From the top: the row of MCUs at hand, the one where reading ends, and where pixels go.
+  // When decoding from the top: the current row of MCUs, the row at which reading ends, and where pixels go.
   std::uint32_t mcu_row_ = 0;
   std::uint32_t end_read_row_ = 0;
   std::uint8_t* rgb_ = nullptr;
   std::uint32_t next_row_ = 0;
   EntropyDecoder entropy_;
   SeekPoints points_;
-  std::array<Quantisers, 3> quantizers_;
+  std::array<Quantizers, 3> quantizers_;
   std::array<CoefficientRows, EntropyDecoder::k_max_rows> coefficients_;
   std::array<Plane, 3> planes_;
   std::array<std::uint8_t*, 2> wide_chroma_{};

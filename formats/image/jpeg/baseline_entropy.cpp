@@ -9,14 +9,14 @@ namespace {
 constexpr std::uint32_t k_rst0 = 0xD0;
 constexpr std::uint32_t k_eoi = 0xD9;
 constexpr std::int32_t k_max_dc = 16383;
-// libjpeg keeps up to 8 bytes, and more where blocks end.
+// libjpeg reads up to 8 bytes ahead, and more at the ends of blocks.
 constexpr std::size_t k_read_ahead_bytes = 64;
 constexpr std::uint32_t k_block_end = 64;
-// An entry may point 32 places on from the last coefficient, before it is seen to be wrong.
+// An entry may advance up to 32 places past the last coefficient before the error is detected.
 constexpr std::size_t k_num_places = 128;
-// Where a run stops, and what is looked at then without need.
+// The target at which a run stops, and the one after it, which is read but not used.
 constexpr std::size_t k_targets_behind = 2;
-// So many take what is there after a refill, 56 bits.
+// The number of steps that the 56 bits after a refill allow.
 constexpr int k_steps_to_refill = 56 / k_probe_bits;
 // The same after a symbol of 16 bits and a value of 11.
 constexpr int k_steps_after_symbol = (56 - 27) / k_probe_bits;
@@ -48,7 +48,7 @@ constexpr Places make_places(std::uint32_t group_shift) {
 
 constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
 
-// Of a block that is not stored: DC, and one place for all others.
+// For a block that is not stored: one place for DC, and one for all other coefficients.
 constexpr Places make_passing_places() {
   Places places{};
   for (std::size_t i = 1; i < k_num_places; ++i) places[i] = 1;
@@ -57,7 +57,7 @@ constexpr Places make_passing_places() {
 
 constexpr Places k_passing_places = make_passing_places();
 
-// What a chain comes to after its last block: it reads nothing more.
+// The table of a chain after its last block: its entries read no bits.
 const ProbeTable k_stop_table{};
 
 }  // namespace
@@ -146,7 +146,7 @@ std::size_t EntropyDecoder::used_bits(const Stream& stream) {
 }
 
 bool EntropyDecoder::restart(Stream& stream, std::uint32_t interval) {
-  // Only markers that follow the last MCU at once, and in turn.
+  // Only restart markers that directly follow the last MCU, and in sequence.
   if ((used_bits(stream) + 7) / 8 != stream.segment.size()) return false;
   if (stream.segment.marker() != k_rst0 + stream.next_restart) return false;
   stream.next_restart = (stream.next_restart + 1) % 8;
@@ -176,7 +176,7 @@ bool EntropyDecoder::begin_row(bool store) {
   return !failed_;
 }
 
-/// To the end of the row, or to where the next restart marker is due.
+/// A run ends at the end of the row or at the next restart marker.
 bool EntropyDecoder::begin_run() {
   Stream& stream = streams_[0];
   run_.count = mcus_across_ - run_.first;
@@ -205,7 +205,7 @@ bool EntropyDecoder::finish_row() {
 }
 
 bool EntropyDecoder::decode_beside(EntropyDecoder& a, EntropyDecoder& b) {
-  // Where one of them fails nothing has happened to either but that coefficients were stored: they will be again.
+  // If one of them fails, neither has changed, except for stored coefficients, which will be stored again.
   std::array<Chain, 2> chains{a.chain_, b.chain_};
   if (!run_two(chains, a.has_bmi2_ && b.has_bmi2_)) return false;
   a.chain_ = chains[0];
@@ -234,7 +234,7 @@ bool EntropyDecoder::close_chain(const Chain& chain, const Run& run, const Block
   return used_bits(stream) <= stream.segment.size() * 8 && add_predictions(run);
 }
 
-/// One body for two instruction sets: shifts by a variable are most of the work, and cheap with BMI2 only.
+/// The same code for two instruction sets: most of the work is variable shifts, which are cheap only with BMI2.
 struct EntropyDecoder::ChainsUntilOneIsDone {
   template <std::size_t k_chains, bool k_store>
   static bool plain(Chain* chains) {
@@ -252,7 +252,7 @@ bool EntropyDecoder::run_one(Chain& chain, bool store, bool has_bmi2) {
   return has_bmi2 ? Run::with_bmi2<1, false>(&chain) : Run::plain<1, false>(&chain);
 }
 
-/// What is only to be passed may as well be stored where nobody looks.
+/// Also stores the coefficients of skipped blocks, of which only DC is read.
 bool EntropyDecoder::run_two(std::array<Chain, 2>& chains, bool has_bmi2) {
   using Run = ChainsUntilOneIsDone;
   return has_bmi2 ? Run::with_bmi2<2, true>(chains.data()) : Run::plain<2, true>(chains.data());
@@ -277,7 +277,7 @@ bool EntropyDecoder::decode_rows_at(std::span<const SeekPoint> points) {
   return good;
 }
 
-/// Makes DC values of differences.
+/// Turns DC differences into DC values.
 bool EntropyDecoder::add_predictions(const Run& run) const {
   const BlockTarget* target = run.targets->data() + std::size_t{run.first} * num_blocks_;
   std::array<std::int32_t, 3> sums = run.stream->predictions;
@@ -294,11 +294,11 @@ bool EntropyDecoder::add_predictions(const Run& run) const {
   return most <= k_max_dc;
 }
 
-/// To the next block, where `step` ends the one before.
+/// Moves to the next block if `step` ends the current one.
 inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
                                                    std::uint64_t moved, const BlockTarget* block) {
 #if defined(__x86_64__)
-  // Compilers would rather jump.
+  // In assembly, because compilers emit a branch here.
   asm("test %[flag], %k[step]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
       "%[block]"
       : [table] "+r"(chain.table), [moved] "+r"(chain.moved), [block] "+r"(chain.block)
@@ -313,8 +313,8 @@ inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain,
 #endif
 }
 
-// Without branches that cannot be foretold: whether a block ends is a matter of arithmetic. False, with nothing done,
-// where the entry alone does not do.
+// Has no unpredictable branches: arithmetic decides whether a block ends. False, with nothing done, if the entry alone
+// is not sufficient.
 template <bool k_store>
 [[gnu::always_inline]] inline bool EntropyDecoder::step(Chain& chain) {
   const BlockTarget* const block = chain.block;
@@ -331,7 +331,7 @@ template <bool k_store>
   return true;
 }
 
-/// Of a block that is not stored, only the first coefficient matters, as it may be the DC one.
+/// For a block that is not stored, only the first coefficient matters, as it may be DC.
 template <bool k_both>
 [[gnu::always_inline]] inline void EntropyDecoder::store(const Chain& chain, ProbeValues values) {
   std::int16_t* const to = chain.block->to;
@@ -344,7 +344,7 @@ inline bool EntropyDecoder::needs_look(const Chain& chain) {
   return ((chain.moved + chain.table->moves[chain.probe()]) & probe_entry::k_look_again << 8) != 0;
 }
 
-/// So many of each chain in turn. False where one of them needs a look.
+/// Takes `k_count` steps of each chain in turn. False if the entry alone is not sufficient for one of them.
 template <bool k_two, bool k_store, int k_count>
 [[gnu::always_inline]] inline bool EntropyDecoder::steps(Chain& a, Chain& b) {
   if constexpr (k_count == 0) {
@@ -358,7 +358,7 @@ template <bool k_two, bool k_store, int k_count>
   }
 }
 
-/// One symbol, of any length. False where there is none. To be called after a refill.
+/// Decodes one symbol of any length. False if there is none. To be called after a refill.
 [[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
   const std::size_t probe = chain.probe();
   const ProbeMove move = chain.table->moves[probe];
@@ -367,7 +367,7 @@ template <bool k_two, bool k_store, int k_count>
   std::uint32_t symbol = probe_entry::long_symbol(values);
   if (probe_entry::length(move) != 0) {
     if (place + probe_entry::advance(move) == k_block_end) {
-      // The last coefficients end the block by their place alone.
+      // After its last coefficient, a block ends without an end-of-block code.
       store<true>(chain, values);
       chain.use(probe_entry::length(move));
       chain.go_to_next_block();
@@ -384,7 +384,7 @@ template <bool k_two, bool k_store, int k_count>
       return true;
     }
   }
-  // Of a DC symbol the run is zero.
+  // A DC symbol has a run of zero.
   place += symbol >> 4 & 15;
   if (place >= k_block_end) return false;
   chain.use(symbol >> 8);
@@ -449,7 +449,7 @@ bool EntropyDecoder::go_to(std::uint32_t row, const SeekPoint& point, std::uint6
 
 bool EntropyDecoder::go_to(Stream& stream, const SeekPoint& point, std::uint64_t end) {
   const std::uint64_t first = point.position / 8;
-  // Two bytes more, so that neither the last of them nor its stuffing is cut off.
+  // Two bytes more, so that neither the last byte nor its stuffing is cut off.
   const std::uint64_t last = std::min<std::uint64_t>(scan_.size(), end / 8 + 3);
   if (first >= last) return false;
   stream.segment.open(scan_.subspan(first, last - first));

@@ -1,4 +1,4 @@
-// The Huffman decoding of a baseline scan, a row of MCUs at a time; internal.
+// The Huffman decoding of a baseline scan, one row of MCUs at a time; internal.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@
 
 namespace bale::image_detail {
 
-/// Where the coefficients of one component's blocks go, of one row of MCUs. Blocks side by side lie in groups of
-/// `group` (a power of two), the rows of a group's blocks one after the other: what SIMD reads at once. All zero before
-/// they are written.
+/// Where the coefficients of one component's blocks go, for one row of MCUs. Adjacent blocks form groups, whose size is
+/// a power of two. A group stores the first rows of all its blocks, then the second rows, and so on: SIMD reads them at
+/// once. All zero before they are written.
 struct CoefficientRow {
   std::int16_t* coefficients = nullptr;
-  std::size_t blocks_across = 0;  // blocks to a row of blocks, a multiple of the group
+  std::size_t blocks_across = 0;  // blocks per row of blocks, a multiple of the group size
 };
 using CoefficientRows = std::array<CoefficientRow, 3>;
 
-/// A range of a row's MCUs.
+/// A range of MCUs in a row.
 struct McuRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -32,59 +32,59 @@ struct McuRange {
 
 class EntropyDecoder {
  public:
-  /// Rows that decode_rows_at() can decode side by side.
+  /// The most rows that decode_rows_at() can decode at once.
   static constexpr std::uint32_t k_max_rows = 2;
 
-  /// False where a table is not for us. To be followed by going somewhere.
-  /// `plain` is for tests: without instructions that not every CPU has.
+  /// False if a table is not supported. go_to_top(), go_to() or decode_rows_at() must follow.
+  /// `plain` is for tests: no instructions that only some CPUs have.
   bool open(const BaselineFrame& frame, bool plain);
 
-  /// To the first row of MCUs.
+  /// Goes to the first row of MCUs.
   void go_to_top();
 
-  /// Where rows that are decoded from now on store the MCUs of `stored`: the n-th of rows side by side in `to[n]`.
-  /// Blocks are stored in groups of 1 << `group_shift`.
+  /// Sets where later rows store the MCUs of `stored`: the n-th of rows decoded at once goes to `to[n]`. Blocks are
+  /// stored in groups of 1 << `group_shift`.
   void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift);
 
-  /// Begins the next row of MCUs, which is to be stored in `to[0]`, or else only passed. False where libjpeg should be
-  /// asked: after that nothing more can be decoded. So with all that follow.
+  /// Begins the next row of MCUs, which is stored in `to[0]` or only skipped. False if libjpeg must decode the image;
+  /// nothing more can be decoded then. The same holds for the functions below.
   bool begin_row(bool store);
-  /// Decodes what is left of the row that was begun.
+  /// Decodes the rest of the row that was begun.
   bool finish_row();
   bool row_is_done() const { return run_.first == mcus_across_; }
   bool skip_row() { return begin_row(false) && finish_row(); }
-  /// Decodes rows that two decoders have begun, side by side, until one of them is done: one alone waits most of the
-  /// time for its own last result. False where each has to be finished by itself.
+  /// Decodes the rows that two decoders have begun, interleaved, until one of them is done: a single decoder mostly
+  /// waits for its own last result. False if each must be finished separately.
   static bool decode_beside(EntropyDecoder& a, EntropyDecoder& b);
 
-  /// After the last row that is needed: whether libjpeg, which reads ahead of what it decodes, would not have met the
-  /// end of the bytes either, and at the image's bottom, whether the end-of-image marker is what follows.
+  /// After the last row that is needed: whether libjpeg, which reads ahead of what it decodes, would not have reached
+  /// the end of the bytes either. At the image's bottom: whether the end-of-image marker follows.
   bool ends_well(bool at_bottom) const;
 
-  /// Where the next row of MCUs starts; not to be asked after the last one.
+  /// Where the next row of MCUs starts. Not to be called after the last row.
   bool locate_row(SeekPoint& point);
-  /// Goes to the row of MCUs `row`, which starts at `point` and, with those that are to be decoded, ends before `end`.
+  /// Goes to the row of MCUs `row`, which starts at `point`. It and all rows to be decoded after it end before `end`.
   bool go_to(std::uint32_t row, const SeekPoint& point, std::uint64_t end);
-  /// Decodes rows that start at each but the last of `points` and end before the next, side by side, k_max_rows at
-  /// most, no further than to the last MCU that is stored. For scans without restarts.
+  /// Decodes rows, interleaved: row i starts at points[i] and ends before points[i + 1]. At most k_max_rows rows, up to
+  /// the last MCU that is stored. For scans without restarts.
   bool decode_rows_at(std::span<const SeekPoint> points);
 
  private:
-  /// Bits not yet used, at least `count` of them at the top; `next` is the byte after these.
+  /// Unused bits, at least `count` of them, from the top; `next` is the byte after them.
   struct Bits {
     std::uint64_t bits = 0;
     std::uint32_t count = 0;
     const std::uint8_t* next = nullptr;
   };
-  /// Where one block of a row of MCUs goes, in the order of the scan.
+  /// Where one block of a row of MCUs goes. Targets are in scan order.
   struct BlockTarget {
     const ProbeTable* dc = nullptr;
     const ProbeTable* ac = nullptr;
     std::int16_t* to = nullptr;
-    const std::uint16_t* places = nullptr;  // in `to`, by the zigzag order's number
+    const std::uint16_t* places = nullptr;  // offsets in `to`, by zigzag index
   };
   using Targets = std::vector<BlockTarget>;
-  /// What decodes one row.
+  /// The state of decoding one row.
   struct Stream {
     SegmentReader segment;
     Bits in;
@@ -96,18 +96,18 @@ class EntropyDecoder {
     std::uint32_t component = 0;
     std::uint32_t column = 0;
     std::uint32_t row = 0;
-    std::uint32_t across = 1;  // blocks of the component to an MCU
+    std::uint32_t across = 1;  // blocks of the component across an MCU
     const ProbeTable* dc = nullptr;
     const ProbeTable* ac = nullptr;
   };
-  /// MCUs of one row that follow each other in a segment.
+  /// Consecutive MCUs of one row in one segment.
   struct Run {
     Stream* stream = nullptr;
     Targets* targets = nullptr;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
-  /// The decoding of a run of blocks. Where it has come to the last one it stays, and reads nothing more.
+  /// The decoding of a run of blocks. After the last block it stays there and reads nothing more.
   struct Chain {
     bool is_done() const { return block == last; }
     std::size_t probe() const { return in.bits >> (64 - k_probe_bits); }
@@ -127,12 +127,12 @@ class EntropyDecoder {
       EntropyDecoder::refill(in);
     }
 
-    Bits in;  // `count` as it was at the last refill
+    Bits in;  // `count` as of the last refill
     const BlockTarget* block = nullptr;
     const BlockTarget* last = nullptr;
     const ProbeTable* table = nullptr;
-    const std::uint8_t* limit = nullptr;  // beyond it `in` has read too far
-    // A sum of moves, as they are: bits used since the last refill, then the place of the next coefficient.
+    const std::uint8_t* limit = nullptr;  // if `in.next` is after it, too much was read
+    // A sum of moves: the bits used since the last refill, and above them the place of the next coefficient.
     std::uint64_t moved = 0;
   };
   struct ChainsUntilOneIsDone;
@@ -171,11 +171,11 @@ class EntropyDecoder {
   std::array<Stream, k_max_rows> streams_;
   std::array<Targets, k_max_rows> targets_;
   Targets passed_;                                                   // targets of a row that is not stored
-  std::array<std::vector<std::int16_t>, k_max_rows> passed_values_;  // two a block: DC, and what nobody looks at
-  // The run of MCUs at hand, of the row that was begun.
+  std::array<std::vector<std::int16_t>, k_max_rows> passed_values_;  // two per block: DC, and one for all others
+  // The current run of MCUs, of the row that was begun.
   Run run_;
   Chain chain_;
-  BlockTarget behind_;  // what the chain's stop stands in for
+  BlockTarget behind_;  // the target that the stop target replaced
   bool stores_ = false;
   bool failed_ = false;
   std::uint32_t end_stored_ = 0;

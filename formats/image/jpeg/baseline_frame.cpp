@@ -28,7 +28,7 @@ bool has_known_sampling(const jpeg_decompress_struct& info) {
   for (int i = 1; i < info.num_components; ++i) {
     if (info.comp_info[i].h_samp_factor != 1 || info.comp_info[i].v_samp_factor != 1) return false;
   }
-  // libjpeg takes another filter where chroma has two columns or fewer.
+  // libjpeg uses another filter if chroma has two columns or fewer.
   return info.num_components == 1 || luma.h_samp_factor == 1 || info.image_width > 4;
 }
 
@@ -59,7 +59,7 @@ std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info) 
     component.height = i == 0 ? frame.height : divide_up(frame.height, down);
   }
   if (frame.num_components == 1) {
-    // A scan of one component has MCUs of one block, whatever its sampling: T.81, A.2.2.
+    // A scan of one component has MCUs of one block, for any sampling: T.81, A.2.2.
     frame.rows_read_together = down;
   } else {
     frame.components[0].blocks_across = across;

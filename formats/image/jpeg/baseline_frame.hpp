@@ -1,6 +1,6 @@
-// What the baseline decoder needs to know of a JPEG, taken from the headers that libjpeg has read; internal.
+// What the baseline decoder needs to know about a JPEG, from the headers that libjpeg has read; internal.
 //
-// libjpeg parses the markers in any case, so both decoders agree on every fact, and what it refuses is refused.
+// libjpeg parses the markers in any case, so both decoders agree on every fact, and what libjpeg refuses is refused.
 #pragma once
 
 #include <array>
@@ -27,17 +27,17 @@ struct BaselineFrame {
   std::uint32_t height = 0;
   std::uint32_t num_components = 0;             // 1: gray; 3: Y, Cb, Cr, chroma never finer than luma
   std::array<BaselineComponent, 3> components;  // luma first
-  std::uint32_t restart_interval = 0;           // MCUs, 0 where there are no restarts
+  std::uint32_t restart_interval = 0;           // in MCUs; 0 if there are no restarts
   std::uint32_t mcus_across = 0;
   std::uint32_t mcus_down = 0;
-  std::uint32_t rows_read_together = 1;  // rows of MCUs that libjpeg decodes in one go
-  Bytes scan{};                          // what follows the scan's header
+  std::uint32_t rows_read_together = 1;  // rows of MCUs that libjpeg decodes together
+  Bytes scan{};                          // the bytes after the scan's header
 
   std::uint32_t mcu_width() const { return components[0].blocks_across * 8; }
   std::uint32_t mcu_height() const { return components[0].blocks_down * 8; }
 };
 
-/// Nothing where the file is not one of those that the baseline decoder reads. After jpeg_read_header(); borrows.
+/// nullopt if the baseline decoder cannot read the file. To be called after jpeg_read_header(). Borrows from `info`.
 std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info);
 
 }  // namespace bale::image_detail

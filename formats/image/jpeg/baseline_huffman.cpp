@@ -5,7 +5,7 @@
 namespace bale::image_detail {
 namespace {
 
-// The largest that 8-bit samples need: T.81, tables F.1 and F.2.
+// The largest sizes that 8-bit samples need: T.81, tables F.1 and F.2.
 constexpr std::uint32_t k_max_dc_size = 11;
 constexpr std::uint32_t k_max_ac_size = 10;
 constexpr std::uint32_t k_end_of_block = 0x00;
@@ -24,7 +24,7 @@ ProbeValues make_values(std::uint32_t run, std::int32_t value) {
   return run | run << 8 | bits << 16 | bits << 32;
 }
 
-/// The first of `first`, the second of what follows it `places` later.
+/// The coefficient of `first`, then that of `second`, `places` further on.
 ProbeValues join(ProbeValues first, std::uint32_t places, ProbeValues second) {
   constexpr ProbeValues k_of_first = 0x0000'FFFF'00FF;
   return (first & k_of_first) | ((second + (ProbeValues{places} << 8)) & ~k_of_first);
@@ -48,7 +48,7 @@ struct Entry {
   ProbeValues values;
 };
 
-/// Puts `entry_of`(symbol, bits of its code and value, value) wherever code and value come first.
+/// Puts `entry_of`(symbol, bits of its code and value, value) at all probes that begin with code and value.
 template <typename EntryOf>
 void spread(const JHUFF_TBL& table, ProbeEntries& to, const EntryOf& entry_of) {
   to.moves.fill(k_no_move);
@@ -85,7 +85,7 @@ bool HuffmanCodes::build(const JHUFF_TBL& table) {
   for (std::uint32_t length = 1; length <= 16; ++length) {
     first_symbol_[length] = count - code;
     const std::uint32_t codes = table.bits[length];
-    // A code of ones only is not allowed.
+    // A code of all ones is not allowed.
     if (count + codes > 256 || (codes > 0 && code + codes >= 1u << length)) return false;
     code += codes;
     count += codes;

@@ -1,8 +1,8 @@
 // From coefficients to pixels in the arithmetic that libjpeg documents: its accurate integer inverse DCT (jidctint.c),
 // triangle filter for chroma (jdsample.c) and conversion to RGB in 16-bit fixed point (jdcolor.c). In SIMD chosen at
-// run time, and in plain C++ as the reference that every other must equal. Internal.
+// run time, and in plain C++ as the reference that every other version must equal. Internal.
 //
-// Rows may be read and written up to k_row_padding_bytes past their end. Free of shared state.
+// Rows may be read and written up to k_row_padding_bytes past their end. No shared state.
 #pragma once
 
 #include <array>
@@ -14,38 +14,38 @@ namespace bale::image_detail {
 constexpr std::size_t k_row_padding_bytes = 64;
 constexpr std::size_t k_block_size = 64;
 
-/// Of one component, in natural order.
-struct Quantisers {
-  /// False where a value is out of the range that the arithmetic allows.
+/// The quantization table of one component, in natural order.
+struct Quantizers {
+  /// False if a value is outside the range that the arithmetic allows.
   bool set(const std::uint16_t* values);
 
   alignas(64) std::array<std::int16_t, k_block_size> factors{};
-  /// The largest magnitudes of coefficients with which no sum leaves 16 bits, whatever the decoder's arithmetic.
+  /// The largest coefficients for which no sum exceeds 16 bits, in any decoder's arithmetic.
   alignas(64) std::array<std::int16_t, k_block_size> limits{};
 };
 
-/// Samples of blocks side by side.
+/// Samples of adjacent blocks.
 struct SamplesOut {
   std::uint8_t* samples = nullptr;
   std::size_t stride = 0;
 };
 
-/// Chroma rows for a row of pixels: the nearer one and the farther one.
+/// Chroma rows for one row of pixels: the nearer one and the farther one.
 struct ChromaRows {
   const std::uint8_t* near = nullptr;
   const std::uint8_t* far = nullptr;
 };
 
 struct BaselineKernels {
-  /// Blocks to a group are 1 << group_shift.
+  /// A group has 1 << group_shift blocks.
   std::uint32_t group_shift = 0;
-  /// Turns groups of coefficients into samples and the coefficients into zeros. False where a value is so large that
+  /// Turns groups of coefficients into samples, and sets the coefficients to zero. False if a value is so large that
   /// decoders may differ.
-  bool (*inverse_dct)(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantizers,
+  bool (*inverse_dct)(std::int16_t* groups, std::size_t num_groups, const Quantizers& quantizers,
                       const SamplesOut& out) = nullptr;
-  /// Twice as many samples across; reads one sample before `in` and after its `count`.
+  /// Doubles the samples across. Reads one sample before `in` and one after its `count`.
   void (*upsample_across)(const std::uint8_t* in, std::size_t count, std::uint8_t* out) = nullptr;
-  /// The same out of two rows; `lower` where the farther row is the one below.
+  /// The same from two rows; `lower` if the farther row is the one below.
   void (*upsample_both)(const ChromaRows& in, std::size_t count, bool lower, std::uint8_t* out) = nullptr;
   void (*upsample_down)(const ChromaRows& in, std::size_t count, bool lower, std::uint8_t* out) = nullptr;
   /// `chroma` is Cb and Cr.
@@ -54,7 +54,7 @@ struct BaselineKernels {
   void (*gray_to_rgb)(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) = nullptr;
 };
 
-/// What suits this CPU, or use_resample_target()'s choice.
+/// The kernels for this CPU, or for the target that use_resample_target() chose.
 const BaselineKernels& baseline_kernels();
 const BaselineKernels& baseline_kernels_plain();
 

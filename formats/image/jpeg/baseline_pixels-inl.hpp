@@ -1,4 +1,4 @@
-// Upsampling of chroma and conversion to RGB. Included once a target by baseline_kernels.cpp.
+// Upsampling of chroma and conversion to RGB. Included once per target by baseline_kernels.cpp.
 #if defined(BALE_BASELINE_PIXELS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BALE_BASELINE_PIXELS_INL
 #undef BALE_BASELINE_PIXELS_INL
@@ -18,7 +18,7 @@ using V8 = hn::Vec<D8>;
 HWY_INLINE VU16 load_wide(const std::uint8_t* from) { return hn::PromoteTo(DU16(), hn::LoadU(DHalf8(), from)); }
 HWY_INLINE VU16 three_times(VU16 value) { return hn::Add(value, hn::Add(value, value)); }
 
-/// `even` and `odd` hold a byte a lane; they are stored in turn.
+/// `even` and `odd` hold one byte per lane. Stores them interleaved.
 HWY_INLINE void store_in_turn(VU16 even, VU16 odd, std::uint8_t* to) {
   hn::StoreU(hn::BitCast(D8(), hn::Or(even, hn::ShiftLeft<8>(odd))), D8(), to);
 }
@@ -57,7 +57,7 @@ inline void upsample_down(const ChromaRows& in, std::size_t count, bool lower, s
   }
 }
 
-// x * factor in 16-bit fixed point, rounded; factors are within 16 bits once whole multiples of 65536 are taken off.
+// x * factor in 16-bit fixed point, rounded. Factors fit in 16 bits once multiples of 65536 are subtracted.
 HWY_INLINE V16 rounded_product(V16 twice, std::int32_t factor) {
   const V16 product = hn::MulHigh(twice, hn::Set(D16(), static_cast<std::int16_t>(factor)));
   return hn::ShiftRight<1>(hn::Add(product, hn::Set(D16(), 1)));

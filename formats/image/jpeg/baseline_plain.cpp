@@ -9,7 +9,7 @@ namespace {
 
 std::uint8_t clamp_to_byte(std::int32_t value) { return static_cast<std::uint8_t>(std::clamp(value, 0, 255)); }
 
-/// Eight values `step` apart, transformed in place. False where one of them is out of range then.
+/// Transforms eight values, `step` apart, in place. False if a result is out of range.
 bool transform(std::int32_t* values, std::size_t step, int shift, std::int32_t limit) {
   const auto in = [&](std::size_t i) { return values[i * step]; };
   const std::int32_t sum = (in(0) + in(4)) * (1 << k_dct_bits);
@@ -31,7 +31,7 @@ bool transform(std::int32_t* values, std::size_t step, int shift, std::int32_t l
   return good;
 }
 
-bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantisers& quantizers, const SamplesOut& out) {
+bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantizers& quantizers, const SamplesOut& out) {
   bool good = true;
   for (std::size_t block = 0; block < num_groups; ++block) {
     std::int16_t* const coefficients = groups + block * k_block_size;
@@ -93,7 +93,7 @@ void gray_to_rgb(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb)
 
 }  // namespace
 
-bool Quantisers::set(const std::uint16_t* values) {
+bool Quantizers::set(const std::uint16_t* values) {
   for (std::size_t i = 0; i < k_block_size; ++i) {
     if (values[i] == 0 || values[i] > k_max_value) return false;
     factors[i] = static_cast<std::int16_t>(values[i]);

@@ -18,7 +18,7 @@ void put_u32(std::vector<std::byte>& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(value >> shift));
 }
 
-/// LEB128: seven bits a byte, the lowest first; the top bit says that more follow.
+/// LEB128: seven bits per byte, lowest first; the top bit means that more follow.
 void put_number(std::vector<std::byte>& out, std::uint64_t value) {
   for (; value > 127; value >>= 7) out.push_back(static_cast<std::byte>(value | 128));
   out.push_back(static_cast<std::byte>(value));
@@ -32,7 +32,7 @@ class Numbers {
  public:
   explicit Numbers(Bytes bytes) : at_(as_uchar(bytes)), end_(at_ + bytes.size()) {}
 
-  /// Beyond `most`, and where the bytes end too early, it fails and gives 0.
+  /// Fails and returns 0 if the value exceeds `most` or the bytes end too early.
   std::uint64_t next(std::uint64_t most) {
     std::uint64_t value = 0;
     for (int shift = 0; at_ < end_ && shift < 63; shift += 7) {
@@ -57,7 +57,7 @@ class Numbers {
   bool failed_ = false;
 };
 
-/// Points of an image, the first and the end not counted.
+/// The number of points of an image, without the first one and the end.
 std::uint32_t points_needed(const BaselineFrame& frame, std::uint32_t rows_between) {
   return (frame.mcus_down - 1) / rows_between;
 }

@@ -1,5 +1,5 @@
 // Seek points: where the rows of MCUs of a baseline scan start, so that decoding can start there; internal.
-// As bytes: formats/image/jpeg/SEEK_POINTS.md.
+// Encoding: formats/image/jpeg/SEEK_POINTS.md.
 #pragma once
 
 #include <array>
@@ -11,23 +11,22 @@
 
 namespace bale::image_detail {
 
-/// The state of a decoder between two rows of MCUs, past the restart marker where one is due there.
+/// The state of a decoder between two rows of MCUs, after the restart marker if one is due there.
 struct SeekPoint {
-  std::uint64_t position = 0;  // of the next bit in the scan, byte stuffing and markers counted
+  std::uint64_t position = 0;  // of the next bit in the scan, including byte stuffing and markers
   std::array<std::int32_t, 3> predictions{};
 };
 
 /// The points of one image.
 struct SeekPoints {
   std::uint32_t rows_between = 1;
-  /// The n-th is where row n * rows_between starts, from the image's top on; behind the last row's stands the scan's
-  /// end.
+  /// The n-th point is where row n * rows_between starts, counted from the image's top. The last one is the scan's end.
   std::vector<SeekPoint> points{};
 
-  /// The record of an image with these bytes; empty where there is no point but the first.
+  /// The record of the image with these bytes; empty if the first point is the only one.
   std::vector<std::byte> record(Bytes image, const BaselineFrame& frame) const;
-  /// Replaces what was there. False where there is no record, or not one of an image of that length and
-  /// CRC32C that is like `frame`. What it accepts is safe to decode from, whatever the pixels.
+  /// Replaces the points. False if there is no record, or if it is not of an image of that length and CRC32C that is
+  /// like `frame`. Points that it accepts are safe to decode from, for any scan.
   bool read(const KeptSeekPoints& kept, std::size_t image_bytes, const BaselineFrame& frame);
 
  private:

@@ -39,7 +39,7 @@ void SegmentReader::next() {
     rest_ += plain;
     if (found == nullptr || length - plain < 2) break;
     if (found[1] != 0) {
-      // More than one 0xFF before a marker is allowed but not seen in the wild: for libjpeg to read.
+      // More than one 0xFF before a marker is allowed but not seen in practice: left to libjpeg.
       if (found[1] != 0xFF) marker_ = found[1];
       rest_ += 2;
       break;

@@ -9,24 +9,24 @@
 
 namespace bale::image_detail {
 
-/// Copies one segment at a time into memory of its own, zeros behind it, so that a reader of bits may run past the end
-/// by k_padding_bytes before it looks where it is.
+/// Copies one segment at a time into its own memory, with zeros after it. A bit reader may read up to k_padding_bytes
+/// past the end before it checks its position.
 class SegmentReader {
  public:
   static constexpr std::size_t k_padding_bytes = 256;
-  /// In place of a marker: the bytes end, or do not look like a scan's.
+  /// Instead of a marker: the bytes end, or do not look like a scan.
   static constexpr std::uint32_t k_no_marker = 0;
 
-  /// Starts at the first byte of a scan; `scan` must outlive the reading.
+  /// Starts at the first byte of a scan, which must outlive the reading.
   void open(Bytes scan);
-  /// The next segment, to its marker, replaces the one before.
+  /// Reads the next segment, up to its marker. It replaces the previous one.
   void next();
 
   const std::uint8_t* data() const { return buffer_.get(); }
   std::size_t size() const { return size_; }
-  /// What ended it, the byte after 0xFF.
+  /// The marker that ended the segment: the byte after 0xFF.
   std::uint32_t marker() const { return marker_; }
-  /// Where in the scan its byte `index` lies; to be asked for rising indexes, size() at most.
+  /// The offset in the scan of the segment's byte `index`. Indexes must ascend, up to size().
   std::size_t raw_offset(std::size_t index);
 
  private:
@@ -37,7 +37,7 @@ class SegmentReader {
   const std::uint8_t* end_ = nullptr;
   std::size_t size_ = 0;
   std::uint32_t marker_ = k_no_marker;
-  // How far raw_offset() has come, and where that is.
+  // How far raw_offset() has walked, and where that is in the scan.
   std::size_t walked_ = 0;
   const std::uint8_t* walked_to_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// libjpeg's compressor, into memory, its errors as exceptions; internal.
+// libjpeg's compressor, into memory, with its errors as exceptions; internal.
 #pragma once
 
 #include <cstdlib>
@@ -25,8 +25,8 @@ class JpegCompressor {
   JpegCompressor(const JpegCompressor&) = delete;
   JpegCompressor& operator=(const JpegCompressor&) = delete;
 
-  /// The file that `work`(jpeg_compress_struct&) writes. It may be left by longjmp, so nothing in it may need a
-  /// destructor. Throws `unsupported` where libjpeg refuses. One call an object.
+  /// The file that `work`(jpeg_compress_struct&) writes. longjmp may leave `work`, so nothing in it may need a
+  /// destructor. Throws `unsupported` if libjpeg refuses. One call per object.
   template <typename Work>
   std::vector<std::byte> write(const Work& work) {
     run([&] {

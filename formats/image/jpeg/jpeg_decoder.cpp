@@ -7,24 +7,23 @@
 namespace bale::image_detail {
 namespace {
 
-// A progressive file may claim any number of scans, each a pass over the whole image: some 30 kB can
-// keep a core busy for minutes. Encoders write about ten; the most that can still refine anything
-// (every coefficient and bit alone, 4 components) is a few thousand.
+// A progressive file may have any number of scans, each a pass over the whole image: about 30 kB can keep a core busy
+// for minutes. Encoders write about ten. At most a few thousand can refine anything (every coefficient and bit alone, 4
+// components).
 constexpr int k_max_scans = 500;
 
-// Fancy upsampling mixes a chroma sample with its neighbors, so one column more than the region on either side
-// makes its own columns exact. Below two chroma samples libjpeg would change to another filter; chroma is at
-// most four times coarser than luma.
+// Fancy upsampling mixes a chroma sample with its neighbors, so one more column on each side makes the region's own
+// columns exact. Below two chroma samples libjpeg switches to another filter; chroma is at most four times coarser than
+// luma.
 constexpr JDIMENSION k_margin = 1;
 constexpr JDIMENSION k_min_columns = 8;
 
-// libjpeg-turbo estimates these first coefficients in zigzag order from neighboring blocks where the scans of
-// a progressive file do not tell them in full.
+// libjpeg-turbo estimates these first coefficients, in zigzag order, from neighboring blocks if the scans of a
+// progressive file do not give them in full.
 constexpr int k_smoothed_coefficients = 9;
 
-// Stored values count light, not ink, as Adobe writes them; Pillow takes that for granted whether or
-// not the Adobe marker is there. Its conversion to RGB is white minus ink, black first, with the
-// products rounded to nearest.
+// Stored values count light, not ink, as Adobe writes them. Pillow assumes this with and without the Adobe marker. Its
+// conversion to RGB is white minus ink, black first, with the products rounded to nearest.
 void convert_cmyk(const JSAMPLE* cmyk, JSAMPLE* rgb) {
   const unsigned white = cmyk[3];
   for (int i = 0; i < 3; ++i) {
@@ -65,8 +64,8 @@ void JpegDecoder::close() {
   created_ = false;
 }
 
-// JPEG_SUSPENDED never happens with this source: the end of the bytes is an error, as it is to Pillow,
-// rather than libjpeg's invented end-of-image marker and gray pixels.
+// JPEG_SUSPENDED never happens with this source. The end of the bytes is an error, as in Pillow, instead of the
+// end-of-image marker and gray pixels that libjpeg would insert.
 void JpegDecoder::connect_source(Bytes bytes) {
   source_.next_input_byte = as_uchar(bytes);
   source_.bytes_in_buffer = bytes.size();
@@ -115,7 +114,7 @@ RegionLayout JpegDecoder::start(const Region& region) {
   run([this] { jpeg_start_decompress(&info_); });
   first_row_ = region.y;
   end_row_ = region.y + region.height;
-  // The estimates reach two blocks far, and libjpeg does not make them alike in a part of the image.
+  // The estimates use blocks up to two blocks away, and libjpeg computes them differently for a part of the image.
   every_row_ = smooths_blocks();
   JDIMENSION left = 0;
   if (!every_row_) {
@@ -124,7 +123,7 @@ RegionLayout JpegDecoder::start(const Region& region) {
     right = std::min(std::max(right, left + k_min_columns), info_.output_width);
     left = std::min(left, right - std::min(right, k_min_columns));
     JDIMENSION columns = right - left;
-    // Moves the left edge out to where a block column starts, unless all columns are asked for.
+    // Moves the left edge to the start of a block column, unless all columns are requested.
     run([&] { jpeg_crop_scanline(&info_, &left, &columns); });
   }
   return {
@@ -144,7 +143,7 @@ bool JpegDecoder::smooths_blocks() const {
 
 void JpegDecoder::read(std::uint8_t* out) {
   run([&] { info_.num_components == 4 ? read_cmyk_rows(out) : read_rgb_rows(out); });
-  // All pixels are there; what may still be missing is the end-of-image marker, which Pillow forgives.
+  // All pixels are decoded. The end-of-image marker may still be missing, which Pillow accepts.
   if (end_row_ == info_.output_height && !run_jpeg(errors_, [this] { jpeg_finish_decompress(&info_); }) &&
       errors_.manager.msg_code != JERR_INPUT_EOF) {
     throw_error();
@@ -152,7 +151,7 @@ void JpegDecoder::read(std::uint8_t* out) {
   close();
 }
 
-// Leaves libjpeg at the region's first row; `out` has room for one row.
+// Moves libjpeg to the region's first row; `out` has room for one row.
 void JpegDecoder::skip_rows(JSAMPLE* out) {
   if (!every_row_ && first_row_ > 0) jpeg_skip_scanlines(&info_, first_row_);
   while (info_.output_scanline < first_row_) jpeg_read_scanlines(&info_, &out, 1);
@@ -162,7 +161,7 @@ void JpegDecoder::read_rgb_rows(JSAMPLE* out) {
   const std::size_t stride = std::size_t{info_.output_width} * 3;
   skip_rows(out);
   while (info_.output_scanline < end_row_) {
-    // libjpeg upsamples as many rows at once as luma has for one of chroma.
+    // libjpeg upsamples together all luma rows that share a chroma row.
     JSAMPROW rows[MAX_SAMP_FACTOR];
     const JDIMENSION count = std::min<JDIMENSION>(MAX_SAMP_FACTOR, end_row_ - info_.output_scanline);
     for (JDIMENSION i = 0; i < count; ++i) rows[i] = out + (info_.output_scanline - first_row_ + i) * stride;

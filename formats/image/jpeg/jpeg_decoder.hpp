@@ -1,8 +1,8 @@
-// JpegDecoder: a rectangle of a JPEG's pixels by libjpeg-turbo; internal to this folder.
+// JpegDecoder: decodes a rectangle of a JPEG with libjpeg-turbo; internal.
 //
-// A decompressor is made anew for each image: that takes 0.2 us, and quantization and Huffman tables, which
-// libjpeg keeps from image to image, could otherwise decode a file that lacks its own. An object that an
-// error left in disorder is gone with it. For one thread at a time.
+// Each image gets a new decompressor, which takes 0.2 us. libjpeg keeps quantization and Huffman tables from image to
+// image, so a reused decompressor could decode a file that lacks its own. State that an error left is discarded too.
+// For one thread at a time.
 #pragma once
 
 #include "bale/formats/image/codec.hpp"
@@ -18,30 +18,30 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   enum class Markers { skip, keep };
-  /// Reads the header. `bytes` must outlive read(). Comments and application data are kept where that is asked for.
+  /// Reads the header. `bytes` must outlive read(). Markers::keep keeps comments and application data.
   void open(Bytes bytes, Markers markers = Markers::skip);
-  /// Chooses the smallest of 1/8, 1/4, 1/2, 1 that keeps both sides at least `min_side` long.
+  /// Chooses the smallest scale of 1/8, 1/4, 1/2, 1 that keeps both sides at least `min_side` long.
   void scale_down(std::uint32_t min_side);
-  /// Of the pixels to come: that of the image, or what scale_down() made of it.
+  /// The size of the pixels to come: that of the image, or the one after scale_down().
   std::uint32_t width() const { return info_.output_width; }
   std::uint32_t height() const { return info_.output_height; }
   std::uint32_t channels() const { return static_cast<std::uint32_t>(info_.num_components); }
-  /// What the header holds, for other decoders to go by.
+  /// The header, for other decoders.
   const jpeg_decompress_struct& info() const { return info_; }
 
-  /// Whether any region is made of all scans of the file.
+  /// Whether any region needs all scans of the file.
   bool reads_all_scans() const { return info_.progressive_mode != 0 || info_.comps_in_scan < info_.num_components; }
-  /// What follows the header: the first scan's data. Before start() only.
+  /// The data after the header: the first scan. Only before start().
   Bytes scan() const { return {reinterpret_cast<const std::byte*>(source_.next_input_byte), source_.bytes_in_buffer}; }
 
-  /// Gets ready to read a region that lies inside the image; of a file with many scans, this reads them all.
+  /// Prepares to read a region inside the image. Reads all scans of a file that has many.
   RegionLayout start(const Region& region);
-  /// Fills what start() asked for, and frees libjpeg's memory.
+  /// Fills the memory that start() described, and frees libjpeg's memory.
   void read(std::uint8_t* out);
   void close();
 
-  /// Instead of pixels: the coefficients of all scans. They are libjpeg's until close(), as are the markers kept.
-  /// Throws `damaged` also for flaws that libjpeg only warns of, and for anything that follows the image's end.
+  /// Instead of pixels: the coefficients of all scans. libjpeg owns them and the kept markers until close(). Throws
+  /// `damaged` also for corrupt data that libjpeg only warns of, and for anything after the image's end.
   jvirt_barray_ptr* read_coefficients();
   jpeg_decompress_struct& info_to_copy() { return info_; }
 

@@ -35,7 +35,7 @@ void on_error(j_common_ptr info) {
   std::longjmp(errors.jump, 1);
 }
 
-// Warnings are counted by libjpeg and otherwise ignored.
+// libjpeg counts warnings; they are otherwise ignored.
 void on_message(j_common_ptr) {}
 
 }  // namespace
@@ -57,7 +57,7 @@ void fail_jpeg(JpegErrors& errors, ErrorCode code, const char* text) {
 void fail_jpeg(j_common_ptr info, int message) {
   info->err->msg_code = message;
   info->err->error_exit(info);
-  __builtin_unreachable();  // error_exit jumps
+  __builtin_unreachable();  // error_exit does not return: longjmp
 }
 
 }  // namespace bale::image_detail

@@ -11,7 +11,7 @@ namespace {
 using image_detail::JpegCompressor;
 using image_detail::JpegDecoder;
 
-// What is written has at most the image's bytes and this part of them more.
+// The result may exceed the image's size by at most this part of it.
 constexpr std::size_t k_growth_divisor = 4;
 
 std::vector<std::byte> write_coefficients(JpegDecoder& from) {
@@ -20,7 +20,7 @@ std::vector<std::byte> write_coefficients(JpegDecoder& from) {
   return JpegCompressor().write([&](jpeg_compress_struct& info) {
     jpeg_copy_critical_parameters(&original, &info);
     info.optimize_coding = TRUE;
-    // The markers of the image itself say what these would, and more.
+    // The image's own markers hold the same information, and more.
     info.write_JFIF_header = FALSE;
     info.write_Adobe_marker = FALSE;
     jpeg_write_coefficients(&info, coefficients);

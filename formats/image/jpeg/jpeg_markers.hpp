@@ -1,7 +1,7 @@
-// The one walk over a JPEG's markers.
+// The only code that walks a JPEG's markers.
 //
-// ITU-T T.81, annex B: a JPEG is a row of markers (FF xx, any number of FF before xx), most of them followed by a
-// segment that opens with its own length (2 bytes, big-endian, counting themselves).
+// ITU-T T.81, annex B: a JPEG is a sequence of markers (FF xx, any number of FF before xx). Most of them are followed
+// by a segment that begins with its own length (2 bytes, big-endian, counting themselves).
 #pragma once
 
 #include <cstddef>
@@ -30,14 +30,14 @@ inline constexpr std::uint32_t k_app15 = 0xEF;
 inline constexpr std::uint32_t k_com = 0xFE;
 
 inline bool is_restart(std::uint32_t marker) { return marker >= k_rst0 && marker <= k_rst7; }
-/// Whether the marker has no segment, inside the data of a scan or between segments.
+/// Whether the marker has no segment and may be in the data of a scan or between segments.
 inline bool is_alone(std::uint32_t marker) { return marker == k_tem || is_restart(marker); }
 inline bool is_frame_header(std::uint32_t marker) {
   return marker >= 0xC0 && marker <= 0xCF && marker != k_dht && marker != k_jpg && marker != k_dac;
 }
 
-/// Offset of the next marker at or after `at`, as libjpeg finds it: bytes that belong to no segment, filling, and the
-/// stuffed zeros of a scan (T.81, B.1.1.5) are skipped. Its code is one byte after. The data's size if there is none.
+/// Offset of the next marker at or after `at`, as libjpeg finds it. Skips bytes that belong to no segment, fill bytes,
+/// and the stuffed zeros of a scan (T.81, B.1.1.5). The marker's code is one byte after. in.size() if there is none.
 inline std::size_t next(const ByteReader& in, std::size_t at) {
   while (in.has(at, 2)) {
     const void* const found = std::memchr(in.data() + at, 0xFF, in.size() - 1 - at);

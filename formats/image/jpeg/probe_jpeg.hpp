@@ -1,4 +1,4 @@
-// The marker walk of a JPEG: internal to this folder.
+// Reads a JPEG's header by its markers; internal.
 #pragma once
 
 #include "bale/formats/image/byte_reader.hpp"
@@ -6,7 +6,7 @@
 
 namespace bale::image_detail {
 
-/// Header of bytes that open with SOI (FF D8); sizes stay 0 where no frame header comes before the first scan.
+/// The header of bytes that begin with SOI (FF D8). Sizes are 0 if no frame header comes before the first scan.
 ImageHeader probe_jpeg(const ByteReader& in);
 
 }  // namespace bale::image_detail

@@ -34,7 +34,7 @@ enum Type : std::uint32_t {
   k_long8 = 16,
 };
 
-/// Bytes of one value; 0 for unknown types, whose entries are skipped.
+/// Size of one value in bytes; 0 for unknown types, whose entries are skipped.
 std::size_t bytes_of(std::uint32_t type) {
   if (type == k_long8) return 8;
   static constexpr std::array<std::size_t, 14> k_bytes{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4};
@@ -48,7 +48,7 @@ Bytes without_prefix(Bytes exif) {
   return exif;
 }
 
-/// Pillow reads heads with swapped halves too, and goes by the first two letters.
+/// Pillow also reads heads with swapped halves, and takes the byte order from the first two letters.
 bool has_head(const ByteReader& in) {
   static constexpr std::array<std::string_view, 5> k_heads{
       {{"MM\0*", 4}, {"MM*\0", 4}, {"MM\0+", 4}, {"II*\0", 4}, {"II\0*", 4}}};
@@ -56,12 +56,12 @@ bool has_head(const ByteReader& in) {
   return std::any_of(k_heads.begin(), k_heads.end(), is_head) && in.has(4, 4);
 }
 
-/// The directory of EXIF data, which begin with the TIFF structure or with "Exif" once or twice before it.
+/// The directory of EXIF data. The data begin with the TIFF structure, or with "Exif" once or twice before it.
 class ExifDirectory : public TiffDirectory {
  public:
   explicit ExifDirectory(Bytes exif) : ExifDirectory(exif, without_prefix(exif)) {}
 
-  /// Whether there is something that does not begin as TIFF does.
+  /// Whether there are bytes that do not begin as TIFF does.
   bool is_unreadable() const { return size_ > 0 && in().size() == 0; }
   std::size_t skipped() const { return skipped_; }
   bool is_orientation(std::size_t i) const { return tag(i) == k_orientation; }
@@ -84,7 +84,7 @@ double bits_as(From bits) {
   return static_cast<double>(value);
 }
 
-/// The first value of a type; 0 for those that are no numbers to Pillow.
+/// The first value of a type; 0 for types that Pillow does not read as numbers.
 double number_at(const TiffDirectory& tiff, std::uint32_t type, std::size_t at) {
   switch (type) {
     case k_short:
@@ -119,7 +119,7 @@ double number_at(const TiffDirectory& tiff, std::uint32_t type, std::size_t at) 
 std::optional<int> read_exif_orientation(Bytes exif) {
   const ExifDirectory tiff(exif);
   if (tiff.is_unreadable()) return 1;
-  std::uint64_t outside_bytes = 0;  // of values that are not in their entries
+  std::uint64_t outside_bytes = 0;  // of values outside their entries
   for (std::size_t i = 0; i < tiff.entries(); ++i) {
     const std::size_t entry = tiff.entry(i);
     const std::uint32_t type = tiff.type(i);
@@ -127,7 +127,7 @@ std::optional<int> read_exif_orientation(Bytes exif) {
     if (size == 0) continue;
     std::size_t value_at = entry + 8;
     if (size > k_inline_bytes) {
-      // Pillow skips a value if it cannot be there, and stops at one that ends beyond the structure.
+      // Pillow skips values that together exceed the structure, and stops at one that ends after it.
       outside_bytes += size;
       if (outside_bytes > tiff.in().size()) continue;
       value_at = tiff.u32(value_at);
@@ -171,7 +171,7 @@ void drop_exif_orientation(MutableBytes exif) {
     ++kept;
   }
   if (kept == entries) return;
-  // The offset of the next directory moves up to the last entry that is left.
+  // The offset of the next directory moves to after the last remaining entry.
   std::copy(at(tiff.entry(entries)), at(tiff.entry(entries) + 4), at(tiff.entry(kept)));
   std::fill(at(tiff.entry(kept) + 4), at(tiff.entry(entries) + 4), std::byte{0});
   put16(tiff.count_at(), kept);

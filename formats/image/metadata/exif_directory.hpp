@@ -1,4 +1,4 @@
-// The orientation in EXIF's TIFF structure: reading it as Pillow does, and taking it out; internal.
+// The orientation in EXIF's TIFF structure: reads it as Pillow does, and removes it; internal.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace bale::image_detail {
 
-/// The orientation that the first directory states, by any type of number: 1..8, or 1 if it states one that makes no
-/// sense. Also 1 if the structure cannot be read, since Pillow then looks in no other place. Nothing if it states none.
+/// The orientation that the first directory states, by any type of number: 1..8, or 1 if the value is invalid. Also 1
+/// if the structure cannot be read, since Pillow then looks nowhere else. nullopt if it states none.
 std::optional<int> read_exif_orientation(Bytes exif);
 
-/// Takes all orientations out of the first directory. The length stays, and what follows the directory stays in its
-/// place: offsets refer to it. If the directory has no room to be closed up, its orientations say 1.
+/// Removes all orientations from the first directory. The length does not change, and the bytes after the directory
+/// stay in place: offsets refer to them. If the directory is incomplete, sets its orientations to 1 instead.
 void drop_exif_orientation(MutableBytes exif);
 
 }  // namespace bale::image_detail

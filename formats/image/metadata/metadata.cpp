@@ -21,7 +21,7 @@ constexpr std::string_view k_end_of_jpeg = "\xFF\xD9";
 
 void append(std::vector<std::byte>& out, Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
 
-/// The pieces of the picture alone; empty if there are no others.
+/// The picture pieces only; empty if there are no others.
 std::vector<std::byte> picture_of(Bytes image) {
   const ImagePieces found = image_pieces(image);
   if (found.kind == ImageKind::unknown) return {};
@@ -31,7 +31,7 @@ std::vector<std::byte> picture_of(Bytes image) {
     if (piece.use == PieceUse::picture) append(out, image.subspan(piece.begin, piece.end - piece.begin));
   }
   if (out.size() == image.size()) return {};
-  // libjpeg reads some bytes ahead of the last pixel, and what followed it is gone.
+  // libjpeg reads some bytes past the last pixel, and the bytes that followed it were removed.
   if (found.kind == ImageKind::jpeg && !as_text(out).ends_with(k_end_of_jpeg)) append(out, as_bytes(k_end_of_jpeg));
   return out;
 }
@@ -55,14 +55,14 @@ int exif_orientation(Bytes image) {
   try {
     pieces = image_pieces(image);
   } catch (const Error&) {
-    return 1;  // whoever decodes the image will say what is wrong with it
+    return 1;  // the decoder reports what is wrong with the image
   }
   return image_detail::read_orientation(image, pieces);
 }
 
 Image apply_orientation(Image image, int orientation) {
   if (orientation <= 1 || orientation > 8) return image;
-  // 5 to 8 exchange rows and columns; where the output's (0, 0) comes from follows from the two mirrorings.
+  // 5 to 8 exchange rows and columns. The two mirrorings give the source of the output's (0, 0).
   const bool transposed = orientation >= 5;
   const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;

@@ -28,7 +28,7 @@ int nibble(char c) {
   return -1;
 }
 
-/// ImageMagick's form of a profile as text: an empty line, its name, its length, then its bytes as hexadecimal digits.
+/// ImageMagick's text form of a profile: an empty line, its name, its length, then its bytes as hexadecimal digits.
 class RawProfile {
  public:
   explicit RawProfile(std::string& text) : text_(text) {
@@ -50,7 +50,7 @@ class RawProfile {
 
   std::vector<std::byte>& bytes() { return bytes_; }
 
-  /// Writes bytes that have changed over their digits.
+  /// Writes changed bytes over their digits.
   void store() {
     static constexpr std::string_view k_digits = "0123456789abcdef";
     for (std::size_t i = 0; i < digits_.size(); ++i) {
@@ -66,8 +66,8 @@ class RawProfile {
   std::vector<std::byte> bytes_{};
 };
 
-/// What Pillow has found when it has read the whole file: of several, a JPEG's EXIF segments are one after the other,
-/// and of all else the last one counts.
+/// What Pillow has found after reading the whole file. A JPEG's EXIF segments are joined; of everything else, the last
+/// one counts.
 struct Found {
   std::optional<std::vector<std::byte>> exif{};
   std::optional<std::string> raw_exif{};
@@ -103,7 +103,7 @@ Found find(Bytes image, const ImagePieces& from) {
   return found;
 }
 
-/// A profile as text that holds EXIF or XMP, whichever it calls itself.
+/// Drops the orientation from a text profile that holds EXIF or XMP, whatever its name says.
 void drop_from_raw_profile(std::string& text) {
   RawProfile profile(text);
   drop_exif_orientation(profile.bytes());
@@ -113,7 +113,7 @@ void drop_from_raw_profile(std::string& text) {
   profile.store();
 }
 
-/// The chunk's type and data, without an orientation; nothing if there is none to drop.
+/// The chunk's type and data without an orientation; nullopt if there is none to drop.
 std::optional<std::string> text_without_orientation(Bytes chunk) {
   const std::string_view keyword = png_keyword(chunk);
   const bool raw = keyword.substr(0, k_raw_exif.size() - 4) == k_raw_exif.substr(0, k_raw_exif.size() - 4);
@@ -136,7 +136,7 @@ void append_be32(std::vector<std::byte>& out, std::uint64_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<std::byte>(value >> shift & 0xFF));
 }
 
-/// A PNG's chunk of that type and data.
+/// Appends a PNG chunk of that type and data.
 void append_chunk(std::vector<std::byte>& out, std::string_view chunk) {
   append_be32(out, chunk.size() - 4);
   append(out, as_bytes(chunk));

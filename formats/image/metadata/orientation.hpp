@@ -1,4 +1,4 @@
-// Where a file says that its picture is not the right way up: EXIF, EXIF as text in a PNG, XMP; internal.
+// Where a file states the orientation of its picture: EXIF, EXIF as text in a PNG, XMP; internal.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace bale::image_detail {
 /// The orientation that Pillow's ImageOps.exif_transpose() applies, 1..8.
 int read_orientation(Bytes image, const ImagePieces& pieces);
 
-/// Appends a piece of metadata to `out`, without any orientation; a PNG's chunk with its checksum made again.
+/// Appends a piece of metadata to `out`, without any orientation. Computes a PNG chunk's checksum again.
 void append_without_orientation(std::vector<std::byte>& out, Bytes image, const Piece& piece, ImageKind kind);
 
 }  // namespace bale::image_detail

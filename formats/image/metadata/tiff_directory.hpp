@@ -1,4 +1,4 @@
-// The one walk over a TIFF directory, for TIFF files and for EXIF.
+// The only code that walks a TIFF directory, for TIFF files and for EXIF.
 //
 // TIFF 6.0, section 2: byte order, 42, the offset of the first directory: a count, entries of 12 bytes (tag, type,
 // count, value or its offset), the offset of the next directory.
@@ -12,7 +12,7 @@
 
 namespace bale::image_detail {
 
-/// The first directory of what begins with the byte order. Borrows the bytes.
+/// The first directory of bytes that begin with the byte order. Borrows the bytes.
 class TiffDirectory {
  public:
   static constexpr std::size_t k_entry_bytes = 12;
@@ -30,8 +30,8 @@ class TiffDirectory {
   const ByteReader& in() const { return in_; }
   bool big_endian() const { return big_endian_; }
   std::size_t count_at() const { return count_at_; }
-  std::size_t entries() const { return entries_; }  // those that are there
-  bool whole() const { return whole_; }             // all of them, and the next directory's offset
+  std::size_t entries() const { return entries_; }  // entries inside the bytes
+  bool whole() const { return whole_; }             // all entries are, and the next directory's offset
   /// Offset of an entry.
   std::size_t entry(std::size_t i) const { return count_at_ + 2 + i * k_entry_bytes; }
   std::uint32_t tag(std::size_t i) const { return u16(entry(i)); }

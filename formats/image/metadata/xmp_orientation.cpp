@@ -68,7 +68,7 @@ void drop_xmp_orientation(std::string& packet) {
       std::fill(place(begin), place(end), ' ');
       continue;
     }
-    // No XML of a form that we know; Pillow would still take a digit here for an orientation.
+    // No known form of XML; Pillow would still read a digit here as an orientation.
     std::size_t digit = at + k_name.size();
     while (digit < packet.size() && (packet[digit] == '=' || packet[digit] == '"' || packet[digit] == '>')) ++digit;
     if (digit < packet.size() && is_digit(packet[digit])) packet[digit] = '1';

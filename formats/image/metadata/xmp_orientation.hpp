@@ -6,10 +6,10 @@
 
 namespace bale::image_detail {
 
-/// The first one that the packet states, as Pillow finds it: 1..8, 1 if there is none.
+/// The first orientation that the packet states, as Pillow finds it: 1..8, 1 if there is none.
 int read_xmp_orientation(std::string_view packet);
 
-/// Writes spaces over every orientation in the packet. Its length stays.
+/// Overwrites every orientation in the packet with spaces. The length does not change.
 void drop_xmp_orientation(std::string& packet);
 
 }  // namespace bale::image_detail

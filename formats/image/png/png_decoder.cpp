@@ -7,11 +7,11 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr png_uint_32 k_max_side = 0x7FFFFFFF;  // the PNG format's own limit; the pixel budget is the real one
+constexpr png_uint_32 k_max_side = 0x7FFFFFFF;  // the PNG format's own limit; the pixel budget is the effective one
 constexpr png_alloc_size_t k_max_chunk_bytes = 8'000'000;
 
-// Samples are big-endian and fill the last two thirds of the row. Pillow reads gray of 16 bits as a mode of its own
-// and clips it to 8.
+// Samples are big-endian and fill the last two thirds of the row. Pillow reads 16-bit gray as a separate mode and clips
+// it to 8 bits.
 void widen_gray_16(png_bytep row, std::size_t width) {
   for (std::size_t x = 0; x < width; ++x) {
     const png_const_bytep sample = row + width + x * 2;
@@ -32,7 +32,7 @@ void PngDecoder::open(Bytes bytes) {
     png_set_read_fn(png_, &rest_, read_bytes);
     png_set_user_limits(png_, k_max_side, k_max_side);
     png_set_chunk_malloc_max(png_, k_max_chunk_bytes);
-    // Text, profiles and the like never change a pixel here, and some of them are compressed.
+    // Text, profiles and similar chunks never change a pixel here, and some of them are compressed.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png_, info_);
   });
@@ -60,7 +60,7 @@ void PngDecoder::prepare_rows() {
   if (!gray_16_) {
     png_set_palette_to_rgb(png_);
     if (png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
-    png_set_strip_16(png_);  // other 16-bit samples lose their low byte in Pillow too
+    png_set_strip_16(png_);  // other 16-bit samples lose their low byte, as in Pillow
     png_set_strip_alpha(png_);
     png_set_gray_to_rgb(png_);
   }
@@ -78,8 +78,7 @@ void PngDecoder::read(std::uint8_t* out) {
 
 void PngDecoder::read_rows(png_bytep out) {
   const std::size_t width = this->width();
-  // Rows of gray take two bytes a pixel and go to the end of their three-byte rows, where they can
-  // be widened in place.
+  // Rows of 16-bit gray take two bytes per pixel. They go to the end of their three-byte rows and are widened in place.
   const std::size_t indent = gray_16_ ? width : 0;
   for (std::uint32_t y = 0; y < first_row_; ++y) png_read_row(png_, nullptr, nullptr);
   for (int pass = 0; pass < passes_; ++pass) {

@@ -1,4 +1,4 @@
-// PngDecoder: a rectangle of a PNG's pixels by libpng; internal to this folder. For one thread at a time.
+// PngDecoder: decodes a rectangle of a PNG with libpng; internal. For one thread at a time.
 #pragma once
 
 #include "bale/formats/image/codec.hpp"
@@ -19,10 +19,9 @@ class PngDecoder {
   std::uint32_t height() const { return png_get_image_height(png_, info_); }
   std::uint32_t channels() const;
 
-  /// Gets ready to read a region that lies inside the image: rows in their whole width, and all of them where the file
-  /// is interlaced.
+  /// Prepares to read a region inside the image: rows in their full width, and all of them if the file is interlaced.
   RegionLayout start(const Region& region);
-  /// Fills what start() asked for, and frees libpng's memory.
+  /// Fills the memory that start() described, and frees libpng's memory.
   void read(std::uint8_t* out);
   void close();
 
@@ -39,7 +38,7 @@ class PngDecoder {
   png_infop info_ = nullptr;
   bool gray_16_ = false;
   int passes_ = 1;
-  std::uint32_t first_row_ = 0;  // of those that are kept
+  std::uint32_t first_row_ = 0;  // of the rows that are kept
   std::uint32_t end_row_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// libpng's errors turned into `bale::Error`; internal. The only header that names png.h.
+// libpng's errors turned into `bale::Error`; internal. The only header that includes png.h.
 //
-// The same rule as in jpeg_guard.hpp: an error leaves libpng by longjmp back into `run_png`, so what runs
-// there holds nothing that has a destructor.
+// The same rule as in jpeg_guard.hpp: an error leaves libpng by longjmp back into `run_png`, so code that runs there
+// must not hold an object with a destructor.
 #pragma once
 
 #include <csetjmp>
@@ -20,7 +20,7 @@ struct PngErrors {
 /// Warnings are ignored.
 void on_png_warning(png_structp png, png_const_charp text);
 
-/// Runs `work`, which calls libpng; false where it ended with an error, told in `errors`.
+/// Runs `work`, which calls libpng. False if it ended with an error, which is in `errors`.
 template <typename Work>
 bool run_png(PngErrors& errors, const Work& work) {
   if (setjmp(errors.jump) != 0) return false;

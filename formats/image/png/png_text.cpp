@@ -15,7 +15,7 @@ std::optional<std::string> inflated(std::string_view packed) {
   if (inflateInit(&stream) != Z_OK) return std::nullopt;
   std::string out;
   std::array<char, 16384> buffer;
-  // zlib takes its input without const and only reads it.
+  // zlib takes input that is not const, but only reads it.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   int result = Z_OK;
@@ -33,7 +33,7 @@ std::optional<std::string> inflated(std::string_view packed) {
 std::string deflated(const std::string& text) {
   uLongf size = compressBound(static_cast<uLong>(text.size()));
   std::string out(size, '\0');
-  // It cannot fail: the output has all the room that there may be need for.
+  // Cannot fail: the output has room for the worst case.
   compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
            static_cast<uLong>(text.size()));
   out.resize(size);
@@ -55,7 +55,7 @@ std::optional<PngText> unpack_png_text(Bytes chunk) {
   std::size_t at = keyword_end + 1;
   PngText out;
   if (type == "zTXt") {
-    if (at >= whole.size() || whole[at] != 0) return std::nullopt;  // the only method there is
+    if (at >= whole.size() || whole[at] != 0) return std::nullopt;  // the only method
     out.compressed = true;
     ++at;
   } else if (type == "iTXt") {
@@ -63,7 +63,7 @@ std::optional<PngText> unpack_png_text(Bytes chunk) {
     out.compressed = whole[at] != 0;
     if (out.compressed && whole[at + 1] != 0) return std::nullopt;
     at += 2;
-    for (int i = 0; i < 2; ++i) {  // the language, and the keyword in it
+    for (int i = 0; i < 2; ++i) {  // the language, and the translated keyword
       const std::size_t end = whole.find('\0', at);
       if (end == std::string_view::npos) return std::nullopt;
       at = end + 1;

@@ -1,8 +1,8 @@
-// The pass over the columns. Included once a target by resample_kernels.cpp.
+// The pass over the columns. Included once per target by resample_kernels.cpp.
 //
-// A row is made in groups of as many pixels as four vectors hold at four lanes a pixel (red, green, blue, nothing);
-// the last group overlaps the one before it. The table has, in the order of use, all that a group needs: for every
-// vector and quad of taps the parts of the weights, four lanes a pixel.
+// A row is made in groups of as many pixels as four vectors hold at four lanes per pixel (red, green, blue, unused).
+// The last group overlaps the one before it. The table has everything that a group needs, in the order of use: for
+// every vector and quad of taps the parts of the weights, four lanes per pixel.
 #if defined(BALE_RESAMPLE_ACROSS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BALE_RESAMPLE_ACROSS_INL
 #undef BALE_RESAMPLE_ACROSS_INL
@@ -17,12 +17,12 @@ namespace bale::image_detail::HWY_NAMESPACE {
 
 constexpr std::uint32_t k_blocks = k_vector_bytes / 16;
 constexpr std::uint32_t k_group = 4 * k_blocks;
-constexpr std::size_t k_max_table_lines = 1u << 16;  // 4 MiB: wider or smaller images are not worth more
+constexpr std::size_t k_max_table_lines = 1u << 16;  // 4 MiB; a larger table does not pay off
 constexpr std::size_t k_overread = 64;
 
-/// What a pass over the columns works with; borrows.
+/// The table of a pass over the columns; borrows.
 struct AcrossTable {
-  const std::uint32_t* offsets;  // bytes into the row, a pixel each
+  const std::uint32_t* offsets;  // bytes into the row, one per pixel
   const std::uint8_t* weights;
   std::uint32_t num_groups;
   std::uint32_t num_quads;
@@ -34,13 +34,13 @@ HWY_INLINE std::uint32_t group_start(std::uint32_t group, std::uint32_t width) {
 }
 
 #if BALE_VNNI
-/// Which pixel of a group is in block `block` of vector `vector`.
+/// The pixel of a group that is in block `block` of vector `vector`.
 constexpr std::uint32_t pixel_of(std::uint32_t vector, std::uint32_t block) { return vector * k_blocks + block; }
 #else
 constexpr std::uint32_t pixel_of(std::uint32_t vector, std::uint32_t block) { return 4 * block + vector; }
 #endif
 
-/// 16 bytes from each of the offsets.
+/// Loads 16 bytes from each of the offsets.
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const std::uint8_t* in, const std::uint32_t* offsets) {
   if constexpr (hn::MaxLanes(D()) == 16) {
@@ -52,7 +52,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const std::uint8_t* in, const std::uint32
   }
 }
 
-/// The blocks of `v`, 12 bytes apart: four bytes beyond the last pixel are overwritten.
+/// Stores the blocks of `v` 12 bytes apart. Overwrites four bytes after the last pixel.
 template <class D>
 HWY_INLINE void store_blocks(D d, hn::Vec<D> v, std::uint8_t* out) {
   if constexpr (hn::MaxLanes(D()) == 16) {
@@ -85,10 +85,10 @@ HWY_INLINE void store_pixels(V8 v, std::uint8_t* out) {
 #endif
 }
 
-/// Lanes of red, green and blue from the twelve bytes of four pixels.
+/// From the twelve bytes of four pixels to lanes of red, green and blue.
 HWY_ALIGN constexpr std::uint8_t k_quad_order[16] = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, 0, 0, 0, 0};
 
-/// How the quads of a vector of pixels are brought together: each block by a load of its own.
+/// How the quads of a vector of pixels are gathered: one load per block.
 struct GatherBlocks {
   static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* /*parts*/) {
     return hn::TableLookupBytes(load_blocks(D8(), in, offsets), hn::LoadDup128(D8(), k_quad_order));
@@ -96,8 +96,8 @@ struct GatherBlocks {
 };
 
 #if BALE_VNNI
-/// Or by one load and one permutation, where the pixels lie close enough together: the fourth part is unused by
-/// the sums and holds the indices, the first offset of a vector is made its lowest.
+/// Or by one load and one permutation, if the pixels are close enough together. The fourth part, which the sums do not
+/// use, holds the indices. The first offset of a vector is set to its lowest.
 struct GatherWindow {
   static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* parts) {
     const D8 d8;
@@ -106,7 +106,7 @@ struct GatherWindow {
   }
 };
 
-/// Sets the table up for GatherWindow; false where a vector's pixels lie too far apart for it.
+/// Prepares the table for GatherWindow. False if a vector's pixels are too far apart for it.
 HWY_INLINE bool fill_windows(std::uint32_t num_vectors, std::uint32_t num_quads, std::uint32_t* offsets,
                              std::uint8_t* weights) {
   for (std::uint32_t v = 0; v < num_vectors; ++v) {
@@ -157,7 +157,7 @@ HWY_INLINE std::uint32_t fill_table(const AxisFilter& filter, std::uint32_t num_
   return largest;
 }
 
-/// The pixels of a group.
+/// The pixels of one group.
 template <class Gather>
 HWY_INLINE V8 across_group(const AcrossTable& table, std::uint32_t num_quads, std::uint32_t group,
                            const std::uint8_t* in) {
@@ -199,7 +199,7 @@ HWY_INLINE void across_rows(const AcrossTable& table, const std::uint8_t* in, st
                             std::uint32_t num_rows, std::uint8_t* out, std::size_t out_stride) {
   for (std::uint32_t y = 0; y < num_rows; ++y, in += in_stride, out += out_stride) {
     if (table.num_quads == 1) {
-      across_row<Gather>(table, 1, in, out);  // most images: the loop over quads falls away
+      across_row<Gather>(table, 1, in, out);  // the common case: removes the loop over quads
     } else {
       across_row<Gather>(table, table.num_quads, in, out);
     }

@@ -1,4 +1,4 @@
-// The pass over the rows. Included once a target by resample_kernels.cpp.
+// The pass over the rows. Included once per target by resample_kernels.cpp.
 #if defined(BALE_RESAMPLE_DOWN_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BALE_RESAMPLE_DOWN_INL
 #undef BALE_RESAMPLE_DOWN_INL
@@ -47,7 +47,7 @@ HWY_INLINE V8 down_at(const RowQuad* quads, std::uint32_t num_quads, std::size_t
   return round_to_bytes(sums[0], sums[1], sums[2], sums[3]);
 }
 
-/// One row of the result. The last vector overlaps the one before it, so nothing beyond a row is touched.
+/// One row of the result. The last vector overlaps the one before it, so nothing after the row is accessed.
 HWY_INLINE void down_row(const RowQuad* quads, std::uint32_t num_quads, std::size_t row_bytes, std::uint8_t* out) {
   const D8 d8;
   std::size_t x = 0;
@@ -67,14 +67,14 @@ void down(const PixelView& in, const AxisFilter& filter, const RowsOut& out) {
     for (std::uint32_t k = 0; k < num_quads; ++k) {
       split_weights(filter.weights(y) + 4 * k, quads[k].parts);
       for (std::uint32_t i = 0; i < 4; ++i) {
-        // Beyond the last tap the weight is 0: any row will do.
+        // After the last tap the weight is 0, so any row is correct.
         const std::uint32_t row = HWY_MIN(filter.first(y) + 4 * k + i, in.height - 1);
         quads[k].rows[i] = in.rgb + row * in.stride;
       }
     }
     std::uint8_t* to = out.rgb + y * out.stride;
     if (num_quads == 1) {
-      down_row(quads, 1, row_bytes, to);  // most images: the loop over quads falls away
+      down_row(quads, 1, row_bytes, to);  // the common case: removes the loop over quads
     } else {
       down_row(quads, num_quads, row_bytes, to);
     }

@@ -30,7 +30,7 @@ struct Cubic {
   }
 };
 
-/// How output positions lie over the input.
+/// How output positions map to the input.
 struct Grid {
   Grid(const AxisSpec& spec, double filter_support)
       : input(spec.input),

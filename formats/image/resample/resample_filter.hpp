@@ -1,7 +1,7 @@
-// The filter of one axis of a resize: which neighbors each position is made of, and by what weights, as
-// Pillow computes them (precompute_coeffs and normalize_coeffs_8bpc of its Resample.c). Internal.
+// The filter of one axis of a resize: which input pixels each position is made of, and with which weights, as Pillow
+// computes them (precompute_coeffs and normalize_coeffs_8bpc of its Resample.c). Internal.
 //
-// Values without shared state; their memory is reused from one filter to the next.
+// No shared state. Memory is reused from one filter to the next.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct AxisSpec {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   Filter filter = Filter::bilinear;
-  bool mirror = false;  // the filter's first position is the last one of these
+  bool mirror = false;  // reverses these positions
 };
 
 /// Pixels [first, end) of the input.
@@ -30,7 +30,7 @@ struct AxisSpan {
   std::uint32_t end = 0;
 };
 
-/// What part of the input those positions are made of. An axis that keeps its size is made of itself.
+/// The part of the input that these positions need. An axis that keeps its size needs the same positions.
 AxisSpan axis_needs(const AxisSpec& spec);
 
 class AxisFilter {
@@ -38,12 +38,12 @@ class AxisFilter {
   void assign(const AxisSpec& spec);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(first_.size()); }
-  /// The first neighbor of position i, counted from the start of axis_needs().
+  /// The first input pixel of position i, counted from the start of axis_needs().
   std::uint32_t first(std::size_t i) const { return first_[i]; }
   std::uint32_t num_taps(std::size_t i) const { return num_taps_[i]; }
-  /// Fixed point with k_fraction_bits; zeros from num_taps(i) up to taps_stride().
+  /// Fixed point with k_fraction_bits; zeros from num_taps(i) to taps_stride().
   const std::int32_t* weights(std::size_t i) const { return weights_.data() + i * taps_stride_; }
-  /// The most taps of any position, rounded up to a multiple of four.
+  /// The largest number of taps of any position, rounded up to a multiple of four.
   std::uint32_t taps_stride() const { return taps_stride_; }
 
  private:

@@ -1,8 +1,8 @@
-// The passes in SIMD. Both bring four neighboring taps of a channel into one 32-bit lane (resample_sums-inl.hpp):
-// the one over the rows by interleaving four rows, the one over the columns by shuffling the 12 bytes of four pixels.
+// The passes in SIMD. Both bring four neighboring taps of a channel into one 32-bit lane (resample_sums-inl.hpp): the
+// pass over the rows interleaves four rows, the pass over the columns shuffles the 12 bytes of four pixels.
 //
-// Targets left out: SSSE3, since hardly a CPU has it without SSE4; and those of scalable vectors, since blocks of 16
-// bytes are what the shuffles count in.
+// Disabled targets: SSSE3, since almost every CPU that has it also has SSE4; and scalable vectors, since the shuffles
+// work on blocks of 16 bytes.
 #define HWY_WANT_AVX3_DL
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
@@ -17,7 +17,7 @@
 #include <hwy/highway.h>
 
 // AVX3_DL and every better target has AVX512_VNNI and VBMI; a better target has a lower number. Later versions of
-// Highway have several of them, and one with 32-byte vectors may come.
+// Highway have several of them, and one with 32-byte vectors may be added.
 #undef BALE_VNNI
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL && HWY_MAX_BYTES == 64
 #define BALE_VNNI 1
@@ -25,7 +25,7 @@
 #define BALE_VNNI 0
 #endif
 
-// Highway 1.0.3 takes AVX3_DL only if the CPU has AVX512_VNNI, but does not tell the compiler.
+// Highway 1.0.3 chooses AVX3_DL only if the CPU has AVX512_VNNI, but does not enable it in the compiler.
 #undef BALE_BEFORE_NAMESPACE
 #if BALE_VNNI
 #define BALE_BEFORE_NAMESPACE() \

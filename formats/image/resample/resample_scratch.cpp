@@ -6,7 +6,7 @@
 namespace bale::image_detail {
 namespace {
 
-/// Keeps what is there and never shrinks, so that nothing is cleared twice.
+/// Never shrinks, so that nothing is cleared twice.
 template <class T>
 void grow(std::vector<T>& memory, std::size_t size) {
   if (memory.size() < size) memory.resize(size);

@@ -1,4 +1,4 @@
-// Memory of the passes of a resize, reused from image to image; and source rows made safe to read past. Internal.
+// Memory of the resize passes, reused from image to image, and source rows that are safe to read past. Internal.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ struct ResampleScratch {
   std::vector<std::uint8_t> rows;
 };
 
-/// Room for a pass over the columns: an offset a pixel, and four parts of four lanes (a line) a pixel and quad of taps.
+/// Room for a pass over the columns: one offset per pixel, and four parts of four lanes (one line) per pixel and quad.
 void reserve_table(std::size_t num_pixels, std::size_t num_quads, ResampleScratch& scratch);
 
-/// The rows of a view, of which `num_direct` can be read where they are, the others in a copy.
+/// The rows of a view: the first `num_direct` can be read in place, the others are in a copy.
 struct RowSplit {
   std::uint32_t num_direct = 0;
   const std::uint8_t* copied = nullptr;
   std::size_t copied_stride = 0;
 };
 
-/// Copies those rows of `in` that end too close to the end of its memory for `reach` bytes to be read from their start.
+/// Copies those rows of `in` that have fewer than `reach` bytes from their start to the end of its memory.
 RowSplit split_rows(const PixelView& in, std::size_t reach, ResampleScratch& scratch);
 
 }  // namespace bale::image_detail

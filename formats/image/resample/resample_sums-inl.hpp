@@ -1,9 +1,8 @@
-// Four taps at a time: what every instruction set makes of sums of products. Included once a target by
-// resample_kernels.cpp.
+// Four taps at a time: sums of products on each instruction set. Included once per target by resample_kernels.cpp.
 //
-// A quad is four neighboring taps of one channel, a byte each, in one 32-bit lane. Its four 22-bit weights are split
+// A quad is four neighboring taps of one channel, one byte each, in one 32-bit lane. Its four 22-bit weights are split
 // into parts that the CPU multiplies and adds natively:
-// - VNNI: three signed bytes a weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes a part.
+// - VNNI: three signed bytes per weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes per part.
 // - otherwise: two signed halves, w = h0 + 2^16 h1, for the even and for the odd taps; one dot product of two
 //   halves each.
 #if defined(BALE_RESAMPLE_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
@@ -105,7 +104,7 @@ class Sums {
 
 #endif
 
-/// Saturated to 16 bits, a 16-byte block of each in turn: block b is made of the blocks b of `low` and `high`.
+/// Saturates to 16 bits, in alternating 16-byte blocks: block b is made of the blocks b of `low` and `high`.
 HWY_INLINE V16 pack_blocks(V32 low, V32 high) {
 #if HWY_ARCH_X86
   return hn::ReorderDemote2To(D16(), low, high);
@@ -115,7 +114,7 @@ HWY_INLINE V16 pack_blocks(V32 low, V32 high) {
 #endif
 }
 
-/// Saturated to bytes, in the same order. Highway 1.0.3 has no operation for it.
+/// Saturates to bytes, in the same order. Highway 1.0.3 has no such operation.
 HWY_INLINE V8 pack_blocks(V16 low, V16 high) {
 #if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
   return V8{_mm512_packus_epi16(low.raw, high.raw)};
@@ -129,7 +128,7 @@ HWY_INLINE V8 pack_blocks(V16 low, V16 high) {
 #endif
 }
 
-/// Block b of the result: four bytes each from the blocks b of the totals.
+/// Block b of the result: four bytes from the block b of each total.
 HWY_INLINE V8 round_to_bytes(const Sums& s0, const Sums& s1, const Sums& s2, const Sums& s3) {
   const V16 low = pack_blocks(hn::ShiftRight<k_fraction_bits>(s0.total()), hn::ShiftRight<k_fraction_bits>(s1.total()));
   const V16 high =

@@ -1,4 +1,4 @@
-// Resizing of whole images that own their pixels, over Resizer.
+// Resizes whole images that own their pixels, with Resizer.
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
 

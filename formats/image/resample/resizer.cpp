@@ -24,14 +24,14 @@ bool is_sane_size(std::uint64_t width, std::uint64_t height) {
   return width != 0 && height != 0 && width <= k_max_pixels / height;
 }
 
-/// Whether [first, first + count) is a part of `size` positions.
+/// Whether [first, first + count) is within `size` positions.
 bool is_inside(std::uint32_t first, std::uint32_t count, std::uint32_t size) {
   return count <= size && first <= size - count;
 }
 
 void check_spec(const ResizeSpec& spec) {
   const Region& window = spec.window;
-  // The resized image as a whole may be huge, as only its window is made; no side may be.
+  // The resized image as a whole may be huge, as only its window is made. No side may be.
   if (!is_sane_size(spec.width, 1) || !is_sane_size(spec.height, 1) ||
       !is_sane_size(spec.source_width, spec.source_height) || !is_sane_size(window.width, window.height) ||
       !is_inside(window.x, window.width, spec.width) || !is_inside(window.y, window.height, spec.height)) {
@@ -57,7 +57,7 @@ bool rows_come_first(const ResizeSpec& spec) {
   return lost_rows > 0 && lost_rows > 2 * lost(spec.source_width, spec.width);
 }
 
-/// Half of what is left beside the crop, as Python's round(x / 2) gives it: ties to even.
+/// Half of the margin beside the crop, as Python's round(x / 2) gives it: ties to even.
 std::uint32_t center_offset(std::uint32_t rest) {
   const std::uint32_t half = rest / 2;
   return rest % 2 != 0 && half % 2 != 0 ? half + 1 : half;
@@ -118,7 +118,7 @@ Region resize_needs(const ResizeSpec& spec) {
 struct Resizer::State {
   AxisFilter across;
   AxisFilter down;
-  std::vector<std::uint8_t> between;  // what one pass leaves to the other
+  std::vector<std::uint8_t> between;  // output of the first pass
   image_detail::ResampleScratch scratch;
 
   /// The memory between the passes as `height` rows of `width` pixels.
@@ -143,7 +143,7 @@ void Resizer::run(const ResizeSpec& spec, const PixelView& source, std::uint8_t*
                 fmt::format("{}x{} pixels in rows of {} bytes where a resize needs {}x{}, to rows of {} bytes",
                             source.width, source.height, source.stride, needs.width, needs.height, out.stride));
   }
-  // An axis that keeps its size is not filtered, but a mirrored one is turned by the pass over it.
+  // An axis that keeps its size is not filtered, but mirroring needs a pass over it.
   const bool need_across = spec.source_width != spec.width || spec.mirror;
   const bool need_down = spec.source_height != spec.height;
   State& state = *state_;

@@ -10,7 +10,7 @@
 namespace bale::test::fake_cuda {
 namespace {
 
-// Device addresses are those of the host's memory behind them with this bit set: no processor accepts them.
+// A device address is the address of the host memory behind it with this bit set. No processor accepts it.
 constexpr DevicePointer k_device_bit = DevicePointer{1} << 62;
 constexpr std::uintptr_t k_page_bytes = 4096;
 constexpr int k_patient_asking = 5;
@@ -40,7 +40,7 @@ ThreadState& thread_state() {
 }
 
 Engine& Engine::get() {
-  static Engine* const engine = [] {  // never destroyed: bale may call the driver while the process ends
+  static Engine* const engine = [] {  // never destroyed: bale may call the driver while the process exits
     auto* const made = new Engine;
     made->reset(1);
     return made;

@@ -26,32 +26,32 @@ namespace bale::test::fake_cuda {
 using cuda_detail::DevicePointer;
 using cuda_detail::Result;
 
-/// What a stream is given.
+/// An operation in a stream.
 struct Work {
   std::string what{};
-  std::function<bool()> ready{};  // empty: as soon as what came before is done
-  std::function<void()> run{};    // under no lock
+  std::function<bool()> ready{};  // empty: as soon as the work before it is done
+  std::function<void()> run{};    // called without the lock
   std::function<void()> finish{};
   const void* source = nullptr;  // host memory that is read
   std::size_t source_size = 0;
-  std::uint64_t source_sum = 0;  // as it was when the work was asked for
+  std::uint64_t source_sum = 0;  // when the work was queued
   int pause = 0;
 };
 
 struct FakeStream {
   int number = 0;
-  Clock clock{};  // of everything it was given
+  Clock clock{};  // of all work that was queued
   std::deque<std::shared_ptr<Work>> work{};
-  bool running = false;  // the first of them
+  bool running = false;  // the first work is running
 };
 
 struct FakeEvent {
   bool timing = false;
-  int asked = 0;               // in vain
-  std::uint64_t recorded = 0;  // how often
-  std::uint64_t done = 0;      // the latest of them that has been reached
+  int asked = 0;               // queries without success
+  std::uint64_t recorded = 0;  // number of records
+  std::uint64_t done = 0;      // number of the last record that was reached
   Clock clock{};               // of the last record
-  double seconds = 0;          // when that was reached
+  double seconds = 0;          // time when it was reached
 };
 
 struct Allocation {
@@ -77,15 +77,15 @@ class Engine {
   void reset(std::uint64_t seed);
   void set_pace(Pace pace);
 
-  /// Begins every function of the driver: counts it, fails it where a test wants that.
+  /// Called at the start of every driver function: counts the call, and fails it if a test requested that.
   Result enter(const char* function, bool needs_context);
   void find(const std::string& line);  // takes the lock
 
-  // Under the lock.
+  // Call with the lock held.
   FakeStream* stream(cuda_detail::StreamHandle handle, const char* function);
   std::shared_ptr<FakeEvent> event(cuda_detail::EventHandle handle, const char* function);
   void note(const std::string& line);
-  /// Gives work to a stream; `uses`: (address, size, writes).
+  /// Queues work on a stream. `uses`: (address, size, writes).
   struct Range {
     DevicePointer at = 0;
     std::size_t size = 0;
@@ -95,9 +95,9 @@ class Engine {
   std::byte* host_address(DevicePointer at, std::size_t size);
   bool is_pinned(const void* at, std::size_t size) const;
   bool reads_host_memory(const void* at, std::size_t size) const;
-  /// An event is asked for, so that a bit of work may be done.
+  /// Called when an event is queried. Runs some work.
   void advance_some(FakeEvent& event, std::unique_lock<std::mutex>& lock);
-  /// Until `done`; false where it never can be.
+  /// Runs work until `done`. Returns false if that can never happen.
   bool drain(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
   bool idle() const;
 
@@ -107,7 +107,7 @@ class Engine {
   KeyedRandom random{1};
   Pace pace = Pace::when_asked;
   int num_devices = 1;
-  Clock host;  // what the host knows to be done
+  Clock host;  // the work that the host knows to be done
   int retained = 0;
   std::map<cuda_detail::StreamHandle, std::unique_ptr<FakeStream>> streams;
   std::map<cuda_detail::EventHandle, std::shared_ptr<FakeEvent>> events;
@@ -128,7 +128,7 @@ class Engine {
   std::function<void(const char*)> callback;
 
  private:
-  /// Does one bit of the work that is there; false where none can be done now.
+  /// Runs one step of the queued work. Returns false if none can run now.
   bool advance(std::unique_lock<std::mutex>& lock);
   void run_first(FakeStream& stream, std::unique_lock<std::mutex>& lock);
   void run_thread();

@@ -1,4 +1,4 @@
-// The driver's functions, over the engine.
+// The driver's functions, implemented with the engine.
 #include "bale/tests/support/fake_cuda/fake_cuda.hpp"
 
 #include <sys/mman.h>
@@ -46,7 +46,7 @@ bool is_mapped(std::byte* memory, std::size_t size) {
   return ::mincore(memory, size, resident.data()) == 0;
 }
 
-/// The arguments of the loader's kernels, in the host's memory.
+/// Launches a kernel of the loader with its arguments translated to host memory.
 Result launch(Engine& engine, const FakeFunction& function, const Grid& grid, FakeStream& stream,
               const ConvertArgs& args) {
   const Kernel& kernel = function.kernel;
@@ -70,7 +70,7 @@ Result launch(Engine& engine, const FakeFunction& function, const Grid& grid, Fa
 
 }  // namespace
 
-// Every function begins so.
+// Every function begins with this.
 #define BALE_ENTER(needs_context)                                                                            \
   Engine& engine = Engine::get();                                                                            \
   if (const Result failed = engine.enter(__func__, needs_context); failed != Result::success) return failed; \
@@ -84,7 +84,7 @@ Result launch(Engine& engine, const FakeFunction& function, const Grid& grid, Fa
 
 extern "C" {
 
-// The declarations that the loader has of these functions, so that the two cannot differ.
+// These are the loader's declarations of the functions, so that the two cannot differ.
 #define BALE_DECLARE(name, arguments) [[gnu::visibility("default")]] Result name arguments;
 BALE_CUDA_DRIVER_FUNCTIONS(BALE_DECLARE)
 #undef BALE_DECLARE
@@ -235,7 +235,7 @@ Result cuMemFree_v2(DevicePointer memory) {
   }
   if (!found->second.uses.all_before(engine.host)) {
     engine.note("device memory is freed while it may be in use");
-    engine.freed_in_use.push_back(std::move(found->second));  // there is work to come that uses it
+    engine.freed_in_use.push_back(std::move(found->second));  // queued work still uses it
   }
   engine.allocations.erase(found);
   return Result::success;
@@ -413,14 +413,14 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
   return launch(engine, function, {grid_x, grid_y, block_x}, *stream, args);
 }
 
-// For tests that have no C++: what was found, one line each; and what is there still.
+// For tests that are not in C++: the findings, one per line, and the number of live objects.
 [[gnu::visibility("default")]] const char* fake_cuda_findings() {
   static std::string lines;
   lines.clear();
   for (const std::string& line : findings()) lines += line + "\n";
   return lines.c_str();
 }
-/// What work on that stream, given now, would find in device memory.
+/// Reads device memory as work that is queued on that stream now would see it.
 [[gnu::visibility("default")]] int fake_cuda_read(void* to, DevicePointer from, std::size_t size, StreamHandle stream) {
   thread_state().current.push_back(the_context());
   Result result = cuMemcpyDtoHAsync_v2(to, from, size, stream);

@@ -1,16 +1,16 @@
-// A CUDA driver made of ordinary memory: the library libcuda.so.1 of the tests.
+// A fake CUDA driver in host memory: the library libcuda.so.1 of the tests.
 //
-// It has the functions of the driver that bale looks for, with streams, events and kernels that run late, and it checks
-// what a real driver would silently let go wrong:
-//   - what is copied changes between the asking and the copy's end (a slot that went back to the workers too early)
+// It has the driver functions that bale uses, with streams, events and kernels that run late. It reports errors that a
+// real driver would not detect:
+//   - the source of a copy changes before the copy is done (a slot that went back to the workers too early)
 //   - two streams use the same device memory, one of them to write, and no event orders them
-//   - copies from memory that is not page-locked, or outside of what was allocated
+//   - copies from memory that is not page-locked, or outside of allocated memory
 //   - memory freed, unmapped or unregistered, events and streams destroyed, and then used
 //   - memory registered twice, or unmapped before it is unregistered
 //   - calls without a current context, contexts that stay current
-// What it finds is a list of lines, empty when all is well. Programs link it, or have it first in LD_LIBRARY_PATH.
+// Findings are lines of text; there are none if all is well. Programs link it, or have it first in LD_LIBRARY_PATH.
 //
-// Device addresses are no addresses of the host: whoever dereferences one crashes, as with a real device.
+// Device addresses are not addresses of the host: dereferencing one crashes, as with a real device.
 #pragma once
 
 #include <cstddef>
@@ -21,28 +21,28 @@
 
 namespace bale::test::fake_cuda {
 
-/// How work that was given to streams comes to be done.
+/// When the work that is queued on streams runs.
 enum class Pace {
-  when_asked,  // a random bit of it whenever an event is asked for: the same in every run of a seed
-  thread,      // by a thread of its own, after random pauses
-  late,        // not before somebody waits for it, or has asked for an event again and again
-  never,       // not before somebody waits for it
+  when_asked,  // a random amount whenever an event is queried; the same in every run with one seed
+  thread,      // in a thread of its own, after random pauses
+  late,        // only when the host waits for it, or has queried an event several times
+  never,       // only when the host waits for it
 };
 
-/// Forgets everything: objects, findings, faults. One device, the pace when_asked.
+/// Clears all objects, findings and faults. Sets one device and the pace when_asked.
 void reset(std::uint64_t seed = 1);
 void set_pace(Pace pace);
 void set_num_devices(int count);
 
-/// The call of `function` ("cuMemAlloc_v2") after `after` more successful ones fails with `result`, that one only.
+/// Makes one call of `function` ("cuMemAlloc_v2") fail with `result`, after `after` successful ones.
 void fail_once(const std::string& function, std::uint64_t after, int result);
-/// From now on every call but those that free something fails with `result`.
+/// From now on every call except those that free something fails with `result`.
 void break_device(int result);
-/// Called with each function's name before it does anything, in the caller's thread, under no lock.
+/// `callback` is called with each function's name before it does anything, in the caller's thread, without a lock.
 void on_call(std::function<void(const char* function)> callback);
 
 std::uint64_t num_calls(const std::string& function);
-/// What was found wrong.
+/// The errors that were found.
 std::vector<std::string> findings();
 
 struct Live {
@@ -56,11 +56,11 @@ struct Live {
   std::size_t device_bytes = 0;
   friend bool operator==(const Live&, const Live&) = default;
 };
-/// What was made and not freed.
+/// Objects that were created and not freed.
 Live live();
-/// Contexts that are current in this thread.
+/// Number of contexts that are current in this thread.
 std::size_t num_current();
-/// This thread's, as cuThreadExchangeStreamCaptureMode left it; 0 (global) at first.
+/// This thread's capture mode, as cuThreadExchangeStreamCaptureMode set it; 0 (global) at first.
 int capture_mode();
 
 }  // namespace bale::test::fake_cuda

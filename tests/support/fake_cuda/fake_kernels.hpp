@@ -1,4 +1,4 @@
-// The loader's kernels, run on the host from the device's own source.
+// The loader's kernels, run on the host from the same source as on the device.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ Kernel kernel_of_kind(const std::string& kind) {
   return {};
 }
 
-/// By its name, bale_KIND_LAYOUT_PIXELS; one that cannot run where there is none.
+/// The kernel named bale_KIND_LAYOUT_PIXELS; one without `run` if there is none.
 inline Kernel kernel_named(const std::string& name) {
   if (!name.starts_with("bale_") || name.size() < 13) return {};
   const std::string kind = name.substr(5, name.size() - 12);

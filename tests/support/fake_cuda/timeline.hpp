@@ -1,6 +1,5 @@
-// Timeline: which work on a device is known to come before which other, by streams, events and waiting; and whether two
-// uses of the same memory are ordered by it. (Vector clocks: Mattern, "Virtual time and global states of distributed
-// systems", 1989.)
+// Timeline: the order that streams, events and waits give to the work on a device, and whether it orders two uses of
+// the same memory. (Vector clocks: Mattern, "Virtual time and global states of distributed systems", 1989.)
 #pragma once
 
 #include <algorithm>
@@ -40,7 +39,7 @@ struct Use {
 /// The uses of one allocation.
 class UseLog {
  public:
-  /// Notes a use by work that comes after `before`; the text of a conflict with an earlier one, or nothing.
+  /// Adds a use by work that comes after `before`. Returns the text of a conflict with an earlier use, or nothing.
   std::string add(const Use& use, const Clock& before) {
     std::string conflict;
     for (const Use& earlier : uses_) {
@@ -49,7 +48,7 @@ class UseLog {
         conflict = use.what + " and " + earlier.what + " of another stream use the same device memory in no order";
       }
     }
-    // Whatever conflicts with one that comes before this and is covered by it conflicts with this too.
+    // A use that this one covers and follows is dropped: whatever conflicts with it conflicts with this one, too.
     std::erase_if(uses_, [&](const Use& earlier) {
       return (use.writes || !earlier.writes) && use.begin <= earlier.begin && earlier.end <= use.end &&
              is_before(earlier, before);

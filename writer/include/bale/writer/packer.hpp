@@ -60,7 +60,8 @@ struct ImageEdits {
   std::optional<int> quality{};    // 1..100, of JPEGs that are encoded again; none: k_default_quality
   bool orient = false;             // turn as EXIF says, and remove the tag
   bool strip_metadata = false;     // remove EXIF, XMP, color profiles, comments, texts
-  bool jpeg_lossless = false;      // transcode JPEGs to baseline with the same pixels (bale/formats/image/jpeg/jpeg_lossless.hpp)
+  bool jpeg_lossless =
+      false;  // transcode JPEGs to baseline with the same pixels (bale/formats/image/jpeg/jpeg_lossless.hpp)
 
   static constexpr int k_default_quality = 90;
   bool resizes() const { return resize_short != 0 || resize_max != 0; }

@@ -1,6 +1,7 @@
 // The formats of this build: the one place that knows all of them.
 //
-// Ownership: formats are constants that live as long as the process. Threads: the functions may be called by any thread.
+// Ownership: formats are constants that live as long as the process. Threads: the functions may be called by any
+// thread.
 #pragma once
 
 #include <span>

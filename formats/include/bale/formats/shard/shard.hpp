@@ -44,9 +44,9 @@ struct Damage {
 
 class Shard {
  public:
-  /// Opens `path` with a given format and index; open_shard() finds both (registry/registry.hpp). Throws `damaged` if the
-  /// file's size differs from the one in the index, and what Format::open() throws. ShardOpenOptions::check_stale is
-  /// ignored.
+  /// Opens `path` with a given format and index; open_shard() finds both (registry/registry.hpp). Throws `damaged` if
+  /// the file's size differs from the one in the index, and what Format::open() throws. ShardOpenOptions::check_stale
+  /// is ignored.
   static Shard open(const std::string& path, const Format& format, ShardIndex index,
                     const ShardOpenOptions& options = {});
   static Shard open(const std::string& path, const Format& format, std::shared_ptr<const ShardIndex> index,
@@ -66,8 +66,8 @@ class Shard {
   /// The image of sample `i`, as ShardIndex::image_field() chooses it. Also throws `not_found` if it has none.
   Bytes read_image(std::uint64_t i, Scratch& scratch) const;
 
-  /// The seek points of sample `i` in the file beside the shard (bale/formats/image/jpeg/seek_points.hpp), not checked: the
-  /// decoder compares them with the image. Empty if there are none. The first call opens the file; a file that is
+  /// The seek points of sample `i` in the file beside the shard (bale/formats/image/jpeg/seek_points.hpp), not checked:
+  /// the decoder compares them with the image. Empty if there are none. The first call opens the file; a file that is
   /// damaged, or was made for another shard, is ignored. Borrows from this shard.
   Bytes seek_points(std::uint64_t i) const;
 

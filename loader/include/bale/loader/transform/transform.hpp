@@ -42,7 +42,7 @@ struct ColorJitter {
 struct Transform {
   enum class Kind : std::uint8_t {
     train,   // RandomResizedCrop, RandomHorizontalFlip, ColorJitter, RandomGrayscale
-    eval,    // Resize(resize_short), CenterCrop((height, width))
+    val,     // Resize(resize_short), CenterCrop((height, width))
     padded,  // the image, unscaled, at the top left of height x width, zeros elsewhere; larger ones are bad samples
     ragged,  // the image, unscaled; each row has its own size
     raw,     // the stored bytes, not decoded
@@ -54,7 +54,7 @@ struct Transform {
 
   Filter filter = Filter::bilinear;
   PassOrder pass_order = PassOrder::pillow_13;
-  std::uint32_t resize_short = 256;  // eval: shorter side after resizing; at least as long as the crop's sides
+  std::uint32_t resize_short = 256;  // val: shorter side after resizing; at least as long as the crop's sides
 
   Range scale{0.08, 1.0};         // train: area of the crop, as a share of the image's
   Range ratio{3.0 / 4, 4.0 / 3};  // train: width / height
@@ -77,7 +77,7 @@ struct Transform {
 /// RandomResizedCrop(size) and RandomHorizontalFlip().
 Transform train_transform(std::uint32_t size = 224);
 /// Resize(resize_short) and CenterCrop(size). A resize_short of 0 means size * 256 / 224, rounded.
-Transform eval_transform(std::uint32_t size = 224, std::uint32_t resize_short = 0);
+Transform val_transform(std::uint32_t size = 224, std::uint32_t resize_short = 0);
 Transform padded_transform(std::uint32_t height, std::uint32_t width);
 Transform ragged_transform();
 Transform raw_transform();

@@ -1,0 +1,42 @@
+// Adds indexes (formats/shard/INDEX.md) to existing shards, written by bale or another program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/notice_log.hpp"
+#include "bale/formats/base/progress.hpp"
+#include "bale/formats/image/image_check.hpp"
+
+namespace bale {
+
+struct IndexingOptions {
+  ImageCheck check = ImageCheck::quick;  // of every image
+  std::uint64_t max_pixels = k_default_max_pixels;
+  bool replace = false;  // existing indexes; never those of a dataset with a manifest
+  unsigned jobs = 0;     // threads; 0: one per core
+};
+
+struct AddedIndexes {
+  struct Failure {
+    std::string path;  // of the shard
+    Error error;
+  };
+  std::uint64_t num_added = 0;
+  std::uint64_t num_present = 0;     // shards that already had an index
+  NoticeLog notices{};               // what the scans ignored, and warnings
+  std::vector<Failure> failures{};   // shards that could not be indexed
+  /// Directories, and the number of temporary files of killed runs that were removed there.
+  std::vector<std::pair<std::string, std::uint64_t>> removed_temporaries{};
+};
+
+/// Scans every shard of `spec` that has no index or an outdated one, and publishes an index, whose bytes do not depend
+/// on `jobs`. If there are several shards, the damaged ones are failures; the error of a single shard is thrown. Throws
+/// `changed` if a shard of a manifest was changed after it was packed, because its checksums were made when it was
+/// written. Throws `interrupted` soon after `progress.stop` is set; indexes that are published by then are complete.
+AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options, Progress& progress);
+
+}  // namespace bale
