@@ -51,37 +51,36 @@ std::string find_seek_points(const std::string& shard_path) {
 
 SeekPointFile SeekPointFile::load(const std::string& path) {
   SeekPointFile file;
-  file.mapping_ = FileMapping(path);
-  file.mapping_.will_need();
-  file.bytes_ = file.mapping_.bytes();
+  file.content_ = FileBytes::load(path);
+  file.content_.will_need();
   file.parse(path);
   return file;
 }
 
 SeekPointFile SeekPointFile::from_bytes(std::vector<std::byte> bytes, const std::string& path) {
   SeekPointFile file;
-  file.owned_ = std::move(bytes);
-  file.bytes_ = file.owned_;
+  file.content_ = FileBytes(std::move(bytes));
   file.parse(path);
   return file;
 }
 
 void SeekPointFile::parse(const std::string& path) {
-  const auto header = load_checked_header<Header>(bytes_, k_magic, k_version, "seek points of", path,
+  const Bytes content = content_.get();
+  const auto header = load_checked_header<Header>(content, k_magic, k_version, "seek points of", path,
                                                   [&](std::string_view why) { fail_damaged(path, why); });
-  const std::uint64_t body_bytes = bytes_.size() - sizeof(Header);
+  const std::uint64_t body_bytes = content.size() - sizeof(Header);
   const std::uint64_t ends_bytes = header.num_samples * sizeof(std::uint64_t);
-  if (header.file_bytes != bytes_.size() || header.num_samples > body_bytes / sizeof(std::uint64_t) ||
+  if (header.file_bytes != content.size() || header.num_samples > body_bytes / sizeof(std::uint64_t) ||
       header.record_bytes != body_bytes - ends_bytes) {
     fail_damaged(path, "its size contradicts its header");
   }
-  if (crc32c(bytes_.subspan(sizeof(Header), ends_bytes)) != header.ends_crc32c) {
+  if (crc32c(content.subspan(sizeof(Header), ends_bytes)) != header.ends_crc32c) {
     fail_damaged(path, "checksum of the table does not match");
   }
   num_samples_ = header.num_samples;
   shard_bytes_ = header.shard_bytes;
-  ends_ = bytes_.data() + sizeof(Header);
-  records_ = bytes_.subspan(sizeof(Header) + ends_bytes);
+  ends_ = content.data() + sizeof(Header);
+  records_ = content.subspan(sizeof(Header) + ends_bytes);
   std::uint64_t previous = 0;
   for (std::uint64_t i = 0; i < num_samples_; ++i) {
     const auto end = load_at<std::uint64_t>(ends_ + i * sizeof(std::uint64_t));
@@ -96,7 +95,7 @@ Bytes SeekPointFile::record(std::uint64_t i) const {
 }
 
 bool SeekPointFile::records_are_whole() const {
-  return crc32c(records_) == load_at<Header>(bytes_.data()).records_crc32c;
+  return crc32c(records_) == load_at<Header>(content_.get().data()).records_crc32c;
 }
 
 void SeekPointFileBuilder::add(Bytes record) {

@@ -10,7 +10,6 @@
 
 #include "bale/formats/base/checked_header.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/mapping_count.hpp"
 #include "bale/formats/shard/index_layout.hpp"
 #include "bale/formats/shard/key.hpp"
 
@@ -20,10 +19,6 @@ namespace {
 /// Up to this many fields, a walk over the columns is as fast as a search.
 constexpr std::size_t k_few_fields = 16;
 
-constexpr std::uint64_t k_max_index_bytes = std::uint64_t{1} << 40;
-
-/// A process may have 65,530 mappings (vm.max_map_count), and its other parts need some.
-constexpr int k_max_mapped_files = 16'384;
 
 [[noreturn]] void fail_damaged(const std::string& path, std::string_view why) {
   throw Error(ErrorCode::damaged, fmt::format("damaged index: {}", why),
@@ -71,27 +66,21 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
 
 ShardIndex ShardIndex::load(const std::string& path) {
   ShardIndex index;
-  if (num_mapped_files() < k_max_mapped_files) {
-    index.mapping_ = FileMapping(path);
-    index.bytes_ = index.mapping_.bytes();
-  } else {
-    index.owned_ = read_file(path, k_max_index_bytes);
-    index.bytes_ = index.owned_;
-  }
+  index.content_ = FileBytes::load(path);
   index.parse(path);
   return index;
 }
 
 ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::string& path) {
   ShardIndex index;
-  index.owned_ = std::move(bytes);
-  index.bytes_ = index.owned_;
+  index.content_ = FileBytes(std::move(bytes));
   index.parse(path);
   return index;
 }
 
 void ShardIndex::parse(const std::string& path) {
-  const auto header = load_header(bytes_, path);
+  const Bytes content = content_.get();
+  const auto header = load_header(content, path);
   version_ = header.version;
   const bool first_version = version_ == k_index_version_1;
   IndexCounts counts{.num_samples = header.num_samples, .num_fields = header.num_fields, .key_bytes = header.key_bytes};
@@ -101,23 +90,23 @@ void ShardIndex::parse(const std::string& path) {
                              ? counts.num_samples * counts.num_fields
                              : std::numeric_limits<std::uint64_t>::max();
   } else {
-    if (bytes_.size() < sizeof(IndexHeader) + sizeof(IndexExtension)) fail_damaged(path, "shorter than its header");
-    extension = load_at<IndexExtension>(bytes_.data() + sizeof(IndexHeader));
+    if (content.size() < sizeof(IndexHeader) + sizeof(IndexExtension)) fail_damaged(path, "shorter than its header");
+    extension = load_at<IndexExtension>(content.data() + sizeof(IndexHeader));
     counts.num_extents = extension.num_extents;
     counts.name_bytes = extension.name_bytes;
   }
   const auto sections = lay_out_index(version_, counts);
-  if (!sections || sections->end != bytes_.size() || header.file_bytes != bytes_.size()) {
+  if (!sections || sections->end != content.size() || header.file_bytes != content.size()) {
     fail_damaged(path, "its size contradicts its header");
   }
-  if (crc32c(bytes_.subspan(sizeof(IndexHeader))) != header.body_crc32c) fail_damaged(path, "checksum does not match");
+  if (crc32c(content.subspan(sizeof(IndexHeader))) != header.body_crc32c) fail_damaged(path, "checksum does not match");
 
   num_samples_ = header.num_samples;
   has_checksums_ = (header.flags & k_index_flag_checksums) != 0;
   shard_bytes_ = header.shard_bytes;
   if ((header.flags & k_index_flag_digest) != 0) digest_ = to_digest(header.digest);
   if (!first_version && (header.flags & k_index_flag_ends_digest) != 0) ends_digest_ = to_digest(extension.ends_digest);
-  const std::byte* const base = bytes_.data();
+  const std::byte* const base = content.data();
   if (!first_version && !counts.is_dense()) {
     row_ends_ = base + sections->row_ends;
     field_ids_ = base + sections->field_ids;
@@ -142,7 +131,7 @@ void ShardIndex::parse(const std::string& path) {
 
 void ShardIndex::parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path) {
   for (std::uint64_t f = 0; f < count; ++f) {
-    const auto row = load_at<FieldRowVersion1>(bytes_.data() + at + f * sizeof(FieldRowVersion1));
+    const auto row = load_at<FieldRowVersion1>(content_.get().data() + at + f * sizeof(FieldRowVersion1));
     if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged(path, "unknown field codec");
     fields_.push_back({.name = std::string(row.name, ::strnlen(row.name, FieldRowVersion1::k_name_bytes)),
                        .codec = static_cast<Codec>(row.codec),
@@ -155,12 +144,12 @@ void ShardIndex::parse_fields(std::uint64_t at, std::uint64_t names, std::uint64
                               const std::string& path) {
   std::uint64_t begin = 0;
   for (std::uint64_t f = 0; f < count; ++f) {
-    const auto row = load_at<FieldRow>(bytes_.data() + at + f * sizeof(FieldRow));
+    const auto row = load_at<FieldRow>(content_.get().data() + at + f * sizeof(FieldRow));
     if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged(path, "unknown field codec");
     if (row.name_end < begin || row.name_end > name_bytes || row.name_end - begin > k_max_field_name_bytes) {
       fail_damaged(path, "field names out of order");
     }
-    const std::byte* const name = bytes_.data() + names + begin;
+    const std::byte* const name = content_.get().data() + names + begin;
     fields_.push_back({.name = std::string(as_text(Bytes(name, row.name_end - begin))),
                        .codec = static_cast<Codec>(row.codec),
                        .located = row.located != 0,

@@ -13,15 +13,7 @@ namespace {
 using bale::Region;
 using bale::image_detail::baseline_count;
 using bale::image_detail::BaselineUse;
-using bale::test::Buffer;
-using bale::test::decode_region;
-using bale::test::Decoded;
-using bale::test::draw_baseline_sample;
-using bale::test::draw_region;
-using bale::test::JpegSample;
-using bale::test::k_baseline_samplings;
-using bale::test::make_jpeg;
-using bale::test::Sampling;
+using namespace bale::test;
 
 /// Both ways of decoding, side by side.
 class Pair {

@@ -13,14 +13,7 @@ namespace {
 using bale::ImageDecoder;
 using bale::Region;
 using bale::image_detail::BaselineUse;
-using bale::test::Buffer;
-using bale::test::decode_region;
-using bale::test::Decoded;
-using bale::test::draw_baseline_sample;
-using bale::test::draw_region;
-using bale::test::JpegSample;
-using bale::test::make_jpeg;
-using bale::test::read_region;
+using namespace bale::test;
 
 struct Image {
   Buffer bytes;

@@ -11,15 +11,8 @@ using bale::KeptSeekPoints;
 using bale::make_seek_points;
 using bale::Region;
 using bale::image_detail::BaselineUse;
-using bale::image_detail::entry_count;
-using bale::test::Buffer;
-using bale::test::decode_region;
-using bale::test::Decoded;
-using bale::test::draw_baseline_sample;
-using bale::test::draw_region;
-using bale::test::JpegSample;
-using bale::test::k_baseline_samplings;
-using bale::test::make_jpeg;
+using bale::image_detail::seek_count;
+using namespace bale::test;
 
 /// libjpeg without seek points against the baseline decoder with them.
 class Pair {
@@ -27,9 +20,9 @@ class Pair {
   void compare(const Buffer& jpeg, const KeptSeekPoints& entry, const Region& region,
                BaselineUse own = BaselineUse::automatic) {
     const Decoded expected = decode_region(theirs_, BaselineUse::never, jpeg, region);
-    const std::uint64_t before = entry_count();
+    const std::uint64_t before = seek_count();
     if (decode_region(ours_, own, jpeg, region, entry) != expected) ++differences_;
-    used_ += entry_count() - before;
+    used_ += seek_count() - before;
     ++compared_;
   }
   /// Decodes, whatever comes out.

@@ -13,7 +13,7 @@
 
 using namespace bale;
 using namespace bale::test;
-using bale::image_detail::entry_count;
+using bale::image_detail::seek_count;
 using bale::loader_detail::SeekPointCache;
 namespace fs = std::filesystem;
 
@@ -35,12 +35,12 @@ struct Epoch {
     options.verify_checksums = verify_checksums;
     options.on_bad_sample = OnBadSample::skip;
     options.prefetch_next_epoch = false;
-    const std::uint64_t before = entry_count();
+    const std::uint64_t before = seek_count();
     {
       Loader loader(path, options);
       digests = one_epoch(loader);
     }
-    used = entry_count() - before;
+    used = seek_count() - before;
   }
   std::vector<std::uint64_t> digests;
   std::uint64_t used = 0;
@@ -107,16 +107,16 @@ TEST_CASE("Workers learn seek points for later epochs") {
   std::vector<std::uint64_t> used;
   for (const std::uint64_t seek_point_cache_bytes : {1u << 20, 500u, 1u}) {
     options.seek_point_cache_bytes = seek_point_cache_bytes;
-    const std::uint64_t before = entry_count();
+    const std::uint64_t before = seek_count();
     Loader loader(path, options);
     std::vector<std::uint64_t> found = one_epoch(loader);
-    CHECK(entry_count() == before);
+    CHECK(seek_count() == before);
     for (int later = 0; later < 2; ++later) {
       CHECK_FALSE(loader.next().has_value());
       for (const std::uint64_t digest : one_epoch(loader)) found.push_back(digest);
     }
     CHECK(found == expected);
-    used.push_back(entry_count() - before);
+    used.push_back(seek_count() - before);
   }
   CHECK(used[0] > used[1]);
   CHECK(used[1] > 0);

@@ -14,13 +14,13 @@ constexpr std::size_t k_keep_bytes = std::size_t{8} << 20;
 
 std::atomic<BaselineUse> g_use{BaselineUse::automatic};
 std::atomic<std::uint64_t> g_count{0};
-std::atomic<std::uint64_t> g_entry_count{0};
+std::atomic<std::uint64_t> g_seek_count{0};
 
 }  // namespace
 
 void set_baseline_use(BaselineUse use) { g_use = use; }
 std::uint64_t baseline_count() { return g_count; }
-std::uint64_t entry_count() { return g_entry_count; }
+std::uint64_t seek_count() { return g_seek_count; }
 
 bool BaselineDecoder::decode(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry,
                              std::uint8_t* rgb) {
@@ -38,7 +38,7 @@ BaselineDecoder::Begun BaselineDecoder::begin(const jpeg_decompress_struct& info
   if (!prepare(*frame, region)) return Begun::refused;
   if (points_.read(entry.kept, entry.image_bytes, *frame) && decode_from_points(rgb)) {
     g_count.fetch_add(1, std::memory_order_relaxed);
-    g_entry_count.fetch_add(1, std::memory_order_relaxed);
+    g_seek_count.fetch_add(1, std::memory_order_relaxed);
     return Begun::done;
   }
   return begin_at_top(rgb) ? Begun::at_top : Begun::refused;

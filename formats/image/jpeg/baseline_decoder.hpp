@@ -25,7 +25,7 @@ enum class BaselineUse { automatic, never, plain };
 void set_baseline_use(BaselineUse use);
 /// The number of images that it decoded in this process, and how many of them it decoded from seek points.
 std::uint64_t baseline_count();
-std::uint64_t entry_count();
+std::uint64_t seek_count();
 
 /// Seek points, and the length of the image that they are for.
 struct SeekPointsUse {

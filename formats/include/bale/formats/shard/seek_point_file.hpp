@@ -13,6 +13,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/file_bytes.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
@@ -41,9 +42,7 @@ class SeekPointFile {
   SeekPointFile() = default;
   void parse(const std::string& path);
 
-  FileMapping mapping_;
-  std::vector<std::byte> owned_;
-  Bytes bytes_{};
+  FileBytes content_;
   std::uint64_t num_samples_ = 0;
   std::uint64_t shard_bytes_ = 0;
   const std::byte* ends_ = nullptr;

@@ -19,6 +19,7 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/file_bytes.hpp"
 #include "bale/formats/base/image_condition.hpp"
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/shard/sample.hpp"
@@ -160,7 +161,7 @@ class ShardIndex {
   /// digest_file_ends() of the shard file; nullopt if it was not computed. Version 1 does not have it.
   std::optional<Digest> ends_digest() const { return ends_digest_; }
   /// The content of the index file. Borrows from this object.
-  Bytes bytes() const { return bytes_; }
+  Bytes bytes() const { return content_.get(); }
   /// Notices of the scan that made this index, or of the check that it is not stale.
   const NoticeLog& notices() const { return notices_; }
   void set_notices(NoticeLog notices) { notices_ = std::move(notices); }
@@ -177,10 +178,8 @@ class ShardIndex {
   void check_keys(std::uint64_t key_bytes, const std::string& path) const;
   int compare_key(std::uint64_t at, std::uint32_t hash, std::string_view key) const;
 
-  FileMapping mapping_;
-  std::vector<std::byte> owned_;
+  FileBytes content_;
   NoticeLog notices_;
-  Bytes bytes_{};
   std::uint64_t num_samples_ = 0;
   std::vector<FieldInfo> fields_;
   std::vector<std::uint32_t> fields_by_name_;  // ids sorted by name; only if there are many

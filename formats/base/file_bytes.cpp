@@ -1,0 +1,22 @@
+#include "bale/formats/base/file_bytes.hpp"
+
+#include "bale/formats/base/mapping_count.hpp"
+
+namespace bale {
+namespace {
+
+/// A process may have 65,530 mappings (vm.max_map_count), and its other parts need some.
+constexpr int k_max_mapped_files = 16'384;
+constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 40;
+
+}  // namespace
+
+FileBytes FileBytes::load(const std::string& path) {
+  if (num_mapped_files() >= k_max_mapped_files) return FileBytes(read_file(path, k_max_bytes));
+  FileBytes file;
+  file.mapping_ = FileMapping(path);
+  file.bytes_ = file.mapping_.bytes();
+  return file;
+}
+
+}  // namespace bale
