@@ -1,5 +1,6 @@
 // Which samples make up an epoch: lists, draws by weight and by class, repeats.
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>

@@ -1,6 +1,8 @@
 // Files that change while they are read.
 #include <utime.h>
 
+#include <functional>
+
 #include "bale/tests/unit/source_support.hpp"
 #include "bale/writer/source/steady_file.hpp"
 
