@@ -29,7 +29,7 @@ step() { printf '\n== %s\n' "$*"; }
 step "Packages"
 install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_TEST_PACKAGES[@]}"
 
-# python_environment DIRECTORY REQUIREMENTS [VENV-ARGUMENT...]: made once, and anew when the requirements change.
+# python_environment DIRECTORY REQUIREMENTS [VENV-ARGUMENT...]: made once, and again when the requirements change.
 python_environment() {
   local directory=$1 wanted=$2
   shift 2
@@ -47,8 +47,11 @@ python_environments() {
 }
 if [ "$plain" = 1 ]; then  # they are downloaded while the sanitizer build compiles
   environments_log=$(mktemp)
+  set -m  # a process group of its own, which ends with this script
   (set -e; python_environments) >"$environments_log" 2>&1 &
   environments=$!
+  set +m
+  trap 'kill -- "-$environments" 2>/dev/null || true; rm -f "$environments_log"' EXIT
 fi
 
 # build PRESET TARGET [CMAKE-ARGUMENT...]
@@ -80,7 +83,6 @@ fi
 if [ "$plain" = 1 ]; then
   wait "$environments" || { cat "$environments_log" >&2; exit 1; }
   cat "$environments_log"
-  rm -f "$environments_log"
   build release all -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \
     -DBALE_TEST_EXAMPLES_PYTHON="$examples_venv/bin/python"
   if [ "$long" = 1 ]; then  # before the tests, whose result is to be the last lines

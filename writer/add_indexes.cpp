@@ -68,7 +68,7 @@ AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options
   AddedIndexes added{.num_present = plan.num_present};
   for (const std::string& directory : plan.directories) {
     const std::uint64_t removed = remove_stale_temporaries(directory);
-    if (removed != 0) added.removed_temporaries.emplace_back(directory, removed);
+    if (removed != 0 && options.on_removed_temporaries) options.on_removed_temporaries(directory, removed);
   }
   const std::vector<std::string>& paths = plan.paths;
   progress.total_bytes = bytes_of(paths);

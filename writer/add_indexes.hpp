@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
@@ -18,6 +18,9 @@ struct IndexingOptions {
   std::uint64_t max_pixels = k_default_max_pixels;
   bool replace = false;  // existing indexes; never those of a dataset with a manifest
   unsigned jobs = 0;     // threads; 0: one per core
+  /// Called by the calling thread for a directory from which temporary files of killed runs were removed, with their
+  /// number, before anything is read.
+  std::function<void(const std::string& directory, std::uint64_t count)> on_removed_temporaries{};
 };
 
 struct AddedIndexes {
@@ -26,11 +29,9 @@ struct AddedIndexes {
     Error error;
   };
   std::uint64_t num_added = 0;
-  std::uint64_t num_present = 0;     // shards that already had an index
-  NoticeLog notices{};               // what the scans ignored, and warnings
-  std::vector<Failure> failures{};   // shards that could not be indexed
-  /// Directories, and the number of temporary files of killed runs that were removed there.
-  std::vector<std::pair<std::string, std::uint64_t>> removed_temporaries{};
+  std::uint64_t num_present = 0;    // shards that already had an index
+  NoticeLog notices{};              // what the scans ignored, and warnings
+  std::vector<Failure> failures{};  // shards that could not be indexed
 };
 
 /// Scans every shard of `spec` that has no index or an outdated one, and publishes an index, whose bytes do not depend

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -26,8 +27,10 @@ std::int64_t number_option(const WriterOptions& options, const std::string& name
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("`{}` is \"{}\", not a whole number", name, printable(text)),
-                {.hint = fmt::format("choose {} to {}", low, high)});
+    using Limits = std::numeric_limits<std::int64_t>;
+    const bool is_limited = low != Limits::min() || high != Limits::max();
+    throw Error(ErrorCode::invalid_argument, fmt::format("`{}` is \"{}\", not a whole number{}", name, printable(text),
+                                                         is_limited ? fmt::format(" from {} to {}", low, high) : ""));
   }
   return value;
 }

@@ -18,23 +18,23 @@ FieldInfo field_of_stored_name(std::string_view stored_name) {
   return field;
 }
 
-std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const ErrorContext& where) {
+std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const std::string& path,
+                            std::string_view key) {
   try {
     const auto known = index.stored_field_id(field.stored_name());
     return known ? *known : index.add_field(field.name, field.codec, field.located);
   } catch (const Error& error) {
-    // An argument that is invalid for the index is, in a scan, a container that the index cannot hold.
-    ErrorContext context = where;
-    context.hint = error.context().hint;
-    throw Error(ErrorCode::unsupported, error.message(), std::move(context));
+    // A wrong argument to the index means here that the index cannot hold the container.
+    throw Error(ErrorCode::unsupported, error.message(),
+                {.path = path, .key = std::string(key), .hint = error.context().hint});
   }
 }
 
 void set_scanned_field(IndexBuilder& index, std::uint64_t sample, const FieldInfo& field, std::uint64_t offset,
                        std::uint64_t length, const ErrorContext& where) {
-  ErrorContext context = where;
-  context.key = index.key(sample);
   const auto fail = [&](ErrorCode code, std::string_view what, std::string_view hint) {
+    ErrorContext context = where;
+    context.key = index.key(sample);
     context.hint = hint;
     throw Error(code, what, std::move(context));
   };
@@ -42,7 +42,7 @@ void set_scanned_field(IndexBuilder& index, std::uint64_t sample, const FieldInf
     fail(ErrorCode::unsupported,
          fmt::format("field \"{}\" has {} bytes, 4 GiB or more", printable(field.stored_name()), length), "");
   }
-  const std::uint32_t id = declare_field(index, field, context);
+  const std::uint32_t id = declare_field(index, field, where.path, index.key(sample));
   if (index.extent(sample, id).present()) {
     fail(ErrorCode::damaged, fmt::format("repeated field \"{}\"", printable(field.stored_name())),
          "a sample can have a field once");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "bale/formats/base/error.hpp"
@@ -12,9 +13,10 @@ namespace bale {
 /// The field that one of bale's containers calls `stored_name`: "json.zst" is "json", compressed.
 FieldInfo field_of_stored_name(std::string_view stored_name);
 
-/// The id of a field of `index`, which is declared if it is new. Throws `unsupported` if the index has no room for it.
-/// `where` says where the field was found.
-std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const ErrorContext& where);
+/// The id of a field of `index`, which is declared if it is new. Throws `unsupported`, naming `path` and `key`, if the
+/// index has no room for it.
+std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const std::string& path,
+                            std::string_view key = {});
 
 /// Gives sample `sample` of `index` a field, declared if it is new. Throws `damaged` if the sample already has it,
 /// `unsupported` if the field has 4 GiB or more or the index has no room for it. `where` says where it was found.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/utf8.hpp"
 
@@ -47,7 +48,7 @@ bool is_lack_of_resources(const Error& error) {
 void throw_errno(std::string_view action, const std::string& path) {
   const int value = errno;
   ErrorContext context{.path = path, .system_error = value};
-  if (value == ENOSPC || value == EDQUOT) context.hint = "free some space, then run it again";
+  if (value == ENOSPC || value == EDQUOT) context.hint = k_no_space_hint;
   throw Error(ErrorCode::io, fmt::format("cannot {}", action), std::move(context));
 }
 

@@ -3,10 +3,14 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "bale/formats/base/error.hpp"
 
 namespace bale {
+
+/// The hint of throw_errno() if the disk is full. A command that can be resumed replaces it.
+inline constexpr std::string_view k_no_space_hint = "free some space, then try again";
 
 /// The message and the system's error text, without place and hint.
 inline std::string error_reason(const Error& error) {

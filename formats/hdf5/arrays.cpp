@@ -73,7 +73,7 @@ void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuil
   if (array.dataset.dims[0] != index.size()) {
     file.damaged(fmt::format("/{} does not have one row per sample", printable(array.dataset.name)));
   }
-  const std::uint32_t field = declare_field(index, {.name = std::string(k_array_field)}, {.path = file.path()});
+  const std::uint32_t field = declare_field(index, {.name = std::string(k_array_field)}, file.path());
   index.set_located(field, false);
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     index.set_extent(i, field, i, static_cast<std::uint32_t>(array.delivered_bytes()));

@@ -27,10 +27,10 @@ std::string data_name(const std::string& field) { return "fields/" + field + "/d
 
 struct Column {
   explicit Column(std::string spool_path) : spool(std::move(spool_path)) {}
-  bool reserved = false;          // has space in the file from the start
-  std::uint64_t base = 0;         // offset of that space
-  std::uint64_t room = 0;         // size of that space
-  std::uint64_t in_place = 0;     // bytes written there
+  bool reserved = false;       // has space in the file from the start
+  std::uint64_t base = 0;      // offset of that space
+  std::uint64_t room = 0;      // size of that space
+  std::uint64_t in_place = 0;  // bytes written there
   Writeback writeback{};
   std::uint64_t num_present = 0;
   Spool spool;  // the bytes after `in_place`
@@ -82,7 +82,7 @@ class BlobWriter final : public ShardWriter {
     for (auto& [name, column] : columns_) {
       if (column.num_present == 0) continue;
       if (column.spool.size() > 0) column.spool.copy_to(file_, column.base);
-      const std::uint32_t field = declare_field(index, field_of_stored_name(name), {.path = options_.path});
+      const std::uint32_t field = declare_field(index, field_of_stored_name(name), options_.path);
       for (std::uint64_t i = 0; i < labels_.size(); ++i) {
         if (column.present[i] == 0) continue;
         index.set_extent(i, field, column.base + column.offsets[i],

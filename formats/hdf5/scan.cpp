@@ -1,5 +1,5 @@
-#include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/hdf5/scan.hpp"
+#include "bale/formats/authoring/scanned_fields.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -48,7 +48,7 @@ void scan_blob_field(const InputFile& file, const std::string& name, IndexBuilde
   }
   const std::vector<std::int64_t> offsets = read_offsets(file, group + "/offsets", index.size(), data.count);
   const std::vector<std::uint8_t> present = read_present(file, group + "/present", index.size());
-  const std::uint32_t field = declare_field(index, field_of_stored_name(name), {.path = file.path()});
+  const std::uint32_t field = declare_field(index, field_of_stored_name(name), file.path());
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     if (!present.empty() && present[i] == 0) continue;
     const auto length = static_cast<std::uint64_t>(offsets[i + 1] - offsets[i]);
@@ -96,7 +96,7 @@ void set_vlen_extents(const InputFile& file, const std::string& dataset, const s
   if (ranges.size() != index.size() || (!present.empty() && present.size() != ranges.size())) {
     file.damaged(fmt::format("/{} does not have one row per sample", printable(dataset)));
   }
-  const std::uint32_t field = declare_field(index, field_of_stored_name(stored_name), {.path = file.path()});
+  const std::uint32_t field = declare_field(index, field_of_stored_name(stored_name), file.path());
   for (std::uint64_t i = 0; i < ranges.size(); ++i) {
     if (!present.empty() && present[i] == 0) continue;
     index.set_extent(i, field, ranges[i].offset, static_cast<std::uint32_t>(ranges[i].length));

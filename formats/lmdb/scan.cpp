@@ -87,8 +87,7 @@ class OurScan {
     }
     const std::uint64_t sample = index_.add_sample(*key_);
     for (const Field& field : fields_) {
-      const std::uint32_t id =
-          declare_field(index_, field_of_stored_name(field.name), {.path = tree_.file().path(), .key = *key_});
+      const std::uint32_t id = declare_field(index_, field_of_stored_name(field.name), tree_.file().path(), *key_);
       index_.set_extent(sample, id, field.offset, field.length);
       if (field.name == k_label_field) index_.set_label(sample, field.label);
     }
@@ -109,13 +108,12 @@ class OurScan {
 std::string primary_in(std::string_view header, const std::string& path) {
   using Json = nlohmann::json;
   const Json json = Json::parse(header, nullptr, false);
-  const auto version = json.is_object() ? json.find("version") : json.end();
-  if (json.is_object() && version != json.end() && version->is_number_unsigned() && *version != 1U) {
-    throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});
-  }
-  if (json.is_object() && version != json.end() && *version == 1U && json.contains("primary") &&
-      json["primary"].is_string()) {
-    if (auto name = json["primary"].get<std::string>(); is_plain_field_name(name)) return name;
+  if (json.is_object() && json.contains("version") && json["version"].is_number_unsigned()) {
+    if (json["version"] != 1U) {
+      throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});
+    }
+    const std::string primary = json.value("primary", Json()).is_string() ? json["primary"].get<std::string>() : "";
+    if (is_plain_field_name(primary)) return primary;
   }
   throw Error(ErrorCode::damaged, "its __bale__ entry makes no sense", {.path = path, .hint = "copy or pack it again"});
 }

@@ -159,8 +159,7 @@ class ForeignScan {
   /// False if the sample already has the field.
   bool set_field(std::uint64_t sample, std::string_view name, std::uint64_t offset, std::uint32_t length,
                  const TreeEntry& entry) {
-    const std::uint32_t field = declare_field(index_, {.name = std::string(name)},
-                                              {.path = tree_.file().path(), .key = std::string(entry.key)});
+    const std::uint32_t field = declare_field(index_, {.name = std::string(name)}, tree_.file().path(), entry.key);
     if (index_.extent(sample, field).present()) {
       index_.notices().add(entry.key, "entry whose field another entry has taken");
       return false;

@@ -1,3 +1,4 @@
+// Writing an LMDB file by liblmdb, in our key scheme (key_scheme.hpp).
 #pragma once
 
 #include <memory>

@@ -112,7 +112,7 @@ void scan(const std::string& path, IndexBuilder& index) {
     for (const auto& [stored_name, extent] : sample.fields) {
       FieldInfo field = field_of_stored_name(stored_name);
       field.located = false;
-      index.set_extent(i, declare_field(index, field, {.path = path, .key = sample.key}), extent.offset, extent.length);
+      index.set_extent(i, declare_field(index, field, path, sample.key), extent.offset, extent.length);
     }
   }
 }

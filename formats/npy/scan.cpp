@@ -23,7 +23,7 @@ void set_image_extents(const std::string& path, const ImageArray& array, IndexBu
     throw Error(ErrorCode::damaged, fmt::format("{} images for {} samples", array.num_images, index.size()),
                 {.path = path});
   }
-  const std::uint32_t field = declare_field(index, {.name = std::string(k_array_field)}, {.path = path});
+  const std::uint32_t field = declare_field(index, {.name = std::string(k_array_field)}, path);
   const std::uint64_t pixels = image_bytes(array.height, array.width);
   const auto delivered = static_cast<std::uint32_t>(image_header(array.height, array.width).size() + pixels);
   for (std::uint64_t i = 0; i < array.num_images; ++i) {

@@ -155,8 +155,9 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     const Parsed root = parse_json(text);
     const bool has_checksum = root.contains("checksum");
     if (!has_checksum && !root.contains("bale_manifest")) {
-      throw Error(ErrorCode::unsupported, "a manifest.json of another program",
-                  {.path = path, .hint = "name the shards beside it, or pack a folder with `source` folder"});
+      throw Error(
+          ErrorCode::unsupported, "a manifest.json of another program",
+          {.path = path, .hint = "name the shards beside it, or pack the folder with `bale pack --source folder`"});
     }
     if (has_checksum) check_seal(text, path);
     return manifest_from_json(root, has_checksum, path);

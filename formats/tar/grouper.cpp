@@ -62,7 +62,7 @@ void Grouper::enter_sample(std::string_view key) {
 /// spellings: then each has its own column.
 std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset) {
   const std::string name = field_name(extension);
-  const std::uint32_t field = declare_field(index_, {.name = name}, {.path = path_, .key = key_});
+  const std::uint32_t field = declare_field(index_, {.name = name}, path_, key_);
   const bool is_jpeg = name == k_jpg && extension.size() == k_jpeg.size();
   if (is_jpeg) {
     spelled_jpeg_.resize(std::max<std::size_t>(spelled_jpeg_.size(), static_cast<std::size_t>(sample_) + 1));
@@ -74,7 +74,7 @@ std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset
     return field;
   }
   if (name == k_jpg && is_jpeg != has_jpeg) {
-    const std::uint32_t second = declare_field(index_, {.name = std::string(k_jpeg)}, {.path = path_, .key = key_});
+    const std::uint32_t second = declare_field(index_, {.name = std::string(k_jpeg)}, path_, key_);
     if (!index_.extent(sample_, second).present()) {
       if (is_jpeg) return second;
       index_.set_extent(sample_, second, present.offset, present.length);

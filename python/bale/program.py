@@ -107,16 +107,24 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
     if code < 0:
         text = f"bale {command} was ended by signal {-code}"
     else:
-        text = _with_keywords(messages.error) or f"bale {command} ended with code {code}; the reason is on standard error"
+        text = _with_keywords(command, messages.error) or f"bale {command} ended with code {code}; the reason is on standard error"
     raise make_error(_CODES.get(code, "io"), text)
 
 
-def _with_keywords(text: str) -> str:
+def _with_keywords(command: str, text: str) -> str:
     """A message of the program as a caller of pack() reads it: --on-error is on_error. Command lines stay."""
     import re
 
+    from bale import options
+
+    keywords = {name: getattr(options, f"{name.capitalize()}Options").__annotations__ for name in ("pack", "convert", "verify")}
+
+    def keyword(flag: re.Match[str]) -> str:
+        name = flag[1].replace("-", "_")
+        return name if name in keywords.get(command, ()) else flag[0]
+
     parts = re.split("(`bale [^`]*`)", text)
-    parts[::2] = [re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), part) for part in parts[::2]]
+    parts[::2] = [re.sub(r"(?<![\w-])--([a-z][a-z-]*)", keyword, part) for part in parts[::2]]
     return "".join(parts)
 
 

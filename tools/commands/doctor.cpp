@@ -47,10 +47,7 @@ std::string report(const DoctorCommand& command, const Examination& examined) {
 int run_doctor(const DoctorCommand& command, Terminal& terminal) {
   const Examination examined =
       examine(command.pipeline, {.seconds = command.seconds, .device = command.device, .step_s = command.step_s},
-              [&](const std::string& text) {
-                if (!command.quiet && !text.empty()) terminal.set_status(text);
-                if (text.empty()) terminal.clear_status();
-              });
+              terminal.status_shower(command.quiet));
   const DoctorFigures& figures = examined.figures;
   if (figures.setting.result.images == 0) {
     const std::vector<std::string>& bad = figures.setting.result.bad;

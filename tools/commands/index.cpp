@@ -25,20 +25,21 @@ std::uint64_t make_indexes(const IndexCommand& command, Terminal& terminal) {
   const IndexingOptions options{.check = command.check_images ? ImageCheck::decode : ImageCheck::quick,
                                 .max_pixels = command.max_pixels,
                                 .replace = command.force,
-                                .jobs = command.jobs};
+                                .jobs = command.jobs,
+                                .on_removed_temporaries = [&](const std::string& directory, std::uint64_t count) {
+                                  if (command.quiet) return;
+                                  terminal.note(fmt::format("{}: removed {} of killed runs", printable(directory),
+                                                            plural(count, "temporary file")));
+                                }};
   const AddedIndexes added = add_indexes(command.spec, options, progress);
   display.finish();
-  for (const auto& [directory, count] : added.removed_temporaries) {
-    if (command.quiet) break;
-    terminal.note(fmt::format("{}: removed {} of killed runs", printable(directory), plural(count, "temporary file")));
-  }
   show_notices(added.notices, "entry", terminal);  // also with --quiet: the index does not record what its scan ignored
   for (const AddedIndexes::Failure& failure : added.failures) {
     terminal.error(fmt::format("{}: not indexed: {}", printable(failure.path), error_reason(failure.error)));
   }
   if (!command.quiet) {
-    terminal.print(fmt::format("{} indexed, {} with an index already\n", plural(added.num_added, "shard"),
-                               added.num_present));
+    terminal.print(
+        fmt::format("{} indexed, {} with an index already\n", plural(added.num_added, "shard"), added.num_present));
   }
   return added.failures.size();
 }
@@ -64,9 +65,10 @@ AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal
 int run_index(const IndexCommand& command, Terminal& terminal) {
   if (const std::uint64_t num_failed = make_indexes(command, terminal); num_failed != 0) {
     terminal.flush();
-    terminal.error(fmt::format("{}: {} without an index; `bale verify` names the damage, and "
-                               "`bale convert --on-error skip` saves what is whole",
-                               printable(command.spec), plural(num_failed, "shard")));
+    terminal.error(
+        fmt::format("{}: {} without an index; `bale verify` names the damage, and "
+                    "`bale convert --on-error skip` saves what is whole",
+                    printable(command.spec), plural(num_failed, "shard")));
     return k_exit_skipped;
   }
   if (!command.quiet) show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images), terminal);

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/tools/commands/commands.hpp"
@@ -181,8 +181,7 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
     display.finish();
     return report;
   } catch (const Error& error) {
-    const int system_error = error.context().system_error;
-    if (system_error == ENOSPC || system_error == EDQUOT) {
+    if (error.context().hint == k_no_space_hint) {
       ErrorContext context = error.context();
       context.hint = "free some space, then run the same command with --resume to go on";
       throw Error(error.code(), error.message(), std::move(context));

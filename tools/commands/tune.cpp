@@ -82,10 +82,7 @@ int exit_code_of(NoVerdict why) { return why == NoVerdict::machine_too_busy ? k_
 
 int run_tune(const TuneCommand& command, Terminal& terminal) {
   TuneTable table(command, terminal);
-  SettingTrials trials(command.pipeline, command.seconds, [&](const std::string& text) {
-    if (!command.quiet && !text.empty()) terminal.set_status(text);
-    if (text.empty()) terminal.clear_status();
-  });
+  SettingTrials trials(command.pipeline, command.seconds, terminal.status_shower(command.quiet));
   // Its result is not kept: it opens files and fills caches, which would slow down only the first setting.
   trials.measure(trials.cores(), k_first_prefetch);
   for (const unsigned workers : worker_steps(trials.cores())) table.add(trials.measure(workers, k_first_prefetch));

@@ -48,6 +48,13 @@ Terminal::Terminal(int out_fd, int err_fd)
 unsigned Terminal::out_width() const { return width_of(out_fd_); }
 unsigned Terminal::err_width() const { return width_of(err_fd_); }
 
+std::function<void(const std::string&)> Terminal::status_shower(bool quiet) {
+  return [this, quiet](const std::string& text) {
+    if (quiet) return;
+    text.empty() ? clear_status() : set_status(text);
+  };
+}
+
 std::string Terminal::with_flags(std::string_view message) const {
   std::string text;
   for (std::size_t open = message.find('`'); open != std::string_view::npos; open = message.find('`')) {

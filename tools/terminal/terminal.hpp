@@ -5,6 +5,7 @@
 // Threads: status, warnings and output may come from different threads; output from one at a time.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ class Terminal {
   /// Redraws the status line. Does nothing if standard error is not a terminal.
   void set_status(std::string_view line);
   void clear_status();
+  /// A function for measurements that shows what they are at; an empty text ends that. Does nothing if `quiet`.
+  std::function<void(const std::string&)> status_shower(bool quiet);
 
  private:
   void flush_locked();

@@ -60,8 +60,7 @@ struct ImageEdits {
   std::optional<int> quality{};    // 1..100, of JPEGs that are encoded again; none: k_default_quality
   bool orient = false;             // turn as EXIF says, and remove the tag
   bool strip_metadata = false;     // remove EXIF, XMP, color profiles, comments, texts
-  bool jpeg_lossless =
-      false;  // transcode JPEGs to baseline with the same pixels (bale/formats/image/jpeg/jpeg_lossless.hpp)
+  bool jpeg_lossless = false;      // transcode JPEGs to baseline with the same pixels (jpeg_lossless.hpp)
 
   static constexpr int k_default_quality = 90;
   bool resizes() const { return resize_short != 0 || resize_max != 0; }
@@ -83,7 +82,7 @@ struct PackOptions {
   ImageEdits edits{};
   std::uint64_t max_pixels = k_default_max_pixels;  // larger images are bad samples if they must be decoded
   bool check_images = false;                        // decode every image, to record its condition in the index
-  bool seek_points = false;                        // make them for JPEGs (bale/formats/image/jpeg/seek_points.hpp)
+  bool seek_points = false;                         // make them for JPEGs (bale/formats/image/jpeg/seek_points.hpp)
   std::vector<std::string> sidecars{};              // names of additional files for other readers (Sidecar, ShardList)
   OnError on_error = OnError::fail;
   DestinationMode mode = DestinationMode::fresh;
