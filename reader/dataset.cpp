@@ -259,8 +259,8 @@ std::map<std::string, std::string> Dataset::edits() const {
   }
   std::map<std::string, std::string> edits;
   for (const auto& [name, values] : found) {
-    const auto has_it = [&name = name](const Part& part) {
-      return part.manifest && part.manifest->edits.contains(name);
+    const auto has_it = [&edit = name](const Part& part) {
+      return part.manifest && part.manifest->edits.contains(edit);
     };
     const bool all = values.size() == 1 && std::all_of(state_->parts.begin(), state_->parts.end(), has_it);
     edits[name] = fmt::format("{}{}", fmt::join(values, " or "), all ? "" : " (some images)");
