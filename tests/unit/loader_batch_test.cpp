@@ -10,18 +10,6 @@
 using namespace bale;
 using namespace bale::test;
 
-namespace {
-
-struct Pack {
-  explicit Pack(std::uint64_t size, std::set<std::uint64_t> bad = {})
-      : images(size, std::move(bad)), path(pack_images(images, dir / "pack", formats().front()->name, 20)) {}
-  TempDir dir;
-  ImageSource images;
-  std::string path;
-};
-
-}  // namespace
-
 TEST_CASE("A batch has the pixels, labels and samples that the dataset has") {
   const Pack pack(20);
   LoaderOptions options = small_batches(2);
