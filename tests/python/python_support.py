@@ -11,6 +11,16 @@ PACKAGE = BUILD / "python"
 # Debian's, with torch and torchvision; or another one with newer ones, of the same minor version.
 SYSTEM_PYTHON = os.environ.get("BALE_TORCH_PYTHON", "/usr/bin/python3")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+# For scripts. `kind` may be a tuple of types.
+RAISES = """
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+        return error
+    raise SystemExit(f"no {kind}")
+"""
 
 
 def command(script, *args, python=sys.executable):
