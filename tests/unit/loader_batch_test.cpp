@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/unit/loader_support.hpp"
