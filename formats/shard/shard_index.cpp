@@ -19,7 +19,6 @@ namespace {
 /// Up to this many fields, a walk over the columns is as fast as a search.
 constexpr std::size_t k_few_fields = 16;
 
-
 [[noreturn]] void fail_damaged(const std::string& path, std::string_view why) {
   throw Error(ErrorCode::damaged, fmt::format("damaged index: {}", why),
               {.path = path, .hint = "delete it and run `bale index` again"});
@@ -41,6 +40,21 @@ Digest to_digest(const std::uint8_t (&bytes)[16]) {
   return digest;
 }
 
+/// Binary search in 0 .. `size`.
+template <typename IsBelow>
+std::uint64_t first_not_below(std::uint64_t size, const IsBelow& is_below) {
+  std::uint64_t low = 0;
+  while (low < size) {
+    const std::uint64_t middle = low + (size - low) / 2;
+    if (is_below(middle)) {
+      low = middle + 1;
+    } else {
+      size = middle;
+    }
+  }
+  return low;
+}
+
 }  // namespace
 
 std::string index_path(const std::string& shard_path) { return shard_path + ".bidx"; }
@@ -51,17 +65,8 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
   const auto field = [&](std::uint64_t at) { return load_at<FieldId>(ids_ + at * sizeof(FieldId)); };
   // A row that has the first fields of the shard has them at the same positions.
   if (wanted < size_ && field(wanted) == wanted) return extent(wanted);
-  std::uint64_t low = 0;
-  std::uint64_t high = size_;
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (field(middle) < wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < size_ && field(low) == wanted ? extent(low) : Extent{};
+  const std::uint64_t at = first_not_below(size_, [&](std::uint64_t other) { return field(other) < wanted; });
+  return at < size_ && field(at) == wanted ? extent(at) : Extent{};
 }
 
 ShardIndex ShardIndex::load(const std::string& path) {
@@ -279,18 +284,10 @@ int ShardIndex::compare_key(std::uint64_t at, std::uint32_t hash, std::string_vi
 
 std::optional<std::uint64_t> ShardIndex::find(std::string_view wanted) const {
   const auto hash = static_cast<std::uint32_t>(hash_key(wanted));
-  std::uint64_t low = 0;
-  std::uint64_t high = num_samples_;
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (compare_key(middle, hash, wanted) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  for (; low < num_samples_ && compare_key(low, hash, wanted) == 0; ++low) {
-    const auto row = load_at<IndexKeyRow>(key_order_ + low * sizeof(IndexKeyRow));
+  const auto is_below = [&](std::uint64_t at) { return compare_key(at, hash, wanted) < 0; };
+  for (std::uint64_t at = first_not_below(num_samples_, is_below);
+       at < num_samples_ && compare_key(at, hash, wanted) == 0; ++at) {
+    const auto row = load_at<IndexKeyRow>(key_order_ + at * sizeof(IndexKeyRow));
     if (key(row.sample) == wanted) return row.sample;
   }
   return std::nullopt;

@@ -2,40 +2,29 @@
 #include <fmt/format.h>
 
 #include "bale/tests/conformance/suite.hpp"
+#include "bale/tests/support/error_of.hpp"
+#include "bale/tests/support/text_file.hpp"
 
 using namespace bale;
 using namespace bale::test;
 
 namespace {
 
-void overwrite(const std::string& path, std::string_view text) {
-  File file = File::create(path);
-  file.write_at(0, as_bytes(text));
-  file.close();
-}
-
 /// Opens a damaged shard with its good index and reads everything: each sample is delivered as it was or
 /// refused with an Error. `refused` gets the keys that were not delivered, as the errors name them.
 std::string read_damaged(const Subject& subject, const std::string& stem, const ShardIndex& index,
                          const std::vector<OwnedSample>& samples, std::vector<std::string>* refused = nullptr) {
-  const auto copy = [&] {
-    return ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, subject.path(stem));
-  };
   std::optional<Shard> shard;
-  try {
-    shard.emplace(subject.open(stem, copy(), {.check_size = false}));
-  } catch (const Error&) {
+  if (thrown_by([&] { shard.emplace(subject.open(stem, copy_of(index), {.check_size = false})); })) {
     if (refused != nullptr) refused->push_back("(the whole shard)");
     return "";
   }
   Scratch scratch;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    try {
-      const std::string why = difference(subject, samples[i], shard->read(i, scratch));
-      if (!why.empty()) return fmt::format("sample {} delivered wrong: {}", i, why);
-    } catch (const Error& error) {
-      if (refused != nullptr) refused->push_back(error.context().key);
-    }
+    std::string why;
+    const auto error = thrown_by([&] { why = difference(subject, samples[i], shard->read(i, scratch)); });
+    if (!why.empty()) return fmt::format("sample {} delivered wrong: {}", i, why);
+    if (error && refused != nullptr) refused->push_back(error->context().key);
   }
   return "";
 }
@@ -68,13 +57,11 @@ std::string scan_cut(const Subject& subject, const std::string& stem, const Shar
 /// Whether verify says of a shard that was cut short that it is shorter than its index says.
 std::string verify_cut(const Subject& subject, const std::string& stem, const ShardIndex& index) {
   std::string said;
-  try {
-    const Shard shard = subject.open(stem, ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, ""),
-                                     {.check_size = false});
+  const auto refusal = thrown_by([&] {
+    const Shard shard = subject.open(stem, copy_of(index), {.check_size = false});
     shard.verify([&](const Damage& damage) { said += damage.what + "\n"; });
-  } catch (const Error&) {
-    return "";  // the container's library refuses the file
-  }
+  });
+  if (refusal) return "";  // the container's library refuses the file
   return said.find(fmt::format("bytes, its index says {}", index.shard_bytes())) != std::string::npos ? "" : said + ".";
 }
 
@@ -91,10 +78,9 @@ TEST_CASE("a shard that was cut short is an error wherever it was cut") {
     for (std::size_t i = 1; i < 16; ++i) cuts.push_back(size * i / 16);
     for (const std::size_t cut : cuts) {
       if (cut >= size) continue;
-      overwrite(subject.path("cut"), good->substr(0, cut));
+      spit(subject.path("cut"), good->substr(0, cut));
       INFO("cut to " << cut << " of " << size << " bytes");
-      CHECK_THROWS_AS(subject.open("cut", ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, "")),
-                      Error);
+      CHECK_THROWS_AS(subject.open("cut", copy_of(index)), Error);
       CHECK(in_child([&] { return read_damaged(subject, "cut", index, samples); }) == "");
       CHECK(in_child([&] { return verify_cut(subject, "cut", index); }) == "");
       CHECK(in_child([&] { return scan_cut(subject, "cut", index); }) == "");
@@ -108,7 +94,7 @@ TEST_CASE("a flipped payload bit is found, its sample named, and the others stil
     const ShardIndex index = subject.pack("a", samples);
     const auto good = subject.file_text("a");
     if (!good) return;
-    const Shard shard = subject.open("a", ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, ""));
+    const Shard shard = subject.open("a", copy_of(index));
     for (std::uint64_t i = 0; i < index.size(); i += 7) {
       for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
         const Extent extent = index.extent(i, f);
@@ -119,7 +105,7 @@ TEST_CASE("a flipped payload bit is found, its sample named, and the others stil
              {range->offset, range->offset + range->length / 2, range->offset + range->length - 1}) {
           std::string bad = *good;
           bad[at] = static_cast<char>(bad[at] ^ 0x10);
-          overwrite(subject.path("flip"), bad);
+          spit(subject.path("flip"), bad);
           INFO("sample " << i << ", byte " << at);
           CHECK(in_child([&]() -> std::string {
                   std::vector<std::string> refused;
@@ -145,15 +131,11 @@ TEST_CASE("flipped bits anywhere never deliver wrong bytes and never crash") {
             for (std::size_t at = 0; at < good->size(); at += step) {
               std::string bad = *good;
               bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
-              overwrite(subject.path("flip"), bad);
+              spit(subject.path("flip"), bad);
               const std::string why = read_damaged(subject, "flip", index, samples);
               if (!why.empty()) return fmt::format("byte {}: {}", at, why);
               // Where scanning is a library's work it may die of this, so only those that promise are asked.
-              if (!subject.format().scan_survives_damage) continue;
-              try {
-                subject.scan("flip");
-              } catch (const Error&) {
-              }
+              if (subject.format().scan_survives_damage) thrown_by([&] { subject.scan("flip"); });
             }
             return "";
           }) == "");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/tests/conformance/suite.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/tier.hpp"
 
 using namespace bale;
@@ -65,18 +66,17 @@ class Victim {
   std::string judge(std::optional<std::size_t> hit) const {
     std::vector<Damage> found;
     std::optional<Shard> shard;
-    try {
+    const auto refusal = thrown_by([&] {
       shard.emplace(open());
       shard->verify([&](const Damage& damage) { found.push_back(damage); });
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::damaged) return fmt::format("not said to be damage: {}", error.what());
-      if (hit) return fmt::format("a damaged sample is the end of the shard: {}", error.what());
-      return "";
+    });
+    if (refusal) {
+      if (refusal->code() != ErrorCode::damaged) return fmt::format("not said to be damage: {}", refusal->what());
+      return hit ? fmt::format("a damaged sample is the end of the shard: {}", refusal->what()) : "";
     }
     if (found.empty()) return "not found";
-    if (hit && std::none_of(found.begin(), found.end(), [&](const Damage& damage) {
-          return damage.key == samples_[*hit].key && damage.offset;
-        })) {
+    if (hit && std::none_of(found.begin(), found.end(),
+                            [&](const Damage& damage) { return damage.key == samples_[*hit].key && damage.offset; })) {
       return fmt::format("verify does not name {} but says: {}", samples_[*hit].key, found[0].what);
     }
     Scratch scratch;
@@ -94,10 +94,7 @@ class Victim {
   }
 
  private:
-  Shard open() const {
-    return subject_.open("victim", ShardIndex::from_bytes({index_.bytes().begin(), index_.bytes().end()}, ""),
-                         {.check_size = false});
-  }
+  Shard open() const { return subject_.open("victim", copy_of(index_), {.check_size = false}); }
 
   const Subject& subject_;
   std::vector<OwnedSample> samples_;
@@ -172,12 +169,7 @@ TEST_CASE("every flipped bit and every truncation of an index is found") {
     const ShardIndex index = subject.pack("a", plain_samples_for(subject.layout(), 12, 300));
     const std::vector<std::byte> good(index.bytes().begin(), index.bytes().end());
     const auto is_refused = [](std::vector<std::byte> bytes) {
-      try {
-        ShardIndex::from_bytes(std::move(bytes), "");
-      } catch (const Error& error) {
-        return error.code() == ErrorCode::damaged || error.code() == ErrorCode::unsupported;
-      }
-      return false;
+      return refuses_content([&] { ShardIndex::from_bytes(std::move(bytes), ""); });
     };
     std::vector<std::byte> bad = good;
     std::vector<std::uint64_t> missed;

@@ -46,6 +46,11 @@ class Subject {
   TempDir dir_;
 };
 
+/// An index that a shard may own.
+inline ShardIndex copy_of(const ShardIndex& index) {
+  return ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, "");
+}
+
 /// Runs `test` for each layout, in a Catch section named after it.
 void for_each_layout(const std::function<void(const Subject&)>& test);
 

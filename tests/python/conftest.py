@@ -64,6 +64,11 @@ def by_tier(short_tier, long_tier):
     return long_tier if LONG else short_tier
 
 
+def shim(**settings):
+    """The environment of a run with the shim (tests/support/shim.c): its settings without BALE_SHIM_."""
+    return {"LD_PRELOAD": str(SHIM), **{f"BALE_SHIM_{name}": str(value) for name, value in settings.items()}}
+
+
 class Result:
     def __init__(self, code, stdout, stderr):
         self.code, self.stdout, self.stderr = code, stdout, stderr
@@ -210,6 +215,31 @@ def images_by_key(folder):
 def images_in_order(folder):
     """[(key, image, label)] as packing orders them."""
     return [(key, *value) for key, value in sorted(images_by_key(folder).items())]
+
+
+def flip(path, at, mask=1):
+    """Other bits in one byte of a file."""
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ mask]))
+
+
+def check_images_of_others(bale, spec, folder, tmp_path, labels=True):
+    """inspect, verify, cat and convert: a file that another program made holds exactly the folder's images, as jpg."""
+    expected = images_in_order(folder)
+    bale.ok("inspect", spec)
+    bale.ok("verify", spec)
+    keys = key_list(bale, spec)
+    assert len(keys) == len(expected)
+    assert bale.ok("cat", spec, keys[5], "--field", "jpg").stdout == expected[5][1]
+    bale.ok("convert", spec, tmp_path / "converted", "--format", "tar")
+    files = fields_by_key(bale, tmp_path / "converted")
+    for key, (_, image, label) in zip(key_names(bale, tmp_path / "converted"), expected, strict=True):
+        assert files[key]["jpg"] == image
+        if labels:
+            assert int(files[key]["cls"]) == label
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 real one is, by its name."""
 
 from conftest import BUILD
+from python_support import RAISES
 
 FOLDER = BUILD / "tests" / "fake_cuda"
 ENVIRONMENT = {"LD_LIBRARY_PATH": str(FOLDER)}
 
 # For scripts: `fake`, the driver; `read(array)`, what is on the device by then; `tensor(capsule)`, what a DLPack capsule says;
-# `check()`, nothing went wrong.
-PRELUDE = '''
+# `raises(kind, words, call)`, as it says; `check()`, nothing went wrong.
+PRELUDE = RAISES + '''
 import ctypes
 import numpy
 fake = ctypes.CDLL("libcuda.so.1")

@@ -12,6 +12,16 @@ PACKAGE = BUILD / "python"
 SYSTEM_PYTHON = os.environ.get("BALE_TORCH_PYTHON", "/usr/bin/python3")
 # Debian 13's torch is built without libuv, which its torchrun wants unless it is told otherwise.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "USE_LIBUV": "0"}
+# For scripts. `kind` may be a tuple of types.
+RAISES = """
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+        return error
+    raise SystemExit(f"no {kind}")
+"""
 
 
 def command(script, *args, python=sys.executable):

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import (ALL_FORMATS, FORMATS, NOBODY, SHIM, SUFFIXES, format_options, images_by_key, key_names,
-                      let_others_in, shards, tree_bytes)
+from conftest import (ALL_FORMATS, FORMATS, NOBODY, SUFFIXES, format_options, images_by_key, key_names, let_others_in,
+                      shards, shim, tree_bytes)
 from fault_support import count_calls
 
 OK, FAILURE, USAGE, SKIPS = 0, 1, 2, 4
@@ -76,7 +76,7 @@ def test_unreadable_file(bale, own, format_name, tmp_path):
 def test_read_error(bale, own, format_name, tmp_path):
     """EIO from the disk."""
     spoiled = victim(own)
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "/".join(spoiled.parts[-2:])}
+    env = shim(UNREADABLE="/".join(spoiled.parts[-2:]))
     result = bale("pack", own, tmp_path / "out", *format_options(format_name), env=env)
     assert result.code == FAILURE
     assert str(spoiled) in result.error_line() and "Input/output error" in result.err
@@ -87,7 +87,7 @@ def test_read_error(bale, own, format_name, tmp_path):
 def test_file_that_shrinks_while_read(bale, own, format_name, tmp_path):
     """It is cut to half at every read, so that reading it again does not help."""
     spoiled = victim(own)
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_SHRINK": "/".join(spoiled.parts[-2:])}
+    env = shim(SHRINK="/".join(spoiled.parts[-2:]))
     size = spoiled.stat().st_size
     result = bale("pack", own, tmp_path / "out", *format_options(format_name), env=env)
     assert spoiled.stat().st_size < size, "the shim did not cut the file"
@@ -103,7 +103,7 @@ def test_bad_sample_under_a_policy(bale, own, format_name, policy, tmp_path):
     spoiled = victim(own)
     relative = "/".join(spoiled.parts[-2:])
     images = images_by_key(own)
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": relative}
+    env = shim(UNREADABLE=relative)
     result = bale("pack", own, tmp_path / "out", *format_options(format_name), "--on-error", policy, env=env)
     assert result.code == SKIPS, result
     ledger = (tmp_path / "out" / "skipped.jsonl").read_text().splitlines()
@@ -203,8 +203,7 @@ def test_full_disk(bale, own, format_name, tmp_path):
     mounted = os.geteuid() == 0 and subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], capture_output=True).returncode == 0
     if not mounted:  # no right to mount: the shim says what a full disk would say
-        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "pwrite", "BALE_SHIM_FAIL_AT": "2", "BALE_SHIM_FAIL_ON": "1",
-               "BALE_SHIM_ERRNO": "28"}
+        env = shim(ONLY="pwrite", FAIL_AT=2, FAIL_ON=1, ERRNO=28)
     try:
         result = bale("pack", own, small / "out", *format_options(format_name), env=None if mounted else env)
         assert result.code == FAILURE, result
@@ -231,7 +230,7 @@ def test_fsync_that_fails(bale, tiny, format_name, error, text, tmp_path):
     """A failed fsync is final, whichever it is: told, not tried again, and no manifest says that all is well."""
     pack_options = [*format_options(format_name), "--jobs", "1"]
     for function in ("fsync", "fdatasync"):
-        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": function}
+        env = shim(ONLY=function)
         calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / f"{function}-whole", *pack_options, env=env)
         assert calls > 5 or function == "fdatasync"
         for n in range(1, calls + 1):
@@ -248,10 +247,9 @@ def test_fsync_that_fails(bale, tiny, format_name, error, text, tmp_path):
 def test_interrupted_and_short_writes_are_finished(bale, tiny, format_name, tmp_path):
     """EINTR everywhere and short writes: the same bytes come out, or (a container's library gave up) a clear error."""
     bale.pack(tiny, tmp_path / "plain", *format_options(format_name), "--name", "x")
-    for option in ("BALE_SHIM_EINTR", "BALE_SHIM_SHORT"):
+    for option in ("EINTR", "SHORT"):
         out = tmp_path / option
-        result = bale("pack", tiny, out, *format_options(format_name), "--name", "x",
-                      env={"LD_PRELOAD": str(SHIM), option: "1"})
+        result = bale("pack", tiny, out, *format_options(format_name), "--name", "x", env=shim(**{option: 1}))
         if result.code == OK:
             assert tree_bytes(out) == tree_bytes(tmp_path / "plain")
         else:

@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 
 import pytest
-from conftest import ALL_FORMATS, PROGRAM, REPO, format_options, images_by_key, key_list, shards, tree_bytes
+from conftest import ALL_FORMATS, PROGRAM, REPO, flip, format_options, images_by_key, key_list, shards, tree_bytes
 from PIL import Image
 
 OVERVIEW = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
@@ -312,11 +312,7 @@ def test_index_of_a_foreign_pack(bale, photos, packed, tmp_path):
     assert (tmp_path / "foreign.tar.bidx").exists()
     assert key_list(bale, foreign) == before
     bale.ok("verify", foreign)
-    with open(foreign, "r+b") as file:  # now that there are checksums, a flip is found
-        file.seek(3000)
-        byte = file.read(1)
-        file.seek(3000)
-        file.write(bytes([byte[0] ^ 1]))
+    flip(foreign, 3000)  # now that there are checksums, it is found
     assert bale("verify", foreign).code == 3
 
 
@@ -339,8 +335,5 @@ def test_a_directory_of_strangers_shards(bale, photos, tmp_path):
     assert bale("index", tmp_path / "packed").code == 0
     assert len(list((tmp_path / "packed").glob("*.bidx"))) == len(list((tmp_path / "packed").glob("x-*.tar")))
     assert bale("verify", tmp_path / "packed").code == 0
-    victim = sorted((tmp_path / "packed").glob("x-*.tar"))[1]
-    content = bytearray(victim.read_bytes())
-    content[700] ^= 1
-    victim.write_bytes(content)
+    flip(sorted((tmp_path / "packed").glob("x-*.tar"))[1], 700)
     assert bale("verify", tmp_path / "packed").code == 3

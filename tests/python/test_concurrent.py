@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import PROGRAM, SHIM, by_tier, tree_bytes
+from conftest import PROGRAM, SHIM, by_tier, shim, tree_bytes
 from fault_support import KILLED, count_calls, options
 
 BUSY = "another bale is packing into this directory"
@@ -110,7 +110,7 @@ def test_a_run_on_another_machine_is_waited_for(bale, tiny, tmp_path):
     owner = out / ".bale-partial" / "owner.json"
     owner.parent.mkdir(parents=True)
     owner.write_text(json.dumps({"host": "node7", "process": 4711, "started": "1", "world": "elsewhere"}) + "\n")
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_MOUNT": "lustre"}
+    env = shim(MOUNT="lustre")
     result = bale("pack", tiny, out, env=env)
     assert result.code == 5
     assert "process 4711 on node7" in result.error_line() and str(owner) in result.error_line()

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import ALL_FORMATS, PROGRAM, SHIM, by_tier, format_options, on_terminal, shards, tree_bytes
+from conftest import ALL_FORMATS, PROGRAM, by_tier, format_options, on_terminal, shards, shim, tree_bytes
 from fault_support import FAULT_LAYOUTS_AND_MORE, KILLED, check_only_whole_files, count_calls, options, resume
 
 
@@ -25,8 +25,7 @@ def test_killed_at_every_call(bale, tiny, case, tmp_path):
     assert calls > 10
     for n in range(1, calls + 1):
         out = tmp_path / f"kill-{n}"
-        killed = bale("pack", tiny, out, *pack_options,
-                      env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)})
+        killed = bale("pack", tiny, out, *pack_options, env=shim(KILL_AT=n))
         assert killed.code == KILLED, (n, killed)
         check_only_whole_files(out, expected)
         resume(bale, tiny, out, pack_options)
@@ -42,8 +41,7 @@ def test_killed_during_resume(bale, tiny, case, tmp_path):
     for n in range(1, calls + 1, by_tier(3, 1)):
         out = tmp_path / f"kill-{n}"
         for at in (n, rng.randrange(1, calls)):
-            env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(at)}
-            bale("pack", tiny, out, *pack_options, "--resume", env=env)
+            bale("pack", tiny, out, *pack_options, "--resume", env=shim(KILL_AT=at))
             check_only_whole_files(out, expected)
         resume(bale, tiny, out, pack_options)
         assert tree_bytes(out) == expected, n
@@ -57,7 +55,7 @@ def test_every_call_fails(bale, tiny, case, error, lasts, tmp_path):
     calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *pack_options)
     for n in range(1, calls + 1, by_tier(3, 1) if lasts else 1):
         out = tmp_path / f"fail-{n}"
-        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": str(error)}
+        env = shim(FAIL_AT=n, ERRNO=error)
         failed = bale("pack", tiny, out, *pack_options, env={**env, "BALE_SHIM_FAIL_ON": "1"} if lasts else env)
         check_only_whole_files(out, expected)
         if failed.code == 0:  # a call whose failure does no harm (a hint, a clean-up)
@@ -90,6 +88,12 @@ def test_killed_at_random_times(bale, photos, tmp_path):
             assert tree_bytes(out) == expected
 
 
+def wait_for_a_shard(out):
+    deadline = time.monotonic() + 30
+    while not (out.exists() and shards(out)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_interrupted(bale, photos, format_name, sent, tmp_path):
@@ -98,12 +102,9 @@ def test_interrupted(bale, photos, format_name, sent, tmp_path):
     bale.pack(photos, tmp_path / "whole", *pack_options)
     expected = tree_bytes(tmp_path / "whole")
     out = tmp_path / "out"
-    env = {**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_DELAY_MS": "20"}
     run = subprocess.Popen([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
-                           stderr=subprocess.PIPE, env=env)
-    deadline = time.monotonic() + 30
-    while not (out.exists() and shards(out)) and time.monotonic() < deadline:
-        time.sleep(0.005)
+                           stderr=subprocess.PIPE, env={**os.environ, **shim(DELAY_MS=20)})
+    wait_for_a_shard(out)
     run.send_signal(sent)
     _, stderr = run.communicate(timeout=10)
     assert run.returncode == 130, stderr
@@ -119,11 +120,8 @@ def test_ctrl_c_on_a_terminal(bale, photos, tmp_path):
     bale.pack(photos, tmp_path / "whole", *pack_options)
     out = tmp_path / "out"
     run, terminal = on_terminal([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE,
-                                env={**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_DELAY_MS": "20"})
-    deadline = time.monotonic() + 30
-    while not (out.exists() and shards(out)) and time.monotonic() < deadline:
-        time.sleep(0.005)
+                                stderr=subprocess.PIPE, env={**os.environ, **shim(DELAY_MS=20)})
+    wait_for_a_shard(out)
     os.write(terminal, b"\x03")
     _, stderr = run.communicate(timeout=10)
     os.close(terminal)
@@ -137,7 +135,7 @@ def test_resume_refuses_another_plan(bale, photos, tiny, tmp_path):
     """--resume goes on with the same work only; other images or other shard sizes are refused and nothing is touched."""
     out = tmp_path / "out"
     base = ["--format", "tar", "--name", "x"]
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "fsync", "BALE_SHIM_KILL_AT": "4"}
+    env = shim(ONLY="fsync", KILL_AT=4)
     assert bale("pack", photos, out, *base, "--shard-samples", "4", "--jobs", "1", env=env).code == KILLED
     before = tree_bytes(out)
     for source, sizing in [(photos, "5"), (tiny, "4")]:

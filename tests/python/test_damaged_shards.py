@@ -3,7 +3,7 @@ import shutil
 import tarfile
 
 import pytest
-from conftest import LAYOUTS, fields_by_key, ledger, manifest_of, shards, write_tar
+from conftest import LAYOUTS, fields_by_key, flip, ledger, manifest_of, shards, write_tar
 
 FAILURE, SKIPS = 1, 4
 SKIP = ["--on-error", "skip"]
@@ -74,9 +74,7 @@ def test_an_archive_that_ends_between_members_is_read_with_a_warning(bale, archi
 def test_a_damaged_header_in_the_middle(bale, archives, tmp_path):
     directory, contents = archives
     victim = directory / "00000.tar"
-    content = bytearray(victim.read_bytes())
-    content[4 * 4096 + 2048 + 20] ^= 0xFF  # of the fifth sample's caption
-    victim.write_bytes(content)
+    flip(victim, 4 * 4096 + 2048 + 20, 0xFF)  # of the fifth sample's caption
     result = bale("convert", directory, tmp_path / "out", *SKIP)
     assert result.code == SKIPS, result
     contents[0] = dict(list(contents[0].items())[:4])

@@ -4,7 +4,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import PROGRAM, SHIM, by_tier, tree_bytes, write_tar
+from conftest import PROGRAM, SHIM, by_tier, shim, tree_bytes, write_tar
 from fault_support import KILLED, count_calls
 
 
@@ -28,7 +28,7 @@ def test_killed_at_every_call(bale, packed, files, tmp_path):
     assert calls > len(files)
     for n in range(1, calls + 1, by_tier(2, 1)):
         out = tmp_path / f"kill-{n}"
-        assert bale("extract", packed, out, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
+        assert bale("extract", packed, out, env=shim(KILL_AT=n)).code == KILLED
         found = {k: v for k, v in tree_bytes(out).items() if ".bale-tmp-" not in k} if out.exists() else {}
         assert found.items() <= files.items(), n
         bale.ok("extract", packed, out)
@@ -38,8 +38,7 @@ def test_killed_at_every_call(bale, packed, files, tmp_path):
 def test_a_failed_call_leaves_whole_files_only(bale, packed, files, tmp_path):
     for n in range(1, 60, by_tier(3, 1)):
         out = tmp_path / f"fail-{n}"
-        failed = bale("extract", packed, out,
-                      env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": "28"})
+        failed = bale("extract", packed, out, env=shim(FAIL_AT=n, ERRNO=28))
         assert failed.code in (0, 1), failed
         assert not out.exists() or tree_bytes(out).items() <= files.items(), n
         bale.ok("extract", packed, out)
@@ -112,7 +111,7 @@ def test_names_that_differ_by_case(bale, names, tmp_path):
     write_tar(tmp_path / "x.tar", [(name, name.encode()) for name in names])
     out = tmp_path / "ignoring" / "out"
     out.mkdir(parents=True)
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_IGNORE_CASE": str(out.parent)}
+    env = shim(IGNORE_CASE=out.parent)
     refused = bale("extract", tmp_path / "x.tar", out, env=env)
     assert refused.code == 1 and "ignores case" in refused.error_line()
     assert list(out.iterdir()) == []

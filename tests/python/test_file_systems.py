@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import LONG, SHIM, shards, tree_bytes
+from conftest import LONG, SHIM, shards, shim, tree_bytes
 from fault_support import FAULT_LAYOUTS_AND_MORE, KILLED, check_only_whole_files, count_calls, options
 
 IN_EVERY_LAYOUT = LONG or "BALE_TEST_ALL_LAYOUTS" in os.environ
@@ -204,7 +204,7 @@ def test_resumed_above_a_lower_layer(bale, tiny, layout, tmp_path):
         lower, upper, inner, merged = (root / name for name in ("lower", "upper", "inner", "merged"))
         for directory in (lower, upper, inner, merged):
             directory.mkdir(parents=True)
-        bale("pack", tiny, lower / "out", *pack_options, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)})
+        bale("pack", tiny, lower / "out", *pack_options, env=shim(KILL_AT=n))
         mount(["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={lower},upperdir={upper},workdir={inner}", merged],
               merged)
         try:

@@ -4,7 +4,7 @@ import io
 import h5py
 import numpy as np
 import pytest
-from conftest import images_in_order, key_list, key_names, shards, tree_bytes
+from conftest import check_images_of_others, images_in_order, key_list, shards
 from PIL import Image
 
 
@@ -59,21 +59,6 @@ def test_array_in_ten_plain_lines(bale, photos, tmp_path):
 
 # --- ours reads others'
 
-def check(bale, spec, photos, tmp_path, labels=True):
-    expected = images_in_order(photos)
-    bale.ok("inspect", spec)
-    bale.ok("verify", spec)
-    bale.ok("convert", spec, tmp_path / "converted", "--format", "tar")
-    bale.ok("extract", tmp_path / "converted", tmp_path / "files")
-    files = tree_bytes(tmp_path / "files")
-    keys = key_names(bale, tmp_path / "converted")
-    assert len(keys) == len(expected)
-    for key, (_, image, label) in zip(keys, expected):
-        assert files[f"{key}.jpg"] == image
-        if labels:
-            assert int(files[f"{key}.cls"]) == label
-
-
 def vlen_images(photos):
     return [np.frombuffer(image, np.uint8) for _, image, _ in images_in_order(photos)]
 
@@ -86,7 +71,7 @@ def test_vlen_images_and_labels(bale, photos, libver, tmp_path):
         for i, image in enumerate(vlen_images(photos)):
             images[i] = image
         file["labels"] = np.array([label for _, _, label in images_in_order(photos)], np.int32)
-    check(bale, path, photos, tmp_path)
+    check_images_of_others(bale, path, photos, tmp_path)
 
 
 def test_fuel_ilsvrc2012(bale, photos, tmp_path):
@@ -98,7 +83,7 @@ def test_fuel_ilsvrc2012(bale, photos, tmp_path):
         file.create_dataset("targets", data=np.array([[label] for _, _, label in images_in_order(photos)], np.int16))
         names = [f"{key.split('/')[1]}.JPEG"[:32].encode() for key, _, _ in images_in_order(photos)]
         file.create_dataset("filenames", data=np.array([[n] for n in names], "S32"))
-    check(bale, path, photos, tmp_path)
+    check_images_of_others(bale, path, photos, tmp_path)
     keys = key_list(bale, path)
     assert b"0000" in keys[0] or keys[0].isdigit()
 

@@ -3,7 +3,7 @@ import pickle
 
 import lmdb
 import pytest
-from conftest import images_in_order, key_list, shards, tree_bytes
+from conftest import check_images_of_others, images_in_order, shards, tree_bytes
 
 
 # --- others read ours
@@ -40,23 +40,6 @@ def write(path, items, **options):
     env.close()
 
 
-def packed_images(bale, spec, photos, tmp_path, labels):
-    """Checks inspect, verify, cat, convert; returns nothing but asserts that exactly the photos are there."""
-    expected = images_in_order(photos)
-    bale.ok("inspect", spec)
-    bale.ok("verify", spec)
-    keys = key_list(bale, spec)
-    assert len(keys) == len(expected)
-    assert bale.ok("cat", spec, keys[5], "--field", "jpg").stdout == expected[5][1]
-    bale.ok("convert", spec, tmp_path / "converted", "--format", "tar")
-    bale.ok("extract", tmp_path / "converted", tmp_path / "files")
-    files = tree_bytes(tmp_path / "files")
-    for key, (_, image, label) in zip(key_list(bale, tmp_path / "converted"), expected):
-        assert files[f"{key.decode()}.jpg"] == image
-        if labels:
-            assert int(files[f"{key.decode()}.cls"]) == label
-
-
 def jpegs_only(photos):
     """The common schemes hold JPEGs; the photos' PNG is left to the other tests."""
     return [sample for sample in images_in_order(photos) if sample[1].startswith(b"\xff\xd8")]
@@ -74,7 +57,7 @@ def jpeg_folder(photos, tmp_path_factory):
 def test_numbered_bytes(bale, jpeg_folder, tmp_path):
     items = [(b"%08d" % i, image) for i, (_, image, _) in enumerate(images_in_order(jpeg_folder))]
     write(tmp_path / "x.lmdb", [*items, (b"__len__", str(len(items)).encode())])
-    packed_images(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=False)
+    check_images_of_others(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=False)
 
 
 def test_directory_environment(bale, jpeg_folder, tmp_path):
@@ -82,7 +65,7 @@ def test_directory_environment(bale, jpeg_folder, tmp_path):
     (tmp_path / "x").mkdir()
     items = [(b"%08d" % i, image) for i, (_, image, _) in enumerate(images_in_order(jpeg_folder))]
     write(tmp_path / "x" / "data.mdb", items)
-    packed_images(bale, tmp_path / "x" / "data.mdb", jpeg_folder, tmp_path, labels=False)
+    check_images_of_others(bale, tmp_path / "x" / "data.mdb", jpeg_folder, tmp_path, labels=False)
 
 
 def varint(value):
@@ -103,12 +86,12 @@ def datum(image, label, encoded=True):
 def test_caffe_datum(bale, jpeg_folder, tmp_path):
     write(tmp_path / "x.lmdb", [(b"%08d_%s.JPEG" % (i, key.encode()), datum(image, label))
                                 for i, (key, image, label) in enumerate(images_in_order(jpeg_folder))])
-    packed_images(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=True)
+    check_images_of_others(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path)
 
 
 def test_file_names_as_keys(bale, jpeg_folder, tmp_path):
     write(tmp_path / "x.lmdb", [(key.encode(), image) for key, image, _ in images_in_order(jpeg_folder)])
-    packed_images(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=False)
+    check_images_of_others(bale, tmp_path / "x.lmdb", jpeg_folder, tmp_path, labels=False)
 
 
 class Explosive:

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import FORMATS, images_by_key, manifest_of, tree_bytes
+from conftest import FORMATS, flip, images_by_key, manifest_of, tree_bytes
 from PIL import Image
 
 SIZE = 48
@@ -44,10 +44,7 @@ def test_verify_and_overwrite_know_all_its_files(bale, ours, photos, fresh_copy)
     labels.unlink()
     assert "photos-000001.labels.npy" in bale("verify", copy).out
     labels.write_bytes(good)
-    shard = copy / "photos-000000.npy"
-    data = bytearray(shard.read_bytes())
-    data[5000] ^= 1
-    shard.write_bytes(data)
+    flip(copy / "photos-000000.npy", 5000)
     found = bale("verify", copy)
     assert found.code == 3 and "photos-000000.npy" in found.out
     bale.pack(photos, copy, "--format", "tar", "--name", "photos", "--overwrite")

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from conftest import fields_by_key, images_in_order, key_list, shards, write_tar
+from conftest import fields_by_key, flip, images_in_order, key_list, shards, write_tar
 
 PACK_OPTIONS = ["--format", "recordio", "--name", "photos", "--shard-samples", "15"]
 DAMAGED = 3
@@ -228,9 +228,8 @@ def test_damage_in_others_files_is_named(bale, photos, tmp_path):
     good = path.read_bytes()
     offset = records(path)[4][0]
     for at, why in ((offset, "no magic number"), (offset + 7, "part"), (offset + 9, "labels")):
-        bad = bytearray(good)
-        bad[at] ^= 0x60
-        path.write_bytes(bad)
+        path.write_bytes(good)
+        flip(path, at, 0x60)
         for command in ("verify", "ls"):
             result = bale(command, path)
             assert result.code != 0, (at, command)
@@ -246,10 +245,8 @@ def test_an_unsound_image_is_found_by_our_index(bale, photos, tmp_path):
     samples = images_in_order(photos)[:6]
     write_im2rec(tmp_path / "x", samples)
     bale.ok("index", tmp_path / "x.rec")
-    bad = bytearray((tmp_path / "x.rec").read_bytes())
-    where = bad.index(samples[2][1])
-    bad[where + 50] ^= 1
-    (tmp_path / "x.rec").write_bytes(bad)
+    where = (tmp_path / "x.rec").read_bytes().index(samples[2][1])
+    flip(tmp_path / "x.rec", where + 50)
     result = bale("verify", tmp_path / "x.rec")
     told = result.out + result.err
     assert result.code == DAMAGED and samples[2][0] in told and str(where) in told

@@ -8,7 +8,7 @@ import crc32c
 import numpy as np
 import pytest
 import tfrecord
-from conftest import fields_by_key, images_in_order, key_list, shards, tree_bytes
+from conftest import fields_by_key, flip, images_in_order, key_list, shards, tree_bytes
 from PIL import Image
 from tfrecord import example_pb2
 from tfrecord.tools import tfrecord2idx
@@ -198,9 +198,7 @@ def test_damage_in_others_files_is_named(bale, photos, tmp_path):
     good = path.read_bytes()
     where = good.index(samples[3][1])
     offset = sum(len(r) + 16 for r in records(path)[:3])
-    bad = bytearray(good)
-    bad[where + 100] ^= 1
-    path.write_bytes(bad)
+    flip(path, where + 100)
     result = bale("verify", path)
     assert result.code == DAMAGED and "record 3" in result.out + result.err
     key = samples[3][0].partition("/")[2]
@@ -213,9 +211,8 @@ def test_damage_in_others_files_is_named(bale, photos, tmp_path):
     assert result.code != 0 and "record 3" in result.error_line()
     assert not (tmp_path / "x.tfrecord.bidx").exists()
     # In a length: nothing behind it is looked for.
-    bad = bytearray(good)
-    bad[offset] ^= 1
-    path.write_bytes(bad)
+    path.write_bytes(good)
+    flip(path, offset)
     result = bale("ls", path)
     assert result.code != 0 and "record 3: checksum of its length" in result.error_line()
     assert str(offset) in result.error_line()

@@ -3,7 +3,7 @@ import json
 import shutil
 
 import pytest
-from conftest import ALL_FORMATS, SHIM, by_tier, format_options, make_images, shards, tree_bytes
+from conftest import ALL_FORMATS, by_tier, format_options, make_images, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls, options
 
 LIGHT = ["tar.plain", "lmdb.plain", "tar.plain --sidecars wids --seek-points"]
@@ -50,7 +50,7 @@ def test_a_bad_image_costs_nothing(bale, photos, format_name, tmp_path):
     bale.pack(own, out, *pack_options)
     before = tree_bytes(out)
     bad = sorted(own.rglob("*.JPEG"))[-1]
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "/".join(bad.parts[-2:])}
+    env = shim(UNREADABLE="/".join(bad.parts[-2:]))
     sizing = [*pack_options[:-3], "7", "--jobs", "1"]
     result = bale("pack", own, out, *sizing, "--overwrite", env=env)
     assert result.code == 1 and bad.name in result.error_line()
@@ -98,7 +98,7 @@ def test_killed_at_every_call(bale, tiny, other, layout, again, tmp_path):
     for n in sorted({*range(1, calls + 1, by_tier(12, 1)), *switch}):
         out = tmp_path / f"kill-{n}"
         shutil.copytree(tmp_path / "old", out)
-        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}
+        env = shim(KILL_AT=n)
         assert run(out, env=env).code == KILLED
         is_old = check_old_or_on_the_way(bale, out, old)
         kept, replaced = kept + is_old, replaced + (not is_old)
@@ -123,7 +123,7 @@ def test_the_switch_needs_no_source(bale, tiny, other, tmp_path):
     bale.pack(other, tmp_path / "new", *options("tar", 2))
     new, seen = tree_bytes(tmp_path / "new"), 0
     shutil.copytree(tmp_path / "old", tmp_path / "count")
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "renameat"}
+    env = shim(ONLY="renameat")
     command = ["pack", other, tmp_path / "count", *options("tar", 2), "--overwrite"]
     for n in range(1, count_calls(bale, tmp_path, *command, env=env) + 1):
         out = tmp_path / f"out-{n}"
@@ -150,8 +150,7 @@ def test_an_overwrite_that_fails_at_any_call_is_told_and_goes_on(bale, tiny, oth
     for n in range(1, calls + 1, by_tier(4, 1)):
         out = tmp_path / f"fail-{n}"
         shutil.copytree(tmp_path / "old", out)
-        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_FAIL_AT": str(n), "BALE_SHIM_ERRNO": "28", "BALE_SHIM_FAIL_ON": "1"}
-        failed = bale("pack", other, out, *options("tar", 2), "--overwrite", env=env)
+        failed = bale("pack", other, out, *options("tar", 2), "--overwrite", env=shim(FAIL_AT=n, ERRNO=28, FAIL_ON=1))
         if failed.code == 0:
             assert dataset_bytes(out) == new
         else:
@@ -176,8 +175,7 @@ def test_splits_are_replaced_together(bale, tiny, other, tmp_path):
     bale.pack(other, tmp_path / "new", *split)
     before = tree_bytes(out)
     bad = sorted(other.rglob("*.JPEG"))[-1]
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "/".join(bad.parts[-2:])}
-    assert bale("pack", other, out, *split, "--overwrite", env=env).code == 1
+    assert bale("pack", other, out, *split, "--overwrite", env=shim(UNREADABLE="/".join(bad.parts[-2:]))).code == 1
     assert dataset_bytes(out) == before
     bale.pack(other, out, *split, "--overwrite")
     assert tree_bytes(out) == tree_bytes(tmp_path / "new")

@@ -6,7 +6,7 @@ import os
 import random
 
 import pytest
-from conftest import LAYOUTS, SHIM, fields_by_key, tree_bytes
+from conftest import LAYOUTS, fields_by_key, shim, tree_bytes
 from image_support import png
 from PIL import Image
 
@@ -172,8 +172,7 @@ def test_masks_of_another_tree_are_another_source(bale, tmp_path):
             os.utime(mask, (1, 1))
     pack = ["pack", root / "images", tmp_path / "p", "--flat", "--pair", "jpg,mask.png", "--shard-samples", "2",
             "--jobs", "1"]
-    broken_off = bale(*pack, "--pair-path", "mask.png=../one/{stem}.png",
-                      env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "images/d.jpg"})
+    broken_off = bale(*pack, "--pair-path", "mask.png=../one/{stem}.png", env=shim(UNREADABLE="images/d.jpg"))
     assert broken_off.code == 1 and list((tmp_path / "p").glob("*000000.tar"))
     result = bale(*pack, "--pair-path", "mask.png=../two/{stem}.png", "--resume")
     assert result.code == 1 and "unfinished pack of other files or options" in result.error_line(), result

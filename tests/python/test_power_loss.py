@@ -9,7 +9,7 @@ import random
 import shutil
 
 import pytest
-from conftest import SHIM, by_tier, shards, tree_bytes
+from conftest import by_tier, shards, shim, tree_bytes
 from fault_support import FAULT_LAYOUTS, check_only_whole_files, options, resume
 
 PAGE = 4096
@@ -125,6 +125,18 @@ def recorded_calls(path):
         yield call, path, other, int(offset), data
 
 
+def new_states(disk, record, rng):
+    """((number, call, path), state) of each state that the disk may be found in during the calls, each state once."""
+    seen = set()
+    for number, (call, path, *more) in enumerate(recorded_calls(record)):
+        disk.do(call, path, *more)
+        for state in disk.states(rng):
+            digest = hashlib.blake2b(repr(sorted(state.items())).encode()).digest()
+            if digest not in seen:
+                seen.add(digest)
+                yield (number, call, path), state
+
+
 def lay_out(state, root, target):
     """`state`, which was recorded below `root`, as files below `target`."""
     shutil.rmtree(target, ignore_errors=True)
@@ -151,30 +163,23 @@ def test_old_or_new_never_mixed(bale, tiny, layout, tmp_path):
     """In every state: what has a final name is whole, and --resume ends with the bytes of an undisturbed run."""
     pack_options = options(layout, 3)
     out, record = tmp_path / "out", tmp_path / "record"
-    bale.pack(tiny, out, *pack_options, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
+    bale.pack(tiny, out, *pack_options, env=shim(RECORD=record))
     expected = tree_bytes(out)
-    disk, rng, seen = Disk(out), random.Random(layout), set()
-    found = tmp_path / "found"
-    for number, (call, path, other, offset, data) in enumerate(recorded_calls(record)):
-        disk.do(call, path, other, offset, data)
-        for state in disk.states(rng):
-            digest = hashlib.blake2b(repr(sorted(state.items())).encode()).digest()
-            if digest in seen:
-                continue
-            seen.add(digest)
-            lay_out(state, out, found)
-            check_only_whole_files(found, expected)
-            check_all_are_known(found)
-            if len(seen) % by_tier(4, 1) == 0:
-                resume(bale, tiny, found, pack_options)
-                assert tree_bytes(found) == expected, (number, call, path)
+    disk, found = Disk(out), tmp_path / "found"
+    for seen, (call, state) in enumerate(new_states(disk, record, random.Random(layout)), 1):
+        lay_out(state, out, found)
+        check_only_whole_files(found, expected)
+        check_all_are_known(found)
+        if seen % by_tier(4, 1) == 0:
+            resume(bale, tiny, found, pack_options)
+            assert tree_bytes(found) == expected, call
     # The record was complete: after the last call the disk holds what the pack left.
     lay_out({path: inode and inode.now for path, inode in disk.names.items()}, out, found)
     assert tree_bytes(found) == expected
     # And all of it was safe by then.
     lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
     assert tree_bytes(found) == expected
-    assert len(seen) > 30
+    assert seen > 30
 
 
 @pytest.mark.parametrize("layout", ["tar.plain --sidecars wids --seek-points", "lmdb.plain"])
@@ -185,26 +190,21 @@ def test_old_or_new_when_a_dataset_is_replaced(bale, tiny, layout, tmp_path):
     old, disk = tree_bytes(out), Disk(out)
     disk.hold(out)
     command = ["pack", tiny, out, *options(layout, 3), "--overwrite"]
-    bale.ok(*command, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
-    new, rng, seen = tree_bytes(out), random.Random(layout), {}
+    bale.ok(*command, env=shim(RECORD=record))
+    new, kinds = tree_bytes(out), set()
     found = command[2] = tmp_path / "found"
-    for number, (call, path, other, offset, data) in enumerate(recorded_calls(record)):
-        disk.do(call, path, other, offset, data)
-        for state in disk.states(rng):
-            digest = hashlib.blake2b(repr(sorted(state.items())).encode()).digest()
-            if digest in seen:
-                continue
-            lay_out(state, out, found)
-            files = tree_bytes(found)
-            which = "old" if files.get("manifest.json") == old["manifest.json"] else \
-                "new" if files.get("manifest.json") == new["manifest.json"] else "neither"
-            expected = {"old": old, "new": new, "neither": {}}[which]
-            assert files.items() >= expected.items(), (number, call, path, which)
-            seen[digest] = which
-            if which == "neither" or len(seen) % by_tier(8, 1) == 0:
-                bale.ok(*command)
-                assert tree_bytes(found) == new, (number, call, path, which)
-    assert set(seen.values()) == {"old", "neither", "new"}
+    for seen, (call, state) in enumerate(new_states(disk, record, random.Random(layout)), 1):
+        lay_out(state, out, found)
+        files = tree_bytes(found)
+        which = "old" if files.get("manifest.json") == old["manifest.json"] else \
+            "new" if files.get("manifest.json") == new["manifest.json"] else "neither"
+        expected = {"old": old, "new": new, "neither": {}}[which]
+        assert files.items() >= expected.items(), (call, which)
+        kinds.add(which)
+        if which == "neither" or seen % by_tier(8, 1) == 0:
+            bale.ok(*command)
+            assert tree_bytes(found) == new, (call, which)
+    assert kinds == {"old", "neither", "new"}
     lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
     assert tree_bytes(found) == new
 
@@ -217,7 +217,7 @@ def test_what_index_wrote_is_safe(bale, tiny, tmp_path):
     assert len(wanted) == 4
     for path in wanted:
         path.unlink()
-    result = bale("index", out, "--seek-points", env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_RECORD": str(record)})
+    result = bale("index", out, "--seek-points", env=shim(RECORD=record))
     assert result.code == 0, result
     disk = Disk(out)
     for call, path, other, offset, data in recorded_calls(record):

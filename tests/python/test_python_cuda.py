@@ -92,12 +92,7 @@ for expected, batch in zip(host, device, strict=True):
     assert (images.device_type, images.device_id, images.code, images.bits) == (2, 0, 4, 16)
     bits = read_memory(images.data, expected.images.shape, expected.images.strides, "u2", stream=2)
     assert (bits == expected.images).all()
-    try:
-        batch.images.__cuda_array_interface__
-    except AttributeError:
-        pass
-    else:
-        raise AssertionError("bfloat16 has no typestr")
+    raises(AttributeError, "bfloat16", lambda: batch.images.__cuda_array_interface__)
     pixels, labels = map(tensor, batch.capsules(2))
     assert [pixels.shape[i] for i in range(4)] == [8, 3, 32, 32]
     assert [pixels.strides[i] for i in range(4)] == [32 * 32 * 3, 1, 32 * 3, 3]
@@ -130,14 +125,7 @@ check()
 def test_what_is_refused(pack):
     script(LOADERS + """
 def refused(what, **options):
-    try:
-        bale.Loader(spec, **options)
-    except ValueError as error:
-        assert what in str(error), error
-    except bale.Error as error:
-        assert what in str(error), error
-    else:
-        raise AssertionError(options)
+    raises((ValueError, bale.Error), what, lambda: bale.Loader(spec, **options))
 refused("neither 'cuda' nor", device="gpu")
 refused("neither 'cuda' nor", device="cuda:x")
 refused("no CUDA device 7", device="cuda:7")
@@ -192,12 +180,9 @@ class OfTheConsumer(Exception):
 
 transform = bale.transforms.train(32, dtype="float16", layout="nchw", normalize=True)
 fake.fake_cuda_fail_once(b"cuMemAlloc_v2", OUT_OF_MEMORY)
-try:
-    bale.Loader(spec, device="cuda", transform=transform)
-except bale.Error as error:
-    assert error.code == "io" and "out of memory" in str(error) and "lower batch_size" in str(error), error
-else:
-    raise AssertionError("no error")
+error = raises(bale.Error, "out of memory", lambda: bale.Loader(spec, device="cuda", transform=transform))
+assert error.code == "io" and "lower batch_size" in str(error), error
+del error
 assert fake.fake_cuda_num_live() == 0
 
 EPOCHS = 6
@@ -298,12 +283,7 @@ for dtype in ("uint8", "float16", "bfloat16", "float32"):
                 assert torch.equal(a, b)
         device.close()
 check()
-try:
-    bt.Loader(spec, device="meta")
-except ValueError as error:
-    assert "neither a CUDA device" in str(error)
-else:
-    raise AssertionError("no error")
+raises(ValueError, "neither a CUDA device", lambda: bt.Loader(spec, device="meta"))
 """, pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
 
 

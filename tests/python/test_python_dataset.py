@@ -10,7 +10,7 @@ import warnings
 import bale as bl
 import numpy as np
 import pytest
-from conftest import FORMATS, images_by_key
+from conftest import FORMATS, flip, images_by_key
 from python_support import PACKAGE
 
 
@@ -80,9 +80,7 @@ def test_damage_is_told(pack, fresh_copy):
     dataset = bl.Dataset(copy)
     image = dataset.read_image(3)
     shard = next(p for p in sorted(copy.iterdir()) if image in p.read_bytes())
-    raw = bytearray(shard.read_bytes())
-    raw[raw.find(image) + 100] ^= 1
-    shard.write_bytes(raw)
+    flip(shard, shard.read_bytes().find(image) + 100)
     with pytest.raises(bl.Error) as caught:
         bl.Dataset(copy)[3]
     assert caught.value.code == "damaged" and caught.value.key == dataset.key(3)

@@ -9,7 +9,7 @@ import time
 
 import bale as bl
 import pytest
-from conftest import SHIM, tree_bytes
+from conftest import SHIM, flip, tree_bytes
 from python_support import ENVIRONMENT, command
 
 
@@ -33,9 +33,7 @@ def test_a_list_of_files(photos, tmp_path):
 def test_damage_is_a_finding(photos, tmp_path):
     bl.pack(photos, tmp_path / "a")
     shard = next(tmp_path.glob("a/*000000.tar"))
-    raw = bytearray(shard.read_bytes())
-    raw[3000] ^= 1
-    shard.write_bytes(raw)
+    flip(shard, 3000)
     findings = bl.verify(tmp_path / "a")["findings"]
     assert findings and shard.name in str(findings)
 

@@ -4,7 +4,7 @@ import pathlib
 import shutil
 
 import pytest
-from conftest import SHIM, by_tier, ledger, tree_bytes
+from conftest import by_tier, ledger, shim, tree_bytes
 from fault_support import KILLED, count_calls
 
 USAGE, SKIPS = 2, 4
@@ -125,8 +125,7 @@ def test_killed_and_resumed_it_is_all_there(bale, own, tmp_path):
     assert copies_by_name(tmp_path / "whole") == contents_by_name(own, bad)
     for n in range(1, calls + 1, by_tier(3, 1)):
         out = tmp_path / f"kill-{n}"
-        killed = bale("pack", own, out, *ONE_BY_ONE, *QUARANTINE,
-                      env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)})
+        killed = bale("pack", own, out, *ONE_BY_ONE, *QUARANTINE, env=shim(KILL_AT=n))
         assert killed.code == KILLED, (n, killed)
         result = bale("pack", own, out, *ONE_BY_ONE, *QUARANTINE, "--resume")
         assert result.code == SKIPS, (n, result)
@@ -140,11 +139,11 @@ def interrupted(bale, own, tmp_path):
     def make(policy):
         add(own, b"a/bad.jpg", b"bad")
         arguments = [own, *ONE_BY_ONE, "--on-error", policy]
-        shim = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "rename"}
-        renames = count_calls(bale, tmp_path, "pack", *arguments, tmp_path / "count", code=SKIPS, env=shim)
+        env = shim(ONLY="rename")
+        renames = count_calls(bale, tmp_path, "pack", *arguments, tmp_path / "count", code=SKIPS, env=env)
         out = tmp_path / "out"
         # The last one takes away the journal, the one before gives the manifest its name.
-        killed = bale("pack", *arguments, out, env={**shim, "BALE_SHIM_KILL_AT": str(renames - 1)})
+        killed = bale("pack", *arguments, out, env={**env, "BALE_SHIM_KILL_AT": str(renames - 1)})
         assert killed.code == KILLED, killed
         return out
     return make

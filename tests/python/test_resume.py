@@ -3,7 +3,7 @@ import os
 import shutil
 
 import pytest
-from conftest import ALL_FORMATS, NOBODY, SHIM, format_options, shards, tree_bytes
+from conftest import ALL_FORMATS, NOBODY, format_options, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls
 
 
@@ -73,7 +73,7 @@ def test_files_beside_the_shards_are_mended(bale, tiny, tmp_path):
 def test_a_missing_ledger_is_told(bale, copied, tmp_path):
     out = tmp_path / "out"
     bad = sorted(copied.rglob("*.JPEG"))[0]
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": "/".join(bad.parts[-2:])}
+    env = shim(UNREADABLE="/".join(bad.parts[-2:]))
     command = ["pack", copied, out, *pack_options("tar"), "--on-error", "skip"]
     assert bale(*command, env=env).code == 4
     (out / "skipped.jsonl").unlink()
@@ -105,7 +105,7 @@ def test_mending_can_be_killed_too(bale, tiny, tmp_path):
     shards(out)[0].unlink()
     for n in range(1, count_calls(bale, tmp_path, *command) + 1):
         shards(out)[0].unlink()
-        assert bale(*command, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
+        assert bale(*command, env=shim(KILL_AT=n)).code == KILLED
         bale.ok(*command)
         assert tree_bytes(out) == whole, n
 
@@ -120,8 +120,7 @@ def test_packed_sources_are_known_by_their_content(bale, tiny, tmp_path):
     command = ["convert", source, out, *pack_options("tfrecord")]
     for n in range(1, 40):
         shutil.rmtree(out, ignore_errors=True)
-        env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "fsync", "BALE_SHIM_KILL_AT": str(n)}
-        assert bale(*command, env=env).code == KILLED
+        assert bale(*command, env=shim(ONLY="fsync", KILL_AT=n)).code == KILLED
         if out.exists() and len(list(out.glob("*-of-00002"))) == 1:
             break
     assert len(list(out.glob("*-of-00002"))) == 1
@@ -164,8 +163,7 @@ def test_shards_without_a_sample_are_left_out(bale, photos, format_name, tmp_pat
 
 
 def test_a_dataset_without_a_sample_is_refused(bale, copied, tmp_path):
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": ".JPEG"}
-    result = bale("pack", copied, tmp_path / "out", "--on-error", "skip", env=env)
+    result = bale("pack", copied, tmp_path / "out", "--on-error", "skip", env=shim(UNREADABLE=".JPEG"))
     assert result.code == 1, result
     assert "all 6 samples were skipped" in result.error_line() and "Input/output error" in result.error_line()
     assert not (tmp_path / "out").exists()

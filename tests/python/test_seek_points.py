@@ -6,7 +6,7 @@ import tarfile
 
 import numpy as np
 import pytest
-from conftest import BUILD, FORMATS, SHIM, manifest_of, shards, tree_bytes
+from conftest import BUILD, FORMATS, flip, manifest_of, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls
 from golden_support import copy_of
 from PIL import Image
@@ -86,10 +86,7 @@ def test_damage_is_reported_and_harmless(bale, noisy, tmp_path):
     assert "in 1 shard, 2 with" in bale.ok("index", tmp_path / "packed", "--seek-points").out
     assert first.read_bytes() == good
     # An image that is damaged costs its own seek points only.
-    shard = shards(tmp_path / "packed")[0]
-    content = bytearray(shard.read_bytes())
-    content[2000] ^= 1
-    shard.write_bytes(content)
+    flip(shards(tmp_path / "packed")[0], 2000)
     result = bale("index", tmp_path / "packed", "--seek-points", "--force")
     assert result.code == 4 and "1 sample damaged" in result.err, result
 
@@ -106,7 +103,7 @@ def test_killed_while_making_seek_points(bale, noisy, tmp_path):
     assert calls > 10
     for n in range(1, calls + 1):
         out = shutil.copytree(packed, tmp_path / f"kill-{n}")
-        assert bale(*index, out, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)}).code == KILLED
+        assert bale(*index, out, env=shim(KILL_AT=n)).code == KILLED
         for name, content in tree_bytes(out).items():
             assert name.startswith(".bale-tmp-") or content in (before.get(name), after[name]), (n, name)
         bale.ok("index", out, "--seek-points")
@@ -160,7 +157,7 @@ def test_an_unfinished_pack_with_the_old_name_is_resumed(bale, noisy, tmp_path):
     calls = count_calls(bale, tmp_path, "pack", noisy, tmp_path / "count", *options)
     for n in range(1, calls):
         shutil.rmtree(out, ignore_errors=True)
-        bale("pack", noisy, out, *options, env={"LD_PRELOAD": str(SHIM), "BALE_SHIM_KILL_AT": str(n)})
+        bale("pack", noisy, out, *options, env=shim(KILL_AT=n))
         if (out / "x-000000.tar").exists():
             break
     seek_points, journal = out / "x-000000.tar.bseek", out / ".bale-partial" / "journal.jsonl"

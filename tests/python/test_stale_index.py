@@ -5,7 +5,7 @@ import shutil
 import tarfile
 
 import pytest
-from conftest import LAYOUTS, REPO, make_images, shards, write_tar
+from conftest import LAYOUTS, REPO, flip, make_images, shards, write_tar
 from index_support import set_extent_offsets
 
 STALE = "the index is stale"
@@ -103,9 +103,7 @@ def test_the_index_gets_a_new_time(bale, indexed):
 
 def test_damage_costs_one_sample(bale, indexed):
     """A byte of an image that changed is found when the image is read; the index is right about all others."""
-    content = bytearray(indexed.read_bytes())
-    content[content.index(b"\xff\xd8\x02") + 3] ^= 1
-    indexed.write_bytes(content)
+    flip(indexed, indexed.read_bytes().index(b"\xff\xd8\x02") + 3)
     newer(indexed)
     assert "not byte for byte" in bale.ok("ls", indexed).err
     assert bale.ok("cat", indexed, "sample0001", "--field", "jpg").stdout.startswith(b"\xff\xd8\x01")
@@ -179,11 +177,9 @@ def test_an_index_of_the_first_version(bale, tmp_path):
     shutil.copyfile(golden / "golden-000000.tar", path)
     shutil.copyfile(golden / "golden-000000.tar.bidx", tmp_path / "x.tar.bidx")
     before = labels_of(bale, path)
-    content = bytearray(path.read_bytes())
     with tarfile.open(path) as tar:
         place = next(member for member in tar if member.name.endswith(".cls")).offset_data
-    content[place] ^= 1
-    path.write_bytes(content)
+    flip(path, place)
     newer(path)
     assert STALE in bale("ls", path).error_line()
     bale.ok("index", path)

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import FORMATS, PROGRAM, SHIM, by_tier, shards, tree_bytes
+from conftest import FORMATS, PROGRAM, by_tier, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls
 
 TEMPORARY = ".bale-tmp-*"
@@ -59,8 +59,7 @@ def test_a_link_among_staged_files_is_not_written_through(bale, tiny, layout, tm
     options = ["--format", layout, "--name", "x", "--jobs", "1"]
     bale.pack(tiny, tmp_path / "whole", *options)
     expected = tree_bytes(tmp_path / "whole")
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_ONLY": "fsync", "BALE_SHIM_KILL_AT": "3"}
-    assert bale("pack", tiny, out, *options, env=env).code == KILLED
+    assert bale("pack", tiny, out, *options, env=shim(ONLY="fsync", KILL_AT=3)).code == KILLED
     partial = out / ".bale-partial"
     names = [shards(tmp_path / "whole")[0].name, "manifest.json"]
     for name in [*names, names[0] + ".bidx"]:
@@ -90,7 +89,7 @@ def test_no_leftovers_pile_up(bale, foreign, fault, tmp_path):
     left = 0
     for n in range(1, calls + 1):
         remove_indexes(packed)
-        bale("index", packed, "--jobs", "1", env={"LD_PRELOAD": str(SHIM), f"BALE_SHIM_{fault}": str(n)})
+        bale("index", packed, "--jobs", "1", env=shim(**{fault: n}))
         left += len(list(packed.glob(TEMPORARY)))
         if fault == "KILL_AT":
             bale.ok("index", packed)

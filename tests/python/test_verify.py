@@ -3,7 +3,7 @@ import json
 import os
 
 import pytest
-from conftest import NOBODY, SHIM, let_others_in, shards, tree_bytes
+from conftest import NOBODY, flip, let_others_in, shards, shim, tree_bytes
 
 
 @pytest.fixture
@@ -29,11 +29,7 @@ def findings(bale, spec, **env):
 def flip_payload(bale, shard):
     """Damages the first sample of a shard; returns its key."""
     row = json.loads(bale.ok("ls", "--json", shard).out.splitlines()[0])
-    with open(shard, "r+b") as file:
-        file.seek(1024 + 512)
-        byte = file.read(1)
-        file.seek(1024 + 512)
-        file.write(bytes([byte[0] ^ 1]))
+    flip(shard, 1024 + 512)
     return row["key"]
 
 
@@ -43,7 +39,7 @@ def test_a_shard_that_cannot_be_read_hides_no_other(bale, packed):
     """EIO at every read of the middle shard, damage in the last one: all are named, sample by sample."""
     _, middle, last = shards(packed)
     key = flip_payload(bale, last)
-    unreadable = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": middle.name}
+    unreadable = shim(UNREADABLE=middle.name)
     code, found = findings(bale, packed, **unreadable)
     assert code == 3
     lost = [finding for finding in found if finding["path"] == str(middle)]
@@ -57,7 +53,7 @@ def test_a_shard_that_cannot_be_read_hides_no_other(bale, packed):
 def test_each_sample_that_cannot_be_read_is_named(bale, packed):
     shard = shards(packed)[1]
     keys = bale.ok("ls", shard).out.split()
-    env = {"LD_PRELOAD": str(SHIM), "BALE_SHIM_UNREADABLE": shard.name, "BALE_SHIM_UNREADABLE_FROM": "1024"}
+    env = shim(UNREADABLE=shard.name, UNREADABLE_FROM=1024)
     code, found = findings(bale, packed, **env)
     assert code == 3
     named = [finding.get("key") for finding in found if finding["path"] == str(shard)]

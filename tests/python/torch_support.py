@@ -8,19 +8,12 @@ import tempfile
 import textwrap
 
 import pytest
-from python_support import ENVIRONMENT, SYSTEM_PYTHON
+from python_support import ENVIRONMENT, RAISES, SYSTEM_PYTHON
 
 # The child falls out of the loop and runs its script as `python -c` would; every script may call raises().
-_SERVER = """
+_SERVER = RAISES + """
 import json, os, sys
 import torch, torch.distributed, torch.utils.data
-def raises(kind, words, call):
-    try:
-        call()
-    except kind as error:
-        assert words in str(error), error
-        return error
-    raise SystemExit(f"no {kind.__name__}")
 for line in sys.stdin:
     if os.fork() == 0:
         break

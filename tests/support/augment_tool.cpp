@@ -177,19 +177,15 @@ void run_color(const std::vector<std::string>& args) {
   for (std::size_t i = 1; i < args.size(); ++i) {
     const auto [operation, amount] = split_option(args[i]);
     std::vector<std::uint8_t> rgb(pixels.begin(), pixels.end());
-    const std::size_t count = rgb.size() / 3;
-    if (operation == "brightness") {
-      bale::adjust_brightness(rgb.data(), count, std::stod(amount));
-    } else if (operation == "contrast") {
-      bale::adjust_contrast(rgb.data(), count, std::stod(amount));
-    } else if (operation == "saturation") {
-      bale::adjust_saturation(rgb.data(), count, std::stod(amount));
-    } else if (operation == "hue") {
-      bale::adjust_hue(rgb.data(), count, std::stod(amount));
-    } else if (operation == "gray") {
-      bale::make_gray(rgb.data(), count);
+    if (operation == "gray") {
+      bale::make_gray(rgb.data(), rgb.size() / 3);
     } else {
-      throw std::invalid_argument("no such operation: " + operation);
+      const auto adjust =
+          choice<void (*)(std::uint8_t*, std::size_t, double)>(operation, {{"brightness", bale::adjust_brightness},
+                                                                           {"contrast", bale::adjust_contrast},
+                                                                           {"saturation", bale::adjust_saturation},
+                                                                           {"hue", bale::adjust_hue}});
+      adjust(rgb.data(), rgb.size() / 3, std::stod(amount));
     }
     write_out(rgb.data(), rgb.size());
   }

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
 
@@ -56,6 +58,23 @@ struct OwnedSample {
     return {.key = key, .label = label, .fields = views};
   }
 };
+
+/// The plan of a shard of these samples.
+inline ShardPlan plan_of(const std::vector<OwnedSample>& samples) {
+  ShardPlan plan;
+  std::map<std::string, ShardPlan::Field> fields;
+  for (const OwnedSample& sample : samples) {
+    ++plan.num_samples;
+    plan.key_bytes += sample.key.size();
+    for (const auto& [name, bytes] : sample.fields) {
+      fields[name].name = name;
+      ++fields[name].num_samples;
+      fields[name].bytes += bytes.size();
+    }
+  }
+  for (const auto& [name, field] : fields) plan.fields.push_back(field);
+  return plan;
+}
 
 /// A copy of what was read, fields sorted by name.
 inline OwnedSample owned(const SampleView& view) {

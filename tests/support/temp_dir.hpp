@@ -27,4 +27,9 @@ class TempDir {
   std::string path_;
 };
 
+/// A test that has a directory of its own.
+struct InTempDir {
+  TempDir dir;
+};
+
 }  // namespace bale::test

@@ -68,13 +68,11 @@ std::map<std::uint64_t, std::vector<bool>> flips_of(const std::string& pack, con
 
 TEST_CASE("Deliveries of one sample in one epoch are mirrored by draws of their own") {
   if (!cuda_detail::Converter::is_available()) return;
-  const ImageSource images(12);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(12);
   const LoaderOptions options = whole_images(8);
 
   std::size_t with_both = 0;
-  for (const auto& [sample, flips] : flips_of(pack, options, Selection::all(12).repeated(8))) {
+  for (const auto& [sample, flips] : flips_of(pack.path, options, Selection::all(12).repeated(8))) {
     REQUIRE(flips.size() == 8);
     with_both += std::set(flips.begin(), flips.end()).size() == 2 ? 1 : 0;
     // The first delivery's draw is that of a sample which is delivered once.
@@ -84,7 +82,7 @@ TEST_CASE("Deliveries of one sample in one epoch are mirrored by draws of their 
 
   std::vector<double> weights(12, 0.0);
   weights[3] = 1;
-  const auto drawn = flips_of(pack, options, Selection::weighted(weights, 64));
+  const auto drawn = flips_of(pack.path, options, Selection::weighted(weights, 64));
   REQUIRE(drawn.size() == 1);
   const auto num_mirrored = std::count(drawn.at(3).begin(), drawn.at(3).end(), true);
   CHECK((num_mirrored >= 16 && num_mirrored <= 48));
@@ -92,11 +90,9 @@ TEST_CASE("Deliveries of one sample in one epoch are mirrored by draws of their 
 
 TEST_CASE("Batches of one epoch that begin with the same sample are mixed by draws of their own") {
   if (!cuda_detail::Converter::is_available()) return;
-  const ImageSource images(6);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(6);
   const FakeDevice device;
-  CudaLoader loader(pack, whole_images(4), {.mix = {.mixup_alpha = 1}}, Selection::all(6).repeated(16));
+  CudaLoader loader(pack.path, whole_images(4), {.mix = {.mixup_alpha = 1}}, Selection::all(6).repeated(16));
   const auto context = Context::open(0);
   Trainer trainer(context);
   std::map<std::uint64_t, std::set<float>> shares;

@@ -46,13 +46,8 @@ TEST_CASE("A driver without a device is told from a device that is there") {
 TEST_CASE("Errors of the driver are one line that says what failed, and why") {
   const FakeDevice device;
   const Driver& driver = Driver::get();
-  const auto text_of = [&](int result) -> std::string {
-    try {
-      driver.check(static_cast<Result>(result), "do this");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto text_of = [&](int result) {
+    return message_of([&] { driver.check(static_cast<Result>(result), "do this"); });
   };
   CHECK(text_of(0).empty());
   CHECK(text_of(719) == "CUDA: cannot do this: made up (CUDA_ERROR_OF_A_TEST)");

@@ -26,28 +26,16 @@ LoaderOptions converted_batches(unsigned workers, WorkerMode mode = WorkerMode::
   return options;
 }
 
-template <typename Function>
-std::string message_of(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("Workers killed while slots are being copied leave the batches as they were") {
-  const ImageSource images(100);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(100);
   const LoaderOptions options = converted_batches(3, WorkerMode::processes);
   LoaderOptions plain = options;
   plain.workers = 0;
-  Loader host(pack, plain);
+  Loader host(pack.path, plain);
   const FakeDevice device(Pace::thread);
-  CudaLoader loader(pack, options, {});
+  CudaLoader loader(pack.path, options, {});
   Trainer trainer(Context::open(0));
   KeyedRandom random{1};
   int kills = 0;
@@ -66,32 +54,30 @@ TEST_CASE("Workers killed while slots are being copied leave the batches as they
 }
 
 TEST_CASE("A driver that fails once fails one call of next(), and no batch is lost or wrong") {
-  const ImageSource images(20);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(20);
   for (const bool converts : {true, false}) {
     LoaderOptions options = converted_batches(1);
     if (!converts) options.transform = train_transform(16);
     options.batch_size = 4;
-    Loader host(pack, options);
+    Loader host(pack.path, options);
     const auto expected = snapshots(host, 2);
     for (const char* const function : {"cuEventCreate", "cuEventRecord", "cuEventQuery", "cuStreamWaitEvent",
                                        "cuMemcpyHtoDAsync_v2", "cuLaunchKernel", "cuMemHostRegister_v2"}) {
       int failures = 0;
       for (std::uint64_t after = 0; after < 30; after += 1 + after / 6) {
         const FakeDevice device(Pace::when_asked, after);
-        CudaLoader loader(pack, options, {.depth = 2, .hold = 2});
+        CudaLoader loader(pack.path, options, {.depth = 2, .hold = 2});
         Trainer trainer(Context::open(0));
         fake_cuda::fail_once(function, after, k_out_of_memory);
         for (int epoch = 0; epoch < 2;) {
-          try {
+          const auto error = thrown_by([&] {
             const auto batch = loader.next(trainer.stream());
             if (batch) trainer.step(*batch);
             if (!batch) ++epoch;
-          } catch (const Error& error) {
-            REQUIRE(std::string(error.what()).find("out of memory") != std::string::npos);
-            ++failures;
-          }
+          });
+          if (!error) continue;
+          REQUIRE_THAT(error->what(), ContainsSubstring("out of memory"));
+          ++failures;
         }
         REQUIRE(trainer.finish() == expected);
       }
@@ -101,15 +87,13 @@ TEST_CASE("A driver that fails once fails one call of next(), and no batch is lo
 }
 
 TEST_CASE("A device without room is told of at once, and nothing is left on it") {
-  const ImageSource images(20);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(20);
   for (const char* const function : {"cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuMemHostAlloc", "cuStreamCreate",
                                      "cuModuleLoadData", "cuModuleGetFunction", "cuMemcpyHtoDAsync_v2"}) {
     for (std::uint64_t after = 0; after < 6; ++after) {
       const FakeDevice device;
       fake_cuda::fail_once(function, after, k_out_of_memory);
-      const std::string message = message_of([&] { CudaLoader(pack, converted_batches(1), {}); });
+      const std::string message = message_of([&] { CudaLoader(pack.path, converted_batches(1), {}); });
       if (after == 0 && has_kernels) CHECK(message.find("out of memory") != std::string::npos);
       if (message.empty()) continue;
       CHECK(message.find("CUDA: cannot ") == 0);
@@ -119,19 +103,17 @@ TEST_CASE("A device without room is told of at once, and nothing is left on it")
   const FakeDevice device;
   fake_cuda::fail_once("cuMemAlloc_v2", 0, k_out_of_memory);
   CHECK(
-      message_of([&] { CudaLoader(pack, small_batches(1), {}); }) ==
+      message_of([&] { CudaLoader(pack.path, small_batches(1), {}); }) ==
       "CUDA: cannot take 122880 bytes on the device: out of memory (CUDA_ERROR_OUT_OF_MEMORY); lower batch_size, depth "
       "or hold, or what else is on the device");
 }
 
 TEST_CASE("A device that stops working ends the stream with its error, and hangs nothing") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(60);
   for (std::uint64_t steps = 0; steps < 6; ++steps) {
     fake_cuda::reset(steps);
     {
-      CudaLoader loader(pack, converted_batches(2), {});
+      CudaLoader loader(pack.path, converted_batches(2), {});
       const auto context = Context::open(0);
       const cuda_detail::Stream stream(context);
       std::optional<DeviceBatch> kept;
@@ -146,13 +128,11 @@ TEST_CASE("A device that stops working ends the stream with its error, and hangs
 }
 
 TEST_CASE("A caller that throws out of its loop, or out of next(), finds the loader where it was") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(60);
   const LoaderOptions options = converted_batches(1);
-  Loader host(pack, options);
+  Loader host(pack.path, options);
   const FakeDevice device;
-  CudaLoader loader(pack, options, {});
+  CudaLoader loader(pack.path, options, {});
   Trainer trainer(Context::open(0));
   struct Interrupt {};
   int interrupts = 0;
@@ -174,22 +154,19 @@ TEST_CASE("A caller that throws out of its loop, or out of next(), finds the loa
 }
 
 TEST_CASE("Bad samples are told when their batch is delivered, not when it is copied") {
-  const ImageSource images(40, {3, 17, 30});
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(40, {3, 17, 30});
   for (const OnBadSample policy : {OnBadSample::skip, OnBadSample::substitute, OnBadSample::fail}) {
     LoaderOptions options = converted_batches(2);
     options.on_bad_sample = policy;
-    Loader host(pack, options);
+    Loader host(pack.path, options);
     const FakeDevice device;
-    CudaLoader loader(pack, options, {.depth = 4});
+    CudaLoader loader(pack.path, options, {.depth = 4});
     Trainer trainer(Context::open(0));
     std::vector<Snapshot> expected;
     bool failed = false;
     for (int i = 0; i < 12 && !failed; ++i) {
-      std::string message;
       std::optional<Batch> batch;
-      message = message_of([&] { batch = host.next(); });
+      const std::string message = message_of([&] { batch = host.next(); });
       std::optional<DeviceBatch> on_its_way;
       CHECK(message_of([&] { on_its_way = loader.next(trainer.stream()); }) == message);
       CHECK(loader.bad_samples().size() == host.bad_samples().size());
@@ -204,14 +181,12 @@ TEST_CASE("Bad samples are told when their batch is delivered, not when it is co
 }
 
 TEST_CASE("What makes no sense on a device is refused") {
-  const ImageSource images(10);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(10);
   const FakeDevice device;
   const auto refusal = [&](const Transform& transform, const CudaOptions& cuda) {
     LoaderOptions options = small_batches(1);
     options.transform = transform;
-    return message_of([&] { CudaLoader(pack, options, cuda); });
+    return message_of([&] { CudaLoader(pack.path, options, cuda); });
   };
   CHECK(refusal(ragged_transform(), {}) ==
         "images of this transform differ in size, and a device takes whole batches only; use train, val or padded, or "
@@ -233,8 +208,7 @@ TEST_CASE("What makes no sense on a device is refused") {
 }
 
 TEST_CASE("While the driver is called, the thread takes no part in the capture of a graph") {
-  const ImageSource images(20);
-  const TempDir dir;
+  const Pack pack(20);
   const FakeDevice device;
   constexpr int k_relaxed = 2;
   int checked = 0;
@@ -246,7 +220,7 @@ TEST_CASE("While the driver is called, the thread takes no part in the capture o
       CHECK(fake_cuda::num_current() > 0);
     }
   });
-  CudaLoader loader(packed(images, dir), converted_batches(1), {});
+  CudaLoader loader(pack.path, converted_batches(1), {});
   Trainer trainer(Context::open(0));
   train_epoch(loader, trainer);
   fake_cuda::on_call({});

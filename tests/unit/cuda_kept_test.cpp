@@ -11,17 +11,15 @@ using cuda_detail::Context;
 using fake_cuda::Pace;
 
 TEST_CASE("Any number of batches on a device may be kept, and memory beyond hold is freed after them") {
-  const ImageSource images(160);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(160);
   for (const Pace pace : {Pace::when_asked, Pace::thread, Pace::late}) {
     for (const DType dtype : {DType::uint8, DType::float16}) {
       const FakeDevice device(pace);
       LoaderOptions options = small_batches(2, WorkerMode::threads);
       options.transform.dtype = dtype;
-      Loader host(pack, options);
+      Loader host(pack.path, options);
       const auto expected = snapshots(host, 2);
-      CudaLoader loader(pack, options, {.depth = 2, .hold = 2});
+      CudaLoader loader(pack.path, options, {.depth = 2, .hold = 2});
       Trainer trainer(Context::open(0));
       const std::size_t bytes_at_first = fake_cuda::live().device_bytes;
       std::vector<DeviceBatch> kept;
@@ -44,12 +42,11 @@ TEST_CASE("Any number of batches on a device may be kept, and memory beyond hold
 }
 
 TEST_CASE("A caller that always holds more batches than hold takes device memory once, not in every step") {
-  const ImageSource images(80);
-  const TempDir dir;
+  const Pack pack(80);
   const FakeDevice device(Pace::thread);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.transform.dtype = DType::float16;
-  CudaLoader loader(packed(images, dir), options, {.depth = 2, .hold = 2});
+  CudaLoader loader(pack.path, options, {.depth = 2, .hold = 2});
   Trainer trainer(Context::open(0));
   std::deque<DeviceBatch> kept;
   std::uint64_t taken = 0;
@@ -66,16 +63,14 @@ TEST_CASE("A caller that always holds more batches than hold takes device memory
 }
 
 TEST_CASE("A device without memory for another batch says how many are held, and goes on when some are let go") {
-  const ImageSource images(80);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(80);
   for (const DType dtype : {DType::uint8, DType::float16}) {
     for (std::uint64_t after = 0; after < 4; ++after) {
       const FakeDevice device;
       LoaderOptions options = small_batches(2, WorkerMode::threads);
       options.transform.dtype = dtype;
-      Loader host(pack, options);
-      CudaLoader loader(pack, options, {.depth = 1, .hold = 2});
+      Loader host(pack.path, options);
+      CudaLoader loader(pack.path, options, {.depth = 1, .hold = 2});
       Trainer trainer(Context::open(0));
       std::vector<DeviceBatch> kept;
       for (int i = 0; i < 2; ++i) kept.push_back(*loader.next(trainer.stream()));
@@ -87,11 +82,7 @@ TEST_CASE("A device without memory for another batch says how many are held, and
       });
       std::string message;
       while (message.empty()) {
-        try {
-          kept.push_back(*loader.next(trainer.stream()));
-        } catch (const Error& error) {
-          message = error.what();
-        }
+        message = message_of([&] { kept.push_back(*loader.next(trainer.stream())); });
         REQUIRE(kept.size() < 10);
       }
       CHECK(message.find(fmt::format("no memory for another batch on the device, of which the caller holds {}: CUDA: ",

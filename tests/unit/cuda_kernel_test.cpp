@@ -266,8 +266,7 @@ TEST_CASE("The build has PTX of every kernel, with the parameter that the host p
 #endif
 
 #ifdef BALE_TEST_PTXAS
-TEST_CASE("The PTX is accepted by NVIDIA's assembler, for old and new devices") {
-  const test::TempDir dir;
+TEST_CASE_METHOD(test::InTempDir, "The PTX is accepted by NVIDIA's assembler, for old and new devices") {
   std::map<std::string, int> accepted;
   for (const char* const ptx : {k_convert_kernels_ptx, k_mix_kernels_ptx, k_spin_kernel_ptx}) {
     std::ofstream(dir / "kernels.ptx") << ptx;

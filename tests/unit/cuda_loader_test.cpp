@@ -27,9 +27,7 @@ std::vector<Snapshot> on_device(CudaLoader& loader, int num_epochs = 1) {
 }  // namespace
 
 TEST_CASE("Batches on the device are those of the host, of every type, layout and kind") {
-  const ImageSource images(43);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(43);
   std::vector<Transform> transforms = {train_transform(32), val_transform(24, 32), padded_transform(96, 100)};
   for (const PixelLayout layout : {PixelLayout::nhwc, PixelLayout::nchw}) {
     for (const std::uint32_t size : {32U, 30U, 7U}) {
@@ -49,11 +47,11 @@ TEST_CASE("Batches on the device are those of the host, of every type, layout an
   for (const Transform& transform : transforms) {
     LoaderOptions options = small_batches(2, WorkerMode::threads);
     options.transform = transform;
-    Loader host(pack, options);
+    Loader host(pack.path, options);
     const auto expected = snapshots(host);
     for (const bool convert : {true, false}) {
       const FakeDevice device;
-      CudaLoader loader(pack, options, {.convert = convert});
+      CudaLoader loader(pack.path, options, {.convert = convert});
       CHECK(loader.converts_on_device() == (convert && has_kernels && transform.dtype != DType::uint8));
       CHECK(on_device(loader) == expected);
     }
@@ -61,20 +59,18 @@ TEST_CASE("Batches on the device are those of the host, of every type, layout an
 }
 
 TEST_CASE("The device's pace, the workers and the sizes of rings change nothing") {
-  const ImageSource images(50);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(50);
   LoaderOptions options = small_batches(0);
   options.transform = float_transform(DType::float16, PixelLayout::nchw);
   options.tail = Tail::uneven;  // with empty rows
   options.world_size = 3;
   options.rank = 2;
-  Loader host(pack, options);
+  Loader host(pack.path, options);
   const auto expected = snapshots(host, 3);
   const auto check = [&](const LoaderOptions& changed, const CudaOptions& cuda) {
     for (const Pace pace : {Pace::when_asked, Pace::thread, Pace::late}) {
       const FakeDevice device(pace);
-      CudaLoader loader(pack, changed, cuda);
+      CudaLoader loader(pack.path, changed, cuda);
       CHECK(on_device(loader, 3) == expected);
     }
   };
@@ -91,19 +87,18 @@ TEST_CASE("The device's pace, the workers and the sizes of rings change nothing"
   check(options, {.depth = 4});
   options.transform.dtype = DType::uint8;
   options.transform.normalize = false;
-  Loader bytes(pack, options);
+  Loader bytes(pack.path, options);
   const FakeDevice device(Pace::thread);
-  CudaLoader loader(pack, options, {});
+  CudaLoader loader(pack.path, options, {});
   CHECK(on_device(loader, 3) == snapshots(bytes, 3));
 }
 
 TEST_CASE("The ring is page-locked once, when the workers are there, and released before it goes") {
-  const ImageSource images(40);
-  const TempDir dir;
+  const Pack pack(40);
   const FakeDevice device;
   LoaderOptions options = small_batches(2);
   options.persistent_workers = false;  // and so they are started anew with each epoch
-  CudaLoader loader(packed(images, dir), options, {});
+  CudaLoader loader(pack.path, options, {});
   std::size_t workers_at_registration = 0;
   fake_cuda::on_call([&](const char* function) {
     if (std::string(function) == "cuMemHostRegister_v2") workers_at_registration = loader.worker_pids().size();
@@ -117,12 +112,11 @@ TEST_CASE("The ring is page-locked once, when the workers are there, and release
 }
 
 TEST_CASE("Copies run ahead of the batch that was asked for, and slots go back as soon as they are copied") {
-  const ImageSource images(80);
-  const TempDir dir;
+  const Pack pack(80);
   const FakeDevice device(Pace::never);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.prefetch = 6;
-  CudaLoader loader(packed(images, dir), options, {.depth = 3});
+  CudaLoader loader(pack.path, options, {.depth = 3});
   Trainer trainer(Context::open(0));
   const auto copies = [] { return fake_cuda::num_calls("cuMemcpyHtoDAsync_v2") / 2; };
   for (std::uint64_t batch = 1; batch <= 3; ++batch) {
@@ -149,13 +143,11 @@ TEST_CASE("Copies run ahead of the batch that was asked for, and slots go back a
 }
 
 TEST_CASE("State, epoch and size are of what was delivered, not of what is copied ahead") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(60);
   const LoaderOptions options = small_batches(2, WorkerMode::threads);
   const FakeDevice device(Pace::thread);
-  Loader host(pack, options);
-  CudaLoader loader(pack, options, {.depth = 4});
+  Loader host(pack.path, options);
+  CudaLoader loader(pack.path, options, {.depth = 4});
   Trainer trainer(Context::open(0));
   std::vector<Snapshot> expected;
   std::vector<LoaderState> states;
@@ -200,16 +192,14 @@ TEST_CASE("State, epoch and size are of what was delivered, not of what is copie
 }
 
 TEST_CASE("A resumed epoch has the size and the numbers of one, also where the loader beneath was there already") {
-  const ImageSource images(64);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(64);
   const LoaderOptions options = small_batches(2, WorkerMode::threads);
-  Loader before(pack, options);
+  Loader before(pack.path, options);
   for (int i = 0; i < 3; ++i) before.next();
   const LoaderState state = before.state();
   for (const int delivered : {0, 1, 2, 3, 4}) {
     const FakeDevice device;
-    CudaLoader loader(pack, options, {.depth = 2});
+    CudaLoader loader(pack.path, options, {.depth = 2});
     Trainer trainer(Context::open(0));
     for (int i = 0; i < delivered; ++i) trainer.step(*loader.next(trainer.stream()));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -224,9 +214,7 @@ TEST_CASE("A resumed epoch has the size and the numbers of one, also where the l
 }
 
 TEST_CASE("Hundreds of epochs, with jumps, batches that are kept, and a device that is early or late") {
-  const ImageSource images(24);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(24);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.batch_size = 5;
   options.transform = float_transform(DType::bfloat16, PixelLayout::nhwc, 12);
@@ -235,13 +223,13 @@ TEST_CASE("Hundreds of epochs, with jumps, batches that are kept, and a device t
   {
     LoaderOptions plain = options;
     plain.workers = 0;
-    Loader host(pack, plain);
+    Loader host(pack.path, plain);
     for (std::uint64_t epoch = 0; epoch < k_epochs; ++epoch) expected.push_back(snapshots(host));
   }
   for (const Pace pace : {Pace::when_asked, Pace::thread}) {
     const FakeDevice device(pace, 77);
     options.worker_mode = pace == Pace::thread ? WorkerMode::threads : WorkerMode::processes;
-    CudaLoader loader(pack, options, {.depth = 3, .hold = 3});
+    CudaLoader loader(pack.path, options, {.depth = 3, .hold = 3});
     Trainer trainer(Context::open(0));
     KeyedRandom random{5, static_cast<std::uint64_t>(pace)};
     std::deque<DeviceBatch> kept;
@@ -273,9 +261,7 @@ TEST_CASE("Hundreds of epochs, with jumps, batches that are kept, and a device t
 }
 
 TEST_CASE("A loader may end at any moment, and its batches after it, in any order") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(40);
   KeyedRandom random{3};
   for (int round = 0; round < 120; ++round) {
     const FakeDevice device(round % 3 == 0   ? Pace::thread
@@ -289,7 +275,7 @@ TEST_CASE("A loader may end at any moment, and its batches after it, in any orde
       LoaderOptions options = small_batches(round % 20 == 0 ? 2 : 1 + round % 2,
                                             round % 20 == 0 ? WorkerMode::processes : WorkerMode::threads);
       if (round % 2 == 0) options.transform = float_transform(DType::float32, PixelLayout::nchw, 16);
-      CudaLoader loader(pack, options, {.depth = 1 + static_cast<std::uint32_t>(random.below(4))});
+      CudaLoader loader(pack.path, options, {.depth = 1 + static_cast<std::uint32_t>(random.below(4))});
       for (std::uint64_t steps = random.below(7); steps > 0; --steps) {
         auto batch = loader.next(trainer.stream());
         if (!batch) continue;
@@ -307,15 +293,13 @@ TEST_CASE("A loader may end at any moment, and its batches after it, in any orde
 }
 
 TEST_CASE("Another stream may use a batch too, and is waited for") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(40);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   for (const DType dtype : {DType::uint8, DType::float16}) {
     options.transform.dtype = dtype;
-    Loader host(pack, options);
+    Loader host(pack.path, options);
     const FakeDevice device(Pace::thread);
-    CudaLoader loader(pack, options, {.depth = 1, .hold = 1});
+    CudaLoader loader(pack.path, options, {.depth = 1, .hold = 1});
     const auto context = Context::open(0);
     Trainer trainer(context);
     Trainer other(context);
@@ -332,13 +316,11 @@ TEST_CASE("Another stream may use a batch too, and is waited for") {
 }
 
 TEST_CASE("Batches may be asked for in another stream each time, and the default stream has two names") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(40);
   const LoaderOptions options = small_batches(2, WorkerMode::threads);
-  Loader host(pack, options);
+  Loader host(pack.path, options);
   const FakeDevice device(Pace::thread);
-  CudaLoader loader(pack, options, {.depth = 2, .hold = 2});
+  CudaLoader loader(pack.path, options, {.depth = 2, .hold = 2});
   const auto context = Context::open(0);
   Trainer first(context);
   Trainer second(context);
@@ -359,14 +341,12 @@ TEST_CASE("Batches may be asked for in another stream each time, and the default
 }
 
 TEST_CASE("Batches let go of by other threads while the next ones are asked for") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(60);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.transform = float_transform(DType::float16, PixelLayout::nchw, 16);
-  Loader host(pack, options);
+  Loader host(pack.path, options);
   const FakeDevice device(Pace::thread);
-  CudaLoader loader(pack, options, {.depth = 2, .hold = 8});
+  CudaLoader loader(pack.path, options, {.depth = 2, .hold = 8});
   Trainer trainer(Context::open(0));
   std::vector<std::thread> threads;
   for (int epoch = 0; epoch < 4; ++epoch) {
@@ -384,13 +364,11 @@ TEST_CASE("Batches let go of by other threads while the next ones are asked for"
 }
 
 TEST_CASE("Copies and waiting are counted, and timed where that is asked for") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(40);
   const FakeDevice device;
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.transform = float_transform(DType::float16, PixelLayout::nhwc);
-  CudaLoader loader(pack, options, {.timing = true});
+  CudaLoader loader(pack.path, options, {.timing = true});
   on_device(loader, 2);
   const CudaCounters counters = loader.counters();
   CHECK(counters.batches == 10);

@@ -178,17 +178,15 @@ void check_row(const MixedBatches& mixed, std::size_t b, std::size_t row, const 
 }  // namespace
 
 TEST_CASE("A loader mixes each image with the one before it that is there, and says with which label and share") {
-  const ImageSource images(21, {5, 6});
-  const TempDir dir;
-  const std::string pack = packed(images, dir);
+  const Pack pack(21, {5, 6});
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.transform = float_transform(DType::float32, PixelLayout::nchw, k_side);
   options.on_bad_sample = OnBadSample::skip;
   options.tail = Tail::uneven;
-  Loader host(pack, options);
+  Loader host(pack.path, options);
   const auto plain = snapshots(host, 4);
   for (const MixOptions& mix : {MixOptions{.mixup_alpha = 0.8}, MixOptions{.cutmix_alpha = 1}}) {
-    const MixedBatches mixed = mixed_epochs(pack, options, mix, 4);
+    const MixedBatches mixed = mixed_epochs(pack.path, options, mix, 4);
     REQUIRE(mixed.batches.size() == plain.size());
     for (std::size_t b = 0; b < plain.size(); ++b) {
       const MixDraw draw = draw_mix(mix, {options.seed, plain[b].epoch, plain[b].samples[0]}, k_side, k_side);

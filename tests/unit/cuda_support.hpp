@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/registry/registry.hpp"
 #include "bale/loader/cuda/context.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/fake_cuda/fake_cuda.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
@@ -119,10 +119,6 @@ inline Transform float_transform(DType dtype, PixelLayout layout, std::uint32_t 
   transform.layout = layout;
   transform.normalize = true;
   return transform;
-}
-
-inline std::string packed(const Source& images, const TempDir& dir) {
-  return pack_images(images, dir / "pack", formats().front()->name, 20);
 }
 
 }  // namespace bale::test

@@ -29,8 +29,7 @@ std::vector<std::byte> write_random(const std::string& path, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("A new file takes the name of a link, and leaves alone what the link leads to") {
-  const test::TempDir dir;
+TEST_CASE_METHOD(test::InTempDir, "A new file takes the name of a link, and leaves alone what the link leads to") {
   const std::string victim = dir / "victim";
   const std::string link = dir / "link";
   const std::vector<std::byte> expected = write_random(victim, 100);
@@ -40,8 +39,7 @@ TEST_CASE("A new file takes the name of a link, and leaves alone what the link l
   CHECK(read_file(link).size() == 50);
 }
 
-TEST_CASE("Reads around the page cache give the file's bytes at any place") {
-  const test::TempDir dir;
+TEST_CASE_METHOD(test::InTempDir, "Reads around the page cache give the file's bytes at any place") {
   const std::string path = dir / "file";
   const auto expected = write_random(path, 3'000'123);
   const auto file = DirectFile::open(path);
@@ -66,8 +64,9 @@ TEST_CASE("Reads around the page cache give the file's bytes at any place") {
   }
 }
 
-TEST_CASE("Large reads bring what was asked for into the page cache, and nothing of a file cut short is touched") {
-  const test::TempDir dir;
+TEST_CASE_METHOD(
+    test::InTempDir,
+    "Large reads bring what was asked for into the page cache, and nothing of a file cut short is touched") {
   const std::string path = dir / "file";
   write_random(path, 11'000'000);
   const File file = File::open_read(path);

@@ -9,6 +9,7 @@
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/owned_sample.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/support/text_file.hpp"

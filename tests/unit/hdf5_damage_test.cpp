@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/unit/hdf5_support.hpp"
 
@@ -23,12 +24,7 @@ using Content = std::vector<std::byte>;
 
 /// Scans and reads everything; whether that ended without an Error.
 bool reads_through(const std::string& path) {
-  try {
-    read_all(path, scan(path));
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
+  return !thrown_by([&] { read_all(path, scan(path)); });
 }
 
 /// Runs mutate(0..count-1) on copies of `good` in child processes. Gives the mutations that ended one.
@@ -81,13 +77,12 @@ Content make_shard(const std::string& path, const std::string& layout) {
 
 }  // namespace
 
-TEST_CASE("flipped bits neither crash nor hang") {
-  const TempDir directory;
+TEST_CASE_METHOD(InTempDir, "flipped bits neither crash nor hang") {
   const std::string layout = GENERATE("blob", "vlen", "array");
-  const Content good = make_shard(directory / "good.h5", layout);
+  const Content good = make_shard(dir / "good.h5", layout);
   // Every bit of the superblock, then bits spread over the file by a step that is prime to its length.
   const std::vector<std::size_t> fatal =
-      survive(good, 800, directory / "bad.h5", [](const Content& whole, std::size_t mutation) {
+      survive(good, 800, dir / "bad.h5", [](const Content& whole, std::size_t mutation) {
         Content bad = whole;
         const std::size_t bit = mutation < 48 * 8 ? mutation : mutation * 7919 % (bad.size() * 8);
         bad[bit / 8] ^= std::byte(1U << (bit % 8));
@@ -97,11 +92,10 @@ TEST_CASE("flipped bits neither crash nor hang") {
   CHECK(fatal.empty());
 }
 
-TEST_CASE("truncated files are refused") {
-  const TempDir directory;
+TEST_CASE_METHOD(InTempDir, "truncated files are refused") {
   const std::string layout = GENERATE("blob", "vlen", "array");
-  const std::string path = directory / "bad.h5";
-  const Content good = make_shard(directory / "good.h5", layout);
+  const std::string path = dir / "bad.h5";
+  const Content good = make_shard(dir / "good.h5", layout);
   const std::size_t step = good.size() / 200 + 1;
   const std::vector<std::size_t> fatal =
       survive(good, good.size() / step, path, [step](const Content& whole, std::size_t mutation) {
@@ -115,9 +109,7 @@ TEST_CASE("truncated files are refused") {
   }
 }
 
-TEST_CASE("blob tables that contradict the file are refused") {
-  const TempDir directory;
-  const std::string path = directory / "x.h5";
+TEST_CASE_METHOD(InHdf5Path, "blob tables that contradict the file are refused") {
   pack_shard(path, few_samples(), {});
   const Content good = read_file(path);
   // The offsets table of jpg is 0, 300, 500, 600 as little-endian 64-bit numbers.

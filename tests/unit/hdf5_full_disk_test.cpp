@@ -61,17 +61,16 @@ Verdict pack_below(std::uint64_t limit, const TempDir& directory, const std::str
 
 }  // namespace
 
-TEST_CASE("a file that may not grow is an error with errno, and the process goes on") {
-  const TempDir directory;
+TEST_CASE_METHOD(InTempDir, "a file that may not grow is an error with errno, and the process goes on") {
   const std::string layout = GENERATE("blob", "vlen", "array");
   const std::vector<OwnedSample> samples = samples_for(layout);
-  pack_shard(directory / "whole.h5", samples, {.layout = layout});
-  const std::uint64_t whole = File::open_read(directory / "whole.h5").size();
+  pack_shard(dir / "whole.h5", samples, {.layout = layout});
+  const std::uint64_t whole = File::open_read(dir / "whole.h5").size();
   for (std::uint64_t part = 0; part <= 24; ++part) {
     const std::uint64_t limit = part == 24 ? whole + 8192 : whole * part / 24;
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
-    if (child == 0) std::exit(pack_below(limit, directory, layout, samples));
+    if (child == 0) std::exit(pack_below(limit, dir, layout, samples));
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CAPTURE(layout, limit, whole, status);

@@ -40,10 +40,9 @@ void check_located(const std::string& path, const ShardIndex& index, const std::
 
 }  // namespace
 
-TEST_CASE("blob and vlen give back odd samples, from the writer's index and from a scan") {
-  const TempDir directory;
+TEST_CASE_METHOD(InTempDir, "blob and vlen give back odd samples, from the writer's index and from a scan") {
   const std::string layout = GENERATE("blob", "vlen");
-  const std::string path = directory / (layout + ".h5");
+  const std::string path = dir / (layout + ".h5");
   const std::vector<OwnedSample> samples = odd_samples();
   const ShardIndex written = pack_shard(path, samples, {.layout = layout, .class_names = {"cat", "d\xc3\xb6g"}});
   CHECK(read_all(path, written) == samples);
@@ -56,59 +55,50 @@ TEST_CASE("blob and vlen give back odd samples, from the writer's index and from
   CHECK(scanned.fields()[*json].codec == Codec::zstd);
 }
 
-TEST_CASE("thousands of samples cross every chunk and heap boundary") {
-  const TempDir directory;
+TEST_CASE_METHOD(InHdf5Path, "thousands of samples cross every chunk and heap boundary") {
   const std::string layout = GENERATE("blob", "vlen");
-  const std::string path = directory / "x.h5";
   const std::vector<OwnedSample> samples = many_samples(3000);
   CHECK(read_all(path, pack_shard(path, samples, {.layout = layout})) == samples);
   CHECK(read_all(path, scan(path)) == samples);
 }
 
-TEST_CASE("shards without samples are shards") {
-  const TempDir directory;
+TEST_CASE_METHOD(InHdf5Path, "shards without samples are shards") {
   const std::string layout = GENERATE("blob", "vlen", "array");
-  const std::string path = directory / "x.h5";
   CHECK(pack_shard(path, {}, {.layout = layout}).size() == 0);
   CHECK(scan(path).size() == 0);
 }
 
-TEST_CASE("the same samples give the same bytes, however many others were planned") {
-  const TempDir directory;
+TEST_CASE_METHOD(InTempDir, "the same samples give the same bytes, however many others were planned") {
   const std::string layout = GENERATE("blob", "vlen");
   const std::vector<OwnedSample> samples = odd_samples();
-  pack_shard(directory / "exact.h5", samples, {.layout = layout});
-  pack_shard(directory / "again.h5", samples, {.layout = layout});
-  CHECK(read_file(directory / "exact.h5") == read_file(directory / "again.h5"));
+  pack_shard(dir / "exact.h5", samples, {.layout = layout});
+  pack_shard(dir / "again.h5", samples, {.layout = layout});
+  CHECK(read_file(dir / "exact.h5") == read_file(dir / "again.h5"));
 
   std::vector<OwnedSample> more = samples;
   more.push_back(
       {"skipped", 9, {{"gone", "never added"}, {"jpg", random_bytes(70'000, 9)}, {"json.zst", random_bytes(900, 9)}}});
-  const ShardIndex index = pack_shard(directory / "fewer.h5", samples, {.layout = layout, .plan = plan_of(more)});
-  CHECK(read_file(directory / "exact.h5") == read_file(directory / "fewer.h5"));
-  CHECK(read_all(directory / "fewer.h5", index) == samples);
+  const ShardIndex index = pack_shard(dir / "fewer.h5", samples, {.layout = layout, .plan = plan_of(more)});
+  CHECK(read_file(dir / "exact.h5") == read_file(dir / "fewer.h5"));
+  CHECK(read_all(dir / "fewer.h5", index) == samples);
 
   const std::vector<OwnedSample> fewer(samples.begin(), samples.begin() + 1);
-  pack_shard(directory / "grown.h5", samples, {.layout = layout, .plan = plan_of(fewer)});
-  CHECK(read_all(directory / "grown.h5", scan(directory / "grown.h5")) == samples);
-  CHECK_FALSE(std::filesystem::exists(directory / "grown.h5.resize"));
-  CHECK_FALSE(std::filesystem::exists(directory / "grown.h5.spool"));
+  pack_shard(dir / "grown.h5", samples, {.layout = layout, .plan = plan_of(fewer)});
+  CHECK(read_all(dir / "grown.h5", scan(dir / "grown.h5")) == samples);
+  CHECK_FALSE(std::filesystem::exists(dir / "grown.h5.resize"));
+  CHECK_FALSE(std::filesystem::exists(dir / "grown.h5.spool"));
 }
 
-TEST_CASE("compressed fields larger than memory's share go through a file") {
-  const TempDir directory;
+TEST_CASE_METHOD(InHdf5Path, "compressed fields larger than memory's share go through a file") {
   std::vector<OwnedSample> samples;
   for (std::uint32_t i = 0; i < 7; ++i)
     samples.push_back({std::to_string(i), i, {{"json.zst", random_bytes(3'000'000 + i, i)}}});
-  const std::string path = directory / "x.h5";
   CHECK(read_all(path, pack_shard(path, samples, {})) == samples);
 }
 
-TEST_CASE("a sample that no dataset can hold is refused and the shard goes on") {
-  const TempDir directory;
+TEST_CASE_METHOD(InHdf5Path, "a sample that no dataset can hold is refused and the shard goes on") {
   const std::string layout = GENERATE("blob", "vlen");
   const std::vector<OwnedSample> samples = odd_samples();
-  const std::string path = directory / "x.h5";
   const auto writer = k_hdf5_format.create({.path = path, .layout = layout, .plan = plan_of(samples)});
   IndexBuilder index;
   for (const OwnedSample& sample : samples) {
@@ -123,9 +113,7 @@ TEST_CASE("a sample that no dataset can hold is refused and the shard goes on") 
   CHECK(read_all(path, scan(path)) == samples);
 }
 
-TEST_CASE("array decodes images and delivers them as .npy") {
-  const TempDir directory;
-  const std::string path = directory / "x.h5";
+TEST_CASE_METHOD(InHdf5Path, "array decodes images and delivers them as .npy") {
   std::vector<OwnedSample> samples;
   std::vector<Image> images;
   for (std::uint32_t i = 0; i < 5; ++i) {
@@ -151,14 +139,12 @@ TEST_CASE("array decodes images and delivers them as .npy") {
   CHECK_FALSE(index.fields()[*index.field_id("npy")].located);
 
   SECTION("and takes such .npy back") {
-    pack_shard(directory / "back.h5", read, {.layout = "array"});
-    CHECK(read_file(path) == read_file(directory / "back.h5"));
+    pack_shard(dir / "back.h5", read, {.layout = "array"});
+    CHECK(read_file(path) == read_file(dir / "back.h5"));
   }
 }
 
-TEST_CASE("array wants one size, and makes it where told") {
-  const TempDir directory;
-  const std::string path = directory / "x.h5";
+TEST_CASE_METHOD(InHdf5Path, "array wants one size, and makes it where told") {
   const std::vector<OwnedSample> samples{{"first", 0, {{"png", png_of(random_image(8, 8, 1))}}},
                                          {"second", 0, {{"png", png_of(random_image(9, 8, 2))}}}};
   CHECK_THROWS_WITH(pack_shard(path, samples, {.layout = "array"}),
@@ -174,8 +160,7 @@ TEST_CASE("array wants one size, and makes it where told") {
   CHECK_THROWS_AS(pack_shard(path, samples, {.layout = "blob", .format_options = {{"size", "4"}}}), Error);
 }
 
-TEST_CASE("threads pack and read side by side") {
-  const TempDir directory;
+TEST_CASE_METHOD(InTempDir, "threads pack and read side by side") {
   const std::vector<OwnedSample> samples = many_samples(300);
   std::vector<OwnedSample> pictures;
   for (std::uint32_t i = 0; i < 50; ++i)
@@ -188,14 +173,14 @@ TEST_CASE("threads pack and read side by side") {
   std::vector<std::thread> threads;
   for (std::size_t worker = 0; worker < read.size(); ++worker) {
     threads.emplace_back([&, worker] {
-      const std::string path = directory / std::to_string(worker);
+      const std::string path = dir / std::to_string(worker);
       pack_shard(path, content(worker), settings[worker % 3]);
       read[worker] = read_all(path, scan(path));
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (std::size_t worker = 0; worker < 3; ++worker) {
-    CHECK(read_file(directory / std::to_string(worker)) == read_file(directory / std::to_string(worker + 3)));
+    CHECK(read_file(dir / std::to_string(worker)) == read_file(dir / std::to_string(worker + 3)));
     CHECK(read[worker] == read[worker + 3]);
     if (worker < 2) CHECK(read[worker] == samples);
   }

@@ -13,6 +13,7 @@
 #include "bale/formats/shard/format.hpp"
 #include "bale/tests/support/owned_sample.hpp"
 #include "bale/tests/support/random_bytes.hpp"
+#include "bale/tests/support/temp_dir.hpp"
 
 namespace bale {
 extern const Format k_hdf5_format;
@@ -20,26 +21,15 @@ extern const Format k_hdf5_format;
 
 namespace bale::test {
 
-inline ShardPlan plan_of(const std::vector<OwnedSample>& samples) {
-  ShardPlan plan;
-  std::map<std::string, ShardPlan::Field> fields;
-  for (const OwnedSample& sample : samples) {
-    ++plan.num_samples;
-    plan.key_bytes += sample.key.size();
-    for (const auto& [name, bytes] : sample.fields) {
-      fields[name].name = name;
-      ++fields[name].num_samples;
-      fields[name].bytes += bytes.size();
-    }
-  }
-  for (const auto& [name, field] : fields) plan.fields.push_back(field);
-  return plan;
-}
-
 inline void add(ShardWriter& writer, const OwnedSample& sample) {
   std::vector<FieldView> views;
   writer.add(sample.view(views));
 }
+
+/// A test with a path for a file.
+struct InHdf5Path : InTempDir {
+  std::string path = dir / "x.h5";
+};
 
 struct PackSettings {
   std::string layout = "blob";

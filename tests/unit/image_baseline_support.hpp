@@ -41,27 +41,57 @@ inline std::vector<std::uint8_t> pixels_of(const PixelView& view) {
 
 /// Of a decoder whose image is open.
 inline Decoded read_region(ImageDecoder& decoder, const Region& region) {
-  try {
-    return {.pixels = pixels_of(decoder.read(region))};
-  } catch (const Error& error) {
-    return {.error = error.what()};
-  }
+  Decoded result;
+  result.error = message_of([&] { result.pixels = pixels_of(decoder.read(region)); });
+  return result;
 }
 
 inline Decoded decode_region(ImageDecoder& decoder, image_detail::BaselineUse use, Bytes jpeg, const Region& region,
                              const KeptSeekPoints& entry = {}) {
   image_detail::set_baseline_use(use);
   Decoded result;
-  try {
+  const std::string refusal = message_of([&] {
     decoder.open(jpeg, 1 << 22, WholeCheck::none);
     decoder.use_seek_points(entry);
     result = read_region(decoder, region);
-  } catch (const Error& error) {
-    result.error = error.what();
-  }
+  });
+  if (!refusal.empty()) result.error = refusal;
   image_detail::set_baseline_use(image_detail::BaselineUse::automatic);
   return result;
 }
+
+/// libjpeg against the baseline decoder, side by side.
+class DecoderPair {
+ public:
+  /// `uses` counts what the baseline decoder did.
+  explicit DecoderPair(std::uint64_t (*uses)()) : uses_(uses) {}
+
+  void compare(const Buffer& jpeg, const Region& region, const KeptSeekPoints& entry = {},
+               image_detail::BaselineUse own = image_detail::BaselineUse::automatic) {
+    const Decoded expected = decode_region(theirs_, image_detail::BaselineUse::never, jpeg, region);
+    const std::uint64_t before = uses_();
+    if (decode_region(ours_, own, jpeg, region, entry) != expected) ++differences_;
+    used_ += uses_() - before;
+    ++compared_;
+    if (!expected.error.empty()) ++refused_;
+  }
+
+  std::uint64_t compared() const { return compared_; }
+  std::uint64_t differences() const { return differences_; }
+  std::uint64_t used() const { return used_; }
+  std::uint64_t refused() const { return refused_; }
+
+ protected:
+  ImageDecoder ours_;
+
+ private:
+  ImageDecoder theirs_;
+  std::uint64_t (*uses_)();
+  std::uint64_t compared_ = 0;
+  std::uint64_t differences_ = 0;
+  std::uint64_t used_ = 0;
+  std::uint64_t refused_ = 0;
+};
 
 inline Region draw_region(std::mt19937& random, std::uint32_t width, std::uint32_t height) {
   Region region{static_cast<std::uint32_t>(random() % width), static_cast<std::uint32_t>(random() % height), 1, 1};

@@ -16,19 +16,11 @@ using bale::image_detail::BaselineUse;
 using namespace bale::test;
 
 /// Both ways of decoding, side by side.
-class Pair {
+class Pair : public DecoderPair {
  public:
-  /// The kernels that stand for the own decoder.
-  void use(BaselineUse own) { own_ = own; }
+  explicit Pair(BaselineUse own = BaselineUse::automatic) : DecoderPair(baseline_count), own_(own) {}
 
-  void compare(const Buffer& jpeg, const Region& region) {
-    const Decoded expected = decode_region(theirs_, BaselineUse::never, jpeg, region);
-    const std::uint64_t before = baseline_count();
-    if (decode_region(ours_, own_, jpeg, region) != expected) ++differences_;
-    used_ += baseline_count() - before;
-    ++compared_;
-    if (!expected.error.empty()) ++refused_;
-  }
+  void compare(const Buffer& jpeg, const Region& region) { DecoderPair::compare(jpeg, region, {}, own_); }
 
   /// All regions of a small image.
   void compare_all(const Buffer& jpeg, std::uint32_t width, std::uint32_t height) {
@@ -43,24 +35,11 @@ class Pair {
 
   void compare_random(const Buffer& jpeg, std::uint32_t width, std::uint32_t height, std::mt19937& random, int count) {
     compare(jpeg, {0, 0, width, height});
-    for (int i = 0; i < count; ++i) {
-      compare(jpeg, draw_region(random, width, height));
-    }
+    for (int i = 0; i < count; ++i) compare(jpeg, draw_region(random, width, height));
   }
 
-  std::uint64_t compared() const { return compared_; }
-  std::uint64_t differences() const { return differences_; }
-  std::uint64_t used() const { return used_; }
-  std::uint64_t refused() const { return refused_; }
-
  private:
-  bale::ImageDecoder ours_;
-  bale::ImageDecoder theirs_;
-  BaselineUse own_ = BaselineUse::automatic;
-  std::uint64_t compared_ = 0;
-  std::uint64_t differences_ = 0;
-  std::uint64_t used_ = 0;
-  std::uint64_t refused_ = 0;
+  BaselineUse own_;
 };
 
 /// Makes one instruction set the one in use, until the end of the scope.
@@ -120,8 +99,7 @@ TEST_CASE("Baseline JPEGs of every quality and kind of table are those of libjpe
   targets.emplace_back();  // plain
   for (const std::string& target : targets) {
     const UseTarget use(target);
-    Pair pair;
-    pair.use(target.empty() ? BaselineUse::plain : BaselineUse::automatic);
+    Pair pair(target.empty() ? BaselineUse::plain : BaselineUse::automatic);
     for (int round = 0; round < 150; ++round) {
       const JpegSample sample = draw_baseline_sample(random, round % 8 == 0 ? 300 : 100);
       const Buffer jpeg = make_jpeg(sample, random);
@@ -191,7 +169,7 @@ TEST_CASE("Baseline JPEGs cut off at every byte give what libjpeg gives") {
     sample.restart_interval = static_cast<int>(random() % 3);
     const Buffer jpeg = make_jpeg(sample, random);
     for (std::size_t size = 1; size <= jpeg.size(); ++size) {
-      const Buffer cut(jpeg.begin(), jpeg.begin() + static_cast<std::ptrdiff_t>(size));
+      const Buffer cut = first_bytes(jpeg, size);
       for (const std::uint32_t bottom : {14u, 15u, 16u, 17u}) pair.compare(cut, {3, bottom - 9, 11, 9});
     }
   }

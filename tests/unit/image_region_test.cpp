@@ -1,17 +1,16 @@
 #include <algorithm>
 #include <array>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/tests/support/catch.hpp"
-#include "bale/tests/support/error_of.hpp"
 #include "image_samples.hpp"
 
 namespace {
 
 using bale::Region;
 using bale::test::code_of;
+using bale::test::first_bytes;
 using bale::test::JpegSample;
 using bale::test::make_jpeg;
 using bale::test::make_png;
@@ -118,17 +117,12 @@ JpegSample draw_sample(std::mt19937& random, std::uint32_t max_side) {
   return sample;
 }
 
-/// Whether the decoder gives pixels rather than a bale::Error for damaged or unsupported bytes.
 bool reads(bale::ImageDecoder& decoder, const Buffer& bytes, const Region& region,
            bale::WholeCheck check = bale::WholeCheck::end) {
-  try {
+  return bale::test::decodes([&] {
     decoder.open(bytes, 1 << 20, check);
     decoder.read(region);
-    return true;
-  } catch (const bale::Error& error) {
-    REQUIRE((error.code() == bale::ErrorCode::damaged || error.code() == bale::ErrorCode::unsupported));
-    return false;
-  }
+  });
 }
 
 }  // namespace
@@ -224,17 +218,16 @@ TEST_CASE("A decoder stays good after damaged images") {
     const Buffer png = make_png({.width = sample.width, .height = sample.height}, random);
     for (Buffer damaged : {jpeg, png}) {
       if (round % 2 == 0) damaged.resize(random() % damaged.size());
-      for (std::uint32_t flips = random() % 4; flips > 0 && !damaged.empty(); --flips) {
-        damaged[random() % damaged.size()] ^= static_cast<std::byte>(1u << random() % 8);
-      }
+      const std::uint32_t flips = random() % 4;
+      if (!damaged.empty()) bale::test::flip_bits(damaged, flips, random);
       if (!reads(decoder, damaged, {0, 0, 1, 1})) ++refused;
       // What warnings leave in the pixels is the same too.
-      try {
-        const bale::Image whole = bale::decode_image(damaged, 1 << 20);
-        const Region region{whole.width / 3, whole.height / 2, whole.width - whole.width / 3, 1};
-        decoder.open(damaged, 1 << 20, bale::WholeCheck::none);
-        CHECK(is_part(decoder.read(region), region, whole));
-      } catch (const bale::Error&) {
+      if (bale::test::thrown_by([&] {
+            const bale::Image whole = bale::decode_image(damaged, 1 << 20);
+            const Region region{whole.width / 3, whole.height / 2, whole.width - whole.width / 3, 1};
+            decoder.open(damaged, 1 << 20, bale::WholeCheck::none);
+            CHECK(is_part(decoder.read(region), region, whole));
+          })) {
         ++refused;
       }
     }
@@ -265,13 +258,13 @@ TEST_CASE("What is cut off below a region does not matter to it if nobody asks f
   bale::ImageDecoder decoder;
   for (const Scans scans : {Scans::one, Scans::progressive}) {
     const Buffer jpeg = make_jpeg({.width = 64, .height = 256, .scans = scans}, random);
-    const Buffer cut(jpeg.begin(), jpeg.begin() + static_cast<std::ptrdiff_t>(jpeg.size() / 2));
+    const Buffer cut = first_bytes(jpeg, jpeg.size() / 2);
     CHECK(reads(decoder, cut, {8, 8, 40, 40}, k_none) == (scans == Scans::one));
     CHECK_FALSE(reads(decoder, cut, {8, 200, 40, 40}, k_none));
     CHECK_FALSE(reads(decoder, cut, {0, 0, 64, 256}, k_none));
   }
   const Buffer png = make_png({.width = 64, .height = 256}, random);
-  const Buffer cut(png.begin(), png.begin() + static_cast<std::ptrdiff_t>(png.size() / 2));
+  const Buffer cut = first_bytes(png, png.size() / 2);
   CHECK(reads(decoder, cut, {8, 8, 40, 40}, k_none));
   CHECK_FALSE(reads(decoder, cut, {8, 200, 40, 40}, k_none));
 }
@@ -279,19 +272,11 @@ TEST_CASE("What is cut off below a region does not matter to it if nobody asks f
 TEST_CASE("Whether an image that is cut off is refused does not depend on the part that is read") {
   std::mt19937 random(10);
   bale::ImageDecoder decoder;
-  const auto decodes = [](const Buffer& bytes) {
-    try {
-      bale::decode_image(bytes);
-      return true;
-    } catch (const bale::Error&) {
-      return false;
-    }
-  };
   std::vector<std::pair<Buffer, Region>> wrong;
   std::size_t accepted = 0;
   std::size_t refused = 0;
   const auto compare = [&](const Buffer& bytes) {
-    const bool whole = decodes(bytes);
+    const bool whole = !bale::test::thrown_by([&] { bale::decode_image(bytes); });
     ++(whole ? accepted : refused);
     for (const Region& region : {Region{0, 0, 32, 1}, {5, 9, 11, 20}, {0, 0, 32, 96}}) {
       if (reads(decoder, bytes, region) != whole) wrong.push_back({bytes, region});
@@ -303,7 +288,7 @@ TEST_CASE("Whether an image that is cut off is refused does not depend on the pa
   }
   for (const Buffer& image : images) {
     for (std::size_t size = image.size() / 8; size <= image.size(); size += 1 + (image.size() - size) / 30) {
-      Buffer cut(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
+      Buffer cut = first_bytes(image, size);
       compare(cut);
       cut.resize(size + 100);  // zeros, as of a download that was broken off
       compare(cut);

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
+
+#include "bale/tests/support/error_of.hpp"
 
 namespace bale::test {
 
@@ -37,5 +40,22 @@ struct PngSample {
 };
 
 std::vector<std::byte> make_png(const PngSample& sample, std::mt19937& random);
+
+/// The bytes with `count` bits flipped.
+inline void flip_bits(std::vector<std::byte>& bytes, std::uint32_t count, std::mt19937& random) {
+  for (; count > 0; --count) bytes[random() % bytes.size()] ^= static_cast<std::byte>(1u << random() % 8);
+}
+
+inline std::vector<std::byte> first_bytes(const std::vector<std::byte>& bytes, std::size_t count) {
+  return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+/// Whether `decode` gives pixels rather than a bale::Error for damaged or unsupported bytes.
+template <typename Decode>
+bool decodes(const Decode& decode) {
+  const std::optional<Error> error = thrown_by(decode);
+  if (error) REQUIRE((error->code() == ErrorCode::damaged || error->code() == ErrorCode::unsupported));
+  return !error;
+}
 
 }  // namespace bale::test

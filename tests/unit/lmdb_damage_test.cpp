@@ -4,7 +4,9 @@
 #include <random>
 
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
+#include "bale/tests/support/text_file.hpp"
 #include "bale/tests/unit/lmdb_support.hpp"
 
 using namespace bale;
@@ -14,10 +16,8 @@ namespace {
 
 /// Whether the scan gave an index; then every field it tells of lies in the file.
 bool scans(const std::string& path, const std::vector<std::byte>& bytes) {
-  File file = File::create(path);
-  file.write_at(0, bytes);
-  file.close();
-  try {
+  spit(path, as_text(bytes));
+  return !thrown_by([&] {
     const ShardIndex index = scan_lmdb(path);
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
@@ -25,10 +25,7 @@ bool scans(const std::string& path, const std::vector<std::byte>& bytes) {
         if (extent.present()) REQUIRE(extent.offset + extent.length <= bytes.size());
       }
     }
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
+  });
 }
 
 std::vector<std::byte> small_file(const TempDir& dir) {
@@ -44,8 +41,7 @@ std::vector<std::byte> small_file(const TempDir& dir) {
 
 }  // namespace
 
-TEST_CASE("every truncation is refused") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "every truncation is refused") {
   const std::vector<std::byte> good = small_file(dir);
   REQUIRE(scans(dir / "x.lmdb", good));
   const auto size = static_cast<std::ptrdiff_t>(good.size());
@@ -54,8 +50,7 @@ TEST_CASE("every truncation is refused") {
   }
 }
 
-TEST_CASE("bit flips in the structure never lead out of the file") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "bit flips in the structure never lead out of the file") {
   const std::vector<std::byte> good = small_file(dir);
   std::size_t refused = 0;
   // The headers of all pages, and the node tables after them, bit by bit.
@@ -69,8 +64,7 @@ TEST_CASE("bit flips in the structure never lead out of the file") {
   CHECK(refused > 0);
 }
 
-TEST_CASE("random damage never leads out of the file") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "random damage never leads out of the file") {
   const std::vector<std::byte> good = small_file(dir);
   std::mt19937 random(20240607);
   std::size_t refused = 0;
@@ -87,9 +81,7 @@ TEST_CASE("random damage never leads out of the file") {
   CHECK(refused > 0);
 }
 
-TEST_CASE("a page that is its own child is refused") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "a page that is its own child is refused") {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (int i = 0; i < 1000; ++i) pairs.emplace_back(fmt::format("{:08}", i), std::string(100, 'v'));
   write_lmdb(path, pairs);

@@ -1,6 +1,7 @@
 // Files that other programs write: recognized by keys and values, without liblmdb.
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/unit/lmdb_support.hpp"
 
@@ -46,9 +47,7 @@ void check_walk(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the tree walk agrees with liblmdb") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "the tree walk agrees with liblmdb") {
   SECTION("an empty database") { write_lmdb(path, {}); }
   SECTION("long keys make branch pages of depth 4 and more") {
     std::vector<std::pair<std::string, std::string>> pairs;
@@ -96,9 +95,7 @@ TEST_CASE("the tree walk agrees with liblmdb") {
   check_walk(path);
 }
 
-TEST_CASE("numbered values, padded or not, are samples in the order of their numbers") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "numbered values, padded or not, are samples in the order of their numbers") {
   write_lmdb(path,
              {{"0", k_jpeg}, {"2", k_png}, {"10", "neither"}, {"2.cls", " 7\n"}, {"10.JSON", "{}"}, {"__len__", "3"}});
   const ShardIndex index = scan_lmdb(path);
@@ -116,9 +113,7 @@ TEST_CASE("numbered values, padded or not, are samples in the order of their num
   CHECK(scan_lmdb(padded).key(1) == "00000001");
 }
 
-TEST_CASE("Caffe's Datum: encoded images lie inside the value, raw ones are the whole value") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "Caffe's Datum: encoded images lie inside the value, raw ones are the whole value") {
   const std::string image = k_jpeg + std::string(10000, 'i');
   const std::string raw = datum(std::string(18000, '\x01'), 9, false);
   write_lmdb(path, {{"00000000_n1/a.JPEG", datum(image, 5, true)},
@@ -137,9 +132,7 @@ TEST_CASE("Caffe's Datum: encoded images lie inside the value, raw ones are the 
   CHECK(index.height(2) == 20);
 }
 
-TEST_CASE("a message that only opens like a Datum is plain bytes") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "a message that only opens like a Datum is plain bytes") {
   const std::string whole = datum(k_jpeg, 5, true);
   std::vector<std::pair<std::string, std::string>> pairs;
   for (std::size_t size = 1; size < whole.size() - 4; ++size)
@@ -151,9 +144,7 @@ TEST_CASE("a message that only opens like a Datum is plain bytes") {
   CHECK_FALSE(index.field_id("jpg"));
 }
 
-TEST_CASE("image and label pairs of text recognition sets") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "image and label pairs of text recognition sets") {
   write_lmdb(path, {{"image-000000001", k_jpeg},
                     {"image-000000002", k_png},
                     {"label-000000001", "word"},
@@ -168,9 +159,7 @@ TEST_CASE("image and label pairs of text recognition sets") {
   CHECK(read_field(path, index, 1, "txt") == "two words");
 }
 
-TEST_CASE("any other keys name their samples") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "any other keys name their samples") {
   write_lmdb(path, {{"baboon", k_png}, {"12", k_png}, {std::string("\xFF\0key", 5), k_jpeg}});
   const ShardIndex index = scan_lmdb(path);
   REQUIRE(index.size() == 3);
@@ -179,18 +168,8 @@ TEST_CASE("any other keys name their samples") {
   CHECK(read_field(path, index, 1, "png") == k_png);
 }
 
-TEST_CASE("what bale cannot read is refused in one clear line") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
-  const auto message = [&] {
-    try {
-      scan_lmdb(path);
-    } catch (const Error& error) {
-      CHECK(error.code() == ErrorCode::unsupported);
-      return std::string(error.what());
-    }
-    return std::string("no error");
-  };
+TEST_CASE_METHOD(InLmdbPath, "what bale cannot read is refused in one clear line") {
+  const auto message = [&] { return message_of(ErrorCode::unsupported, [&] { scan_lmdb(path); }); };
   SECTION("pickles") {
     write_lmdb(path, {{"00000000", "\x80\x04\x95 and so on."}});
     CHECK_THAT(message(), ContainsSubstring("pickles"));

@@ -16,6 +16,7 @@
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/tests/support/owned_sample.hpp"
+#include "bale/tests/support/temp_dir.hpp"
 
 namespace bale::test {
 
@@ -58,6 +59,11 @@ class LmdbFile {
   MDB_env* env_ = nullptr;
 };
 
+/// A test with a path for a file.
+struct InLmdbPath : InTempDir {
+  std::string path = dir / "a.lmdb";
+};
+
 /// Writes key-value pairs in the order given.
 inline void write_lmdb(const std::string& path, const std::vector<std::pair<std::string, std::string>>& pairs) {
   LmdbFile file(path, 0);
@@ -96,25 +102,18 @@ inline std::map<std::string, std::string> read_lmdb(const std::string& path) {
 /// Packs samples with a plan that is exact, or (as for skipped samples it can be) much too small.
 inline IndexBuilder pack_lmdb(const std::string& path, const std::vector<OwnedSample>& samples,
                               bool exact_plan = true) {
-  IndexBuilder index;
-  ShardPlan plan;
-  for (const OwnedSample& sample : samples) {
-    for (const auto& [name, value] : sample.fields) {
-      if (!index.field_id(name)) {
-        index.add_field(name);
-        plan.fields.push_back({.name = name});
-      }
-      if (!exact_plan) continue;
-      ShardPlan::Field& field = plan.fields[*index.field_id(name)];
-      field.num_samples += 1;
-      field.bytes += value.size();
-    }
-    if (exact_plan) plan.key_bytes += sample.key.size();
-    if (exact_plan) plan.num_samples += 1;
+  ShardPlan plan = plan_of(samples);
+  if (!exact_plan) {
+    plan.num_samples = plan.key_bytes = 0;
+    for (ShardPlan::Field& field : plan.fields) field = {.name = field.name};
   }
   const auto writer = lmdb_format().create({.path = path, .layout = "plain", .plan = plan});
+  IndexBuilder index;
   std::vector<FieldView> views;
   for (const OwnedSample& sample : samples) {
+    for (const OwnedField& field : sample.fields) {
+      if (!index.field_id(field.name)) index.add_field(field.name);
+    }
     writer->add(sample.view(views));
     index.add_sample(sample.key, sample.label);
   }

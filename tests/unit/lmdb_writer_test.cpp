@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/support/text_file.hpp"
 #include "bale/tests/unit/lmdb_support.hpp"
@@ -21,9 +22,7 @@ std::string jpeg(std::size_t bytes, char fill) { return "\xFF\xD8\xFF" + std::st
 
 }  // namespace
 
-TEST_CASE("a plain reader finds the image under its number and the rest beside it") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "a plain reader finds the image under its number and the rest beside it") {
   pack_lmdb(path, {{"n1/a", 3, {{"cls", "3"}, {"jpg", jpeg(5000, 'a')}}},
                    {"n1/b", 4, {{"cls", "4"}, {"jpg", jpeg(10, 'b')}, {"_x", ""}}},
                    {"n2/c", 5, {{"cls", "5"}, {"png", "a png"}}},
@@ -57,8 +56,7 @@ TEST_CASE("a plain reader finds the image under its number and the rest beside i
   CHECK(read_field(path, scanned, 3, "cls") == "6");
 }
 
-TEST_CASE("every extent holds its value, in a file of many batches that outgrows its plan") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "every extent holds its value, in a file of many batches that outgrows its plan") {
   std::vector<OwnedSample> samples;
   for (int i = 0; i < 3000; ++i) {
     // Sizes around what leaves a leaf, and around whole pages.
@@ -90,8 +88,7 @@ TEST_CASE("every extent holds its value, in a file of many batches that outgrows
   }
 }
 
-TEST_CASE("addresses of this process do not get into the file") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "addresses of this process do not get into the file") {
   std::vector<OwnedSample> samples;
   for (std::size_t i = 0; i < 2000; ++i) {
     samples.push_back({std::to_string(i), 1, {{"jpg", jpeg(4000 + i, 'x')}, {"cls", "1"}}});
@@ -103,8 +100,7 @@ TEST_CASE("addresses of this process do not get into the file") {
   CHECK(slurp(dir / "a.lmdb") == slurp(dir / "b.lmdb"));
 }
 
-TEST_CASE("samples that cannot be stored are refused and the shard goes on") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "samples that cannot be stored are refused and the shard goes on") {
   const auto writer = lmdb_format().create({.path = dir / "a.lmdb", .layout = "plain"});
   const auto add = [&](std::string_view key, std::vector<FieldView> fields) {
     writer->add({.key = key, .fields = fields});
@@ -121,24 +117,20 @@ TEST_CASE("samples that cannot be stored are refused and the shard goes on") {
   CHECK(read_lmdb(dir / "a.lmdb").at("00000000") == "image");
 }
 
-TEST_CASE("a file size limit is an error that names the path") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "a file size limit is an error that names the path") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    int code = 1;
-    try {
+    const auto error = thrown_by([&] {
       pack_lmdb(path, std::vector<OwnedSample>(500, {"k", 1, {{"jpg", jpeg(50000, 'x')}}}));
-    } catch (const Error& error) {
-      const bool told =
-          error.code() == ErrorCode::io && error.context().path == path && error.context().system_error == EFBIG;
-      code = told ? 0 : 2;
-    }
-    ::_exit(code);
+    });
+    if (!error) ::_exit(1);
+    const bool told =
+        error->code() == ErrorCode::io && error->context().path == path && error->context().system_error == EFBIG;
+    ::_exit(told ? 0 : 2);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
@@ -146,9 +138,7 @@ TEST_CASE("a file size limit is an error that names the path") {
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("a value that LMDB cannot write is refused with its sample") {
-  const TempDir dir;
-  const std::string path = dir / "a.lmdb";
+TEST_CASE_METHOD(InLmdbPath, "a value that LMDB cannot write is refused with its sample") {
   // Nothing touches these pages unless it is written.
   constexpr std::size_t k_bytes = std::size_t{1} << 31;
   void* const memory = ::mmap(nullptr, k_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -164,14 +154,10 @@ TEST_CASE("a value that LMDB cannot write is refused with its sample") {
   };
   add("before", as_bytes("1"));
   for (const std::size_t bytes : {k_bytes, k_bytes - 4096 - 15}) {
-    try {
-      add("large", large.first(bytes));
-      FAIL("was taken");
-    } catch (const Error& error) {
-      CHECK(error.code() == ErrorCode::invalid_argument);
-      CHECK(error.context().key == "large");
-      CHECK_THAT(error.what(), ContainsSubstring("more than LMDB writes in one value"));
-    }
+    const Error error = error_of([&] { add("large", large.first(bytes)); });
+    CHECK(error.code() == ErrorCode::invalid_argument);
+    CHECK(error.context().key == "large");
+    CHECK_THAT(error.what(), ContainsSubstring("more than LMDB writes in one value"));
   }
   add("after", as_bytes("2"));
   writer->finish(index);

@@ -2,25 +2,12 @@
 #include <algorithm>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
 using namespace bale;
 using namespace bale::test;
-
-namespace {
-
-struct Pack {
-  explicit Pack(std::uint64_t size, std::set<std::uint64_t> bad = {})
-      : images(size, std::move(bad)), path(pack_images(images, dir / "pack", formats().front()->name, 20)) {}
-  TempDir dir;
-  ImageSource images;
-  std::string path;
-};
-
-}  // namespace
 
 TEST_CASE("A batch has the pixels, labels and samples that the dataset has") {
   const Pack pack(20);

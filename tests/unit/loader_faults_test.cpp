@@ -11,8 +11,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
@@ -22,19 +22,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string pack_of(const Source& images, const TempDir& dir, std::uint64_t shard_samples = 20) {
-  return pack_images(images, dir / "pack", formats().front()->name, shard_samples);
-}
-
 /// A pack, and the stream that it gives when nothing happens.
-struct Undisturbed {
-  Undisturbed(std::uint64_t num_images, int num_epochs) : images(num_images), pack(pack_of(images, dir)) {
-    Loader loader(pack, small_batches(0));
+struct Undisturbed : Pack {
+  Undisturbed(std::uint64_t num_images, int num_epochs) : Pack(num_images) {
+    Loader loader(path, small_batches(0));
     digests = epochs(loader, num_epochs);
   }
-  TempDir dir;
-  ImageSource images;
-  std::string pack;
   std::vector<std::uint64_t> digests;
 };
 
@@ -87,6 +80,15 @@ std::uint64_t private_kb(const Loader& loader) {
   return sum;
 }
 
+/// Rows of the rest of the epoch that hold a sample.
+std::size_t count_valid(Loader& loader) {
+  std::size_t valid = 0;
+  while (const auto batch = loader.next()) {
+    for (const std::uint8_t one : batch->mask()) valid += one;
+  }
+  return valid;
+}
+
 bool is_alive(int pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -108,13 +110,11 @@ bool comes_true(const Condition& condition, std::chrono::seconds limit = std::ch
 
 TEST_CASE("Workers killed at random moments leave the stream as it was") {
   const int wanted = by_tier(200, 1000);
-  const ImageSource images(200);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  Loader undisturbed(pack, small_batches(0));
+  const Pack pack(200);
+  Loader undisturbed(pack.path, small_batches(0));
   std::vector<std::vector<std::uint64_t>> expected;
   KeyedRandom random{1};
-  Loader loader(pack, small_batches(3));
+  Loader loader(pack.path, small_batches(3));
   loader.start();
   int kills = 0;
   for (int epoch = 0; kills < wanted; ++epoch) {
@@ -140,7 +140,7 @@ TEST_CASE("A crash is survived, and so is a worker that ends by itself") {
   const Undisturbed undisturbed(60, 1);
   for (const char* const fault : {"segv", "abort"}) {
     const Fault one(fault, 1, undisturbed.dir / "once");
-    Loader loader(undisturbed.pack, faulty(2));
+    Loader loader(undisturbed.path, faulty(2));
     CHECK(rest_of_epoch(loader) == undisturbed.digests);
     CHECK(loader.counters().workers_replaced == 1);
     CHECK_FALSE(fs::exists(undisturbed.dir / "once"));
@@ -148,30 +148,17 @@ TEST_CASE("A crash is survived, and so is a worker that ends by itself") {
 }
 
 TEST_CASE("A sample that ends its worker twice is quarantined and named") {
-  const ImageSource images(21);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);  // shard 1 holds sample 20 alone
+  const Pack pack(21);  // shard 1 holds sample 20 alone
   const Fault always("segv", 1);
   {
-    Loader loader(pack, faulty(2));
-    try {
-      rest_of_epoch(loader);
-      FAIL("no error");
-    } catch (const Error& error) {
-      CHECK(std::string(error.what()).find("image20") != std::string::npos);
-      CHECK(std::string(error.what()).find("signal 11") != std::string::npos);
-    }
+    Loader loader(pack.path, faulty(2));
+    CHECK_THAT(error_of([&] { rest_of_epoch(loader); }).what(),
+               ContainsSubstring("image20") && ContainsSubstring("signal 11"));
   }
   LoaderOptions options = faulty(2);
   options.on_bad_sample = OnBadSample::skip;
-  Loader loader(pack, options);
-  for (int epoch = 0; epoch < 2; ++epoch) {
-    std::size_t valid = 0;
-    while (const auto batch = loader.next()) {
-      for (const std::uint8_t one : batch->mask()) valid += one;
-    }
-    CHECK(valid == 20);
-  }
+  Loader loader(pack.path, options);
+  for (int epoch = 0; epoch < 2; ++epoch) CHECK(count_valid(loader) == 20);
   REQUIRE(loader.bad_samples().size() == 2);  // once an epoch
   CHECK(loader.bad_samples()[0].quarantined);
   CHECK(loader.bad_samples()[0].key == "image20");
@@ -184,7 +171,7 @@ TEST_CASE("A worker that hangs is replaced after the stall timeout") {
   const Fault once("hang", 1, undisturbed.dir / "once");
   LoaderOptions options = faulty(2);
   options.stall_timeout_s = 3;
-  Loader loader(undisturbed.pack, options);
+  Loader loader(undisturbed.path, options);
   CHECK(epochs(loader, 2) == undisturbed.digests);
   CHECK(loader.counters().workers_replaced >= 1);
 }
@@ -194,7 +181,7 @@ TEST_CASE("Stopped workers are replaced, whether they are at work or have nothin
   for (const int idle_ms : {0, 300}) {
     LoaderOptions options = small_batches(2);
     options.stall_timeout_s = 3;
-    Loader loader(undisturbed.pack, options);
+    Loader loader(undisturbed.path, options);
     std::vector<std::uint64_t> got{digest(*loader.next())};
     // The ring is soon full, and both sleep.
     std::this_thread::sleep_for(std::chrono::milliseconds(idle_ms));
@@ -210,7 +197,7 @@ TEST_CASE("Workers stopped at random moments leave the stream as it was") {
   KeyedRandom random{2};
   LoaderOptions options = small_batches(2);
   options.stall_timeout_s = 2;
-  Loader loader(undisturbed.pack, options);
+  Loader loader(undisturbed.path, options);
   loader.start();
   int stops = 0;
   for (std::uint64_t epoch = 0; stops < wanted; epoch = (epoch + 1) % 4) {
@@ -239,7 +226,7 @@ TEST_CASE(
     ::setpgid(0, 0);
     LoaderOptions options = small_batches(2);
     options.stall_timeout_s = 1;
-    Loader loader(undisturbed.pack, options);
+    Loader loader(undisturbed.path, options);
     std::vector<std::uint64_t> got{digest(*loader.next())};
     [[maybe_unused]] const auto begun = ::write(pipe_ends[1], got.data(), 1);
     for (const std::uint64_t one : epochs(loader, 2)) got.push_back(one);
@@ -258,16 +245,14 @@ TEST_CASE(
 }
 
 TEST_CASE("The ledger is exact: what was delivered and what was reported make up the manifest's count") {
-  const ImageSource images(60, {3, 17, 44});  // three are no images
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  const std::uint64_t num_samples = Dataset::open(pack).size();
+  const Pack pack(60, {3, 17, 44});  // three are no images
+  const std::uint64_t num_samples = Dataset::open(pack.path).size();
   REQUIRE(num_samples == 60);
-  fs::remove(Dataset::open(pack).shard_path(1));  // 20 to 39
+  fs::remove(Dataset::open(pack.path).shard_path(1));  // 20 to 39
   for (const unsigned workers : {0u, 3u}) {
     LoaderOptions options = small_batches(workers);
     options.on_bad_sample = OnBadSample::skip;
-    Loader loader(pack, options);
+    Loader loader(pack.path, options);
     for (int epoch = 0; epoch < 3; ++epoch) {
       std::vector<int> times(num_samples);
       const std::size_t reported_before = loader.bad_samples().size();
@@ -288,17 +273,12 @@ TEST_CASE("The ledger is exact: what was delivered and what was reported make up
 #ifndef __SANITIZE_ADDRESS__  // the sanitizers' own checks need descriptors
 TEST_CASE("A loader that has no descriptor left to watch its workers says so") {
   const Undisturbed undisturbed(30, 1);
-  Loader loader(undisturbed.pack, small_batches(2));
+  Loader loader(undisturbed.path, small_batches(2));
   std::vector<int> taken;
   for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) taken.push_back(fd);
   ::close(taken.back());  // for the event that ends the pool
   taken.pop_back();
-  std::string told;
-  try {
-    loader.next();
-  } catch (const Error& error) {
-    told = error.what();
-  }
+  const std::string told = message_of([&] { loader.next(); });
   for (const int fd : taken) ::close(fd);
   CHECK(told.find("Too many open files") != std::string::npos);
   CHECK(loader.bad_samples().empty());
@@ -308,7 +288,7 @@ TEST_CASE("A loader that has no descriptor left to watch its workers says so") {
 TEST_CASE("A flipped bit is an error of its sample, which is named, however it is read") {
   const Undisturbed undisturbed(30, 1);
   {
-    const SampleLocation location = Dataset::open(undisturbed.pack).locate(7);
+    const SampleLocation location = Dataset::open(undisturbed.path).locate(7);
     std::fstream file(location.path, std::ios::in | std::ios::out | std::ios::binary);
     const FileRange image = location.ranges.back();
     const auto at = static_cast<std::streamoff>(image.offset + image.length - 100);
@@ -319,12 +299,8 @@ TEST_CASE("A flipped bit is an error of its sample, which is named, however it i
     LoaderOptions options = small_batches(2);
     options.direct_io = direct;
     options.on_bad_sample = OnBadSample::skip;
-    Loader loader(undisturbed.pack, options);
-    std::size_t valid = 0;
-    while (const auto batch = loader.next()) {
-      for (const std::uint8_t one : batch->mask()) valid += one;
-    }
-    CHECK(valid == 29);
+    Loader loader(undisturbed.path, options);
+    CHECK(count_valid(loader) == 29);
     REQUIRE(loader.bad_samples().size() == 1);
     CHECK(loader.bad_samples()[0].key == "image7");
     CHECK(loader.bad_samples()[0].reason.find("checksum") != std::string::npos);
@@ -332,50 +308,35 @@ TEST_CASE("A flipped bit is an error of its sample, which is named, however it i
 }
 
 TEST_CASE("Workers that cannot work are told of, not waited for") {
-  const ImageSource images(30);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  const auto message_of = [&](LoaderOptions options) -> std::string {
-    Loader loader(pack, options);
-    try {
-      rest_of_epoch(loader);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const Pack pack(30);
+  const auto refusal = [&](const LoaderOptions& options) {
+    Loader loader(pack.path, options);
+    return message_of([&] { rest_of_epoch(loader); });
   };
   LoaderOptions options = small_batches(2);
   options.worker_program = "/bin/false";
-  CHECK(message_of(options).find("/bin/false") != std::string::npos);
+  CHECK(refusal(options).find("/bin/false") != std::string::npos);
   const Fault always("exit", 0);
-  CHECK(message_of(faulty(2)).find("code 9") != std::string::npos);
+  CHECK(refusal(faulty(2)).find("code 9") != std::string::npos);
 }
 
 TEST_CASE("A shard that is gone when workers come to it is an error of its samples") {
-  const ImageSource images(30);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
+  const Pack pack(30);
   LoaderOptions options = small_batches(2);
   options.on_bad_sample = OnBadSample::skip;
   options.shuffle = Shuffle::none();
-  Loader loader(pack, options);
-  for (const auto& entry : fs::directory_iterator(pack)) {
+  Loader loader(pack.path, options);
+  for (const auto& entry : fs::directory_iterator(pack.path)) {
     const std::string name = entry.path().filename().string();
     if (name.find("000001") != std::string::npos && entry.path().extension() != ".bidx") fs::resize_file(entry, 100);
   }
-  std::size_t valid = 0;
-  while (const auto batch = loader.next()) {
-    for (const std::uint8_t one : batch->mask()) valid += one;
-  }
-  CHECK(valid == 20);
+  CHECK(count_valid(loader) == 20);
   CHECK(loader.bad_samples().size() == 10);
 }
 
 TEST_CASE("Memory does not grow from epoch to epoch") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  Loader loader(pack, small_batches(2));
+  const Pack pack(60);
+  Loader loader(pack.path, small_batches(2));
   for (int epoch = 0; epoch < 20; ++epoch) rest_of_epoch(loader);
   const std::uint64_t early = private_kb(loader);
   REQUIRE(early > 0);
@@ -390,14 +351,12 @@ TEST_CASE("Memory does not grow from epoch to epoch") {
 }
 
 TEST_CASE("Nothing is left behind") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
-  { Loader(pack, small_batches(2)).next(); }  // whatever the first use keeps for good
+  const Pack pack(40);
+  { Loader(pack.path, small_batches(2)).next(); }  // whatever the first use keeps for good
   const std::size_t descriptors = num_descriptors();
   std::vector<int> pids;
   for (int round = 0; round < 10; ++round) {
-    Loader loader(pack, small_batches(2, round % 3 == 0 ? WorkerMode::threads : WorkerMode::processes));
+    Loader loader(pack.path, small_batches(2, round % 3 == 0 ? WorkerMode::threads : WorkerMode::processes));
     rest_of_epoch(loader);
     if (round % 2 == 0) REQUIRE(loader.next());  // ends in the middle of an epoch, too
     for (const int pid : loader.worker_pids()) pids.push_back(pid);
@@ -410,14 +369,12 @@ TEST_CASE("Nothing is left behind") {
 }
 
 TEST_CASE("Workers end within a second of their parent, even when it is killed") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = pack_of(images, dir);
+  const Pack pack(40);
   int pipe_ends[2];
   REQUIRE(::pipe(pipe_ends) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    Loader loader(pack, small_batches(3));
+    Loader loader(pack.path, small_batches(3));
     loader.next();
     // Workers are started one after the other: the first batch may come before the last of them.
     while (loader.worker_pids().size() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -77,10 +77,8 @@ TEST_CASE("Batches are the same with seek points, in every format") {
 }
 
 TEST_CASE("Seek points that are made later are those of packing, for any number of threads") {
-  const ImageSource images(k_num_images, {3});
-  const TempDir dir;
-  const std::string path = pack_images(images, dir / "pack", formats().front()->name, k_num_images, true);
-  const Dataset dataset = Dataset::open(path);
+  const Pack pack(k_num_images, {3}, k_num_images, true);
+  const Dataset dataset = Dataset::open(pack.path);
   const std::string file = seek_point_path(dataset.shard_path(0));
   const std::vector<std::byte> packed = read_file(file);
   for (const unsigned jobs : {1u, 3u}) {
@@ -97,10 +95,8 @@ TEST_CASE("Seek points that are made later are those of packing, for any number 
 }
 
 TEST_CASE("Workers learn seek points for later epochs") {
-  const ImageSource images(k_num_images);
-  const TempDir dir;
-  const std::string path = pack_images(images, dir / "pack", formats().front()->name, 15);
-  Loader plain(path, small_batches(2));
+  const Pack pack(k_num_images, {}, 15);
+  Loader plain(pack.path, small_batches(2));
   const std::vector<std::uint64_t> expected = epochs(plain, 3);
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.prefetch_next_epoch = false;
@@ -108,7 +104,7 @@ TEST_CASE("Workers learn seek points for later epochs") {
   for (const std::uint64_t seek_point_cache_bytes : {1u << 20, 500u, 1u}) {
     options.seek_point_cache_bytes = seek_point_cache_bytes;
     const std::uint64_t before = seek_count();
-    Loader loader(path, options);
+    Loader loader(pack.path, options);
     std::vector<std::uint64_t> found = one_epoch(loader);
     CHECK(seek_count() == before);
     for (int later = 0; later < 2; ++later) {
@@ -124,7 +120,7 @@ TEST_CASE("Workers learn seek points for later epochs") {
   options.worker_mode = WorkerMode::processes;
   options.seek_point_cache_bytes = 1 << 20;
   options.persistent_workers = false;
-  Loader processes(path, options);
+  Loader processes(pack.path, options);
   CHECK(epochs(processes, 3) == expected);
 }
 
@@ -150,11 +146,9 @@ TEST_CASE("Cached seek points are whole or not there") {
 }
 
 TEST_CASE("Images that changed since are decoded as without seek points, checksums compared or not") {
-  const ImageSource images(k_num_images);
-  const TempDir dir;
-  const std::string path = pack_images(images, dir / "pack", formats().front()->name, k_num_images, true);
+  const Pack pack(k_num_images, {}, k_num_images, true);
   {
-    const Shard shard = open_shard(Dataset::open(path).shard_path(0));
+    const Shard shard = open_shard(Dataset::open(pack.path).shard_path(0));
     File file = File::open_update(shard.path());
     for (std::uint64_t i = 0; i < shard.size(); ++i) {
       const std::uint32_t field = shard.index().image_field(i).value();
@@ -167,11 +161,11 @@ TEST_CASE("Images that changed since are decoded as without seek points, checksu
     }
   }
   for (const bool verify_checksums : {true, false}) {
-    const Epoch with(path, verify_checksums);
-    const std::string file = seek_point_files(path).front();
+    const Epoch with(pack.path, verify_checksums);
+    const std::string file = seek_point_files(pack.path).front();
     const std::vector<std::byte> kept = read_file(file);
     fs::remove(file);
-    const Epoch without(path, verify_checksums);
+    const Epoch without(pack.path, verify_checksums);
     publish_file(file, kept);
     CHECK(with.digests == without.digests);
     CHECK(with.used == 0);
@@ -179,17 +173,14 @@ TEST_CASE("Images that changed since are decoded as without seek points, checksu
 }
 
 TEST_CASE("Seek points that are damaged or of other shards are ignored") {
-  const ImageSource images(k_num_images);
-  const TempDir dir;
-  const std::string format(formats().front()->name);
-  const std::string path = pack_images(images, dir / "pack", format, k_num_images, true);
-  const Epoch good(path);
+  const Pack pack(k_num_images, {}, k_num_images, true);
+  const Epoch good(pack.path);
   REQUIRE(good.used > 10);
-  const std::string file = seek_point_files(path).front();
+  const std::string file = seek_point_files(pack.path).front();
   const std::vector<std::byte> bytes = read_file(file);
   const auto check_with = [&](const std::vector<std::byte>& other) {
     publish_file(file, other);
-    const Epoch epoch(path);
+    const Epoch epoch(pack.path);
     CHECK(epoch.digests == good.digests);
     return epoch.used;
   };

@@ -8,7 +8,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/registry/registry.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
@@ -17,16 +16,19 @@ using namespace bale::test;
 
 namespace {
 
-const std::string& first_format() {
-  static const std::string k_name{formats().front()->name};
-  return k_name;
+/// Digests of the first epochs, by epoch.
+std::vector<std::vector<std::uint64_t>> first_epochs(const Pack& pack, int count) {
+  Loader loader(pack.path, small_batches(0));
+  std::vector<std::vector<std::uint64_t>> digests;
+  for (int i = 0; i < count; ++i) digests.push_back(rest_of_epoch(loader));
+  return digests;
 }
 
 }  // namespace
 
-TEST_CASE("The stream is the same for any number of workers, as threads or processes, in every format") {
+TEST_CASE_METHOD(InTempDir,
+                 "The stream is the same for any number of workers, as threads or processes, in every format") {
   const ImageSource images(90);
-  const TempDir dir;
   std::vector<std::uint64_t> expected;
   for (const std::string& format : formats_on_disk()) {
     const std::string pack = pack_images(images, dir / format, format, 20);
@@ -50,16 +52,14 @@ TEST_CASE("The stream is the same for any number of workers, as threads or proce
 }
 
 TEST_CASE("A state taken after any batch goes on with the batches that were left, by other workers too") {
-  const ImageSource images(50);
-  const TempDir dir;
-  const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
-  Loader whole(pack, small_batches(0));
+  const Pack pack(50);
+  Loader whole(pack.path, small_batches(0));
   const std::vector<std::uint64_t> expected = epochs(whole, 2);
   for (std::size_t stop = 0; stop <= 7; ++stop) {
-    Loader before(pack, small_batches(2, WorkerMode::threads));
+    Loader before(pack.path, small_batches(2, WorkerMode::threads));
     std::vector<std::uint64_t> got;
     for (std::size_t i = 0; i < stop; ++i) got.push_back(digest(*before.next()));
-    Loader after(pack, small_batches(stop % 3, WorkerMode::threads));
+    Loader after(pack.path, small_batches(stop % 3, WorkerMode::threads));
     after.load_state(before.state());
     CHECK(after.size() == 7 - stop);
     for (const std::uint64_t one : epochs(after, 2)) got.push_back(one);
@@ -68,13 +68,9 @@ TEST_CASE("A state taken after any batch goes on with the batches that were left
 }
 
 TEST_CASE("An epoch can be asked for in any order, and what was made ahead for another one is dropped") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
-  Loader in_turn(pack, small_batches(0));
-  std::vector<std::vector<std::uint64_t>> expected;
-  for (int i = 0; i < 4; ++i) expected.push_back(rest_of_epoch(in_turn));
-  Loader loader(pack, small_batches(2));
+  const Pack pack(40);
+  const auto expected = first_epochs(pack, 4);
+  Loader loader(pack.path, small_batches(2));
   for (const std::uint64_t epoch : {2, 0, 3, 3, 1}) {
     loader.set_epoch(epoch);
     CHECK(loader.epoch() == epoch);
@@ -87,13 +83,9 @@ TEST_CASE("An epoch can be asked for in any order, and what was made ahead for a
 }
 
 TEST_CASE("Batches that other threads let go of while an epoch is left do not disturb the next one") {
-  const ImageSource images(60);
-  const TempDir dir;
-  const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
-  Loader in_turn(pack, small_batches(0));
-  std::vector<std::vector<std::uint64_t>> expected;
-  for (int i = 0; i < 3; ++i) expected.push_back(rest_of_epoch(in_turn));
-  Loader loader(pack, small_batches(2, WorkerMode::threads));
+  const Pack pack(60);
+  const auto expected = first_epochs(pack, 3);
+  Loader loader(pack.path, small_batches(2, WorkerMode::threads));
   for (std::uint64_t round = 0; round < 300; ++round) {
     std::vector<Batch> held;
     for (int i = 0; i < 3; ++i) held.push_back(*loader.next());
@@ -106,15 +98,13 @@ TEST_CASE("Batches that other threads let go of while an epoch is left do not di
 }
 
 TEST_CASE("Workers that end with each epoch, and no reading on, change nothing") {
-  const ImageSource images(40);
-  const TempDir dir;
-  const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
-  Loader usual(pack, small_batches(1));
+  const Pack pack(40);
+  Loader usual(pack.path, small_batches(1));
   const auto expected = epochs(usual, 3);
   LoaderOptions options = small_batches(2);
   options.persistent_workers = false;
   options.prefetch_next_epoch = false;
-  Loader loader(pack, options);
+  Loader loader(pack.path, options);
   CHECK(epochs(loader, 3) == expected);
   CHECK(loader.worker_pids().empty());
 }
@@ -214,9 +204,7 @@ class RandomEpoch {
 }  // namespace
 
 TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many random cases") {
-  const ImageSource images(61);
-  const TempDir dir;
-  const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
+  const Pack pack(61);
   KeyedRandom random{2026};
 #ifdef __SANITIZE_ADDRESS__
   constexpr int k_rounds = 300;  // five times as slow
@@ -224,7 +212,7 @@ TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many 
   constexpr int k_rounds = 2000;
 #endif
   for (int round = 0; round < k_rounds; ++round) {
-    RandomEpoch epoch(pack, images.size(), random);
+    RandomEpoch epoch(pack.path, pack.images.size(), random);
     epoch.run();
     INFO("round " << round);
     epoch.check();
@@ -232,13 +220,11 @@ TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many 
 }
 
 TEST_CASE("Draws with replacement and repeats come out of the loader as they were selected") {
-  const ImageSource images(30);
-  const TempDir dir;
-  const std::string pack = pack_images(images, dir / "pack", first_format(), 20);
+  const Pack pack(30);
   std::vector<double> weights(30, 0.0);
   weights[4] = 1;
   weights[9] = 3;
-  Loader drawn(pack, small_batches(2), Selection::weighted(weights, 400));
+  Loader drawn(pack.path, small_batches(2), Selection::weighted(weights, 400));
   std::map<std::uint64_t, int> times;
   while (auto batch = drawn.next()) {
     for (const std::uint64_t sample : batch->samples()) ++times[sample];
@@ -247,7 +233,7 @@ TEST_CASE("Draws with replacement and repeats come out of the loader as they wer
   CHECK(times[4] + times[9] == 400);
   CHECK(times[9] > 250);
 
-  Loader repeated(pack, small_batches(2), Selection::all(30).repeated(3));
+  Loader repeated(pack.path, small_batches(2), Selection::all(30).repeated(3));
   std::map<std::uint64_t, std::vector<Region>> crops;
   while (auto batch = repeated.next()) {
     for (std::size_t i = 0; i < batch->size(); ++i) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdlib>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/registry/registry.hpp"
@@ -13,6 +15,17 @@
 #include "bale/tests/support/temp_dir.hpp"
 
 namespace bale::test {
+
+/// Small images, packed in the first format. Those listed in `bad` are no images.
+struct Pack {
+  explicit Pack(std::uint64_t size, std::set<std::uint64_t> bad = {}, std::uint64_t shard_samples = 20,
+                bool seek_points = false)
+      : images(size, std::move(bad)),
+        path(pack_images(images, dir / "pack", formats().front()->name, shard_samples, seek_points)) {}
+  TempDir dir;
+  ImageSource images;
+  std::string path;
+};
 
 /// Small batches of small images, everything else as it is by default; workers are the ones that were built with the
 /// tests.

@@ -10,6 +10,7 @@
 #include "bale/formats/shard/sample.hpp"
 #include "bale/reader/order/selection.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 
 namespace bale {
 namespace {
@@ -32,14 +33,7 @@ bool fits(std::uint64_t count, std::uint64_t draws, double probability) {
   return std::abs(static_cast<double>(count) - mean) <= 4.5 * std::sqrt(mean * (1 - probability)) + 1e-9;
 }
 
-bool refused(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code() == ErrorCode::invalid_argument;
-  }
-  return false;
-}
+bool refused(const std::function<void()>& call) { return test::throws(ErrorCode::invalid_argument, call); }
 
 }  // namespace
 

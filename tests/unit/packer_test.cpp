@@ -8,6 +8,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/fake_source.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/support/text_file.hpp"
@@ -15,6 +16,7 @@
 
 using namespace bale;
 using bale::test::FakeSource;
+using bale::test::InTempDir;
 using bale::test::TempDir;
 namespace fs = std::filesystem;
 
@@ -43,11 +45,23 @@ std::map<std::string, std::string> packed(const Source& source, PackOptions opti
   return files_of(options.destination);
 }
 
+/// Packs until sample 45, which cannot be read, and returns the options that resume the run.
+PackOptions broken_off(FakeSource& source, const std::string& destination) {
+  source.before_read = [](std::uint64_t i) {
+    if (i == 45) throw Error(ErrorCode::io, "cannot read");
+  };
+  PackOptions options = small_shards(destination);
+  options.jobs = 1;
+  Progress progress;
+  CHECK_THROWS(pack(source, options, progress));
+  options.mode = DestinationMode::resume;
+  return options;
+}
+
 }  // namespace
 
-TEST_CASE("packing gives the same bytes for any number of jobs, and reads back") {
+TEST_CASE_METHOD(InTempDir, "packing gives the same bytes for any number of jobs, and reads back") {
   const FakeSource source(95);
-  const TempDir dir;
   PackOptions options = small_shards(dir / "one");
   options.jobs = 1;
   const auto one = packed(source, options);
@@ -75,9 +89,8 @@ TEST_CASE("packing gives the same bytes for any number of jobs, and reads back")
   }
 }
 
-TEST_CASE("a run that fails in the middle is resumed to the bytes of a run that did not") {
+TEST_CASE_METHOD(InTempDir, "a run that fails in the middle is resumed to the bytes of a run that did not") {
   FakeSource source(95);
-  const TempDir dir;
   const auto whole = packed(source, small_shards(dir / "whole"));
 
   for (const std::uint64_t bad : {0U, 37U, 94U}) {
@@ -101,43 +114,27 @@ TEST_CASE("a run that fails in the middle is resumed to the bytes of a run that 
   }
 }
 
-TEST_CASE("a finished shard that was damaged before the resume is written again") {
+TEST_CASE_METHOD(InTempDir, "a finished shard that was damaged before the resume is written again") {
   FakeSource source(50);
-  const TempDir dir;
   const auto whole = packed(source, small_shards(dir / "whole"));
-  source.before_read = [](std::uint64_t i) {
-    if (i == 45) throw Error(ErrorCode::io, "cannot read");
-  };
-  PackOptions options = small_shards(dir / "data");
-  options.jobs = 1;
-  Progress progress;
-  CHECK_THROWS(pack(source, options, progress));
+  PackOptions options = broken_off(source, dir / "data");
   const std::string shard = (dir / "data") + "/" + whole.begin()->first;
   REQUIRE(fs::exists(shard));
   std::fstream(shard, std::ios::in | std::ios::out | std::ios::binary).seekp(700).put('!');
   source.before_read = [](std::uint64_t) {};
-  options.mode = DestinationMode::resume;
   CHECK(packed(source, options) == whole);
 }
 
-TEST_CASE("resuming with other options is refused") {
+TEST_CASE_METHOD(InTempDir, "resuming with other options is refused") {
   FakeSource source(50);
-  const TempDir dir;
-  source.before_read = [](std::uint64_t i) {
-    if (i == 45) throw Error(ErrorCode::io, "cannot read");
-  };
-  PackOptions options = small_shards(dir / "data");
-  options.jobs = 1;
-  Progress progress;
-  CHECK_THROWS(pack(source, options, progress));
-  options.mode = DestinationMode::resume;
+  PackOptions options = broken_off(source, dir / "data");
   options.shuffle_seed = 3;
+  Progress progress;
   CHECK_THROWS_WITH(pack(source, options, progress), ContainsSubstring("other files or options"));
 }
 
-TEST_CASE("a run that is at work is not overwritten or resumed by another") {
+TEST_CASE_METHOD(InTempDir, "a run that is at work is not overwritten or resumed by another") {
   FakeSource source(30);
-  const TempDir dir;
   PackOptions options = small_shards(dir / "data");
   options.jobs = 1;
   source.before_read = [&](std::uint64_t i) {
@@ -155,30 +152,23 @@ TEST_CASE("a run that is at work is not overwritten or resumed by another") {
   CHECK(Dataset::open(dir / "data").size() == 30);
 }
 
-TEST_CASE("a stop request ends the run with `interrupted`") {
+TEST_CASE_METHOD(InTempDir, "a stop request ends the run with `interrupted`") {
   FakeSource source(95);
-  const TempDir dir;
   Progress progress;
   source.before_read = [&](std::uint64_t i) {
     if (i == 33) progress.stop = true;
   };
   PackOptions options = small_shards(dir / "data");
   options.jobs = 1;
-  try {
-    pack(source, options, progress);
-    FAIL("it went on");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::interrupted);
-  }
+  CHECK(test::code_of([&] { pack(source, options, progress); }) == ErrorCode::interrupted);
   CHECK(fs::exists((dir / "data") + "/.bale-partial/journal.jsonl"));
 }
 
-TEST_CASE("bad samples are skipped by policy, counted and named") {
+TEST_CASE_METHOD(InTempDir, "bad samples are skipped by policy, counted and named") {
   FakeSource source(30);
   source.before_read = [](std::uint64_t i) {
     if (i % 10 == 3) throw Error(ErrorCode::damaged, "not an image", {.path = "file" + std::to_string(i)});
   };
-  const TempDir dir;
   PackOptions options = small_shards(dir / "data");
   options.on_error = OnError::skip;
   Progress progress;
@@ -207,9 +197,8 @@ TEST_CASE("a lack of descriptors or memory is never taken for a bad sample") {
   }
 }
 
-TEST_CASE("what bale did not write is never deleted") {
+TEST_CASE_METHOD(InTempDir, "what bale did not write is never deleted") {
   const FakeSource source(25);
-  const TempDir dir;
   const std::string data = dir / "data";
   const auto first = packed(source, small_shards(data));
   std::ofstream(data + "/mine.txt") << "keep me";
@@ -229,9 +218,8 @@ TEST_CASE("what bale did not write is never deleted") {
   CHECK_THROWS_WITH(pack(source, options, progress), ContainsSubstring("was not written by bale"));
 }
 
-TEST_CASE("splits share out every sample exactly once, by class when asked") {
+TEST_CASE_METHOD(InTempDir, "splits share out every sample exactly once, by class when asked") {
   const FakeSource source(400);
-  const TempDir dir;
   PackOptions options = small_shards(dir / "data");
   options.splits = {{"train", 0.75}, {"val", 0.25}};
   options.stratify = true;
@@ -272,9 +260,8 @@ TEST_CASE("shards are cut by bytes, by count or by samples") {
   CHECK(preview_pack(source, options).shards.size() == 100);
 }
 
-TEST_CASE("a shuffled order is the same everywhere") {
+TEST_CASE_METHOD(InTempDir, "a shuffled order is the same everywhere") {
   const FakeSource source(12);
-  const TempDir dir;
   PackOptions options = small_shards(dir / "data");
   options.shuffle_seed = 42;
   packed(source, options);
@@ -284,10 +271,9 @@ TEST_CASE("a shuffled order is the same everywhere") {
   CHECK(order == "0 7 6 11 9 10 5 8 3 1 2 4 ");
 }
 
-TEST_CASE("duplicate keys are refused before anything is written, naming both") {
+TEST_CASE_METHOD(InTempDir, "duplicate keys are refused before anything is written, naming both") {
   FakeSource source(20);
   source.key_of = [](std::uint64_t i) { return "key" + std::to_string(i == 17 ? 4 : i); };
-  const TempDir dir;
   Progress progress;
   CHECK_THROWS_WITH(pack(source, small_shards(dir / "data"), progress),
                     ContainsSubstring("fake:4") && ContainsSubstring("fake:17"));
@@ -300,12 +286,7 @@ TEST_CASE("options that make no sense are usage errors") {
   const auto refused = [&](auto change) {
     PackOptions options = small_shards("never-made");
     change(options);
-    try {
-      pack(source, options, progress);
-    } catch (const Error& error) {
-      return error.code() == ErrorCode::invalid_argument;
-    }
-    return false;
+    return test::throws(ErrorCode::invalid_argument, [&] { pack(source, options, progress); });
   };
   CHECK(refused([](PackOptions& o) { o.splits = {{"a", 0.5}, {"b", 0.4}}; }));
   CHECK(refused([](PackOptions& o) { o.splits = {{"a", 0.5}, {"a", 0.5}}; }));

@@ -22,9 +22,11 @@ namespace {
 constexpr std::uint64_t k_size = 100;
 
 /// 100 samples of about 1.3 KB in shards of 20.
-void pack_samples(const std::string& destination) {
-  test::pack_images(test::FakeSource(k_size), destination, formats().front()->name, 20);
-}
+struct Packed {
+  test::TempDir dir;
+  Dataset dataset =
+      Dataset::open(test::pack_images(test::FakeSource(k_size), dir / "packed", formats().front()->name, 20));
+};
 
 /// The deliveries to come, and how far they have been asked for.
 class Stream {
@@ -91,13 +93,11 @@ TEST_CASE("ranges that touch or nearly touch are merged", "[read_ahead]") {
 }
 
 TEST_CASE("a block of neighbors is one request a shard", "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
+  const Packed packed;
   std::vector<ReadRequest> requests;
   std::uint64_t bytes = 0;
   for (const std::uint64_t sample : {23, 25, 18, 19, 21, 24, 22, 17, 20}) {
-    bytes += locate_reads(dataset, sample, requests);
+    bytes += locate_reads(packed.dataset, sample, requests);
   }
   merge_reads(requests);
   REQUIRE(requests.size() == 2);
@@ -106,38 +106,34 @@ TEST_CASE("a block of neighbors is one request a shard", "[read_ahead]") {
   CHECK(requests[0].range.length + requests[1].range.length >= bytes);
   // Samples far apart stay apart when no gap is allowed.
   requests.clear();
-  locate_reads(dataset, 0, requests);
-  locate_reads(dataset, 10, requests);
+  locate_reads(packed.dataset, 0, requests);
+  locate_reads(packed.dataset, 10, requests);
   merge_reads(requests, 0);
   CHECK(requests.size() >= 2);
 }
 
 TEST_CASE("reading ahead stays within its window and goes on as samples are consumed", "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
+  const Packed packed;
   constexpr std::uint64_t k_window = 20000;
   constexpr std::uint64_t k_group = 4;
   Stream stream;
-  ReadAhead ahead(dataset, stream.function(), {.window_bytes = k_window, .group_samples = k_group});
+  ReadAhead ahead(packed.dataset, stream.function(), {.window_bytes = k_window, .group_samples = k_group});
   for (std::uint64_t consumed = 0; consumed < 250; consumed += 10) {
     ahead.consumed(consumed);
     // At least what the window holds less the step in which it is topped up, at most a group more than it holds.
     std::uint64_t least = consumed;
-    while (bytes_of(dataset, consumed, least + 1) < k_window * 3 / 4) ++least;
+    while (bytes_of(packed.dataset, consumed, least + 1) < k_window * 3 / 4) ++least;
     REQUIRE(stream.reaches(least));
     std::uint64_t most = consumed;
-    while (bytes_of(dataset, consumed, most) < k_window) ++most;
+    while (bytes_of(packed.dataset, consumed, most) < k_window) ++most;
     REQUIRE(stream.reached() <= most + 2 * k_group);
   }
 }
 
 TEST_CASE("readers that are faster than the requests are caught up with", "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
+  const Packed packed;
   Stream stream;
-  ReadAhead ahead(dataset, stream.function(), {.window_bytes = 5000, .group_samples = 2});
+  ReadAhead ahead(packed.dataset, stream.function(), {.window_bytes = 5000, .group_samples = 2});
   ahead.consumed(1'000'000'000);
   CHECK(stream.reaches(1'000'000'001));
   ahead.consumed(5);  // going back changes nothing
@@ -146,12 +142,10 @@ TEST_CASE("readers that are faster than the requests are caught up with", "[read
 }
 
 TEST_CASE("what is not known yet is asked for again", "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
+  const Packed packed;
   Stream stream;
   stream.set_end(3);
-  ReadAhead ahead(dataset, stream.function(), {});
+  ReadAhead ahead(packed.dataset, stream.function(), {});
   REQUIRE(stream.reaches(3));
   stream.set_end(6);
   ahead.consumed(1);
@@ -161,12 +155,10 @@ TEST_CASE("what is not known yet is asked for again", "[read_ahead]") {
 }
 
 TEST_CASE("a window of the order is planned as one group", "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
+  const Packed packed;
   Stream stream;
   stream.set_windows(30);
-  ReadAhead ahead(dataset, stream.function(), {.window_bytes = 60000, .group_samples = 1});
+  ReadAhead ahead(packed.dataset, stream.function(), {.window_bytes = 60000, .group_samples = 1});
   // Two windows of 30 are more than there is room for: the second is planned, and its end is found by the third's
   // first.
   REQUIRE(stream.reaches(61));
@@ -174,24 +166,21 @@ TEST_CASE("a window of the order is planned as one group", "[read_ahead]") {
 }
 
 TEST_CASE("shards that are gone do not end reading ahead", "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
-  for (const std::size_t shard : {0, 1, 2}) std::filesystem::remove(dataset.shard_path(shard));
+  const Packed packed;
+  for (const std::size_t shard : {0, 1, 2}) std::filesystem::remove(packed.dataset.shard_path(shard));
   Stream stream;
   stream.set_end(k_size);
-  ReadAhead ahead(dataset, stream.function(), {});
+  ReadAhead ahead(packed.dataset, stream.function(), {});
   CHECK(stream.reaches(k_size));
 }
 
 TEST_CASE("samples that cannot be located fill the window too, so that an endless order is not walked for ever",
           "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
-  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) std::filesystem::remove(dataset.shard_path(shard));
+  const Packed packed;
+  for (std::size_t shard = 0; shard < packed.dataset.num_shards(); ++shard)
+    std::filesystem::remove(packed.dataset.shard_path(shard));
   Stream stream;
-  ReadAhead ahead(dataset, stream.function(), {.window_bytes = 50 * 4096, .group_samples = 4});
+  ReadAhead ahead(packed.dataset, stream.function(), {.window_bytes = 50 * 4096, .group_samples = 4});
   ahead.wait_until_requested(20);  // nothing was to be asked for, and nobody waits for it
   REQUIRE(stream.reaches(50));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -201,16 +190,15 @@ TEST_CASE("samples that cannot be located fill the window too, so that an endles
 }
 
 TEST_CASE("reading ahead stops at any time", "[read_ahead]") {
-  const test::TempDir dir;
-  pack_samples(dir / "packed");
-  const Dataset dataset = Dataset::open(dir / "packed");
+  const Packed packed;
   for (std::uint64_t round = 0; round < 50; ++round) {
     Stream stream;
-    ReadAhead ahead(dataset, stream.function(), {.window_bytes = 1000 * (round % 7), .group_samples = round % 5});
+    ReadAhead ahead(packed.dataset, stream.function(),
+                    {.window_bytes = 1000 * (round % 7), .group_samples = round % 5});
     if (round % 3 == 0) ahead.consumed(round);
   }
   Stream never;
-  const ReadAhead nothing(dataset, never.function(), {.window_bytes = 0});
+  const ReadAhead nothing(packed.dataset, never.function(), {.window_bytes = 0});
   CHECK(never.reached() == 0);
 }
 

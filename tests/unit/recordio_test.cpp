@@ -57,8 +57,7 @@ std::vector<OwnedSample> scanned(const TempDir& dir, const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("what MXNet wrote is read, split numbers put back") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "what MXNet wrote is read, split numbers put back") {
   std::vector<OwnedSample> expected = k_samples;
   expected[0].key = "00000000";
   expected[1].key = "00000001";
@@ -75,8 +74,7 @@ TEST_CASE("what MXNet wrote is read, split numbers put back") {
   CHECK(shard.payload().locate(2, jpg, split) == FileRange{136, k_split_image.size() + 3 * 4});
 }
 
-TEST_CASE("we write what MXNet writes") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "we write what MXNet writes") {
   const ShardIndex index = pack_plain(recordio(), dir / "x.rec", k_samples);
   CHECK(slurp(dir / "x.rec") == k_by_mxnet);
   CHECK(sidecar_text(recordio(), ".idx", dir / "x.rec", index) == k_index_by_mxnet);
@@ -84,8 +82,7 @@ TEST_CASE("we write what MXNet writes") {
         "0\t3.000000\ta/plain.jpg\n1\t1.500000\t2.000000\ta/two.jpg\n2\t7.000000\tb/split.jpg\n");
 }
 
-TEST_CASE("magic numbers anywhere come back, in every field") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "magic numbers anywhere come back, in every field") {
   std::mt19937 random(5);
   const std::string words[] = {k_magic, k_magic, std::string(4, '\0'), "abc", k_magic.substr(0, 2), k_magic.substr(2)};
   const auto bytes = [&](std::size_t most) {
@@ -109,8 +106,7 @@ TEST_CASE("magic numbers anywhere come back, in every field") {
   CHECK(found == samples);
 }
 
-TEST_CASE("labels go into the header where it says exactly them") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "labels go into the header where it says exactly them") {
   const std::string image = k_jpeg + " image ";
   const auto record_bytes = [&](std::int64_t label, const Fields& more) {
     OwnedSample sample{"k", label, more};
@@ -152,8 +148,7 @@ TEST_CASE("labels go into the header where it says exactly them") {
   }
 }
 
-TEST_CASE("labels of other writers") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "labels of other writers") {
   const auto fields_of = [&](const std::string& header) {
     const std::vector<OwnedSample> found = scanned(dir, frame(header + k_jpeg));
     REQUIRE(found.size() == 1);
@@ -170,8 +165,7 @@ TEST_CASE("labels of other writers") {
         std::pair<std::int64_t, Fields>{k_no_label, {image, {"labels.json", "[NaN, 0.1]"}}});
 }
 
-TEST_CASE("keys come from the list beside the file") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "keys come from the list beside the file") {
   const std::string bytes = frame(image_header(0, 1, 40) + k_jpeg) + frame(image_header(0, 2, 7) + k_jpeg);
   const auto keys = [&](const std::string& list) {
     spit(dir / "x.lst", list);
@@ -189,8 +183,7 @@ TEST_CASE("keys come from the list beside the file") {
   CHECK(keys("7\tb.jpg\n40\ta.jpg\n") == Keys{"00000040", "00000007"});
 }
 
-TEST_CASE("samples that an image record cannot hold are refused, and the shard goes on") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "samples that an image record cannot hold are refused, and the shard goes on") {
   const auto writer = recordio().create({.path = dir / "x.rec", .layout = "image"});
   const std::vector<FieldView> text{{"txt", as_bytes("no image")}};
   CHECK_THROWS_WITH(writer->add({.key = "a", .fields = text}), ContainsSubstring("needs an image"));
@@ -210,17 +203,10 @@ TEST_CASE("samples that an image record cannot hold are refused, and the shard g
   CHECK(slurp(dir / "x.rec") == frame(image_header(0, 2, 0) + k_jpeg));
 }
 
-TEST_CASE("damaged frames are refused with record and offset") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "damaged frames are refused with record and offset") {
   const std::string good = frame(image_header(0, 1, 0) + k_jpeg);
-  const auto message = [&](const std::string& bytes) -> std::string {
-    try {
-      scanned(dir, bytes);
-    } catch (const Error& error) {
-      CHECK(error.code() == ErrorCode::damaged);
-      return error.what();
-    }
-    return "(read)";
+  const auto message = [&](const std::string& bytes) {
+    return message_of(ErrorCode::damaged, [&] { scanned(dir, bytes); });
   };
   CHECK_THAT(message(good + "x"),
              ContainsSubstring("record 1: the file ends inside a header") && ContainsSubstring("offset 36"));
@@ -238,8 +224,7 @@ TEST_CASE("damaged frames are refused with record and offset") {
              ContainsSubstring("record 1: its header says 2 labels"));
 }
 
-TEST_CASE("tables that contradict their record are refused") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "tables that contradict their record are refused") {
   pack_plain(recordio(), dir / "x.rec", {{"k", 1, {{"jpg", "no jpeg"}, {"txt", "text"}}}});
   const std::string good = slurp(dir / "x.rec");
   const std::size_t table = good.find("jpg") - 1;
@@ -252,18 +237,15 @@ TEST_CASE("tables that contradict their record are refused") {
   }
 }
 
-TEST_CASE("truncation and flipped bits never lead out of the file") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "truncation and flipped bits never lead out of the file") {
   std::vector<OwnedSample> samples = k_samples;
   for (int i = 0; i < 3; ++i) samples.push_back({fmt::format("t{}", i), i, {{"cls", "x"}, {"jpg", k_split_image}}});
   pack_plain(recordio(), dir / "good.rec", samples);
   const std::string good = slurp(dir / "good.rec");
-  const auto size_of = [&](const std::string& bytes) -> std::size_t {
-    try {
-      return scanned(dir, bytes).size();
-    } catch (const Error&) {
-      return 0;
-    }
+  const auto size_of = [&](const std::string& bytes) {
+    std::size_t size = 0;
+    thrown_by([&] { size = scanned(dir, bytes).size(); });
+    return size;
   };
   for (std::size_t cut = 0; cut < good.size(); ++cut) CHECK(size_of(good.substr(0, cut)) < samples.size());
   for (std::size_t at = 0; at < good.size() * 8; ++at) {

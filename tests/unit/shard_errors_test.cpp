@@ -6,6 +6,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
 using namespace bale;
@@ -34,8 +35,8 @@ const Format k_broken{.name = "broken",
 
 }  // namespace
 
-TEST_CASE("Where a container cannot say where a field lies, shard, sample and field are named all the same") {
-  const test::TempDir dir;
+TEST_CASE_METHOD(test::InTempDir,
+                 "Where a container cannot say where a field lies, shard, sample and field are named all the same") {
   const std::string path = dir / "shard";
   write_durably(path, std::vector<std::byte>(100));
   IndexBuilder builder;
@@ -45,16 +46,12 @@ TEST_CASE("Where a container cannot say where a field lies, shard, sample and fi
   const Shard shard = Shard::open(path, k_broken, ShardIndex::from_bytes(builder.build(100, {}, false, path), path));
 
   Scratch scratch;
-  try {
-    shard.read(0, scratch);
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::damaged);
-    CHECK(error.context().path == path);
-    CHECK(error.context().key == "n01/photo");
-    CHECK_FALSE(error.context().offset);
-    CHECK(error.message() == "field jpg: the container's pages make no sense");
-  }
+  const Error error = test::error_of([&] { shard.read(0, scratch); });
+  CHECK(error.code() == ErrorCode::damaged);
+  CHECK(error.context().path == path);
+  CHECK(error.context().key == "n01/photo");
+  CHECK_FALSE(error.context().offset);
+  CHECK(error.message() == "field jpg: the container's pages make no sense");
   std::vector<Damage> found;
   shard.verify([&](const Damage& damage) { found.push_back(damage); });
   REQUIRE_FALSE(found.empty());

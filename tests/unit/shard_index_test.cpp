@@ -9,6 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 
 using namespace bale;
 
@@ -56,12 +57,7 @@ std::string key_of_one_hash(std::uint64_t number) {
 }
 
 bool is_refused(std::vector<std::byte> bytes) {
-  try {
-    ShardIndex::from_bytes(std::move(bytes), "x");
-  } catch (const Error& error) {
-    return error.code() == ErrorCode::damaged || error.code() == ErrorCode::unsupported;
-  }
-  return false;
+  return test::refuses_content([&] { ShardIndex::from_bytes(std::move(bytes), "x"); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
 using namespace bale;
@@ -47,8 +48,7 @@ TEST_CASE("unbalanced and unbounded braces are refused") {
   CHECK_THROWS_AS(expand_braces(std::string(100'000, '{') + std::string(100'000, '}')), Error);
 }
 
-TEST_CASE("lists and globs name files in order") {
-  const test::TempDir dir;
+TEST_CASE_METHOD(test::InTempDir, "lists and globs name files in order") {
   for (const char* name : {"b.tar", "a.tar", "B.tar", "\xC3\xA9.tar", "x{1,2}.tar", "y[1].tar", "c::d.tar"}) {
     std::ofstream(dir / name) << name;
   }
@@ -62,15 +62,10 @@ TEST_CASE("lists and globs name files in order") {
   CHECK(expand_shard_spec(dir / "c::d.tar") == Names{dir / "c::d.tar"});
 }
 
-TEST_CASE("a pattern without a match and an empty name are errors") {
-  const test::TempDir dir;
-  try {
-    expand_shard_spec(dir / "*.tar");
-    FAIL("nothing thrown");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::not_found);
-    CHECK(error.context().path == dir / "*.tar");
-  }
+TEST_CASE_METHOD(test::InTempDir, "a pattern without a match and an empty name are errors") {
+  const Error error = test::error_of([&] { expand_shard_spec(dir / "*.tar"); });
+  CHECK(error.code() == ErrorCode::not_found);
+  CHECK(error.context().path == dir / "*.tar");
   CHECK_THROWS_AS(expand_shard_spec(""), Error);
   CHECK_THROWS_AS(expand_shard_spec("a.tar::"), Error);
   CHECK_THROWS_AS(expand_shard_spec("a.tar::::b.tar"), Error);

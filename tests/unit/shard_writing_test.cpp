@@ -11,6 +11,7 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
 using namespace bale;
@@ -74,8 +75,7 @@ TEST_CASE("gathered bytes come out in order, whatever is copied and what borrowe
   }
 }
 
-TEST_CASE("an appended file is what was appended") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "an appended file is what was appended") {
   AppendFile file(dir / "x");
   const std::string text = "abc";
   const Bytes parts[] = {as_bytes(text), as_bytes(text)};
@@ -89,14 +89,9 @@ TEST_CASE("an appended file is what was appended") {
 
 TEST_CASE("samples that no container takes are refused") {
   const std::byte byte{};
-  const auto refusal = [](std::span<const FieldView> fields) -> std::string {
-    try {
-      check_fields({.key = "k", .fields = fields}, "shard");
-    } catch (const Error& error) {
-      CHECK(error.code() == ErrorCode::invalid_argument);
-      return error.what();
-    }
-    return "";
+  const auto refusal = [](std::span<const FieldView> fields) {
+    return test::message_of(ErrorCode::invalid_argument,
+                            [&] { check_fields({.key = "k", .fields = fields}, "shard"); });
   };
   CHECK_THAT(refusal({}), ContainsSubstring("without fields"));
   const FieldView twice[] = {{"a", {}}, {"b", {}}, {"a", {}}};

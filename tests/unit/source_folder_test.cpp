@@ -21,8 +21,7 @@ Names folder_keys(const TempDir& dir, const SourceOptions& options = {}) {
 
 }  // namespace
 
-TEST_CASE("classes and files come in torchvision's order") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "classes and files come in torchvision's order") {
   // make_dataset sorts whole directory paths: '-' (0x2D) is before '/' (0x2F), which is before '0'.
   add_images(dir, {"b/2.jpg", "b/10.jpg", "b/x/z/1.jpg", "b/x-y/1.jpg", "b/x/1.PNG", "b/x0/1.jpeg", "B/1.webp",
                    ".hidden/1.tif", "b/.dot.jpg", "b/a.b.jpg", "b/A.JPEG"});
@@ -35,8 +34,7 @@ TEST_CASE("classes and files come in torchvision's order") {
   CHECK(source->origin(0) == dir / ".hidden/1.tif");
 }
 
-TEST_CASE("a sample is its file's bytes, its label and its size in pixels") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a sample is its file's bytes, its label and its size in pixels") {
   write_file(dir / "a/1.jpg", pixmap('1'));
   write_file(dir / "b/2.png", pixmap('2'));
   const auto source = open_folder_source(dir.path(), {});
@@ -59,8 +57,7 @@ TEST_CASE("a sample is its file's bytes, its label and its size in pixels") {
   source->will_need(0);
 }
 
-TEST_CASE("what is ignored is told, and nothing blocks") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "what is ignored is told, and nothing blocks") {
   add_images(dir, {"c/1.jpg", "elsewhere/d/2.jpg"});
   write_file(dir / "c/notes.txt", "x");
   write_file(dir / "c/jpg", "x");
@@ -83,8 +80,7 @@ TEST_CASE("what is ignored is told, and nothing blocks") {
   CHECK(notice_of(*source, dir / "c/up") == "link loop");
 }
 
-TEST_CASE("links out of the folder are followed but never round in a circle") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "links out of the folder are followed but never round in a circle") {
   add_images(dir, {"data/c/1.jpg", "outside/2.jpg"});
   fs::create_directory_symlink("../../outside", dir / "data/c/out");
   fs::create_directory_symlink("../data/c", dir / "outside/back");
@@ -93,8 +89,7 @@ TEST_CASE("links out of the folder are followed but never round in a circle") {
   CHECK(notice_of(*source, dir / "data/c/out/back") == "link loop");
 }
 
-TEST_CASE("names of any bytes come through") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "names of any bytes come through") {
   const std::string utf8 = "\xC3\xA9";
   const std::string raw = "\xFF\xFE";
   const std::string longest = std::string(251, 'n') + ".jpg";
@@ -115,8 +110,7 @@ TEST_CASE("names of any bytes come through") {
   }
 }
 
-TEST_CASE("a tree deeper than PATH_MAX is read") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a tree deeper than PATH_MAX is read") {
   add_images(dir, {"c/1.jpg"});
   const fs::path start = fs::current_path();
   fs::current_path(dir / "c");
@@ -135,8 +129,7 @@ TEST_CASE("a tree deeper than PATH_MAX is read") {
   REQUIRE(std::system(("rm -rf '" + (dir / "c") + "'").c_str()) == 0);
 }
 
-TEST_CASE("folders without classes or images are refused in a line") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "folders without classes or images are refused in a line") {
   CHECK(error_of([&] { open_folder_source(dir / "gone", {}); }).code() == ErrorCode::not_found);
   CHECK_THAT(error_of([&] { open_folder_source(dir.path(), {}); }).what(),
              ContainsSubstring("Couldn't find any class folder in " + dir.path()));
@@ -154,8 +147,7 @@ TEST_CASE("folders without classes or images are refused in a line") {
   CHECK(source->size() == 1);
 }
 
-TEST_CASE("a flat folder has no labels") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a flat folder has no labels") {
   add_images(dir, {"2.jpg", "1.jpg", "sub/0.jpg"});
   const auto source = open_folder_source(dir.path(), {.flat = true});
   CHECK(keys(*source) == Names{"1", "2", "sub/0"});
@@ -165,8 +157,7 @@ TEST_CASE("a flat folder has no labels") {
   CHECK(field_text(*source, 0, "cls") == "(none)");
 }
 
-TEST_CASE("include and exclude choose by the path below the folder") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "include and exclude choose by the path below the folder") {
   add_images(dir, {"a/1.jpg", "a/x/2.jpg", "b/1.jpg", "b/1.png"});
   CHECK(folder_keys(dir, {.include = {"a/*"}}) == Names{"a/1", "a/x/2"});
   CHECK(folder_keys(dir, {.exclude = {"*.jpg"}}) == Names{"b/1"});
@@ -174,8 +165,7 @@ TEST_CASE("include and exclude choose by the path below the folder") {
   CHECK(error_of([&] { folder_keys(dir, {.include = {"z*"}}); }).code() == ErrorCode::invalid_argument);
 }
 
-TEST_CASE("a class map decides labels and must know every folder") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a class map decides labels and must know every folder") {
   add_images(dir, {"data/cat/1.jpg", "data/dog/1.jpg"});
   write_file(dir / "map.json", "{\"dog\": 0, \"cat\": 2}");
   const auto source = open_folder_source(dir / "data", {.class_map = dir / "map.json"});
@@ -188,8 +178,7 @@ TEST_CASE("a class map decides labels and must know every folder") {
   CHECK(error.context().path == dir / "data/cat");
 }
 
-TEST_CASE("files with the same stem can make one sample") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "files with the same stem can make one sample") {
   add_images(dir, {"c/1.jpg", "c/1-b.JPEG", "c/2.jpg"});
   write_file(dir / "c/1.json", "{\"a\":1}");
   write_file(dir / "c/1-b.json", "{}");
@@ -218,8 +207,7 @@ TEST_CASE("files with the same stem can make one sample") {
   CHECK_THROWS_AS(open_folder_source(dir.path(), {.pair = {"jpg", "json"}}), Error);
 }
 
-TEST_CASE("an unlabeled sample takes its label from a cls file beside it") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "an unlabeled sample takes its label from a cls file beside it") {
   add_images(dir, {"1.jpg"});
   write_file(dir / "1.cls", "7");
   const auto source = open_folder_source(dir.path(), {.pair = {"jpg", "cls"}, .flat = true});
@@ -229,8 +217,7 @@ TEST_CASE("an unlabeled sample takes its label from a cls file beside it") {
   CHECK(sample.fields.size() == 2);
 }
 
-TEST_CASE("bad samples are told when they are read") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "bad samples are told when they are read") {
   add_images(dir, {"c/gone.jpg", "c/now-a-folder.jpg", "c/now-a-pipe.jpg"});
   write_file(dir / "c/empty.jpg", "");
   write_file(dir / "c/text.jpg", "not an image");
@@ -250,8 +237,7 @@ TEST_CASE("bad samples are told when they are read") {
   }
 }
 
-TEST_CASE("a file that is another one by the time it is read is taken as it is then") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a file that is another one by the time it is read is taken as it is then") {
   write_file(dir / "c/1.jpg", pixmap() + pixmap());
   const auto source = open_folder_source(dir.path(), {});
   std::string before;

@@ -21,8 +21,7 @@ bool read_after(const std::string& path, const std::function<void()>& change) {
 
 }  // namespace
 
-TEST_CASE("a file that grows, shrinks or is touched between open and end is noticed") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a file that grows, shrinks or is touched between open and end is noticed") {
   const std::string path = dir / "f";
   write_file(path, "content");
   CHECK(read_after(path, [] {}));
@@ -38,8 +37,7 @@ TEST_CASE("a file that grows, shrinks or is touched between open and end is noti
   CHECK(read_after(path, [&] { fs::remove(path); }));
 }
 
-TEST_CASE("an empty file, a file that is too large and a directory") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "an empty file, a file that is too large and a directory") {
   write_file(dir / "empty", "");
   CHECK(read_after(dir / "empty", [] {}));
   write_file(dir / "sparse", "");

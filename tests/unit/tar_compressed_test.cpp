@@ -38,8 +38,7 @@ std::vector<OwnedSample> try_read(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("zstd frames hold whole samples and a seek table names them") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "zstd frames hold whole samples and a seek table names them") {
   const std::string path = dir / "s.tar.zst";
   const auto samples = large_samples();
   const Shard shard = Shard::open(path, k_tar_format, pack_samples(path, "zst", samples));
@@ -63,8 +62,7 @@ TEST_CASE("zstd frames hold whole samples and a seek table names them") {
   }
 }
 
-TEST_CASE("samples larger than a frame span several") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "samples larger than a frame span several") {
   std::vector<OwnedSample> samples{
       {"a", {{"jpg", "small"}}},
       {"b", {{"bin", std::string(std::size_t{40} << 20, 'b')}, {"jpg", random_bytes(5000, 1)}}},
@@ -75,8 +73,7 @@ TEST_CASE("samples larger than a frame span several") {
   }
 }
 
-TEST_CASE("foreign gzip and zstd are read") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "foreign gzip and zstd are read") {
   const auto samples = mixed_samples(40);
   pack_samples(dir / "s.tar", "plain", samples);
   REQUIRE(run_in(dir.path(), "gzip -k s.tar && cat s.tar.gz > pad.tar.gz && head -c 1000 /dev/zero >> pad.tar.gz"));
@@ -94,8 +91,7 @@ TEST_CASE("foreign gzip and zstd are read") {
   }
 }
 
-TEST_CASE("cut compressed archives are refused") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "cut compressed archives are refused") {
   const auto samples = mixed_samples(8);
   for (const std::string layout : {"gz", "zst"}) {
     const std::string path = dir / ("s.tar." + layout);
@@ -118,8 +114,7 @@ TEST_CASE("cut compressed archives are refused") {
   }
 }
 
-TEST_CASE("no flipped bit of a compressed archive changes what is read") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "no flipped bit of a compressed archive changes what is read") {
   std::vector<OwnedSample> samples{{"a", {{"cls", "1"}, {"jpg", random_bytes(300, 1)}}},
                                    {"b", {{"cls", "2"}, {"jpg", "x"}}}};
   for (const std::string layout : {"gz", "zst"}) {
@@ -140,8 +135,7 @@ TEST_CASE("no flipped bit of a compressed archive changes what is read") {
   }
 }
 
-TEST_CASE("forged seek tables are refused") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "forged seek tables are refused") {
   const std::string path = dir / "s.tar.zst";
   const auto samples = large_samples();
   pack_samples(path, "zst", samples);

@@ -92,43 +92,39 @@ bool has(const TempDir& dir, const std::string& tool) {
   return false;
 }
 
+/// What that command archives of the files in `../list` is read.
+void check_made_by(const TempDir& dir, const std::string& command, const std::string& archive, bool long_names) {
+  const auto samples =
+      samples_of(long_names ? k_hard_keys : std::vector<std::string>{"a", "dir/b", "new\nline", "\xff"});
+  std::filesystem::remove_all(dir / "in");
+  unpack_by_hand(dir / "in", samples);
+  list_members(dir / "list", samples);
+  REQUIRE(run_in(dir / "in", command));
+  CHECK(read_samples(dir / archive) == samples);
+}
+
 }  // namespace
 
-TEST_CASE("GNU tar's formats are read") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "GNU tar's formats are read") {
   for (const std::string format : {"v7", "ustar", "gnu", "pax"}) {
     INFO(format);
-    const bool long_names = format == "gnu" || format == "pax";
-    const auto samples =
-        samples_of(long_names ? k_hard_keys : std::vector<std::string>{"a", "dir/b", "new\nline", "\xff"});
-    std::filesystem::remove_all(dir / "in");
-    unpack_by_hand(dir / "in", samples);
-    list_members(dir / "list", samples);
-    REQUIRE(run_in(dir / "in", "tar --format=" + format + " --null --verbatim-files-from -T ../list -cf ../g.tar"));
-    CHECK(read_samples(dir / "g.tar") == samples);
+    const std::string command = "tar --format=" + format + " --null --verbatim-files-from -T ../list -cf ../g.tar";
+    check_made_by(dir, command, "g.tar", format == "gnu" || format == "pax");
     CHECK(scan_shard(dir / "g.tar", k_tar_format).label(0) == 7);
     CHECK(probe_format(dir / "g.tar").name == "tar");
   }
 }
 
-TEST_CASE("bsdtar's formats are read") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "bsdtar's formats are read") {
   if (!has(dir, "bsdtar")) return;
   for (const std::string format : {"ustar", "pax", "gnutar", "v7"}) {
     INFO(format);
-    const bool long_names = format == "pax" || format == "gnutar";
-    const auto samples =
-        samples_of(long_names ? k_hard_keys : std::vector<std::string>{"a", "dir/b", "new\nline", "\xff"});
-    std::filesystem::remove_all(dir / "in");
-    unpack_by_hand(dir / "in", samples);
-    list_members(dir / "list", samples);
-    REQUIRE(run_in(dir / "in", "LC_ALL=C bsdtar --format " + format + " --null -cf ../b.tar -T ../list"));
-    CHECK(read_samples(dir / "b.tar") == samples);
+    const std::string command = "LC_ALL=C bsdtar --format " + format + " --null -cf ../b.tar -T ../list";
+    check_made_by(dir, command, "b.tar", format == "pax" || format == "gnutar");
   }
 }
 
-TEST_CASE("directories, symbolic links and metadata are ignored, ./ stays in the key") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "directories, symbolic links and metadata are ignored, ./ stays in the key") {
   const auto samples = samples_of({"a/one", "a/two"});
   unpack_by_hand(dir / "in", samples);
   REQUIRE(run_in(dir / "in",
@@ -147,8 +143,7 @@ TEST_CASE("directories, symbolic links and metadata are ignored, ./ stays in the
   CHECK(read_samples(dir / "y.tar") == without_prefix);
 }
 
-TEST_CASE("field names are lower case, jpeg is jpg, and a sample has a field once") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "field names are lower case, jpeg is jpg, and a sample has a field once") {
   spit(dir / "a.JPEG", "1");
   spit(dir / "a.Txt", "2");
   spit(dir / "a.jpg", "3");
@@ -163,8 +158,7 @@ TEST_CASE("field names are lower case, jpeg is jpg, and a sample has a field onc
         std::vector<OwnedSample>{{"a", {{"jpg", "3"}, {"txt", "2"}}}, {"b", {{"jpg", "3"}}}});
 }
 
-TEST_CASE("libarchive reads every member as it was packed") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "libarchive reads every member as it was packed") {
   auto samples = mixed_samples(30);
   for (const OwnedSample& sample : samples_of(k_hard_keys)) samples.push_back(sample);
   samples.push_back({std::string(300, '\xfe'), {{"jpg", "not utf-8 and too long for ustar"}}});
@@ -175,8 +169,7 @@ TEST_CASE("libarchive reads every member as it was packed") {
   }
 }
 
-TEST_CASE("GNU tar, gzip, zstd and python read ours") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "GNU tar, gzip, zstd and python read ours") {
   auto samples = mixed_samples(30);
   for (const OwnedSample& sample : samples_of(k_hard_keys)) samples.push_back(sample);
   pack_samples(dir / "s.tar", "plain", samples);
@@ -211,8 +204,7 @@ TEST_CASE("GNU tar, gzip, zstd and python read ours") {
   }
 }
 
-TEST_CASE("sparse members, bzip2 and xz go through libarchive") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "sparse members, bzip2 and xz go through libarchive") {
   auto samples = mixed_samples(12);
   samples.push_back(
       {"sparse", {{"bin", std::string(300000, '\0') + "data" + std::string(100000, '\0')}, {"cls", "3"}}});

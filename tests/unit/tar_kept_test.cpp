@@ -81,8 +81,7 @@ TEST_CASE("A shared cache gives up what was used least recently, and keeps what 
   CHECK(*held == 4);
 }
 
-TEST_CASE("Frames of all shards together stay within one limit") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "Frames of all shards together stay within one limit") {
   constexpr std::size_t k_bytes = 3 << 20;
   {
     const auto shards = open_shards(dir, "zst", 40, 1, k_bytes);
@@ -98,8 +97,8 @@ TEST_CASE("Frames of all shards together stay within one limit") {
   CHECK(kept_frames().bytes() == 0);  // with its shard a frame goes too
 }
 
-TEST_CASE("An inflated shard is given up when all of it was read, and kept for whoever reads it again") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir,
+                 "An inflated shard is given up when all of it was read, and kept for whoever reads it again") {
   const auto shards = open_shards(dir, "gz", 3, 5, 1000);
   Scratch scratch;
   for (int s = 0; s < 3; ++s) {
@@ -117,8 +116,7 @@ TEST_CASE("An inflated shard is given up when all of it was read, and kept for w
   CHECK(kept_spills().bytes() == all);
 }
 
-TEST_CASE("Inflated shards beyond the limit are inflated again, whatever the order and the threads") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "Inflated shards beyond the limit are inflated again, whatever the order and the threads") {
   for (const std::string layout : {"gz", "zst"}) {
     const auto shards = open_shards(dir, layout, 5, 6, 20000);
     const Setting limit("BALE_SPILL_BYTES", "300000");  // two of five

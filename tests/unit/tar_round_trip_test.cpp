@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "bale/formats/registry/registry.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/unit/tar_support.hpp"
 
 using namespace bale;
@@ -14,8 +15,7 @@ const std::vector<std::string> k_layout_names{"plain", "gz", "zst"};
 
 }  // namespace
 
-TEST_CASE("samples come back from every layout") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "samples come back from every layout") {
   const std::vector<OwnedSample> samples = mixed_samples(60);
   for (const std::string& layout : k_layout_names) {
     INFO(layout);
@@ -38,8 +38,7 @@ TEST_CASE("samples come back from every layout") {
   }
 }
 
-TEST_CASE("writing twice gives the same bytes") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "writing twice gives the same bytes") {
   const std::vector<OwnedSample> samples = mixed_samples(40);
   for (const std::string& layout : k_layout_names) {
     pack_samples(dir / "a", layout, samples);
@@ -48,8 +47,7 @@ TEST_CASE("writing twice gives the same bytes") {
   }
 }
 
-TEST_CASE("an archive of nothing is whole and empty") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "an archive of nothing is whole and empty") {
   for (const std::string& layout : k_layout_names) {
     const std::string path = dir / ("s.tar" + (layout == "plain" ? "" : "." + layout));
     pack_samples(path, layout, {});
@@ -59,8 +57,7 @@ TEST_CASE("an archive of nothing is whole and empty") {
   CHECK(std::filesystem::file_size(dir / "s.tar") == 10240);
 }
 
-TEST_CASE("names of every kind come back") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "names of every kind come back") {
   const std::string part90(90, 'd');
   std::vector<OwnedSample> samples;
   const std::vector<std::string> keys{"plain",
@@ -85,17 +82,11 @@ TEST_CASE("names of every kind come back") {
   }
 }
 
-TEST_CASE("samples that would not come back are refused, and the shard goes on") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "samples that would not come back are refused, and the shard goes on") {
   const auto writer = k_tar_format.create({.path = dir / "s.tar", .layout = "plain"});
   const FieldView jpg{"jpg", as_bytes("x")};
   const auto refused = [&](std::string_view key, std::vector<FieldView> fields) {
-    try {
-      writer->add({.key = key, .fields = fields});
-      return false;
-    } catch (const Error& error) {
-      return error.code() == ErrorCode::invalid_argument;
-    }
+    return throws(ErrorCode::invalid_argument, [&] { writer->add({.key = key, .fields = fields}); });
   };
   CHECK(refused("a.b", {jpg}));
   CHECK(refused("", {jpg}));
@@ -116,8 +107,7 @@ TEST_CASE("samples that would not come back are refused, and the shard goes on")
   CHECK(read_samples(dir / "s.tar") == std::vector<OwnedSample>{{"a", {{"jpg", "x"}}}});
 }
 
-TEST_CASE("format options are checked") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "format options are checked") {
   const auto create = [&](std::string_view layout, const std::map<std::string, std::string>& options) {
     return k_tar_format.create({.path = dir / "s", .layout = layout, .format_options = options});
   };
@@ -131,8 +121,7 @@ TEST_CASE("format options are checked") {
   CHECK_NOTHROW(create("gz", {{"level", "1"}}));
 }
 
-TEST_CASE("located ranges hold the bytes, and gzip has none") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "located ranges hold the bytes, and gzip has none") {
   const std::vector<OwnedSample> samples = mixed_samples(40);
   for (const std::string& layout : k_layout_names) {
     const std::string path = dir / "s." + layout;
@@ -159,8 +148,7 @@ TEST_CASE("located ranges hold the bytes, and gzip has none") {
   }
 }
 
-TEST_CASE("many threads read one shard at once") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "many threads read one shard at once") {
   const std::vector<OwnedSample> samples = mixed_samples(60);
   for (const std::string& layout : k_layout_names) {
     const std::string path = dir / "s." + layout;

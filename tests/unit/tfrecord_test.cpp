@@ -67,19 +67,12 @@ std::vector<OwnedSample> scanned(const TempDir& dir, const std::string& bytes) {
 }
 
 std::string failure(const TempDir& dir, const std::string& bytes, ErrorCode code = ErrorCode::damaged) {
-  try {
-    scanned(dir, bytes);
-  } catch (const Error& error) {
-    CHECK(error.code() == code);
-    return error.what();
-  }
-  return "(read)";
+  return message_of(code, [&] { scanned(dir, bytes); });
 }
 
 }  // namespace
 
-TEST_CASE("a shard of ours, byte for byte") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a shard of ours, byte for byte") {
   const std::vector<OwnedSample> samples{
       {"n01/a", 1, {{"cls", "1"}, {"jpg", k_jpeg}, {"txt", ""}}},
       {"b", k_no_label, {{"json.zst", "(zstd)"}, {"png", std::string(5000, 'p')}}},
@@ -110,8 +103,7 @@ TEST_CASE("a shard of ours, byte for byte") {
   CHECK(found.key(0) == "n01/a");
 }
 
-TEST_CASE("labels for others count from the base, ours do not") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "labels for others count from the base, ours do not") {
   const std::vector<OwnedSample> samples{{"a", 0, {{"cls", "0"}, {"jpg", k_jpeg}}},
                                          {"b", 999, {{"cls", "999"}, {"jpg", k_jpeg}}}};
   ShardIndex index = pack_plain(tfrecord(), dir / "x", samples, {.format_options = {{"label_base", "1"}}});
@@ -131,8 +123,7 @@ TEST_CASE("labels for others count from the base, ours do not") {
                     ContainsSubstring("no option"));
 }
 
-TEST_CASE("fields that would be read as something else are refused") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "fields that would be read as something else are refused") {
   for (const char* name : {"__key__", "image/encoded", "a/b"}) {
     CHECK_THROWS_WITH(pack_plain(tfrecord(), dir / "x", {{"a", k_no_label, {{name, "text"}}}}),
                       ContainsSubstring("cannot be stored"));
@@ -144,8 +135,7 @@ TEST_CASE("fields that would be read as something else are refused") {
   CHECK_THROWS_WITH(writer->add({.key = "a", .fields = large}), ContainsSubstring("2 GiB"));
 }
 
-TEST_CASE("examples in slim's names") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "examples in slim's names") {
   const std::string entries =
       entry("image/encoded", bytes_list({k_jpeg})) + entry("image/class/label", packed_integers({449})) +
       entry("image/height", packed_integers({375})) + entry("image/width", packed_integers({500})) +
@@ -173,8 +163,7 @@ TEST_CASE("examples in slim's names") {
   CHECK(index.fields()[*index.field_id("jpg")].located);
 }
 
-TEST_CASE("examples of other writers, in every wire form") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "examples of other writers, in every wire form") {
   const std::string png = from_hex("89504e470d0a1a0a") + "rest";
   const auto one = [&](const std::string& entries) {
     const std::vector<OwnedSample> found = scanned(dir, frame(example(entries)));
@@ -208,8 +197,7 @@ TEST_CASE("examples of other writers, in every wire form") {
   CHECK(found[1].fields.empty());
 }
 
-TEST_CASE("what is no example is refused") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "what is no example is refused") {
   const std::string good = frame(example(entry("a", bytes_list({"1"}))));
   const std::string record = "record 1 is no tf.train.Example";
   for (const std::string& data :
@@ -225,8 +213,7 @@ TEST_CASE("what is no example is refused") {
              ContainsSubstring("compressed"));
 }
 
-TEST_CASE("every flipped bit is found without an index, and its record named") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "every flipped bit is found without an index, and its record named") {
   std::vector<OwnedSample> samples;
   // Keys that a single bit cannot make equal.
   for (const char* key : {"sun", "sky", "tea"}) samples.push_back({key, 4, {{"cls", "4"}, {"jpg", k_jpeg + key}}});
@@ -248,8 +235,7 @@ TEST_CASE("every flipped bit is found without an index, and its record named") {
   }
 }
 
-TEST_CASE("verify names the record whose checksum alone is damaged") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "verify names the record whose checksum alone is damaged") {
   const std::vector<OwnedSample> samples{{"a", 1, {{"cls", "1"}, {"jpg", k_jpeg}}},
                                          {"b", 1, {{"cls", "1"}, {"jpg", k_jpeg}}}};
   ShardIndex index = pack_plain(tfrecord(), dir / "x", samples);
@@ -265,8 +251,7 @@ TEST_CASE("verify names the record whose checksum alone is damaged") {
   CHECK_THAT(found[0].what, ContainsSubstring("record 1: checksum of its data"));
 }
 
-TEST_CASE("a length that only its checksum vouches for allocates nothing") {
-  const TempDir dir;
+TEST_CASE_METHOD(InTempDir, "a length that only its checksum vouches for allocates nothing") {
   for (const std::uint64_t length : {std::uint64_t{1} << 62, ~std::uint64_t{0}, std::uint64_t{100}}) {
     const std::string header = little_endian(length, 8);
     CHECK_THAT(failure(dir, header + masked_crc(header) + "short"),

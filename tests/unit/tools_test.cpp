@@ -172,29 +172,27 @@ TEST_CASE("names that would leave the directory are refused") {
   CHECK_NOTHROW(check_contained("..a/b..c"));
 }
 
-TEST_CASE("a safe directory writes below itself and replaces only when asked") {
-  const test::TempDir temp;
-  SafeDirectory directory(temp / "out");
+TEST_CASE_METHOD(test::InTempDir, "a safe directory writes below itself and replaces only when asked") {
+  SafeDirectory directory(dir / "out");
   directory.write("a/b/c.jpg", as_bytes("one"), false);
-  CHECK(test::slurp(temp / "out/a/b/c.jpg") == "one");
+  CHECK(test::slurp(dir / "out/a/b/c.jpg") == "one");
   CHECK_THROWS_WITH(directory.write("a/b/c.jpg", as_bytes("two"), false), ContainsSubstring("--force"));
-  CHECK(test::slurp(temp / "out/a/b/c.jpg") == "one");
+  CHECK(test::slurp(dir / "out/a/b/c.jpg") == "one");
   directory.write("a/b/c.jpg", as_bytes("two"), true);
-  CHECK(test::slurp(temp / "out/a/b/c.jpg") == "two");
+  CHECK(test::slurp(dir / "out/a/b/c.jpg") == "two");
 }
 
-TEST_CASE("a safe directory follows no links") {
-  const test::TempDir temp;
-  REQUIRE(::mkdir((temp / "outside").c_str(), 0755) == 0);
-  SafeDirectory directory(temp / "out");
-  REQUIRE(::symlink((temp / "outside").c_str(), (temp / "out/link").c_str()) == 0);
-  REQUIRE(::symlink((temp / "outside/file").c_str(), (temp / "out/file").c_str()) == 0);
+TEST_CASE_METHOD(test::InTempDir, "a safe directory follows no links") {
+  REQUIRE(::mkdir((dir / "outside").c_str(), 0755) == 0);
+  SafeDirectory directory(dir / "out");
+  REQUIRE(::symlink((dir / "outside").c_str(), (dir / "out/link").c_str()) == 0);
+  REQUIRE(::symlink((dir / "outside/file").c_str(), (dir / "out/file").c_str()) == 0);
   CHECK_THROWS_AS(directory.write("link/x", as_bytes("x"), true), Error);
   CHECK_THROWS_AS(directory.write("file", as_bytes("x"), false), Error);
   directory.write("file", as_bytes("x"), true);  // the link goes, not what it points to
-  CHECK(test::slurp(temp / "out/file") == "x");
-  CHECK(::access((temp / "outside/file").c_str(), F_OK) != 0);
-  CHECK(::access((temp / "outside/x").c_str(), F_OK) != 0);
+  CHECK(test::slurp(dir / "out/file") == "x");
+  CHECK(::access((dir / "outside/file").c_str(), F_OK) != 0);
+  CHECK(::access((dir / "outside/x").c_str(), F_OK) != 0);
 }
 
 TEST_CASE("every value is in the histogram, in at most a dozen rows") {

@@ -15,6 +15,7 @@
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
 using namespace bale;
@@ -168,19 +169,11 @@ TEST_CASE("a manifest survives writing and reading, what is no manifest is refus
 TEST_CASE("every flipped bit of a manifest is found") {
   const std::string text = manifest_text(small_manifest());
   REQUIRE_NOTHROW(parse_manifest(text, "m"));
-  const auto is_refused = [](const std::string& changed) {
-    try {
-      parse_manifest(changed, "m");
-    } catch (const Error& error) {
-      return error.code() == ErrorCode::damaged;
-    }
-    return false;
-  };
   for (std::size_t bit = 0; bit < text.size() * 8; ++bit) {
     std::string changed = text;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
     INFO("bit " << bit << ": " << changed);
-    CHECK(is_refused(changed));
+    CHECK(test::throws(ErrorCode::damaged, [&] { parse_manifest(changed, "m"); }));
   }
 }
 
@@ -219,8 +212,7 @@ TEST_CASE("an excerpt keeps head and tail, whole characters and the length") {
   }
 }
 
-TEST_CASE("publishing a file replaces it whole and leaves no temporary behind") {
-  const test::TempDir dir;
+TEST_CASE_METHOD(test::InTempDir, "publishing a file replaces it whole and leaves no temporary behind") {
   publish_file(dir / "f", as_bytes("one"));
   publish_file(dir / "f", as_bytes("two"));
   CHECK(as_text(read_file(dir / "f")) == "two");

@@ -47,6 +47,14 @@ class Grammar::State {
 
  private:
   CLI::App* add_command(const std::string& name, const std::string& summary, Action action);
+  /// A command with arguments of its own, which `declare` declares.
+  template <typename Command>
+  CLI::App* add_command(const std::string& name, const std::string& summary, Command& command,
+                        int (*run)(const Command&, Terminal&), void (*declare)(Command&, CLI::App&)) {
+    CLI::App* app = add_command(name, summary, [&command, run](Terminal& terminal) { return run(command, terminal); });
+    declare(command, *app);
+    return app;
+  }
   void declare_writing_commands();
   void declare_reading_commands();
   void declare_measuring_commands();
@@ -114,49 +122,32 @@ void Grammar::State::declare_writing_commands() {
   declare_pack(convert_, *convert, needed_);
   convert->footer(fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats()[1]->name));
 
-  auto* index =
-      add_command("index", "Write an index beside each shard that another program made, and what other readers want.",
-                  [this](Terminal& terminal) { return run_index(index_, terminal); });
-  declare_index(index_, *index);
+  add_command("index", "Write an index beside each shard that another program made, and what other readers want.",
+              index_, run_index, declare_index);
 }
 
 void Grammar::State::declare_reading_commands() {
-  auto* inspect = add_command("inspect", "Show what a packed dataset is: counts, fields, classes, shards.",
-                              [this](Terminal& terminal) { return run_inspect(inspect_, terminal); });
-  declare_inspect(inspect_, *inspect);
-  auto* ls = add_command("ls", "List the keys of the samples, one per line.",
-                         [this](Terminal& terminal) { return run_ls(ls_, terminal); });
-  declare_ls(ls_, *ls);
-  auto* cat = add_command("cat", "Write one field of one sample to standard output.",
-                          [this](Terminal& terminal) { return run_cat(cat_, terminal); });
-  declare_cat(cat_, *cat);
-  auto* extract = add_command("extract", "Write the samples as files, DIR/KEY.FIELD.",
-                              [this](Terminal& terminal) { return run_extract(extract_, terminal); });
-  declare_extract(extract_, *extract);
-  auto* verify = add_command("verify", "Read everything, compare every checksum and count, and name what is damaged.",
-                             [this](Terminal& terminal) { return run_verify(verify_, terminal); });
-  declare_verify(verify_, *verify);
-  auto* stats = add_command("stats", "Samples per class, image sizes and file sizes as small histograms.",
-                            [this](Terminal& terminal) { return run_stats(stats_, terminal); });
-  declare_stats(stats_, *stats);
-  auto* preview = add_command("preview", "Draw random samples with their labels on a contact sheet.",
-                              [this](Terminal& terminal) { return run_preview(preview_, terminal); });
-  declare_preview(preview_, *preview);
-  auto* read = add_command("read", "Read every sample once and report how fast that was.",
-                           [this](Terminal& terminal) { return run_read(read_, terminal); });
-  declare_read(read_, *read);
+  add_command("inspect", "Show what a packed dataset is: counts, fields, classes, shards.", inspect_, run_inspect,
+              declare_inspect);
+  add_command("ls", "List the keys of the samples, one per line.", ls_, run_ls, declare_ls);
+  add_command("cat", "Write one field of one sample to standard output.", cat_, run_cat, declare_cat);
+  add_command("extract", "Write the samples as files, DIR/KEY.FIELD.", extract_, run_extract, declare_extract);
+  add_command("verify", "Read everything, compare every checksum and count, and name what is damaged.", verify_,
+              run_verify, declare_verify);
+  add_command("stats", "Samples per class, image sizes and file sizes as small histograms.", stats_, run_stats,
+              declare_stats);
+  add_command("preview", "Draw random samples with their labels on a contact sheet.", preview_, run_preview,
+              declare_preview);
+  add_command("read", "Read every sample once and report how fast that was.", read_, run_read, declare_read);
 }
 
 void Grammar::State::declare_measuring_commands() {
-  auto* bench = add_command("bench", "Measure how fast the dataset feeds a trainer, stage by stage.",
-                            [this](Terminal& terminal) { return run_bench(bench_, terminal); });
-  declare_bench(bench_, *bench);
-  auto* tune = add_command("tune", "Try numbers of workers and of prefetched batches, and recommend some.",
-                           [this](Terminal& terminal) { return run_tune(tune_, terminal); });
-  declare_tune(tune_, *tune);
-  auto* doctor = add_command("doctor", "Say what training waits for: reading, decoding, copying or the device.",
-                             [this](Terminal& terminal) { return run_doctor(doctor_, terminal); });
-  declare_doctor(doctor_, *doctor);
+  add_command("bench", "Measure how fast the dataset feeds a trainer, stage by stage.", bench_, run_bench,
+              declare_bench);
+  add_command("tune", "Try numbers of workers and of prefetched batches, and recommend some.", tune_, run_tune,
+              declare_tune);
+  add_command("doctor", "Say what training waits for: reading, decoding, copying or the device.", doctor_, run_doctor,
+              declare_doctor);
 }
 
 void Grammar::State::declare_program_commands() {

@@ -10,9 +10,7 @@ namespace {
 void declare_pipeline(PipelineCommand& command, CLI::App& app) {
   LoaderOptions& options = command.options;
   add_spec(app, command.spec);
-  add_parsed(
-      app, "--batch", "N", [&](const std::string& text) { options.batch_size = parse_count32("--batch", text); },
-      "Images in a batch (default: 256)");
+  add_parsed(app, "--batch", "N", options.batch_size, parse_count32, "Images in a batch (default: 256)");
   add_parsed(
       app, "--size", "N",
       [&](const std::string& text) {
@@ -26,36 +24,28 @@ void declare_pipeline(PipelineCommand& command, CLI::App& app) {
         options.transform.normalize = options.transform.dtype != DType::uint8;
       },
       "Type of the batches, the floats normalized (default: uint8)");
-  add_parsed(
-      app, "--order", "none|full|block",
-      [&](const std::string& text) { options.shuffle = parse_order("--order", text); },
-      "Order of an epoch: the dataset's own, a full shuffle (default), or a block shuffle for slow storage; "
-      "block:SAMPLES,BLOCKS is one of other blocks and windows");
-  add_whole(app, "--seed", "SEED", options.seed, "Another seed, another order and other crops (default: 0)");
+  add_parsed(app, "--order", "none|full|block", options.shuffle, parse_order,
+             "Order of an epoch: the dataset's own, a full shuffle (default), or a block shuffle for slow storage; "
+             "block:SAMPLES,BLOCKS is one of other blocks and windows");
+  add_parsed(app, "--seed", "SEED", options.seed, parse_whole,
+             "Another seed, another order and other crops (default: 0)");
   add_max_pixels(app, options.max_pixels);
   app.add_flag_callback(
       "--threads", [&] { options.worker_mode = WorkerMode::threads; }, "Workers are threads, not processes");
 }
 
 void add_device(std::optional<int>& device, CLI::App& app, const std::string& text) {
-  add_parsed(
-      app, "--device", "cpu|cuda|cuda:N", [&](const std::string& given) { device = parse_device("--device", given); },
-      text);
+  add_parsed(app, "--device", "cpu|cuda|cuda:N", device, parse_device, text);
 }
 
 void add_step(double& step_s, CLI::App& app, const std::string& text) {
-  add_parsed(
-      app, "--step-ms", "MS", [&](const std::string& given) { step_s = parse_milliseconds("--step-ms", given); }, text);
+  add_parsed(app, "--step-ms", "MS", step_s, parse_milliseconds, text);
 }
 
 void add_setting(PipelineCommand& command, CLI::App& app, const std::string& workers_text) {
-  add_parsed(
-      app, "--workers", "N|auto",
-      [&](const std::string& text) { command.options.workers = parse_workers("--workers", text); }, workers_text);
-  add_parsed(
-      app, "--prefetch", "N",
-      [&](const std::string& text) { command.options.prefetch = parse_count32("--prefetch", text); },
-      "Batches in the ring, those of all workers together (default: 4)");
+  add_parsed(app, "--workers", "N|auto", command.options.workers, parse_workers, workers_text);
+  add_parsed(app, "--prefetch", "N", command.options.prefetch, parse_count32,
+             "Batches in the ring, those of all workers together (default: 4)");
 }
 
 }  // namespace
@@ -69,16 +59,11 @@ void declare_bench(BenchCommand& command, CLI::App& app) {
   add_step(command.step_s, app,
            "Keep the device busy for this long after each batch, as a training step would, and report how long it had "
            "nothing to do");
-  add_parsed(
-      app, "--epochs", "N", [&](const std::string& text) { command.epochs = parse_positive("--epochs", text); },
-      "Passes over the dataset, the last of which counts (default: 2)");
-  add_parsed(
-      app, "--max-batches", "N",
-      [&](const std::string& text) { command.max_batches = parse_positive("--max-batches", text); },
-      "End a pass after this many batches");
-  add_parsed(
-      app, "--stages", "STAGE,...", [&](const std::string& text) { command.stages = parse_stages("--stages", text); },
-      "Measure only these of read, verify, decode and train");
+  add_parsed(app, "--epochs", "N", command.epochs, parse_positive,
+             "Passes over the dataset, the last of which counts (default: 2)");
+  add_parsed(app, "--max-batches", "N", command.max_batches, parse_positive, "End a pass after this many batches");
+  add_parsed(app, "--stages", "STAGE,...", command.stages, parse_stages,
+             "Measure only these of read, verify, decode and train");
   add_json(app, command.json, "Print one JSON object: the figures of train, and `stages` with those of each");
   add_quiet(app, command.quiet, "No progress on standard error");
   app.footer(
@@ -102,10 +87,8 @@ void declare_tune(TuneCommand& command, CLI::App& app) {
         }
       },
       "Where batches are to end up (cpu, the only one for this command)");
-  add_parsed(
-      app, "--seconds-per-setting", "S",
-      [&](const std::string& text) { command.seconds = parse_seconds("--seconds-per-setting", text); },
-      "How long to measure each setting (default: 3)");
+  add_parsed(app, "--seconds-per-setting", "S", command.seconds, parse_seconds,
+             "How long to measure each setting (default: 3)");
   add_json(app, command.json);
   add_quiet(app, command.quiet, "No progress on standard error");
   app.footer(
@@ -120,9 +103,7 @@ void declare_doctor(DoctorCommand& command, CLI::App& app) {
   add_setting(command.pipeline, app, "Workers (default: one per core)");
   add_device(command.device, app, "Where batches are to go: nowhere (default), or to a CUDA device");
   add_step(command.step_s, app, "How long a training step takes with a batch that is there already");
-  add_parsed(
-      app, "--seconds", "S", [&](const std::string& text) { command.seconds = parse_seconds("--seconds", text); },
-      "How long to measure each part (default: 5)");
+  add_parsed(app, "--seconds", "S", command.seconds, parse_seconds, "How long to measure each part (default: 5)");
   add_json(app, command.json);
   add_quiet(app, command.quiet, "No progress on standard error");
   app.footer(

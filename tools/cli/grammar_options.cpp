@@ -24,21 +24,17 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::st
 }
 
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text) {
-  add_parsed(
-      app, "-j,--jobs", "N|auto", [&jobs](const std::string& value) { jobs = parse_jobs("--jobs", value); }, text);
+  add_parsed(app, "-j,--jobs", "N|auto", jobs, parse_jobs, text);
 }
 
 void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels) {
-  add_parsed(
-      app, "--max-pixels", "N",
-      [&max_pixels](const std::string& text) { max_pixels = parse_positive("--max-pixels", text); },
-      fmt::format("Refuse to decode images of more than N pixels (default: {})", max_pixels));
+  add_parsed(app, "--max-pixels", "N", max_pixels, parse_positive,
+             fmt::format("Refuse to decode images of more than N pixels (default: {})", max_pixels));
 }
 
 void add_sidecars(CLI::App& app, std::vector<std::string>& names) {
-  add_parsed(
-      app, "--sidecars", "NAME,...", [&names](const std::string& text) { names = parse_list("--sidecars", text); },
-      "Write what other readers look for beside the shards, by their names: " + sidecar_choices());
+  add_parsed(app, "--sidecars", "NAME,...", names, parse_list,
+             "Write what other readers look for beside the shards, by their names: " + sidecar_choices());
 }
 
 void add_spec(CLI::App& app, std::string& spec) { app.add_option("SPEC", spec, k_spec_text)->required(); }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -17,9 +18,17 @@ inline constexpr const char* k_spec_text =
 
 using Parse = std::function<void(const std::string&)>;
 
-/// An option whose value is parsed by a function of values.hpp.
 CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
                         const std::string& text);
+
+/// An option whose value is parsed by a function of values.hpp.
+template <typename Value, typename Parsed>
+CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Value& value,
+                        Parsed (*parse)(std::string_view, std::string_view), const std::string& text) {
+  const std::string name = names.substr(names.find("--"));
+  return add_parsed(
+      app, names, value_name, [&value, parse, name](const std::string& typed) { value = parse(name, typed); }, text);
+}
 
 CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string& value_name, std::string& value,
                       const std::string& text);
@@ -27,14 +36,6 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string
 /// An option that may be given several times, one value each.
 CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::string& value_name,
                           std::vector<std::string>& values, const std::string& text);
-
-/// An option whose value is a whole number.
-template <typename Value>
-CLI::Option* add_whole(CLI::App& app, const std::string& name, const std::string& value_name, Value& value,
-                       const std::string& text) {
-  return add_parsed(
-      app, name, value_name, [&value, name](const std::string& typed) { value = parse_whole(name, typed); }, text);
-}
 
 void add_sidecars(CLI::App& app, std::vector<std::string>& names);
 void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text);

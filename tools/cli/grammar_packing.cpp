@@ -19,10 +19,8 @@ void declare_format(PackCommand& command, CLI::App& app) {
   add_text(app, "-f,--format", format_choices(), command.format,
            fmt::format("Format of the shards, or FORMAT.LAYOUT (default: {}); see `bale formats`", formats()[0]->name));
   add_text(app, "--layout", layout_choices(), command.layout, "Layout within the format (default: its first)");
-  add_parsed(
-      app, "--compress", "zstd[:LEVEL]",
-      [&](const std::string& text) { options.compress_level = parse_compression("--compress", text); },
-      "Compress every field that is not an image, if the layout has room for it");
+  add_parsed(app, "--compress", "zstd[:LEVEL]", options.compress_level, parse_compression,
+             "Compress every field that is not an image, if the layout has room for it");
   add_parsed(
       app, "--size", "N",
       [&](const std::string& text) { options.format_options["size"] = std::to_string(parse_positive("--size", text)); },
@@ -38,25 +36,19 @@ void declare_format(PackCommand& command, CLI::App& app) {
 void declare_shards(PackCommand& command, CLI::App& app) {
   PackOptions& options = command.options;
   add_text(app, "--name", "NAME", options.name, "Name of the dataset and prefix of its shards");
-  auto* by_bytes = add_parsed(
-      app, "--shard-size", "SIZE",
-      [&](const std::string& text) { options.sizing.shard_bytes = parse_size("--shard-size", text); },
-      "Start a new shard when one would grow beyond this (default: 256MiB); "
-      "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
-  auto* by_count = add_parsed(
-      app, "--shard-count", "N",
-      [&](const std::string& text) { options.sizing.shard_count = parse_positive("--shard-count", text); },
-      "Write this many shards of about equal size");
-  auto* by_samples = add_parsed(
-      app, "--shard-samples", "N",
-      [&](const std::string& text) { options.sizing.shard_samples = parse_positive("--shard-samples", text); },
-      "Write this many samples to a shard");
+  auto* by_bytes = add_parsed(app, "--shard-size", "SIZE", options.sizing.shard_bytes, parse_size,
+                              "Start a new shard when one would grow beyond this (default: 256MiB); "
+                              "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
+  auto* by_count = add_parsed(app, "--shard-count", "N", options.sizing.shard_count, parse_positive,
+                              "Write this many shards of about equal size");
+  auto* by_samples = add_parsed(app, "--shard-samples", "N", options.sizing.shard_samples, parse_positive,
+                                "Write this many samples to a shard");
   by_bytes->excludes(by_count)->excludes(by_samples);
   by_count->excludes(by_samples);
-  add_whole(app, "--shuffle", "SEED", options.shuffle_seed, "Shuffle the samples; the same seed gives the same order");
-  auto* split = add_parsed(
-      app, "--split", "NAME=F,...", [&](const std::string& text) { options.splits = parse_splits("--split", text); },
-      "Write one dataset per part to DST/NAME, such as train=0.95,val=0.05");
+  add_parsed(app, "--shuffle", "SEED", options.shuffle_seed, parse_whole,
+             "Shuffle the samples; the same seed gives the same order");
+  auto* split = add_parsed(app, "--split", "NAME=F,...", options.splits, parse_splits,
+                           "Write one dataset per part to DST/NAME, such as train=0.95,val=0.05");
   app.add_flag("--stratify", options.stratify, "Split every class by the same fractions")->needs(split);
 }
 
@@ -65,9 +57,9 @@ void declare_files(PackCommand& command, CLI::App& app) {
   SourceOptions& source = command.source_options;
   add_text(app, "--class-map", "FILE", source.class_map,
            "Label of each class: lines 'NAME INDEX' or 'NAME', or a JSON object or array");
-  auto* pair = add_parsed(
-      app, "--pair", "EXT,EXT,...", [&](const std::string& text) { source.pair = parse_list("--pair", text); },
-      "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
+  auto* pair =
+      add_parsed(app, "--pair", "EXT,EXT,...", source.pair, parse_list,
+                 "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
   add_repeated(app, "--pair-path", "EXT=PATTERN", source.pair_path,
                "Where the files with this extension of --pair lie, if not beside the image: a path from SRC on with "
                "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
@@ -94,15 +86,10 @@ void declare_samples(PackCommand& command, CLI::App& app) {
   add_repeated(app, "--include", "GLOB", source.include, "Take only what matches (path below SRC); may be repeated");
   add_repeated(app, "--exclude", "GLOB", source.exclude,
                "Leave out what matches, and directories that match with all in them; may be repeated");
-  add_parsed(
-      app, "--max-samples", "N",
-      [&](const std::string& text) { options.max_samples = parse_positive("--max-samples", text); },
-      "Stop after this many");
+  add_parsed(app, "--max-samples", "N", options.max_samples, parse_positive, "Stop after this many");
   if (!command.source_is_packed) declare_files(command, app);
-  add_parsed(
-      app, "--on-error", "fail|skip|quarantine",
-      [&](const std::string& text) { options.on_error = parse_on_error("--on-error", text); },
-      "What a sample that cannot be read does (default: fail)");
+  add_parsed(app, "--on-error", "fail|skip|quarantine", options.on_error, parse_on_error,
+             "What a sample that cannot be read does (default: fail)");
 
   add_sidecars(app, options.sidecars);
   app.add_flag("--seek-points", options.seek_points, k_seek_points_text);
@@ -111,24 +98,19 @@ void declare_samples(PackCommand& command, CLI::App& app) {
 void declare_images(PackCommand& command, CLI::App& app) {
   PackOptions& options = command.options;
   auto* by_short = add_parsed(
-      app, "--resize-short", "N",
-      [&](const std::string& text) { options.edits.resize_short = parse_count32("--resize-short", text); },
+      app, "--resize-short", "N", options.edits.resize_short, parse_count32,
       "Make images smaller whose shorter side has more than N pixels, as torchvision's Resize(N) does on Pillow "
       "images; "
       "what fits stays byte for byte");
-  add_parsed(
-      app, "--resize-max", "N",
-      [&](const std::string& text) { options.edits.resize_max = parse_count32("--resize-max", text); },
-      "The same by the longer side")
+  add_parsed(app, "--resize-max", "N", options.edits.resize_max, parse_count32, "The same by the longer side")
       ->excludes(by_short);
   app.add_flag("--decode", command.decode,
                "Store images as pixels: the format's layout that holds them, unless --layout names one");
   app.add_flag("--orient", options.edits.orient, "Turn images as their EXIF orientation says, and drop the tag");
   app.add_flag("--strip-metadata", options.edits.strip_metadata,
                "Leave out EXIF, XMP, color profiles, comments and texts; pixels stay as they are");
-  add_parsed(
-      app, "--quality", "Q", [&](const std::string& text) { options.edits.quality = parse_quality("--quality", text); },
-      "Quality of JPEGs that --resize-short, --resize-max or --orient encode again, 1 to 100 (default: 90)");
+  add_parsed(app, "--quality", "Q", options.edits.quality, parse_quality,
+             "Quality of JPEGs that --resize-short, --resize-max or --orient encode again, 1 to 100 (default: 90)");
   app.add_flag(
       "--jpeg-lossless", options.edits.jpeg_lossless,
       "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "

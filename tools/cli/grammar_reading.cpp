@@ -21,7 +21,8 @@ void declare_ls(LsCommand& command, CLI::App& app) {
 void declare_cat(CatCommand& command, CLI::App& app) {
   add_spec(app, command.spec);
   auto* key = app.add_option("KEY", command.key, "Key of the sample, as `bale ls` prints it");
-  add_whole(app, "--index", "N", command.index, "The N-th sample, from 0, instead of a key")->excludes(key);
+  add_parsed(app, "--index", "N", command.index, parse_whole, "The N-th sample, from 0, instead of a key")
+      ->excludes(key);
   add_text(app, "--field", "NAME", command.field, "Field to write (default: the image)");
 }
 
@@ -56,22 +57,16 @@ void declare_stats(StatsCommand& command, CLI::App& app) { add_spec(app, command
 void declare_preview(PreviewCommand& command, CLI::App& app) {
   add_spec(app, command.spec);
   app.add_option("OUT", command.out, "Picture to write: a name ending in .png, .jpg or .jpeg")->required();
-  add_parsed(
-      app, "--count", "N", [&command](const std::string& text) { command.count = parse_positive("--count", text); },
-      "Samples on the sheet (default: 30)");
-  add_parsed(
-      app, "--columns", "N",
-      [&command](const std::string& text) { command.columns = parse_positive("--columns", text); },
-      "Samples per row (default: 6)");
-  add_whole(app, "--seed", "SEED", command.seed, "Another seed, other samples (default: 0)");
+  add_parsed(app, "--count", "N", command.count, parse_positive, "Samples on the sheet (default: 30)");
+  add_parsed(app, "--columns", "N", command.columns, parse_positive, "Samples per row (default: 6)");
+  add_parsed(app, "--seed", "SEED", command.seed, parse_whole, "Another seed, other samples (default: 0)");
   app.add_flag("--force", command.force, "Replace OUT if it exists");
 }
 
 void declare_read(ReadCommand& command, CLI::App& app) {
   add_spec(app, command.spec);
   auto* order = add_parsed(
-      app, "--order", "none|full|block",
-      [&command](const std::string& text) { command.order = parse_order("--order", text); },
+      app, "--order", "none|full|block", command.order, parse_order,
       "The dataset's own order (default), a full shuffle, or a block shuffle; block:SAMPLES,BLOCKS is one of other "
       "sizes");
   add_parsed(
@@ -81,9 +76,7 @@ void declare_read(ReadCommand& command, CLI::App& app) {
         if (order->count() == 0) command.order = Shuffle::full();
       },
       "Read in a random order: the same seed gives the same one (default: 0)");
-  add_parsed(
-      app, "--epochs", "N", [&command](const std::string& text) { command.epochs = parse_positive("--epochs", text); },
-      "Times to read the dataset (default: 1)");
+  add_parsed(app, "--epochs", "N", command.epochs, parse_positive, "Times to read the dataset (default: 1)");
   add_jobs(app, command.jobs, "Threads that read (default: one per core; 16 with --direct)");
   auto* direct = app.add_flag("--direct", command.direct_io,
                               "Read around the page cache if the file system can: for a fast disk and data that "

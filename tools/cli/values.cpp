@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -24,6 +25,14 @@ std::optional<Number> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+template <typename Number>
+Number bounded(std::string_view option, std::string_view text, Number least, std::string_view accepted,
+               Number most = std::numeric_limits<Number>::max()) {
+  const auto value = whole_number<Number>(text);
+  if (!value || *value < least || *value > most) refuse(option, text, accepted);
+  return *value;
 }
 
 /// Bytes in a unit; 0 for an unknown one.
@@ -73,43 +82,27 @@ std::uint64_t parse_size(std::string_view option, std::string_view text) {
 }
 
 std::uint64_t parse_whole(std::string_view option, std::string_view text) {
-  const auto value = whole_number<std::uint64_t>(text);
-  if (!value) refuse(option, text, "a whole number");
-  return *value;
+  return bounded<std::uint64_t>(option, text, 0, "a whole number");
 }
 
 std::uint64_t parse_positive(std::string_view option, std::string_view text) {
-  const auto value = whole_number<std::uint64_t>(text);
-  if (!value || *value == 0) refuse(option, text, "a whole number of at least 1");
-  return *value;
+  return bounded<std::uint64_t>(option, text, 1, "a whole number of at least 1");
 }
 
 unsigned parse_jobs(std::string_view option, std::string_view text) {
-  if (text == "auto") return 0;
-  constexpr unsigned k_max_jobs = 1024;
-  const auto value = whole_number<unsigned>(text);
-  if (!value || *value == 0 || *value > k_max_jobs) refuse(option, text, "\"auto\" or a number from 1 to 1024");
-  return *value;
+  return text == "auto" ? 0 : bounded(option, text, 1U, "\"auto\" or a number from 1 to 1024", 1024U);
 }
 
 unsigned parse_workers(std::string_view option, std::string_view text) {
-  if (text == "auto") return k_workers_auto;
-  constexpr unsigned k_max_workers = 1024;
-  const auto value = whole_number<unsigned>(text);
-  if (!value || *value > k_max_workers) refuse(option, text, "\"auto\" or a number from 0 to 1024");
-  return *value;
+  return text == "auto" ? k_workers_auto : bounded(option, text, 0U, "\"auto\" or a number from 0 to 1024", 1024U);
 }
 
 std::uint32_t parse_count32(std::string_view option, std::string_view text) {
-  const auto value = whole_number<std::uint32_t>(text);
-  if (!value || *value == 0) refuse(option, text, "a whole number of at least 1 and below 2^32");
-  return *value;
+  return bounded<std::uint32_t>(option, text, 1, "a whole number of at least 1 and below 2^32");
 }
 
 int parse_quality(std::string_view option, std::string_view text) {
-  const auto value = whole_number<int>(text);
-  if (!value || *value < 1 || *value > 100) refuse(option, text, "a number from 1 to 100");
-  return *value;
+  return bounded(option, text, 1, "a number from 1 to 100", 100);
 }
 
 std::vector<Stage> parse_stages(std::string_view option, std::string_view text) {
