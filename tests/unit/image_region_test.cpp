@@ -324,7 +324,7 @@ TEST_CASE("Headers, budgets and regions are checked") {
     }
     CHECK(decoder.read({0, 0, 30, 20}).rgb != nullptr);
     CHECK(code_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
-    CHECK(code_of([&, &bytes = bytes] { decoder.open(bytes, 599); }) == ErrorCode::unsupported);
+    CHECK(code_of([&, &large = bytes] { decoder.open(large, 599); }) == ErrorCode::unsupported);
     CHECK(code_of([&] { decoder.read({0, 0, 1, 1}); }) == ErrorCode::invalid_argument);
   }
   CHECK(code_of([&] { decoder.open({}); }) == ErrorCode::damaged);
