@@ -376,3 +376,12 @@ def test_a_dataset_with_a_missing_shard(bale, photos, tmp_path):
     assert gone.name in result.out + result.err
     key = sorted(images_by_key(photos))[0]
     assert bale.ok("cat", tmp_path / "p", key, "--field", "jpg").stdout == images_by_key(photos)[key][0]
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--layout", "zst", "--level", "99"], '--level is "99", not a whole number from 1 to 19'),
+    (["--layout", "zst", "--level", "x"], '--level is "x", not a whole number from 1 to 19'),
+    (["--format", "tfrecord", "--label-base", "x"], '--label-base is "x", not a whole number')])
+def test_a_format_option_out_of_its_range(bale, photos, tmp_path, options, words):
+    result = bale("pack", photos, tmp_path / "out", *options)
+    assert result.code == USAGE and result.error_line() == f"bale: {words}" and not (tmp_path / "out").exists(), result

@@ -200,9 +200,10 @@ def test_inflated_shards_fit_a_small_temporary_directory(bale, small_disk, order
     assert json.loads(result.out)["samples"] == len(members)
 
 
-def test_a_temporary_directory_without_room_is_named_with_the_remedy(bale, small_disk, tmp_path):
+@pytest.mark.parametrize("command", [["read"], ["convert", "out"]], ids=lambda command: command[0])
+def test_a_temporary_directory_without_room_is_named_with_the_remedy(bale, small_disk, command, tmp_path):
     pack, _ = gzip_shards(bale, tmp_path / "d", 1, 5 * MIB)
-    result = bale("read", pack, env={"TMPDIR": str(small_disk)})
+    result = bale(command[0], pack, *[tmp_path / name for name in command[1:]], env={"TMPDIR": str(small_disk)})
     assert result.code == FAILURE, result
     line = result.error_line()
     assert f"cannot inflate it into {small_disk}: No space left on device" in line
