@@ -1,10 +1,11 @@
 #include "bale/formats/hdf5/scan.hpp"
-#include "bale/formats/authoring/scanned_fields.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
+
+#include "bale/formats/authoring/scanned_fields.hpp"
 
 namespace bale::h5 {
 namespace {

@@ -117,11 +117,11 @@ def _with_keywords(command: str, text: str) -> str:
 
     from bale import options
 
-    keywords = {name: getattr(options, f"{name.capitalize()}Options").__annotations__ for name in ("pack", "convert", "verify")}
+    keywords = getattr(getattr(options, f"{command.capitalize()}Options", None), "__annotations__", ())  # inspect has none
 
     def keyword(flag: re.Match[str]) -> str:
         name = flag[1].replace("-", "_")
-        return name if name in keywords.get(command, ()) else flag[0]
+        return name if name in keywords else flag[0]
 
     parts = re.split("(`bale [^`]*`)", text)
     parts[::2] = [re.sub(r"(?<![\w-])--([a-z][a-z-]*)", keyword, part) for part in parts[::2]]
