@@ -8,6 +8,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/registry/shard_salvage.hpp"
 #include "bale/reader/class_merge.hpp"
@@ -154,7 +155,7 @@ struct Dataset::State {
     part.classes = part.manifest->classes;
     for (const ManifestField& field : part.manifest->fields) add_field(field.name);
     for (const ManifestShard& shard : part.manifest->shards) {
-      entries.push_back({.path = join_path(parent_directory(named.manifest_path), shard.file),
+      entries.push_back({.path = join_name(parent_directory(named.manifest_path), shard.file),
                          .part = parts.size() - 1,
                          .expected = &shard});
     }

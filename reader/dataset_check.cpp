@@ -1,6 +1,5 @@
 #include "bale/reader/dataset_check.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +14,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error_reason.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/parallel.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
@@ -30,12 +31,12 @@ namespace {
 
 /// A path in a directory that cannot be searched counts as existing: opening it reports the reason.
 bool may_exist(const std::string& path) {
+  if (remote_storage_of(path) != nullptr) return path_exists(path);
   return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 std::uint64_t file_bytes(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+  return file_size(path).value_or(0);
 }
 
 /// A shard to check, and its entry in the manifest.
@@ -92,7 +93,7 @@ void Checker::list_tasks(const DatasetPart& dataset) {
   if (manifest_path_.empty()) return;
   manifest_ = load_manifest(manifest_path_);
   for (const ManifestShard& shard : manifest_->shards) {
-    tasks_.push_back({.path = join_path(parent_directory(manifest_path_), shard.file), .expected = &shard});
+    tasks_.push_back({.path = join_name(parent_directory(manifest_path_), shard.file), .expected = &shard});
   }
 }
 
@@ -132,7 +133,7 @@ void Checker::check_lists() {
   std::vector<ListedShard> shards;
   for (const ManifestShard& shard : manifest_->shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
   for (const std::string& file : manifest_->lists) {
-    const std::string path = join_path(parent_directory(manifest_path_), file);
+    const std::string path = join_name(parent_directory(manifest_path_), file);
     const auto made_it = [&](const ShardList& list) { return list.file == file; };
     const auto list = std::find_if(layout.lists.begin(), layout.lists.end(), made_it);
     if (!may_exist(path)) {
@@ -162,7 +163,7 @@ void Checker::check_sidecars(Task& task, const Shard& shard) {
   const bool intact = task.findings.empty();
   const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
   for (const std::string& file : task.expected->sidecars) {
-    const std::string path = join_path(parent_directory(task.path), file);
+    const std::string path = join_name(parent_directory(task.path), file);
     if (!may_exist(path)) {
       report(task.findings, {.path = path, .what = "file is missing"});
       continue;

@@ -6,13 +6,22 @@
 #include <filesystem>
 #include <system_error>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/reader/shard_spec.hpp"
 
 namespace bale {
 namespace {
+
+/// Servers have files only. A name that is not like a shard's is taken as a directory.
+bool may_be_remote_directory(const std::string& name) {
+  return remote_storage_of(name) != nullptr && name.find_first_of("*{?") == std::string::npos &&
+         base_name(name) != k_manifest_name && !is_called_as_shard(base_name(name));
+}
 
 bool is_directory(const std::string& path) {
   struct stat info {};
@@ -21,11 +30,26 @@ bool is_directory(const std::string& path) {
 
 /// Path of the manifest if `spec` is a dataset directory or its manifest file; else empty.
 std::string manifest_path_of(const std::string& spec) {
-  if (is_directory(spec)) {
+  if (is_directory(spec) || may_be_remote_directory(spec)) {
     const std::string inside = join_path(spec, k_manifest_name);
     return path_exists(inside) ? inside : std::string{};
   }
   return base_name(spec) == k_manifest_name && path_exists(spec) ? spec : std::string{};
+}
+
+/// The shards of a directory without a manifest; else the path itself.
+std::vector<std::string> shards_at(const std::string& path) {
+  if (is_directory(path)) return list_shards(path);
+  if (may_be_remote_directory(path) && manifest_path_of(path).empty()) {
+    try {
+      std::vector<std::string> shards = remote_storage_of(path)->list(path);
+      std::erase_if(shards, [](const std::string& shard) { return !is_called_as_shard(base_name(shard)); });
+      if (!shards.empty()) return shards;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;  // without listings it can only be a file
+    }
+  }
+  return {path};
 }
 
 }  // namespace
@@ -46,6 +70,7 @@ std::vector<std::string> datasets_below(const std::string& spec) {
 }
 
 DatasetSpec resolve_dataset(const std::string& spec) {
+  use_url_storage();
   DatasetSpec resolved;
   if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
     resolved.manifest_path = manifest;
@@ -53,7 +78,7 @@ DatasetSpec resolve_dataset(const std::string& spec) {
     return resolved;
   }
   for (const std::string& path : expand_shard_spec(spec)) {
-    const std::vector<std::string> shards = is_directory(path) ? list_shards(path) : std::vector{path};
+    const std::vector<std::string> shards = shards_at(path);
     resolved.shards.insert(resolved.shards.end(), shards.begin(), shards.end());
     if (const std::string manifest = manifest_path_of(path); !manifest.empty()) {
       resolved.parts.push_back({.path = path, .manifest_path = manifest});

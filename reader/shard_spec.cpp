@@ -1,6 +1,8 @@
 #include "bale/reader/shard_spec.hpp"
 
+#include <fnmatch.h>
 #include <glob.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -13,6 +15,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 
 // Brace rules are those of the Python package `braceexpand`, which WebDataset uses. Integer ranges keep zero padding.
 // Letters have ranges, too. Both take a step. Braces without a comma or range are kept. A backslash escapes the next
@@ -225,7 +229,33 @@ class Expander {
   Names names_;
 };
 
+/// The files of a remote directory whose names match the last part of the pattern.
+std::vector<std::string> remote_matches(const Storage& storage, const std::string& pattern) {
+  const std::string directory = parent_directory(pattern);
+  const std::string last = base_name(pattern);
+  if (directory.find_first_of("*?[") != std::string::npos) {
+    throw Error(ErrorCode::unsupported, "a pattern for directories of a server", {.path = pattern, .hint = "name the directory"});
+  }
+  std::vector<std::string> names = storage.list(directory);
+  std::erase_if(names, [&](const std::string& name) { return ::fnmatch(last.c_str(), base_name(name).c_str(), 0) != 0; });
+  if (names.empty()) {
+    throw Error(ErrorCode::not_found, "no file matches this pattern", {.path = pattern, .hint = "check the path"});
+  }
+  return names;
+}
+
+/// Whether wildcards of the shell are in the name. In the names of web servers '?' begins the query.
+bool is_pattern(const std::string& name) {
+  return name.find_first_of(name.starts_with("http") && remote_storage_of(name) != nullptr ? "*" : "*?[") !=
+         std::string::npos;
+}
+
 void append_matches(const std::string& pattern, std::vector<std::string>& paths) {
+  if (const Storage* const storage = remote_storage_of(pattern)) {
+    const std::vector<std::string> names = remote_matches(*storage, pattern);
+    paths.insert(paths.end(), names.begin(), names.end());
+    return;
+  }
   glob_t found{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
   const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&found, ::globfree);
@@ -244,6 +274,7 @@ std::vector<std::string> expand_braces(std::string_view text) { return Expander(
 
 std::vector<std::string> expand_shard_spec(std::string_view spec) {
   if (spec.empty()) refuse(spec, "no shards are named");
+  use_url_storage();
   // A file with exactly this name needs no expansion.
   if (name_is_taken(std::string(spec))) return {std::string(spec)};
   std::vector<std::string> paths;
@@ -251,12 +282,12 @@ std::vector<std::string> expand_shard_spec(std::string_view spec) {
     const std::size_t colons = spec.find("::");
     const std::string_view part = spec.substr(0, colons);
     if (part.empty()) refuse(spec, "an empty name beside \"::\"");
-    require_local_name(part);
+    require_local_name(part, NameUse::dataset);
     if (name_is_taken(std::string(part))) {
       paths.emplace_back(part);
     } else {
       for (std::string& name : expand_braces(part)) {
-        if (name.find_first_of("*?[") == std::string::npos || name_is_taken(name)) {
+        if (!is_pattern(name) || name_is_taken(name)) {
           paths.push_back(std::move(name));
         } else {
           append_matches(name, paths);

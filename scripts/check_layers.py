@@ -11,14 +11,15 @@ import sys
 # Which rooms each room may include, besides itself. The longest name that fits a path is its room. A container's folder is
 # a room of its own; containers never see each other.
 FORMATS = {"formats/base", "formats/shard", "formats/image", "formats/registry"}
-READER = FORMATS | {"reader/order", "reader"}
+READER = FORMATS | {"formats/storage", "reader/order", "reader"}
 LOADER = READER | {"loader/transform", "loader/ring", "loader/worker", "loader"}
 ALLOWED = {
     "formats/base": set(),
+    "formats/storage": {"formats/base"},
     "formats/shard": {"formats/base"},
     "formats/image": {"formats/base"},
     "formats/authoring": {"formats/base", "formats/shard", "formats/image"},
-    "formats/registry": {"formats/base", "formats/shard"},
+    "formats/registry": {"formats/base", "formats/storage", "formats/shard"},
     "formats/*": {"formats/base", "formats/shard", "formats/image", "formats/authoring"},
     "reader/order": {"formats/base", "formats/shard"},
     "reader": READER,
@@ -51,6 +52,7 @@ PLACES = {
     r"google/protobuf/.*": ["formats/tfrecord"],
     r"jpeglib\.h|jerror\.h|png\.h": ["formats/image"],
     r"hwy/.*": ["formats/image"],
+    r"curl/.*|openssl/.*|pugixml\.hpp": ["formats/storage"],
     r"cuda.*|cub/.*": ["loader/cuda"],
     r"CLI/.*": ["tools"],
     r"nanobind/.*": ["python"],

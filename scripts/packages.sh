@@ -6,7 +6,7 @@ BALE_BUILD_PACKAGES=(
   g++ cmake ninja-build pkg-config
   libcli11-dev libfmt-dev nlohmann-json3-dev
   liblmdb-dev libhdf5-dev libarchive-dev libprotobuf-dev libzstd-dev zlib1g-dev
-  libjpeg-dev libpng-dev libhwy-dev libisal-dev libxxhash-dev
+  libjpeg-dev libpng-dev libhwy-dev libisal-dev libxxhash-dev libcurl4-openssl-dev libssl-dev libpugixml-dev
 )
 # For the images that quickstart.sh makes when it is given none.
 BALE_SAMPLE_PACKAGES=(python3-numpy python3-pil)

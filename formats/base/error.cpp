@@ -20,7 +20,7 @@ constexpr std::size_t k_shown_key = 256;
 
 std::string format_error(const std::string& message, const ErrorContext& context) {
   std::string text;
-  if (!context.path.empty()) text += excerpt(printable(context.path), k_shown_path) + ": ";
+  if (!context.path.empty()) text += excerpt(printable(shown_name(context.path)), k_shown_path) + ": ";
   text += excerpt(message, k_shown_message);
   if (context.system_error != 0) text += fmt::format(": {}", std::strerror(context.system_error));
   const std::string key = excerpt(printable(context.key), k_shown_key);
@@ -42,6 +42,7 @@ Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
 
 bool is_lack_of_resources(const Error& error) {
   const int value = error.context().system_error;
+  if (error.code() == ErrorCode::retryable) return true;
   return value == EMFILE || value == ENFILE || value == ENOMEM;
 }
 
@@ -50,6 +51,16 @@ void throw_errno(std::string_view action, const std::string& path) {
   ErrorContext context{.path = path, .system_error = value};
   if (value == ENOSPC || value == EDQUOT) context.hint = k_no_space_hint;
   throw Error(ErrorCode::io, fmt::format("cannot {}", action), std::move(context));
+}
+
+std::string shown_name(std::string_view name) {
+  const std::size_t scheme = name.find("://");
+  if (scheme == std::string_view::npos) return std::string(name);
+  std::string shown(name.substr(0, name.find('?')));
+  const std::size_t host = scheme + 3;
+  const std::size_t at = shown.substr(0, shown.find('/', host)).rfind('@');
+  if (at != std::string::npos && at >= host) shown.erase(host, at + 1 - host);
+  return shown;
 }
 
 std::string printable(std::string_view raw) {

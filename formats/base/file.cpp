@@ -19,6 +19,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/mapping_count.hpp"
 #include "bale/formats/base/read_limit.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 
 namespace bale {
@@ -60,18 +61,26 @@ File::~File() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+File::File(File&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), remote_(std::move(other.remote_)) {}
 
 File& File::operator=(File&& other) noexcept {
   if (this != &other) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = std::exchange(other.fd_, -1);
     path_ = std::move(other.path_);
+    remote_ = std::move(other.remote_);
   }
   return *this;
 }
 
-File File::open_read(const std::string& path) { return {open_regular(path, O_RDONLY), path}; }
+File File::open_read(const std::string& path) {
+  const Storage* const storage = remote_storage_of(path);
+  if (storage == nullptr) return {open_regular(path, O_RDONLY), path};
+  File file(-1, path);
+  file.remote_ = storage->open(path);
+  return file;
+}
 
 File File::open_update(const std::string& path) { return {open_regular(path, O_RDWR), path}; }
 
@@ -97,12 +106,14 @@ File File::create_unnamed(const std::string& directory) {
 }
 
 std::uint64_t File::size() const {
+  if (remote_) return remote_->size();
   struct stat info {};
   if (::fstat(fd_, &info) != 0) throw_errno("stat", path_);
   return static_cast<std::uint64_t>(info.st_size);
 }
 
 std::size_t File::read_some(std::uint64_t offset, MutableBytes out) const {
+  if (remote_) return remote_->read_some(offset, out);
   for (;;) {
     const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
     if (got >= 0) return static_cast<std::size_t>(got);
@@ -171,9 +182,15 @@ void File::close() {
   if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) throw_errno("close", path_);
 }
 
+bool File::forget(std::uint64_t offset, std::uint64_t length) const {
+  if (remote_) remote_->forget(offset, length);
+  return remote_ != nullptr;
+}
+
 void File::advise_sequential() const { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL); }
 
 void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
+  if (remote_) return remote_->will_need(offset, length);
   const std::uint64_t limit = length <= k_least_read_limit ? k_least_read_limit : read_limit(fd_);
   const std::uint64_t end = offset + length;
   // Pieces end at page boundaries: a page cut in two would take a request of its own.
@@ -261,7 +278,17 @@ bool name_is_taken(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
-bool path_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool path_exists(const std::string& path) {
+  if (const Storage* const storage = remote_storage_of(path)) return storage->exists(path);
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+std::optional<std::uint64_t> file_size(const std::string& path) {
+  if (remote_storage_of(path) != nullptr) return File::open_read(path).size();
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(info.st_size);
+}
 
 std::string parent_directory(const std::string& path) {
   const std::size_t end = path.find_last_not_of('/');

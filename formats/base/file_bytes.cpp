@@ -1,6 +1,7 @@
 #include "bale/formats/base/file_bytes.hpp"
 
 #include "bale/formats/base/mapping_count.hpp"
+#include "bale/formats/base/storage.hpp"
 
 namespace bale {
 namespace {
@@ -12,9 +13,15 @@ constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 40;
 }  // namespace
 
 FileBytes FileBytes::load(const std::string& path) {
-  if (num_mapped_files() >= k_max_mapped_files) return FileBytes(read_file(path, k_max_bytes));
+  std::string local = path;
+  if (const Storage* const storage = remote_storage_of(path)) {
+    const auto copy = storage->local_copy(path);
+    if (!copy) return FileBytes(read_file(path, k_max_bytes));
+    local = *copy;
+  }
+  if (num_mapped_files() >= k_max_mapped_files) return FileBytes(read_file(local, k_max_bytes));
   FileBytes file;
-  file.mapping_ = FileMapping(path);
+  file.mapping_ = FileMapping(local);
   file.bytes_ = file.mapping_.bytes();
   return file;
 }

@@ -8,6 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
 
 namespace bale {
 namespace {
@@ -54,7 +55,11 @@ std::string scheme_of(std::string_view name) {
   return rest.starts_with(":/") && find_scheme(scheme) != nullptr ? scheme : std::string();
 }
 
-std::string hint_for(const std::string& scheme, NameUse use) {
+std::string hint_for(std::string_view name, const std::string& scheme, NameUse use) {
+  const std::string with_slashes = scheme + "://";
+  if (use == NameUse::dataset && !name.starts_with(with_slashes) && remote_storage_of(with_slashes + "x/y/z")) {
+    return fmt::format("write {}: a path object drops one of the slashes", with_slashes);
+  }
   if (use == NameUse::writing) return "write to a local directory, and copy it from there";
   if (scheme == "file") return "leave out file://";
   const KnownScheme* const known = find_scheme(scheme);
@@ -67,11 +72,14 @@ std::string hint_for(const std::string& scheme, NameUse use) {
 void require_local_name(std::string_view name, NameUse use) {
   const bool is_command = name.starts_with("pipe:");
   const std::string scheme = scheme_of(name);
-  if ((!is_command && scheme.empty()) || path_exists(std::string(name))) return;
-  const std::string hint = is_command && use == NameUse::reading
+  if (!is_command && scheme.empty()) return;
+  const Storage* const storage = remote_storage_of(name);
+  if (storage != nullptr && use == NameUse::dataset) return storage->check(std::string(name));
+  if (storage == nullptr && path_exists(std::string(name))) return;
+  const std::string hint = is_command && use != NameUse::writing
                                ? "run the command with its output to a file, and name that file"
-                               : hint_for(scheme, use);
-  const std::string_view what = use == NameUse::reading ? "bale reads local files" : "bale writes local files";
+                               : hint_for(name, scheme, use);
+  const std::string_view what = use == NameUse::writing ? "bale writes local files" : "bale reads local files";
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}: {} is {}", what, printable(name), is_command ? "a command" : "a URL"), {.hint = hint});
 }

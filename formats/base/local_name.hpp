@@ -1,5 +1,5 @@
-// Names of remote files (s3://, https://, hf://) and of commands (pipe:). bale opens local files only, and reports this
-// instead of looking for a file of that name.
+// Names of remote files (s3://, https://, gs://) and of commands (pipe:) in places where bale takes local files only. It
+// reports this instead of looking for a file of that name.
 //
 // No side effects but one stat() if a name looks like that; safe in any thread.
 #pragma once
@@ -9,9 +9,14 @@
 
 namespace bale {
 
-enum class NameUse : std::uint8_t { reading, writing };
+enum class NameUse : std::uint8_t {
+  reading,  // of files, lists and folders
+  dataset,  // reading of packed shards: names that the remote storage serves (storage.hpp) are right, too
+  writing,
+};
 
-/// Throws `invalid_argument` for a URL or command, unless a local file has exactly that name.
+/// Throws `invalid_argument` for a URL or command, unless a local file has exactly that name, and for a malformed name of
+/// a remote dataset.
 void require_local_name(std::string_view name, NameUse use = NameUse::reading);
 
 }  // namespace bale

@@ -5,6 +5,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/stale_index.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 
 namespace bale {
 
@@ -54,6 +55,7 @@ FormatAndLayout find_decoded_format(std::string_view name, std::string_view layo
 }
 
 const Format& probe_format(const std::string& path) {
+  use_url_storage();
   const File file = File::open_read(path);
   std::vector<std::byte> head(4096);
   head.resize(file.read_some(0, head));
@@ -75,6 +77,7 @@ const Format& probe_format(const std::string& path) {
 }
 
 Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
+  use_url_storage();
   const Format& format = probe_format(path);
   const std::string beside = index_path(path);
   if (!path_exists(beside)) return Shard::open(path, format, scan_shard(path, format), options);

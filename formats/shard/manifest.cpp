@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/storage.hpp"
 
 namespace bale {
 namespace {
@@ -168,8 +169,10 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
 }
 
 Manifest load_manifest(const std::string& path) {
-  const std::vector<std::byte> content = read_file(path, k_max_manifest_bytes);
-  return parse_manifest(std::string(as_text(content)), path);
+  return read_twice_if_damaged(path, [&] {
+    const std::vector<std::byte> content = read_file(path, k_max_manifest_bytes);
+    return parse_manifest(std::string(as_text(content)), path);
+  });
 }
 
 }  // namespace bale

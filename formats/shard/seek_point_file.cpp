@@ -9,6 +9,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
 
 namespace bale {
 namespace {
@@ -38,9 +39,9 @@ static_assert(sizeof(Header) == 64);
 
 }  // namespace
 
-std::string seek_point_path(const std::string& shard_path) { return shard_path + ".bseek"; }
+std::string seek_point_path(const std::string& shard_path) { return with_suffix(shard_path, ".bseek"); }
 
-std::string old_seek_point_path(const std::string& shard_path) { return shard_path + ".bentry"; }
+std::string old_seek_point_path(const std::string& shard_path) { return with_suffix(shard_path, ".bentry"); }
 
 std::string find_seek_points(const std::string& shard_path) {
   const std::string path = seek_point_path(shard_path);

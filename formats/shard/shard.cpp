@@ -1,14 +1,14 @@
 #include "bale/formats/shard/shard.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/inflation.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 
@@ -43,11 +43,10 @@ Shard Shard::open(const std::string& path, const Format& format, std::shared_ptr
   shard.format_ = &format;
   shard.index_ = std::move(index);
   shard.options_ = options;
-  struct stat info {};
-  if (options.check_size && ::stat(path.c_str(), &info) == 0 &&
-      static_cast<std::uint64_t>(info.st_size) != shard.index_->shard_bytes()) {
+  const auto bytes = options.check_size ? file_size(path) : std::nullopt;
+  if (bytes && *bytes != shard.index_->shard_bytes()) {
     throw Error(ErrorCode::damaged,
-                fmt::format("file has {} bytes, its index says {}", info.st_size, shard.index_->shard_bytes()),
+                fmt::format("file has {} bytes, its index says {}", *bytes, shard.index_->shard_bytes()),
                 {.path = path, .hint = "copy it again, or rebuild a stale index with `bale index`"});
   }
   shard.payload_ = format.open(path, *shard.index_);
@@ -80,9 +79,23 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
   return load_field(i, field, extent, stored, inflater);
 }
 
-/// Decompresses if needed, compares the checksum, and adds the place to errors.
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                         Inflater& inflater) const {
+  if (remote_storage_of(path_) == nullptr) return load_field_once(i, field, extent, stored, inflater);
+  try {
+    return load_field_once(i, field, extent, stored, inflater);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;
+    // Perhaps it was damaged on its way, or in the cache.
+    const std::optional<FileRange> range = payload_->locate(i, field, extent);
+    if (!range || !File::open_read(path_).forget(range->offset, range->length)) throw;
+  }
+  return load_field_once(i, field, extent, stored, inflater);
+}
+
+/// Decompresses if needed, compares the checksum, and adds the place to errors.
+Bytes Shard::load_field_once(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                             Inflater& inflater) const {
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {
     try {

@@ -10,6 +10,7 @@
 
 #include "bale/formats/base/checked_header.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/index_layout.hpp"
 #include "bale/formats/shard/key.hpp"
 
@@ -57,7 +58,7 @@ std::uint64_t first_not_below(std::uint64_t size, const IsBelow& is_below) {
 
 }  // namespace
 
-std::string index_path(const std::string& shard_path) { return shard_path + ".bidx"; }
+std::string index_path(const std::string& shard_path) { return with_suffix(shard_path, ".bidx"); }
 
 Extent ExtentRow::find(std::uint32_t wanted) const {
   const auto extent = [&](std::uint64_t at) { return load_at<Extent>(extents_ + at * sizeof(Extent)); };
@@ -70,10 +71,12 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
 }
 
 ShardIndex ShardIndex::load(const std::string& path) {
-  ShardIndex index;
-  index.content_ = FileBytes::load(path);
-  index.parse(path);
-  return index;
+  return read_twice_if_damaged(path, [&] {
+    ShardIndex index;
+    index.content_ = FileBytes::load(path);
+    index.parse(path);
+    return index;
+  });
 }
 
 ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::string& path) {

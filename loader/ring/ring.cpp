@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/rounding.hpp"
-#include "bale/loader/ring/futex.hpp"
+#include "bale/formats/base/futex.hpp"
 #include "bale_version.hpp"
 
 namespace bale::loader_detail {

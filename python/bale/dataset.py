@@ -26,7 +26,7 @@ _SPECIAL = frozenset("*?[{")
 
 def text_of_spec(spec: Path | Sequence[Path]) -> str:
     """A spec as one str, with relative paths made absolute, so that another process can open the same dataset. Raises
-    ValueError for an empty list or the name of a remote file, TypeError for anything that is not a path."""
+    ValueError for an empty list or a name that bale cannot read, TypeError for anything that is not a path."""
     if isinstance(spec, (list, tuple)):
         if not spec:
             raise ValueError("spec: an empty list names no dataset")
@@ -34,12 +34,12 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
     if not isinstance(spec, (str, bytes, os.PathLike)):
         raise TypeError(f"spec: {spec!r} is not a path, or a list of paths")
     spec = os.fsdecode(spec)
-    for part in spec.split("::"):
-        _bale.require_local_name(part)
+    is_remote = [_bale.is_remote_name(part) for part in spec.split("::")]
     here = os.getcwd()
     if _SPECIAL.intersection(here) or "::" in here:
         return spec
-    return "::".join(os.path.join(here, part) if part else part for part in spec.split("::"))
+    parts = zip(spec.split("::"), is_remote, strict=True)
+    return "::".join(part if remote or not part else os.path.join(here, part) for part, remote in parts)
 
 
 def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:

@@ -9,7 +9,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
@@ -152,7 +154,14 @@ Notices list_of(const NoticeLog& log) {
 
 void bind_dataset(nb::module_& module) {
   module.def(
-      "require_local_name", [](const nb::str& name) { require_local_name(from_str(name)); }, nb::arg("name"));
+      "is_remote_name",
+      [](const nb::str& name) {
+        const std::string text = from_str(name);
+        use_url_storage();
+        require_local_name(text, NameUse::dataset);
+        return remote_storage_of(text) != nullptr;
+      },
+      nb::arg("name"));
   nb::class_<ProcessDataset>(module, "Dataset")
       .def(
           "__init__",

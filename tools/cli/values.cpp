@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/size_text.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/transform/dtype_name.hpp"
 
@@ -35,23 +36,6 @@ Number bounded(std::string_view option, std::string_view text, Number least, std
   return *value;
 }
 
-/// Bytes in a unit; 0 for an unknown one.
-std::uint64_t unit_bytes(std::string_view unit) {
-  std::string lower(unit);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (lower.empty() || lower == "b") return 1;
-  constexpr std::string_view k_prefixes = "kmgt";
-  const std::size_t power = k_prefixes.find(lower[0]);
-  if (power == std::string_view::npos) return 0;
-  const std::string rest = lower.substr(1);
-  if (!rest.empty() && rest != "ib" && rest != "b") return 0;
-  const std::uint64_t base = rest == "b" ? 1000 : 1024;
-  std::uint64_t bytes = 1;
-  for (std::size_t i = 0; i <= power; ++i) bytes *= base;
-  return bytes;
-}
-
 double parse_time(std::string_view option, std::string_view text, std::string_view unit) {
   constexpr double k_most = 86'400;
   double value = 0;
@@ -65,20 +49,9 @@ double parse_time(std::string_view option, std::string_view text, std::string_vi
 }  // namespace
 
 std::uint64_t parse_size(std::string_view option, std::string_view text) {
-  constexpr std::string_view k_accepted = "a size such as 256MiB, 64MB or 1048576";
-  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
-  std::string_view unit = text.substr(end);
-  if (unit.starts_with(' ')) unit.remove_prefix(1);
-  const std::uint64_t scale = unit_bytes(unit);
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + end, value, std::chars_format::fixed);
-  if (end == 0 || error != std::errc{} || stop != text.data() + end || scale == 0) refuse(option, text, k_accepted);
-  const double bytes = value * static_cast<double>(scale);
-  constexpr double k_limit = 9.2e18;
-  if (!(bytes >= 1) || bytes > k_limit) refuse(option, text, k_accepted);
-  // Whole numbers are exact: a double holds only 53 bits.
-  if (const auto whole = whole_number<std::uint64_t>(text.substr(0, end))) return *whole * scale;
-  return static_cast<std::uint64_t>(bytes);
+  const auto bytes = size_of_text(text);
+  if (!bytes) refuse(option, text, "a size such as 256MiB, 64MB or 1048576");
+  return *bytes;
 }
 
 std::uint64_t parse_whole(std::string_view option, std::string_view text) {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error_reason.hpp"
+#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/image_conditions.hpp"
 #include "bale/tools/commands/commands.hpp"
@@ -63,6 +66,8 @@ AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal
 }  // namespace
 
 int run_index(const IndexCommand& command, Terminal& terminal) {
+  use_url_storage();
+  if (remote_storage_of(command.spec) != nullptr) require_local_name(command.spec, NameUse::writing);
   if (const std::uint64_t num_failed = make_indexes(command, terminal); num_failed != 0) {
     terminal.flush();
     terminal.error(

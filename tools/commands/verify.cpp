@@ -25,7 +25,7 @@ std::string finding_line(const Damage& damage) {
   const bool named_already = damage.what.find("field " + damage.field) != std::string::npos;
   if (!damage.field.empty() && !named_already) add("field " + excerpt(printable(damage.field), k_shown_name));
   if (damage.offset) add(fmt::format("offset {}", *damage.offset));
-  std::string line = fmt::format("{}: {}", printable(damage.path), excerpt(printable(damage.what), k_shown_what));
+  std::string line = fmt::format("{}: {}", printable(shown_name(damage.path)), excerpt(printable(damage.what), k_shown_what));
   if (!where.empty()) line += fmt::format(" ({})", where);
   return line + '\n';
 }
@@ -52,7 +52,7 @@ std::string decoded_line(const CheckReport& report) {
 std::string parts_lines(const CheckReport& report) {
   std::string text;
   for (const CheckReport& part : report.parts) {
-    text += printable(part.spec) + ": ";
+    text += printable(shown_name(part.spec)) + ": ";
     text += part.findings.empty() ? summary_line(part) : plural(part.findings.size(), "problem") + " found\n";
   }
   return text;
@@ -98,7 +98,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   if (!command.quiet) tell_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;
   terminal.flush();
-  terminal.error(fmt::format("{}: {} found", printable(command.spec), plural(report.findings.size(), "problem")));
+  terminal.error(fmt::format("{}: {} found", printable(shown_name(command.spec)), plural(report.findings.size(), "problem")));
   return k_exit_damage;
 }
 

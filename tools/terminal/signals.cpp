@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/storage.hpp"
 
 namespace bale::tools {
 namespace {
@@ -21,6 +22,7 @@ std::array<struct sigaction, 2> previous_actions{};
 extern "C" void on_stop_signal(int) {
   std::atomic<bool>* flag = stop_flag.load();
   if (flag == nullptr || flag->exchange(true)) ::_exit(k_exit_interrupted);
+  interrupt_remote_reads();
 }
 
 }  // namespace

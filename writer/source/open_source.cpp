@@ -7,10 +7,12 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
@@ -88,6 +90,8 @@ std::vector<std::string> source_kinds() {
 }
 
 DetectedSource detect_source(const std::string& spec, const SourceOptions& options) {
+  use_url_storage();
+  if (remote_storage_of(spec) != nullptr) return {k_packed};
   struct stat info {};
   if (stat_long_path(spec, info) != 0) {
     require_local_name(spec);
@@ -107,8 +111,10 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 }
 
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
-  require_local_name(spec);
+  use_url_storage();
+  require_local_name(spec, NameUse::dataset);
   const std::string kind = options.kind.empty() ? detect_source(spec, options).kind : options.kind;
+  if (kind == k_folder || kind == k_list || kind == k_table) require_local_name(spec);
   if (kind == k_folder) return open_folder_source(spec, options);
   if (kind == k_list) return open_list_source(spec, options);
   if (kind == k_table) return open_table_source(spec, options);

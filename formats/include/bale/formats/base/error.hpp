@@ -51,12 +51,16 @@ class Error : public std::exception {
   std::string text_;
 };
 
-/// Whether the process ran out of file descriptors or memory (EMFILE, ENFILE, ENOMEM). Such an error is not about the
-/// file or sample that was being read: code that skips bad samples must not skip this one.
+/// Whether the process ran out of file descriptors or memory (EMFILE, ENFILE, ENOMEM), or a server or the network failed
+/// (`retryable`). Such an error is not about the file or sample that was being read: code that skips bad samples must not
+/// skip this one.
 bool is_lack_of_resources(const Error& error);
 
 /// Throws `io` for the current `errno`: "PATH: cannot ACTION: strerror".
 [[noreturn]] void throw_errno(std::string_view action, const std::string& path);
+
+/// The name of a file for messages: of a URL, without user, password and query, which may be secret.
+std::string shown_name(std::string_view name);
 
 /// `raw` made safe to print on a terminal: control bytes and invalid UTF-8 become \xNN.
 std::string printable(std::string_view raw);

@@ -1,5 +1,7 @@
 // File: the owner of a file descriptor. Also whole-file reads, durable writes, and path helpers.
 //
+// Functions that read also take the names of remote files, if a storage is set for them (storage.hpp).
+//
 // EINTR and short transfers are handled here. A failed fsync is never retried.
 //
 // Threads: const methods of a File may be called by many threads at once; the others by one thread at a time.
@@ -7,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +19,8 @@
 #include "bale/formats/base/bytes.hpp"
 
 namespace bale {
+
+class RemoteFile;
 
 class File {
  public:
@@ -33,10 +39,10 @@ class File {
   /// Creates a file without a name in `directory` (mode 0600), for reading and writing. It is gone when it is closed.
   static File create_unnamed(const std::string& directory);
 
-  /// The descriptor, which this object keeps; -1 if not open.
+  /// The descriptor, which this object keeps; -1 if not open, and for a remote file.
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
-  bool is_open() const { return fd_ >= 0; }
+  bool is_open() const { return fd_ >= 0 || remote_ != nullptr; }
 
   /// Current size in bytes.
   std::uint64_t size() const;
@@ -59,14 +65,18 @@ class File {
   void advise_sequential() const;
   /// A hint: asks the kernel to start reading the range. Never fails.
   void advise_will_need(std::uint64_t offset, std::uint64_t length) const;
+  /// Drops what is cached of a range of a remote file, so that the next read fetches it again. Returns false for a local
+  /// file.
+  bool forget(std::uint64_t offset, std::uint64_t length) const;
 
  private:
   File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   int fd_ = -1;
   std::string path_;
+  std::shared_ptr<const RemoteFile> remote_{};
 };
 
-/// A read-only private mapping of a whole file. The bytes live as long as the object. Use it only for files that are
+/// A read-only private mapping of a whole local file. The bytes live as long as the object. Use it only for files that are
 /// never truncated, such as our index: access to a page after a truncated end raises SIGBUS.
 class FileMapping {
  public:
@@ -108,6 +118,8 @@ void sync_directory(const std::string& path);
 bool name_is_taken(const std::string& path);
 /// Whether there is something at the path. Follows links.
 bool path_exists(const std::string& path);
+/// Size in bytes of the file at the path; nullopt if there is none.
+std::optional<std::uint64_t> file_size(const std::string& path);
 
 /// Directory part of a path, "." if it has none.
 std::string parent_directory(const std::string& path);

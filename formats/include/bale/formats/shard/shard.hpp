@@ -91,6 +91,8 @@ class Shard {
                    Scratch& scratch) const;
   Bytes load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                    Inflater& inflater) const;
+  Bytes load_field_once(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                        Inflater& inflater) const;
 
   struct Verification;
   void verify_field(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch,

@@ -1,4 +1,4 @@
-#include "bale/loader/ring/futex.hpp"
+#include "bale/formats/base/futex.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -7,7 +7,7 @@
 #include <climits>
 #include <ctime>
 
-namespace bale::loader_detail {
+namespace bale {
 namespace {
 
 const std::uint32_t* address_of(const std::atomic<std::uint32_t>& word) {
@@ -26,4 +26,4 @@ void futex_bump(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, address_of(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-}  // namespace bale::loader_detail
+}  // namespace bale

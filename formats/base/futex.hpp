@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace bale::loader_detail {
+namespace bale {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -13,4 +13,4 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, int 
 /// Adds 1 to `word` and wakes all threads that sleep on it.
 void futex_bump(std::atomic<std::uint32_t>& word);
 
-}  // namespace bale::loader_detail
+}  // namespace bale

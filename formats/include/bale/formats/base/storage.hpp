@@ -1,0 +1,84 @@
+// Storage: where File finds bytes that are not on a local disk.
+//
+// The base knows only these interfaces. `formats/storage` implements them for URLs, and the registry sets them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/error.hpp"
+
+namespace bale {
+
+/// One remote file, open for reading.
+/// Threads: const methods may be called by many threads at once.
+/// Errors: `changed` if the file is no longer the one that was opened, `retryable` if the server or the network failed for
+/// longer than the time limit, `io`, `not_found`. They name the file as it was given to Storage::open().
+class RemoteFile {
+ public:
+  virtual ~RemoteFile() = default;
+  virtual std::uint64_t size() const = 0;
+  /// Fills `out` from `offset`, less at the end of the file. Returns the number of bytes.
+  virtual std::size_t read_some(std::uint64_t offset, MutableBytes out) const = 0;
+  /// A hint: starts to fetch the range. Never fails, never waits for the network.
+  virtual void will_need(std::uint64_t offset, std::uint64_t length) const = 0;
+  /// Drops what is cached of the range, because it is not what was stored: the next read fetches it again.
+  virtual void forget(std::uint64_t offset, std::uint64_t length) const = 0;
+};
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  /// Whether `name` is a URL of this storage.
+  virtual bool serves(std::string_view name) const = 0;
+  virtual std::shared_ptr<const RemoteFile> open(const std::string& name) const = 0;
+  /// The path of a complete local copy of the file, which is fetched first; nullopt if the cache has no room for it. Its
+  /// content never changes. It may be removed at any time, so open it at once.
+  virtual std::optional<std::string> local_copy(const std::string& name) const = 0;
+  /// Drops all that is cached of the file.
+  virtual void forget(const std::string& name) const = 0;
+  virtual bool exists(const std::string& name) const = 0;
+  /// Throws `invalid_argument` if the name is malformed.
+  virtual void check(const std::string& name) const = 0;
+  /// The name of a file whose path from `directory` is `file`, raw bytes.
+  virtual std::string join(const std::string& directory, std::string_view file) const = 0;
+  /// The names of the files directly in a directory, sorted. Throws `unsupported` if the server has no listings.
+  virtual std::vector<std::string> list(const std::string& directory) const = 0;
+};
+
+/// Sets the storage of this process, before other threads open files. It must live as long as the process.
+void set_remote_storage(const Storage* storage);
+/// The storage that serves `name`; null if `name` is a local path.
+const Storage* remote_storage_of(std::string_view name);
+
+/// The name of a file whose path from the directory is `file`, on a disk or a server.
+std::string join_name(const std::string& directory, std::string_view file);
+/// The name of a file beside another, with `suffix` at the end of its name.
+std::string with_suffix(const std::string& name, std::string_view suffix);
+
+/// What `read` returns, which reads the file `name`. If that is `damaged` and the file is remote, it is fetched and read
+/// again: perhaps it was damaged on its way, or in the cache.
+template <typename Read>
+auto read_twice_if_damaged(const std::string& name, Read read) {
+  if (const Storage* const storage = remote_storage_of(name)) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::damaged) throw;
+      storage->forget(name);
+    }
+  }
+  return read();
+}
+
+/// Ends all reads of remote files in this process that wait for a server: they throw `interrupted`. Safe in a signal
+/// handler.
+void interrupt_remote_reads();
+bool are_remote_reads_interrupted();
+
+}  // namespace bale

@@ -1,0 +1,38 @@
+#include "bale/formats/storage/aws/aws_context.hpp"
+
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+namespace bale {
+
+AwsContext AwsContext::of_process() {
+  return {.variable = [](const std::string& name) -> std::optional<std::string> {
+            const char* const value = std::getenv(name.c_str());
+            if (value == nullptr) return std::nullopt;
+            return value;
+          },
+          .perform = [](HttpRequest request) { return HttpClient::instance().perform(std::move(request)); },
+          .now = [] { return std::chrono::system_clock::now(); },
+          .pause = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }};
+}
+
+std::optional<std::string> AwsContext::setting(const std::string& name) const {
+  std::optional<std::string> value = variable(name);
+  if (value && value->empty()) value.reset();
+  return value;
+}
+
+bool AwsContext::is_on(const std::string& name) const {
+  const std::string value = lower_case(setting(name).value_or(""));
+  return value == "yes" || value == "true" || value == "on" || value == "1";
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+}  // namespace bale

@@ -1,0 +1,37 @@
+// AwsContext: what the AWS code uses of the process: its environment, HTTP and the time. Tests replace them.
+//
+// Ownership: copies of the functions.
+// Threads: the functions may be called by any number of threads at once.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bale/formats/storage/aws/utc_time.hpp"
+#include "bale/formats/storage/http_client.hpp"
+
+namespace bale {
+
+using ReadVariable = std::function<std::optional<std::string>(const std::string& name)>;
+
+struct AwsContext {
+  ReadVariable variable;  // of the environment
+  std::function<HttpResponse(HttpRequest)> perform;
+  std::function<UtcTime()> now;
+  std::function<void(std::chrono::milliseconds)> pause;  // sleeps
+
+  /// Environment, HttpClient and clock of this process.
+  static AwsContext of_process();
+
+  /// A variable of the environment. nullopt if it is not set or empty.
+  std::optional<std::string> setting(const std::string& name) const;
+  /// Whether a variable is yes, true, on or 1, in any case.
+  bool is_on(const std::string& name) const;
+};
+
+/// `text` with ASCII letters in lower case.
+std::string lower_case(std::string text);
+
+}  // namespace bale

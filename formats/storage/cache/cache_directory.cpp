@@ -1,0 +1,110 @@
+#include "bale/formats/storage/cache/cache_directory.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/storage/cache/eviction.hpp"
+#include "bale/formats/storage/cache/shared_file.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_slack = 32;  // a removal makes room for this part of the limit, so that it is rarely needed
+
+std::uint64_t free_bytes(const std::string& path) {
+  struct statvfs disk {};
+  return ::statvfs(path.c_str(), &disk) == 0 ? static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize : 0;
+}
+
+std::string prepared(const std::string& directory) {
+  const std::string path = join_path(directory, "bale-cache-1");
+  std::error_code error;
+  std::filesystem::create_directories(join_path(path, "files"), error);
+  if (error) {
+    throw Error(ErrorCode::io, "cannot make the cache's directory",
+                {.path = path, .hint = "name another in BALE_CACHE_DIR", .system_error = error.value()});
+  }
+  return path;
+}
+
+}  // namespace
+
+struct CacheDirectory::Usage {
+  std::atomic<std::uint64_t> bytes;
+  std::atomic<std::uint32_t> clock;
+  std::uint32_t unused;
+};
+
+CacheDirectory::CacheDirectory(const CacheSettings& settings)
+    : path_(prepared(settings.directory)),
+      limit_bytes_(settings.limit_bytes),
+      slots_(join_path(path_, "slots")) {
+  if (limit_bytes_ != 0 && limit_bytes_ < k_least_limit) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("the cache's limit is {} bytes", limit_bytes_),
+                {.hint = fmt::format("give BALE_CACHE_LIMIT at least {}MiB", k_least_limit >> 20)});
+  }
+  const File file = open_shared_file(join_path(path_, "usage"), sizeof(Usage));
+  void* const memory = ::mmap(nullptr, sizeof(Usage), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
+  if (memory == MAP_FAILED) throw_errno("map", file.path());
+  usage_ = static_cast<Usage*>(memory);
+  if (!slots_.has_others()) count_again();
+  if (limit_bytes_ == 0) limit_bytes_ = (free_bytes(path_) + usage_->bytes.load()) / 10 * 9;
+}
+
+CacheDirectory::~CacheDirectory() { ::munmap(usage_, sizeof(Usage)); }
+
+std::string CacheDirectory::path_of(std::string_view identity, std::string_view suffix) const {
+  DigestStream stream;
+  stream.update(as_bytes(identity));
+  const std::string hash = digest_text(stream.digest()).substr(std::string_view("xxh3:").size());
+  const std::string directory = join_path(join_path(path_, "files"), hash.substr(0, 2));
+  ::mkdir(directory.c_str(), 0777);  // whoever opens a file in it meets the failure
+  return join_path(directory, hash + std::string(suffix));
+}
+
+bool CacheDirectory::reserve(std::uint64_t bytes) {
+  if (bytes > limit_bytes_ || is_full_) return false;
+  usage_->clock.fetch_add(1);
+  if (usage_->bytes.fetch_add(bytes) + bytes <= limit_bytes_) return true;
+  evict(limit_bytes_ - limit_bytes_ / k_slack);
+  if (usage_->bytes.load() <= limit_bytes_) return true;
+  give_back(bytes);
+  return false;
+}
+
+void CacheDirectory::give_back(std::uint64_t bytes) {
+  std::uint64_t used = usage_->bytes.load();
+  while (!usage_->bytes.compare_exchange_weak(used, used > bytes ? used - bytes : 0)) {
+  }
+}
+
+std::uint32_t CacheDirectory::now() const { return usage_->clock.load(std::memory_order_relaxed); }
+std::uint64_t CacheDirectory::used_bytes() const { return usage_->bytes.load(); }
+
+/// Removes content until at most `down_to` bytes are reserved. One process at a time does; the others wait.
+void CacheDirectory::evict(std::uint64_t down_to) {
+  const std::lock_guard in_process(evict_mutex_);
+  const EvictionLock lock(join_path(path_, "lock"));
+  const std::uint64_t used = usage_->bytes.load();
+  if (used <= down_to) return;  // another one made room meanwhile
+  give_back(evict_least_recently_used(join_path(path_, "files"), used - down_to, slots_.token()));
+}
+
+/// Counts what is on the disk: a killed process leaves the number too high. Only while no other process uses the cache.
+void CacheDirectory::count_again() {
+  const EvictionLock lock(join_path(path_, "lock"));
+  usage_->bytes.store(content_bytes(join_path(path_, "files")));
+}
+
+}  // namespace bale

@@ -1,0 +1,74 @@
+// CacheDirectory: the cache of remote files on a local disk, one for all processes of a node.
+//
+// Below DIRECTORY/bale-cache-1:
+//   slots, usage, lock     of the processes that use it, and how full it is
+//   files/HH/HASH.map      which units of a file are there (unit_map.hpp)
+//   files/HH/HASH.data     the units, at the places that they have in the file; the rest are holes
+//   files/HH/HASH.whole    a complete file, for those that are mapped
+//   files/HH/HASH.url      what is known of a name: version and size (catalog.hpp)
+// Nothing of it has to be durable or consistent: each unit is compared with its checksum whenever it is read. So it may be
+// killed at any moment, and removed while it is used.
+//
+// The limit holds for content and maps together. Space is reserved before anything is fetched; when there is none, what
+// was not used for the longest time is removed.
+//
+// Threads and processes: any number of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "bale/formats/storage/cache/cache_settings.hpp"
+#include "bale/formats/storage/cache/process_slots.hpp"
+#include "bale/formats/storage/cache/unit_map.hpp"
+
+namespace bale {
+
+class CacheDirectory {
+ public:
+  /// Makes the directory if there is none. Throws `io`, and `invalid_argument` if the limit is below k_least_limit.
+  explicit CacheDirectory(const CacheSettings& settings);
+  ~CacheDirectory();
+  CacheDirectory(const CacheDirectory&) = delete;
+  CacheDirectory& operator=(const CacheDirectory&) = delete;
+
+  /// Path of an entry: FILES/HH/HASH and `suffix`. Makes the directory HH.
+  std::string path_of(std::string_view identity, std::string_view suffix) const;
+
+  /// Takes `bytes` of the limit, and removes content that was not used for long if it must. Returns false if there is no
+  /// room: the caller then does without the cache.
+  bool reserve(std::uint64_t bytes);
+  /// Gives back what was reserved and not used, or what was removed.
+  void give_back(std::uint64_t bytes);
+
+  /// The cache's clock: a number that grows with each reservation.
+  std::uint32_t now() const;
+  const ProcessSlots& slots() const { return slots_; }
+  std::uint64_t limit_bytes() const { return limit_bytes_; }
+  std::uint64_t used_bytes() const;
+  const std::string& path() const { return path_; }
+
+  /// Stops using the disk after a write failed because it is full. Reads go on.
+  void set_full() { is_full_ = true; }
+  bool is_full() const { return is_full_; }
+
+  static constexpr std::uint64_t k_least_limit = std::uint64_t{64} << 20;
+
+ private:
+  struct Usage;
+  void evict(std::uint64_t down_to);
+  void count_again();
+
+  const std::string path_;
+  std::uint64_t limit_bytes_;
+  ProcessSlots slots_;
+  Usage* usage_ = nullptr;  // mapped
+  std::mutex evict_mutex_;
+  std::atomic<bool> is_full_{false};
+};
+
+}  // namespace bale

@@ -1,0 +1,168 @@
+#include "bale/formats/storage/cache/unit_map.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/futex.hpp"
+#include "bale/formats/storage/cache/shared_file.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_magic = 0x3170616d656c6162;  // "balemap1"
+constexpr std::uint32_t k_absent = 0;
+constexpr std::uint32_t k_present = 1;
+
+std::uint64_t word_of(std::uint32_t state, std::uint32_t crc) { return std::uint64_t{crc} << 32 | state; }
+std::uint32_t state_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+
+}  // namespace
+
+struct UnitMap::Header {
+  std::atomic<std::uint64_t> magic;  // 0 in a new map
+  std::atomic<std::uint64_t> file_bytes;
+  std::atomic<std::uint32_t> progress;
+  std::array<std::uint32_t, 11> unused;
+};
+
+struct UnitMap::Region {
+  std::atomic<std::uint32_t> last_use;
+  std::atomic<std::uint32_t> num_present;
+};
+
+std::uint64_t UnitMap::size_of_map(std::uint64_t file_bytes) {
+  const std::uint64_t units = units_of(0, file_bytes).end;
+  const std::uint64_t regions = (units + k_units_per_region - 1) / k_units_per_region;
+  return sizeof(Header) + regions * sizeof(Region) + units * sizeof(std::uint64_t);
+}
+
+UnitMap::UnitMap(const std::string& path, std::uint64_t file_bytes)
+    : file_(open_shared_file(path, size_of_map(file_bytes))), file_bytes_(file_bytes) {
+  map(path);
+  auto* const header = reinterpret_cast<Header*>(memory_);
+  header->file_bytes.store(file_bytes);  // the same number, whoever stores it
+  header->magic.store(k_magic);
+}
+
+UnitMap::UnitMap(const std::string& path) : file_(File::open_update(path)) {
+  std::array<std::byte, sizeof(Header)> head{};
+  if (file_.read_some(0, head) < head.size() || load_at<std::uint64_t>(head.data()) != k_magic) {
+    throw Error(ErrorCode::damaged, "not a map of a cached file", {.path = path, .hint = "remove it"});
+  }
+  file_bytes_ = load_at<std::uint64_t>(head.data() + sizeof(std::uint64_t));
+  map(path);
+}
+
+void UnitMap::map(const std::string& path) {
+  mapped_bytes_ = size_of_map(file_bytes_);
+  if (file_bytes_ > (std::uint64_t{1} << 50) || file_.size() != mapped_bytes_) {
+    throw Error(ErrorCode::damaged, "not a map of a cached file", {.path = path, .hint = "remove it"});
+  }
+  void* const memory = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), 0);
+  if (memory == MAP_FAILED) throw_errno("map", path);
+  memory_ = static_cast<std::byte*>(memory);
+  file_ = {};  // the mapping stays
+}
+
+UnitMap::~UnitMap() {
+  if (memory_ != nullptr) ::munmap(memory_, mapped_bytes_);
+}
+
+UnitMap::Region& UnitMap::region(std::uint64_t number) const {
+  return reinterpret_cast<Region*>(memory_ + sizeof(Header))[number];
+}
+
+std::atomic<std::uint64_t>& UnitMap::unit(std::uint64_t number) const {
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + sizeof(Header) +
+                                                       num_regions() * sizeof(Region))[number];
+}
+
+bool UnitMap::is_present(std::uint64_t number) const { return state_of(unit(number).load()) == k_present; }
+
+bool UnitMap::all_present(UnitRun units) const {
+  for (std::uint64_t i = units.first; i < units.end; ++i) {
+    if (!is_present(i)) return false;
+  }
+  return true;
+}
+
+std::uint32_t UnitMap::crc_of(std::uint64_t number) const {
+  return static_cast<std::uint32_t>(unit(number).load() >> 32);
+}
+
+UnitMap::Claims UnitMap::claim(UnitRun units, const ProcessSlots& slots) {
+  Claims claims;
+  std::uint32_t known_alive = k_absent;  // most units of a range have one owner
+  for (std::uint64_t i = units.first; i < units.end; ++i) {
+    std::uint64_t word = unit(i).load();
+    const std::uint32_t state = state_of(word);
+    if (state == k_present) continue;
+    if (state != k_absent && state != known_alive && slots.is_alive(state)) known_alive = state;
+    if ((state != k_absent && state == known_alive) ||
+        !unit(i).compare_exchange_strong(word, word_of(slots.token(), 0))) {
+      claims.others = true;
+      continue;
+    }
+    if (claims.runs.empty() || claims.runs.back().end != i) claims.runs.push_back({i, i});
+    claims.runs.back().end = i + 1;
+  }
+  return claims;
+}
+
+void UnitMap::set_present(std::uint64_t number, std::uint32_t crc) {
+  if (state_of(unit(number).exchange(word_of(k_present, crc))) != k_present) {
+    region(number / k_units_per_region).num_present.fetch_add(1);
+  }
+}
+
+void UnitMap::release(UnitRun units, std::uint32_t token) {
+  for (std::uint64_t i = units.first; i < units.end; ++i) {
+    std::uint64_t claimed = word_of(token, 0);
+    unit(i).compare_exchange_strong(claimed, word_of(k_absent, 0));
+  }
+}
+
+bool UnitMap::drop(std::uint64_t number, std::uint32_t crc) {
+  std::uint64_t present = word_of(k_present, crc);
+  if (!unit(number).compare_exchange_strong(present, word_of(k_absent, 0))) return false;
+  region(number / k_units_per_region).num_present.fetch_sub(1);
+  return true;
+}
+
+UnitRun UnitMap::units_of_region(std::uint64_t number) const {
+  return {number * k_units_per_region, std::min((number + 1) * k_units_per_region, num_units())};
+}
+
+std::vector<UnitRun> UnitMap::claim_present(UnitRun units, std::uint32_t token) {
+  std::vector<UnitRun> runs;
+  for (std::uint64_t i = units.first; i < units.end; ++i) {
+    std::uint64_t word = unit(i).load();
+    if (state_of(word) != k_present || !unit(i).compare_exchange_strong(word, word_of(token, 0))) continue;
+    region(i / k_units_per_region).num_present.fetch_sub(1);
+    if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
+    runs.back().end = i + 1;
+  }
+  return runs;
+}
+
+void UnitMap::touch(UnitRun units, std::uint32_t now) {
+  if (units.first >= units.end) return;
+  for (std::uint64_t r = units.first / k_units_per_region; r <= (units.end - 1) / k_units_per_region; ++r) {
+    if (region(r).last_use.load(std::memory_order_relaxed) != now) region(r).last_use.store(now);
+  }
+}
+
+std::uint32_t UnitMap::last_use(std::uint64_t number) const { return region(number).last_use.load(); }
+std::uint32_t UnitMap::num_present(std::uint64_t number) const { return region(number).num_present.load(); }
+
+std::uint32_t UnitMap::progress() const { return reinterpret_cast<Header*>(memory_)->progress.load(); }
+void UnitMap::announce() { futex_bump(reinterpret_cast<Header*>(memory_)->progress); }
+void UnitMap::wait(std::uint32_t seen, int timeout_ms) const {
+  futex_wait(reinterpret_cast<Header*>(memory_)->progress, seen, timeout_ms);
+}
+
+}  // namespace bale

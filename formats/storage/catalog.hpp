@@ -1,0 +1,52 @@
+// Catalog: which version of a remote file a name stands for. It is asked of the server once per process, or not at all
+// if another process of the node asked within the last minute, so that the workers of one run do not all ask.
+//
+// Within a process a name keeps its version: a file that changes on the server is an error from then on, never a mixture.
+//
+// Threads and processes: any number of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bale/formats/storage/cache/cache_directory.hpp"
+#include "bale/formats/storage/location.hpp"
+#include "bale/formats/storage/range_body.hpp"
+
+namespace bale {
+
+class Catalog {
+ public:
+  /// `cache` may be null.
+  explicit Catalog(std::shared_ptr<CacheDirectory> cache) : cache_(std::move(cache)) {}
+
+  struct Answer {
+    FileVersion version;
+    std::vector<std::byte> head{};  // first bytes of the file, if the server was asked
+  };
+  /// Throws `not_found`, `io`, `retryable`, and `unsupported` if the server does not tell the size.
+  Answer look_up(const Location& location);
+  /// The same, or nullopt if the server does not have the file. A file that it does not let us read counts as missing.
+  std::optional<Answer> find(const Location& location);
+
+ private:
+  struct Known {
+    FileVersion version;
+    bool is_recent = false;
+  };
+  std::optional<Known> recorded(const Location& location) const;
+  void record(const Location& location, const FileVersion& version) const;
+  Answer ask(const Location& location, const std::optional<Known>& known) const;
+
+  const std::shared_ptr<CacheDirectory> cache_;
+  std::mutex mutex_;
+  std::map<std::string, FileVersion> versions_;  // by identity, of this process
+  std::set<std::string> missing_;                // identities
+};
+
+}  // namespace bale

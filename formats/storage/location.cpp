@@ -1,0 +1,227 @@
+#include "bale/formats/storage/location.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/storage/aws/uri_encoding.hpp"
+#include "bale/formats/storage/s3.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::string_view k_http = "http://";
+constexpr std::string_view k_https = "https://";
+constexpr std::string_view k_hub = "hf://datasets/";
+constexpr std::string_view k_refusal_hint = "check the credentials, and whether they may read it";
+
+std::string variable(const char* name, const char* otherwise = "") {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+/// Encodes what a URL cannot hold, such as spaces and bytes above 127. What is encoded already stays.
+std::string without_odd_bytes(std::string_view url) {
+  std::string encoded;
+  for (const char c : url) {
+    const bool is_odd = c <= ' ' || c == '"' || c == '<' || c == '>' || c == '\\' || c == '^' || c == '`' || c == '{' ||
+                        c == '|' || c == '}' || c == '\x7f' || static_cast<unsigned char>(c) >= 0x80;
+    encoded += is_odd ? percent_encode({&c, 1}, false) : std::string(1, c);
+  }
+  return encoded;
+}
+
+/// Schemes may be in upper case (RFC 3986, 3.1).
+bool begins_with(std::string_view name, std::string_view scheme) {
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; };
+  return name.size() >= scheme.size() && std::equal(scheme.begin(), scheme.end(), name.begin(),
+                                                    [&](char wanted, char given) { return same(given, wanted); });
+}
+
+void set_condition(HttpRequest& request, const GetCondition& condition) {
+  if (condition.range) {
+    request.headers.emplace_back("Range", fmt::format("bytes={}-{}", condition.range->offset,
+                                                      condition.range->offset + condition.range->length - 1));
+  }
+  if (!condition.if_match.empty()) request.headers.emplace_back("If-Match", condition.if_match);
+  if (!condition.if_none_match.empty()) request.headers.emplace_back("If-None-Match", condition.if_none_match);
+}
+
+/// http:// and https://, also presigned.
+class HttpLocation final : public Location {
+ public:
+  explicit HttpLocation(const std::string& name) : Location(name), url_(without_odd_bytes(name)) {
+    try {
+      if (!split_url(url_).authority.starts_with(':')) return;
+    } catch (const Error&) {  // it does not name the URL
+    }
+    throw Error(ErrorCode::invalid_argument, "the URL has no host", {.path = name, .hint = "write https://HOST/PATH"});
+  }
+
+  std::string identity() const override { return is_presigned() ? url_.substr(0, url_.find('?')) : url_; }
+
+  HttpRequest get(const GetCondition& condition) const override {
+    HttpRequest request{.url = url_};
+    set_condition(request, condition);
+    return request;
+  }
+
+  std::string join(std::string_view file) const override { return join_path(name(), percent_encode(file, true)); }
+
+ private:
+  bool is_presigned() const {
+    const std::string_view query = split_url(url_).query;
+    constexpr std::string_view k_signs[] = {"X-Amz-Signature=", "X-Goog-Signature=", "Signature=", "sig="};
+    return std::any_of(std::begin(k_signs), std::end(k_signs),
+                       [&](std::string_view sign) { return query.find(sign) != std::string_view::npos; });
+  }
+
+  std::string url_;
+};
+
+/// hf://datasets/OWNER/NAME[@REVISION]/PATH: a file of a dataset on the Hugging Face Hub.
+class HubLocation final : public Location {
+ public:
+  explicit HubLocation(const std::string& name) : Location(name) {
+    std::string_view rest = std::string_view(name).substr(k_hub.size());
+    const std::size_t slash = rest.find('/');
+    const std::size_t end = slash == std::string_view::npos ? slash : rest.find('/', slash + 1);
+    if (slash == std::string_view::npos || slash == 0 || slash + 1 >= std::min(end, rest.size())) {
+      throw Error(ErrorCode::invalid_argument, "not the name of a file on the Hub",
+                  {.path = name, .hint = "write hf://datasets/OWNER/NAME/PATH"});
+    }
+    repository_ = rest.substr(0, end);
+    path_ = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    if (const std::size_t at = repository_.find('@'); at != std::string::npos) {
+      revision_ = repository_.substr(at + 1);
+      repository_.erase(at);
+    }
+  }
+
+  std::string identity() const override { return resolved_url(); }
+
+  Error error_of(const HttpResponse& response) const override {
+    const Error error = Location::error_of(response);
+    if (!is_refusal(error)) return error;
+    return Error(error.code(), fmt::format("{}; a private dataset needs HF_TOKEN", error.message()),
+                 {.path = shown(), .hint = error.context().hint});
+  }
+
+  HttpRequest get(const GetCondition& condition) const override {
+    HttpRequest request = authorized(resolved_url());
+    set_condition(request, condition);
+    return request;
+  }
+
+  // API: https://huggingface.co/docs/hub/api, "Get a list of files in a repository".
+  std::vector<std::string> list() const override {
+    std::string url = fmt::format("{}/api/datasets/{}/tree/{}/{}", endpoint(), repository_,
+                                  percent_encode(revision_, false), percent_encode(path_, true));
+    std::vector<std::string> names;
+    while (!url.empty()) {
+      const HttpResponse response = HttpClient::instance().perform(authorized(url));
+      if (response.status != 200) throw Error(error_of(response));
+      for (const nlohmann::json& entry : parse_json(as_text(response.body))) {
+        if (entry.value("type", "") != "file") continue;
+        const std::string path = text_from_json(json_member(entry, "path"), "path");
+        names.push_back(join_path(name(), base_name(path)));
+      }
+      url = next_page(response.header("link"));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  static std::string endpoint() { return variable("HF_ENDPOINT", "https://huggingface.co"); }
+
+  /// The URL of `<URL>; rel="next"`; empty if there is none.
+  static std::string next_page(const std::string& link) {
+    const std::size_t open = link.find('<');
+    const std::size_t close = link.find('>', open);
+    if (close == std::string::npos || link.find("rel=\"next\"", close) == std::string::npos) return {};
+    return link.substr(open + 1, close - open - 1);
+  }
+
+  HttpRequest authorized(const std::string& url) const {
+    HttpRequest request{.url = url};
+    std::string token = variable("HF_TOKEN");
+    if (token.empty()) token = token_of_login();
+    if (!token.empty()) request.headers.emplace_back("Authorization", "Bearer " + token);
+    return request;
+  }
+
+  /// What `hf auth login` has stored.
+  static std::string token_of_login() {
+    const std::string home = variable("HF_HOME");
+    const std::string path =
+        home.empty() ? join_path(variable("HOME"), ".cache/huggingface/token") : join_path(home, "token");
+    try {
+      const std::vector<std::byte> content = read_file(path, 1024);
+      std::string token(as_text(content));
+      token.erase(std::min(token.find_first_of(" \r\n"), token.size()));
+      return token;
+    } catch (const Error&) {
+      return {};
+    }
+  }
+
+  std::string resolved_url() const {
+    return fmt::format("{}/datasets/{}/resolve/{}/{}", endpoint(), repository_, percent_encode(revision_, false),
+                       percent_encode(path_, true));
+  }
+
+  std::string repository_;
+  std::string revision_ = "main";
+  std::string path_;
+};
+
+}  // namespace
+
+Location::Location(std::string name) : name_(std::move(name)), shown_(shown_name(name_)) {}
+
+Error Location::error_of(const HttpResponse& response) const {
+  const auto status = response.status;
+  if (status == 404 || status == 410) {
+    return Error(ErrorCode::not_found, "no such file on the server", {.path = shown(), .hint = "check the name"});
+  }
+  if (status == 412 || status == 416) {
+    return Error(ErrorCode::changed, "the file on the server was changed while it was read",
+                 {.path = shown(), .hint = "run it again to read the new one"});
+  }
+  if (status == 401 || status == 403) {
+    return Error(ErrorCode::io, fmt::format("the server refuses access (status {})", status),
+                 {.path = shown(), .hint = std::string(k_refusal_hint)});
+  }
+  if (status == 408 || status == 425 || status == 429 || status >= 500) {
+    return Error(ErrorCode::retryable, fmt::format("the server answers with status {}", status), {.path = shown()});
+  }
+  return Error(ErrorCode::io, fmt::format("the server answers with status {}", status), {.path = shown()});
+}
+
+std::string Location::join(std::string_view file) const { return join_path(name_, file); }
+
+std::vector<std::string> Location::list() const {
+  throw Error(ErrorCode::unsupported, "this server has no listings",
+              {.path = shown(), .hint = "name the shards, with braces if they are many: NAME-{000000..000009}"});
+}
+
+bool is_refusal(const Error& error) { return error.context().hint == k_refusal_hint; }
+
+bool is_served(std::string_view name) {
+  return begins_with(name, k_http) || begins_with(name, k_https) || begins_with(name, k_hub) ||
+         begins_with(name, k_s3_scheme);
+}
+
+std::shared_ptr<const Location> locate(const std::string& name) {
+  if (begins_with(name, k_s3_scheme)) return locate_s3(name);
+  if (begins_with(name, k_hub)) return std::make_shared<HubLocation>(name);
+  return std::make_shared<HttpLocation>(name);
+}
+
+}  // namespace bale

@@ -1,0 +1,82 @@
+#include "bale/formats/storage/retry.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/storage.hpp"
+
+namespace bale {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds k_first_pause{200};
+constexpr milliseconds k_longest_pause{10'000};
+constexpr milliseconds k_look_for_interrupt{100};
+
+/// Seconds of a Retry-After header; 0 if there is none, or if it is a date.
+seconds asked_pause(const HttpResponse* response) {
+  if (response == nullptr) return seconds(0);
+  const std::string text = response->header("retry-after");
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return seconds(error == std::errc{} && end == text.data() + text.size() ? std::min(value, 3600u) : 0u);
+}
+
+}  // namespace
+
+seconds network_timeout() {
+  constexpr unsigned k_default = 120;
+  constexpr unsigned k_most = 86'400;
+  const char* const text = std::getenv("BALE_NETWORK_TIMEOUT");
+  if (text == nullptr || *text == '\0') return seconds(k_default);
+  const std::string_view given = text;
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+  if (error != std::errc{} || end != given.data() + given.size() || value == 0 || value > k_most) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("BALE_NETWORK_TIMEOUT is \"{}\", not a number of seconds from 1 to {}", printable(given),
+                            k_most));
+  }
+  return seconds(value);
+}
+
+Retry::Retry(seconds limit)
+    : limit_(limit),
+      begin_(std::chrono::steady_clock::now()),
+      random_(std::random_device{}()) {}
+
+void Retry::wait_after(const Error& error, const HttpResponse* response) {
+  if (error.code() != ErrorCode::retryable) throw Error(error);
+  ++num_failures_;
+  const milliseconds longest = std::min(k_longest_pause, k_first_pause * (1u << std::min(num_failures_ - 1, 10u)));
+  const milliseconds drawn(std::uniform_int_distribution<long>(longest.count() / 2, longest.count())(random_));
+  const milliseconds pause = std::max<milliseconds>(drawn, asked_pause(response));
+  const auto now = std::chrono::steady_clock::now();
+  if (now + pause >= begin_ + limit_) {
+    ErrorContext context = error.context();
+    context.hint = "try again later; BALE_NETWORK_TIMEOUT is the longest time to wait, in seconds";
+    const auto waited = std::chrono::duration_cast<seconds>(now - begin_).count();
+    throw Error(ErrorCode::retryable,
+                fmt::format("{} ({} {} in {} s)", error.message(), num_failures_, num_failures_ == 1 ? "try" : "tries",
+                            waited),
+                std::move(context));
+  }
+  for (const auto end = now + pause; std::chrono::steady_clock::now() < end;) {
+    if (are_remote_reads_interrupted()) throw Error(ErrorCode::interrupted, "interrupted");
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(k_look_for_interrupt, end - std::chrono::steady_clock::now()));
+  }
+}
+
+void Retry::made_progress() {
+  begin_ = std::chrono::steady_clock::now();
+  num_failures_ = 0;
+}
+
+}  // namespace bale

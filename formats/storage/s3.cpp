@@ -1,0 +1,159 @@
+#include "bale/formats/storage/s3.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/storage/aws/aws_context.hpp"
+#include "bale/formats/storage/aws/credentials.hpp"
+#include "bale/formats/storage/aws/object_listing.hpp"
+#include "bale/formats/storage/aws/s3_location.hpp"
+#include "bale/formats/storage/retry.hpp"
+
+namespace bale {
+namespace {
+
+// "Error responses" in the API reference of S3: these pass, whatever their status.
+constexpr std::array<std::string_view, 5> k_passing_codes{"RequestTimeout", "SlowDown", "InternalError",
+                                                          "ServiceUnavailable", "OperationAborted"};
+
+bool is_one_of(std::string_view code, std::span<const std::string_view> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+/// Settings and credentials of this process.
+class S3Account {
+ public:
+  static S3Account& of_process() {
+    static S3Account account;
+    return account;
+  }
+
+  S3Settings settings(const std::string& bucket) const {
+    S3Settings settings = settings_;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = regions_.find(bucket); found != regions_.end()) settings.region = found->second;
+    return settings;
+  }
+  CredentialProvider& credentials() { return credentials_; }
+  UtcTime now() const { return context_.now(); }
+
+  /// Makes the next request look for new credentials, after a server refused those in use. Requests that were under way
+  /// then are refused, too, and change nothing. Returns false if the credentials are not temporary.
+  bool renew_credentials() {
+    constexpr std::chrono::seconds k_under_way{60};
+    const auto used = credentials_.get();
+    if (!used || !used->expiration) return false;
+    const std::lock_guard lock(mutex_);
+    const UtcTime now = context_.now();
+    if (now - last_renewal_ > k_under_way) credentials_.invalidate(*used);
+    last_renewal_ = std::max(last_renewal_, now);
+    return true;
+  }
+
+  /// A bucket that lies in another region: requests to it are signed for that one from now on.
+  void set_region(const std::string& bucket, const std::string& region) {
+    const std::lock_guard lock(mutex_);
+    regions_[bucket] = checked_region(region);
+  }
+
+ private:
+  const AwsContext context_ = AwsContext::of_process();
+  mutable std::mutex mutex_;
+  const S3Settings settings_ = read_s3_settings(context_);
+  std::map<std::string, std::string> regions_;  // of buckets that lie elsewhere
+  CredentialProvider credentials_{context_};
+  UtcTime last_renewal_{};
+};
+
+class S3ObjectLocation final : public Location {
+ public:
+  explicit S3ObjectLocation(const std::string& name) : Location(name), location_(parse_s3_url(name)) {
+    S3Account::of_process();  // a wrong setting is an error now
+  }
+
+  std::string identity() const override { return object_url(S3Account::of_process().settings(location_.bucket), location_); }
+
+  HttpRequest get(const GetCondition& condition) const override {
+    S3Account& account = S3Account::of_process();
+    return get_object_request(account.settings(location_.bucket), location_, account.credentials().get(), account.now(),
+                              {.range = condition.range,
+                               .if_match = condition.if_match,
+                               .if_none_match = condition.if_none_match});
+  }
+
+  Error error_of(const HttpResponse& response) const override {
+    const S3ErrorAnswer answer = parse_s3_error(response.body);
+    S3Account& account = S3Account::of_process();
+    const auto named = [&](ErrorCode code, std::string_view what, std::string_view hint) {
+      return Error(code, fmt::format("{}: {}", what, printable(answer.code)), {.path = shown(), .hint = std::string(hint)});
+    };
+    if (is_one_of(answer.code, k_passing_codes)) return named(ErrorCode::retryable, "the server is busy", "");
+    if (answer.code == "RequestTimeTooSkewed") {
+      return named(ErrorCode::io, "the server refuses the signature", "set this machine's clock: its time is wrong");
+    }
+    if (answer.code == "ExpiredToken" || answer.code == "ExpiredTokenException" || answer.code == "InvalidToken") {
+      const bool is_renewed = account.renew_credentials();
+      return named(is_renewed ? ErrorCode::retryable : ErrorCode::io, "the credentials have expired",
+                   is_renewed ? "" : "get new credentials");
+    }
+    const std::string region = answer.region.empty() ? response.header("x-amz-bucket-region") : answer.region;
+    const bool is_elsewhere = response.status == 301 || response.status == 307 || response.status == 400;
+    if (is_elsewhere && !region.empty() && region != account.settings(location_.bucket).region) {
+      account.set_region(location_.bucket, region);
+      return Error(ErrorCode::retryable, fmt::format("the bucket is in region {}", region), {.path = shown()});
+    }
+    if (answer.code == "PermanentRedirect" || answer.code == "AuthorizationHeaderMalformed") {
+      return named(ErrorCode::io, "the bucket is in another region", "name its region in AWS_REGION");
+    }
+    const Error error = Location::error_of(response);
+    if (answer.code.empty()) return error;
+    return Error(error.code(), fmt::format("{}: {}", error.message(), printable(answer.code)),
+                 {.path = shown(), .hint = error.context().hint});
+  }
+
+  std::vector<std::string> list() const override {
+    S3ListQuery query{.prefix = location_.key.empty() || location_.key.ends_with('/') ? location_.key : location_.key + "/", .delimiter = "/"};
+    std::vector<std::string> names;
+    do {
+      const S3Listing listing = list_part(query);
+      for (const S3Object& object : listing.objects) {
+        if (object.key != query.prefix) names.push_back(fmt::format("{}{}/{}", k_s3_scheme, location_.bucket, object.key));
+      }
+      if (listing.continuation_token == query.continuation_token) break;  // the last part, or a server that repeats itself
+      query.continuation_token = listing.continuation_token;
+    } while (!query.continuation_token.empty());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  S3Listing list_part(const S3ListQuery& query) const {
+    S3Account& account = S3Account::of_process();
+    for (Retry retry;;) {
+      const HttpResult result = HttpClient::instance().carry_out(list_objects_request(
+          account.settings(location_.bucket), location_.bucket, query, account.credentials().get(), account.now()));
+      const auto* const response = std::get_if<HttpResponse>(&result);
+      if (response != nullptr && response->status == 200) return parse_object_listing(response->body);
+      retry.wait_after(response != nullptr ? error_of(*response) : std::get<Error>(result), response);
+    }
+  }
+
+  S3Location location_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Location> locate_s3(const std::string& name) { return std::make_shared<S3ObjectLocation>(name); }
+
+}  // namespace bale

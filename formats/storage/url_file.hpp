@@ -1,0 +1,56 @@
+// UrlFile: a remote file that is read by ranges, through the cache if there is one.
+//
+// Reads that follow each other are seen, and fetched in growing pieces; others fetch what they need and nothing more.
+// Threads: const methods may be called by many threads at once.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/cache/cached_file.hpp"
+#include "bale/formats/storage/location.hpp"
+#include "bale/formats/storage/range_body.hpp"
+
+namespace bale {
+
+class UrlFile final : public RemoteFile {
+ public:
+  /// `cached` may be null. `head`: the first bytes of the file, if they are known.
+  UrlFile(std::shared_ptr<const Location> location, FileVersion version, std::shared_ptr<CachedFile> cached, Bytes head);
+
+  std::uint64_t size() const override { return version_.size; }
+  std::size_t read_some(std::uint64_t offset, MutableBytes out) const override;
+  void will_need(std::uint64_t offset, std::uint64_t length) const override;
+  void forget(std::uint64_t offset, std::uint64_t length) const override;
+  const FileVersion& version() const { return version_; }
+
+ private:
+  struct Outcome {
+    bool has_room = true;  // in the cache
+    std::optional<Error> error{};
+    HttpResponse response{};  // headers, of an error
+  };
+  std::uint64_t max_request_units() const;
+  void store_head(Bytes head) const;
+  UnitRun extended(UnitRun units) const;
+  void read_cached(std::uint64_t offset, MutableBytes out) const;
+  Outcome fetch(const std::vector<UnitRun>& runs, bool fresh_connection) const;
+  void read_directly(std::uint64_t offset, MutableBytes out) const;
+
+  const std::shared_ptr<const Location> location_;
+  const FileVersion version_;
+  const std::shared_ptr<CachedFile> cached_;
+  /// Reads that follow each other.
+  struct Sequence {
+    std::uint64_t end = 0;           // unit after its last fetch
+    std::uint64_t window_units = 0;  // that its last fetch took
+  };
+  mutable std::mutex mutex_;
+  mutable std::deque<Sequence> sequences_;  // the most recent first
+};
+
+}  // namespace bale
