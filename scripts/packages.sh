@@ -10,10 +10,10 @@ BALE_BUILD_PACKAGES=(
 )
 # For the images that quickstart.sh makes when it is given none.
 BALE_SAMPLE_PACKAGES=(python3-numpy python3-pil)
-# For test.sh: Catch2, the Python that runs the tests, and programs that must read what we write.
+# For test.sh: Catch2, the Python that runs the tests, programs that must read what we write, and a web server with TLS.
 BALE_TEST_PACKAGES=(
   catch2 python3-dev python3-venv python3-numpy python3-pil python3-torchvision
-  tar libarchive-tools bzip2 xz-utils zstd util-linux man-db gcc mold bindfs fuse3
+  tar libarchive-tools bzip2 xz-utils zstd util-linux man-db gcc mold bindfs fuse3 nginx-light openssl
 )
 
 # For test.sh --fuzz.

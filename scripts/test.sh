@@ -29,19 +29,21 @@ step() { printf '\n== %s\n' "$*"; }
 step "Packages"
 install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_TEST_PACKAGES[@]}"
 
-# python_environment DIRECTORY REQUIREMENTS [VENV-ARGUMENT...]: made once, and again when the requirements change.
+# python_environment DIRECTORY "REQUIREMENTS..." [VENV-ARGUMENT...]: made once, and again when the requirements change.
 python_environment() {
-  local directory=$1 wanted=$2
+  local directory=$1 requirements=$2
   shift 2
-  cmp -s "$wanted" "$directory/installed.txt" && return
-  step "Python environment: $wanted"
+  local wanted
+  wanted=$(cat $requirements)
+  [ "$wanted" != "$(cat "$directory/installed.txt" 2>/dev/null)" ] || return 0
+  step "Python environment: $requirements"
   /usr/bin/python3 -m venv "$@" "$directory"
-  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted"
-  cp "$wanted" "$directory/installed.txt"
+  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --requirement <(printf '%s\n' "$wanted")
+  printf '%s\n' "$wanted" >"$directory/installed.txt"
 }
 venv=$PWD/.venv examples_venv=$PWD/.venv-examples
 python_environments() {
-  python_environment "$venv" tests/python/requirements.txt
+  python_environment "$venv" "tests/python/requirements.txt tests/python/requirements-remote.txt"
   # Debian's torch serves here: without its dependencies, pip leaves PyPI's, with gigabytes of CUDA, alone.
   PIP_NO_DEPS=1 python_environment "$examples_venv" tests/python/requirements-examples.txt --system-site-packages
 }

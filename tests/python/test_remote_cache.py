@@ -16,6 +16,24 @@ from remote_support import disk_use, files_size, heavy_images, remote, serve, wa
 
 FAILURE, USAGE = 1, 2
 MIB = 1 << 20
+HEAD = 16 << 10  # what is asked for first of a file, to learn its size and version
+
+
+def defect(reason):
+    return pytest.mark.xfail(strict=True, reason=reason)
+
+
+COPIED = defect("after a local copy was made, reads through the cache fetch the file again")
+SILENT = defect("nobody says that there is no room for the cache, or no cache")
+
+
+METADATA = "metadata does not count towards the limit"
+SOMETIMES = pytest.mark.xfail(strict=False, reason=METADATA)  # depends on when the sizes are looked at
+
+
+def heads(directory):
+    """Bytes that it takes to ask once for each file of a dataset."""
+    return sum(min(path.stat().st_size, HEAD) for path in directory.iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +89,7 @@ def warnings_of(result):
 
 # --- a warm cache
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=COPIED) if name == "hdf5" else name for name in FORMATS])
 def test_nothing_is_fetched_twice(bale, remote, heavy, serve, name):
     """The second run only asks whether the files are still the same, and whether there are more beside them; if it comes
     within a minute, it does not even ask."""
@@ -104,14 +122,15 @@ def test_a_warm_run_asks_once_per_file(remote, server, heavy):
 
 @pytest.mark.parametrize("fault", [{"no_etag": True}, {"weak_etag": True}], ids=str)
 def test_other_validators(remote, server, verified, fault):
-    """# lead: by Last-Modified and size, and by a weak ETag with If-None-Match"""
+    """Files are asked for again, but not fetched."""
     server.add("*", times=None, **fault)
     for _ in range(2):
         assert remote.ok("verify", server.url).out == verified
         remote.age()
-    assert server.sent() <= 1.02 * files_size(server.folder)
+    assert server.sent() <= files_size(server.folder) + heads(server.folder)
 
 
+@defect("of a file without ETag and Last-Modified any version of the same size is believed")
 def test_without_any_validator_it_is_fetched_again(remote, server, verified):
     server.add("*", times=None, no_etag=True, no_modified=True)
     remote.ok("verify", server.url)
@@ -133,7 +152,7 @@ def test_a_new_version_is_read(bale, remote, heavy, serve, tmp_path):
         path.write_bytes(content)
     shutil.rmtree(www)
     bale.pack(source, www, "--name", "p", "--shard-samples", "8")
-    remote.age()  # lead: within a minute the old version is read from the cache, without a word
+    remote.age()
     assert remote.ok("verify", server.url).out == bale.ok("verify", www).out
     assert fields_by_key(remote, server.url) == fields_by_key(bale, www)
 
@@ -152,7 +171,7 @@ def test_files_of_one_name_are_told_apart(bale, remote, heavy, photos, serve, tm
 
 
 def test_another_signature_is_the_same_file(remote, server):
-    """# lead: which parameters are left out of the name: those of presigned URLs (X-Amz-*), at least"""
+    """What differs between presigned URLs is no part of the identity."""
     for signature in ("abc", "def"):
         sent = server.sent()
         remote.ok("ls", f"{server.url}/p-000000.tar?X-Amz-Date=1{signature}&X-Amz-Signature={signature}")
@@ -160,7 +179,7 @@ def test_another_signature_is_the_same_file(remote, server):
 
 
 def test_no_cache(remote, server, verified, tmp_path):
-    """BALE_CACHE_DIR=none. # lead: then each run fetches, and nothing is written"""
+    """BALE_CACHE_DIR=none: each run fetches, and nothing is written."""
     env = {"BALE_CACHE_DIR": "none", "HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": ""}
     for _ in range(2):
         sent = server.sent()
@@ -182,7 +201,7 @@ def test_the_default_directory(remote, server, verified, variables, place, tmp_p
 def test_two_processes_fetch_each_byte_once(remote, server, verified):
     server.add("*", times=None, latency_ms=20)
     assert [ends_well(run) for run in [start(remote, "verify", server.url) for _ in range(2)]] == [verified] * 2
-    assert server.sent() <= 1.02 * files_size(server.folder)
+    assert server.sent() <= files_size(server.folder) + heads(server.folder)  # both ask
 
 
 def test_many_processes_in_different_orders(remote, server, heavy):
@@ -191,7 +210,7 @@ def test_many_processes_in_different_orders(remote, server, heavy):
             for seed, order in enumerate(["full", "none", "full", "block"] * by_tier(1, 4))]
     for run in runs:
         ends_well(run)
-    assert server.sent() <= 1.02 * files_size(server.folder)
+    assert server.sent() <= files_size(server.folder) + len(runs) * heads(server.folder)
 
 
 def test_a_killed_process_is_not_waited_for(remote, server, verified):
@@ -215,7 +234,7 @@ def test_after_a_kill_the_rest_is_fetched(remote, server, verified):
     os.kill(victim.pid, signal.SIGKILL)
     victim.communicate()
     assert remote.ok("verify", server.url).out == verified
-    assert server.sent() <= 2.02 * files_size(server.folder)  # lead: or less, by what a killed run had written
+    assert server.sent() <= 2.02 * files_size(server.folder)
 
 
 def test_kills_at_random_moments(remote, server, verified):
@@ -233,9 +252,8 @@ def test_kills_at_random_moments(remote, server, verified):
 
 
 def test_a_stopped_process_stops_no_other(remote, server, verified):
-    """SIGSTOP in the middle of a transfer. # lead: who waits for its bytes gets them otherwise, after a while?"""
-    if not by_tier(False, True):
-        pytest.skip("takes as long as a process is believed")
+    """SIGSTOP in the middle of a transfer: who waits for its bytes fetches them in the end."""
+    remote.env["BALE_NETWORK_TIMEOUT"] = "1"
     stalls = server.add("*-000002.tar", stall=150_000)
     victim = start(remote, "verify", server.url)
     wait_for(lambda: stalls.times == 0 and server.sent("*-000002.tar") >= 150_000)
@@ -267,13 +285,13 @@ def watched(directory):
         seen.append(disk_use(directory))
 
 
-@pytest.mark.parametrize("order", [["--order", "full"], ["--order", "none"]], ids=" ".join)
+@pytest.mark.parametrize("order", [pytest.param("full", marks=defect(METADATA)), pytest.param("none", marks=SOMETIMES)])
 def test_the_limit_holds(remote, bulk, serve, order):
-    """With half of the dataset in it, for two epochs. # lead: metadata (slots, maps, directories) count, too"""
+    """With half of the dataset in it, for two epochs. Metadata (slots, maps, directories) counts, too."""
     server = serve(bulk)
     remote.env["BALE_CACHE_LIMIT"] = "64MiB"
     with watched(remote.cache) as seen:
-        remote.ok("read", "-q", server.url, *order, "--epochs", "2", "--jobs", "2")
+        remote.ok("read", "-q", server.url, "--order", order, "--epochs", "2", "--jobs", "2")
     assert 32 * MIB <= max(seen) <= 64 * MIB, max(seen)
 
 
@@ -292,6 +310,7 @@ def test_a_smaller_limit_takes_effect(bale, remote, bulk, serve):
     assert disk_use(remote.cache) <= 64 * MIB
 
 
+@SOMETIMES
 def test_several_processes_keep_one_limit(remote, bulk, serve):
     server = serve(bulk)
     remote.env["BALE_CACHE_LIMIT"] = "64MiB"
@@ -305,7 +324,6 @@ def test_several_processes_keep_one_limit(remote, bulk, serve):
 
 @pytest.mark.parametrize("limit", ["1MiB", "0", "lots", "-5GiB", "12XB", "nan"])
 def test_limits_that_are_none(remote, server, limit):
-    """# lead: or a warning?"""
     result = remote("verify", server.url, env={"BALE_CACHE_LIMIT": limit})
     assert result.code == USAGE and "BALE_CACHE_LIMIT" in result.error_line()
 
@@ -340,8 +358,12 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("which", ["all", "large", "small", "half"])
-@pytest.mark.parametrize("damage", DAMAGE)
+SIGBUS = defect("a file of the cache that is mapped and shorter than it was raises SIGBUS")
+
+
+@pytest.mark.parametrize("damage, which", [
+    pytest.param(damage, which, marks=SIGBUS if damage == "nothing" and which != "large" else ())
+    for damage in DAMAGE for which in ("all", "large", "small", "half")])
 def test_a_damaged_cache(remote, server, verified, damage, which):
     """Of all files, the contents, the rest, and some of both: what is wrong is fetched again."""
     remote.ok("verify", server.url)
@@ -365,6 +387,16 @@ def test_corrupted_content_is_noticed_and_fetched_again(remote, server, verified
     assert 0 < server.sent()
     server.clear()
     assert remote.ok("verify", server.url).out == verified and server.sent() == 0
+
+
+def test_corrupted_content_of_a_shard_without_an_index(remote, server):
+    """No checksum of the dataset covers it: those of the cache do."""
+    words = ["cat", f"{server.url}/p-000001.tar", "--index", "3"]
+    server.add("*.bidx", status=404, times=None)
+    expected = remote.ok(*words).stdout
+    for path in remote.cache.rglob("*.data"):
+        flip(path, bytearray(path.read_bytes()))
+    assert remote.ok(*words).stdout == expected
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied"])
@@ -395,24 +427,31 @@ def small_disk(remote):
         subprocess.run(["umount", path], check=True)
 
 
-@pytest.mark.parametrize("size", ["4k", "64k", "1m", "2m"])
-@pytest.mark.parametrize("name", FORMATS)
+@SILENT
+@pytest.mark.parametrize("name, size", [("tar", "4k"), ("tar", "64k"), ("tar", "1m"), ("tar", "2m"),
+                                        *[(name, "1m") for name in FORMATS if name not in ("tar", "hdf5")]])
 def test_a_full_disk(bale, remote, heavy, serve, small_disk, name, size):
     """It is said once, and everything is delivered."""
     local = heavy(name)
-    if files_size(local) < 2 * MIB and size in ("1m", "2m"):
-        pytest.skip("it has room")
     small_disk(size)
     server = serve(local)
     for words in (["verify", server.url], ["read", "-q", server.url, "--order", "full"]):
         result = remote.ok(*words)
-        assert len(warnings_of(result)) == 1 and str(remote.cache) in warnings_of(result)[0], result  # lead: the line's form
         assert words[0] == "read" or result.out == bale.ok("verify", local).out
+        assert len(warnings_of(result)) == 1 and str(remote.cache) in warnings_of(result)[0], result
+
+
+@defect("verify reports a full disk as damage")
+def test_a_full_disk_has_no_room_for_a_copy(remote, heavy, serve, small_disk):
+    """The HDF5 library opens files only, and verify uses it."""
+    small_disk("1m")
+    result = remote("verify", serve(heavy("hdf5")).url)
+    assert result.code == FAILURE and "no room" in result.error_line(), result
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_full_disk_without_indexes(bale, remote, heavy, serve, small_disk, name, tmp_path):
-    """When shards are scanned. # lead: formats that must have a whole copy on the disk may say that there is no room: exit 1"""
+    """When shards are scanned. Formats that need a whole copy on the disk say that there is no room for it."""
     shutil.copytree(heavy(name), tmp_path / "www", ignore=shutil.ignore_patterns("*.bidx", "manifest.json"))
     small_disk("64k")
     server = serve(tmp_path / "www")
@@ -424,9 +463,10 @@ def test_a_full_disk_without_indexes(bale, remote, heavy, serve, small_disk, nam
         assert result.code == FAILURE and "no room" in result.error_line()
 
 
+@SILENT
 @pytest.mark.parametrize("what", ["a file", "below a file", "of root", "read-only"])
 def test_a_directory_that_cannot_be_used(remote, server, verified, what, tmp_path):
-    """A warning, and no cache. # lead: or an error, since BALE_CACHE_DIR names it?"""
+    """A warning, and no cache."""
     prefix = ()
     if what in ("of root", "read-only"):
         if os.geteuid() != 0:
@@ -443,8 +483,9 @@ def test_a_directory_that_cannot_be_used(remote, server, verified, what, tmp_pat
     assert what not in ("a file", "below a file") or (tmp_path / "file").read_text() == "mine"
 
 
+@defect("the mode of the cache's directory is the umask's")
 def test_another_user_cannot_read_it(remote, server):
-    """What is fetched with somebody's credentials is for nobody else. # lead: 0700, or the umask's"""
+    """What is fetched with somebody's credentials is for nobody else."""
     remote.ok("verify", server.url)
     top = [path for path in remote.cache.iterdir() if path.is_dir()]
     assert top and all(path.stat().st_mode & 0o077 == 0 for path in top)
@@ -452,16 +493,17 @@ def test_another_user_cannot_read_it(remote, server):
 
 @pytest.mark.parametrize("place", ["out", "out/cache"])
 def test_a_cache_in_the_destination(remote, server, place, tmp_path):
-    """The destination is to have nothing but the dataset. # lead: better USAGE and BALE_CACHE_DIR in the message"""
+    """The destination is to have nothing but the dataset."""
     remote.env["BALE_CACHE_DIR"] = str(tmp_path / place)
     result = remote("convert", server.url, tmp_path / "out")
     assert result.code in (FAILURE, USAGE) and str(tmp_path / "out") in result.error_line()
     assert not list((tmp_path / "out").glob("*.tar"))
 
 
+@defect("a cache in a source is not refused")
 @pytest.mark.parametrize("place", [".", "class0/cache"])
 def test_a_cache_in_a_source(bale, remote, server, photos, place, tmp_path):
-    """A folder that is packed, or a dataset that is read. # lead: which commands refuse that"""
+    """A folder that is packed, or a dataset that is read."""
     source = tmp_path / "source"
     shutil.copytree(photos, source)
     before = tree_bytes(source)

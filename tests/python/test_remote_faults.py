@@ -143,18 +143,23 @@ def reads_well(run, server, expected):
     assert fields_by_key(run, server.url) == expected
 
 
-PASSING = [{"cut": 0}, {"cut": 10}, {"cut": 0, "reset": True}, {"cut": 1000, "reset": True}, {"cut": 10, "chunked": True},
-           {"cut": 10, "until_close": True}, {"status": 500}, {"status": 502}, {"status": 503, "headers": {"Retry-After": 0}},
-           {"status": 504, "times": 2}, {"status": 429, "headers": {"Retry-After": 1}}, {"status": 429}, {"status": 408},
-           {"status": 503, "headers": {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}},
-           {"status": 503, "headers": {"Retry-After": "soon"}}, {"content_range": "bytes 1-9/10"}, {"content_range": "nonsense"},
-           {"gzip": True}, {"chunked": True}, {"whole": True}, {"flip": 2000}, {"bytes_per_s": 100_000}, {"stall": 5, "stall_s": 0.5}]
+# The first request for a file has its first 16 KiB; with skip=1 the fault hits the data.
+PASSING = [{"cut": 0}, {"cut": 10}, {"cut": 0, "reset": True}, {"cut": 10, "chunked": True}, {"cut": 10, "until_close": True},
+           {"cut": 0, "skip": 1}, {"cut": 1000, "skip": 1}, {"cut": 1000, "reset": True, "skip": 1},
+           {"cut": 1000, "chunked": True, "skip": 1}, {"cut": 1000, "until_close": True, "skip": 1},
+           {"status": 500}, {"status": 502, "skip": 1}, {"status": 503, "headers": {"Retry-After": 0}},
+           {"status": 504, "times": 2}, {"status": 429, "headers": {"Retry-After": 1}, "skip": 1}, {"status": 429}, {"status": 408},
+           {"status": 503, "headers": {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, "skip": 1},
+           {"status": 503, "headers": {"Retry-After": "soon"}}, {"content_range": "bytes 1-9/10"},
+           {"content_range": "bytes 1-9/10", "skip": 1}, {"content_range": "nonsense", "skip": 1},
+           {"gzip": True}, {"chunked": True, "skip": 1}, {"whole": True}, {"whole": True, "skip": 1}, {"flip": 2000}, {"flip": 20_000},
+           {"bytes_per_s": 100_000}, {"stall": 5, "stall_s": 0.5}, {"stall": 5, "stall_s": 0.5, "skip": 1}]
 
 
 @pytest.mark.parametrize("fault", PASSING, ids=str)
 def test_faults_that_pass(remote, server, expected, fault):
-    """Once for each of several files: the manifest, an index, two shards. # lead: gzip though nobody asked for it, and a 206
-    with a wrong Content-Range, are taken here for what a broken proxy does once"""
+    """Once for each of several files: the manifest, an index, two shards. Compression that nobody asked for, and a wrong
+    Content-Range, are what a broken proxy does once."""
     faults = [server.add(pattern, **fault) for pattern in FILES]
     reads_well(remote, server, expected)
     assert all(fault.times == 0 for fault in faults[2:])
@@ -162,7 +167,7 @@ def test_faults_that_pass(remote, server, expected, fault):
 
 @pytest.mark.parametrize("fault", [{"cut": 20_000}, {"cut": 20_000, "reset": True}, {"cut": 20_000, "until_close": True}], ids=str)
 def test_a_body_that_is_always_cut_but_goes_on(remote, server, expected, fault):
-    """Each answer brings something, so this is no reason to give up. # lead: needs that what came is kept"""
+    """Each answer brings something, so this is no reason to give up."""
     server.add("*.tar", times=None, **fault)
     reads_well(remote, server, expected)
 
@@ -174,7 +179,7 @@ def test_refused_connections(remote, server, expected):
 
 
 def test_everything_at_once(remote, server, expected):
-    for number, fault in enumerate(fault for fault in PASSING if not {"content_range", "gzip"} & set(fault)):
+    for number, fault in enumerate(fault for fault in PASSING if not {"content_range", "gzip", "skip"} & set(fault)):
         server.add("*", skip=2 * number, **fault)
     reads_well(remote, server, expected)
 
@@ -212,7 +217,6 @@ def test_slow_is_not_failed(remote, server, expected):
 @pytest.mark.skipif(not LONG, reason="takes the time after which a transfer counts as stalled")
 @pytest.mark.parametrize("after", [-1, 0, 1000])
 def test_a_stall_that_passes(remote, server, expected, after):
-    """# lead: 30 s now; in the short tier with a setting, if there is one"""
     server.add("*-000001.tar", stall=after)
     reads_well(remote, server, expected)
 
@@ -222,18 +226,19 @@ def test_a_stall_that_passes(remote, server, expected, after):
 STAYING = [({"status": 500}, TRY_AGAIN), ({"status": 503, "headers": {"Retry-After": 0}}, TRY_AGAIN), ({"status": 429}, TRY_AGAIN),
            ({"status": 503, "headers": {"Retry-After": 86400}}, TRY_AGAIN), ({"cut": 0}, TRY_AGAIN),
            ({"cut": 0, "reset": True}, TRY_AGAIN), ({"cut": 0, "until_close": True}, TRY_AGAIN),
-           # lead: a stall takes 30 s, though the limit is 1 s
-           *by_tier([], [({"stall": -1}, TRY_AGAIN), ({"stall": 10}, TRY_AGAIN)]), ({"status": 418}, FAILURE), ({"status": 400}, FAILURE),
-           ({"gzip": True}, None), ({"content_range": "bytes 1-9/10"}, None), ({"content_range": "nonsense"}, None)]
+           *[pytest.param({"stall": after, "stall_s": 4}, TRY_AGAIN, marks=pytest.mark.xfail(
+               strict=True, reason="a stall counts after 30 s, however short the time limit is")) for after in (-1, 10)],
+           ({"status": 418}, FAILURE), ({"status": 400}, FAILURE), ({"gzip": True}, TRY_AGAIN), ({"gzip": True, "skip": 1}, FAILURE),
+           ({"content_range": "bytes 1-9/10"}, TRY_AGAIN), ({"content_range": "nonsense"}, TRY_AGAIN)]
 
 
 @pytest.mark.parametrize("pattern", by_tier(["*-000001.tar"], ["*", "*.json", "*-000001.tar.bidx", "*-000001.tar"]))
 @pytest.mark.parametrize("fault, code", STAYING, ids=str)
 def test_faults_that_stay(remote, server, fault, code, pattern, tmp_path):
-    """# lead: None is 1 or 5"""
+    """They end the run, after the time limit if they might have passed."""
     server.add(pattern, times=None, **fault)
     result = remote("extract", server.url, tmp_path / "out", env={"BALE_NETWORK_TIMEOUT": "1"})
-    assert result.code == code or (code is None and result.code in (FAILURE, TRY_AGAIN)), result
+    assert result.code == code, result
     assert server.url in result.error_line() and (".tar" not in pattern or "p-000001.tar" in result.error_line())
 
 
@@ -303,7 +308,8 @@ def test_a_file_that_changes_while_it_is_read(bale, remote, serve, server_is, tm
 
 
 @pytest.mark.parametrize("change", ["longer", "shorter", "empty", "gone"])
-def test_a_file_of_another_size(remote, serve, www, change, tmp_path):
+@pytest.mark.parametrize("skip", [0, 1], ids=["opening", "data"])
+def test_a_file_of_another_size(remote, serve, www, change, skip, tmp_path):
     server = serve(www)
     shard = next(www.glob("*-000001.tar"))
 
@@ -312,11 +318,11 @@ def test_a_file_of_another_size(remote, serve, www, change, tmp_path):
         shard.unlink()
         if change != "gone":
             shard.write_bytes({"longer": content * 2, "shorter": content[:20_000], "empty": b""}[change])
-    server.add("*-000001.tar", cut=10_000, after=act)
+    server.add("*-000001.tar", cut=10_000, after=act, skip=skip)
     result = remote("extract", server.url, tmp_path / "out")
     assert result.code == FAILURE and "p-000001.tar" in result.error_line()
-    # It was not opened when it changed, if its first request was the one that was cut.
-    assert re.search("changed|its index says" if change != "gone" else "no such file|changed", result.error_line()), result
+    changed = "changed" if skip else "its index says"  # what is cut at first was not opened yet
+    assert re.search(changed if change != "gone" else "no such file|changed", result.error_line()), result
 
 
 def test_another_etag_of_the_same_bytes(remote, serve, www, tmp_path):
@@ -347,7 +353,7 @@ FLIPS = [("*-000001.tar", 2000), ("*-000001.tar", 600), ("*-000001.tar.bidx", 20
 @pytest.mark.parametrize("pattern, offset", FLIPS)
 @pytest.mark.parametrize("command", ["verify", "extract", "read", "ls"])
 def test_wrong_bytes_are_fetched_again(bale, remote, server, pack, pattern, offset, command, tmp_path):
-    """# lead: also for headers between samples, which only verify reads (its digest)"""
+    """Also in headers between samples, which only verify reads, for its digest."""
     fault = server.add(pattern, flip=offset)
     there = remote.ok(command, server.url, *([tmp_path / "out"] if command == "extract" else ["-q"] if command == "read" else []))
     if command in ("verify", "ls"):
@@ -384,7 +390,7 @@ def test_wrong_bytes_do_not_stay_in_the_cache(remote, server, expected, tmp_path
 # --- who is asked
 
 def test_a_proxy_of_the_environment(remote, server, expected):
-    """# lead: libcurl does that by itself; a plain proxy gets the whole URL"""
+    """It gets the whole URL."""
     with LatencyProxy(server.port, 0) as proxy:
         server.router = lambda request: request.path.removeprefix("http://server.invalid")
         remote.env |= {"http_proxy": proxy.url, "no_proxy": ""}

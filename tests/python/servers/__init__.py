@@ -1,0 +1,1 @@
+"""Servers for tests of remote datasets; remote_support.py has their fixtures."""
