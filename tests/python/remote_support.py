@@ -16,9 +16,9 @@ from servers.fault import Fault, Request  # noqa: F401 - for tests, as are the o
 from servers.fault_server import FaultServer
 from servers.hub import Hub  # noqa: F401
 from servers.latency_proxy import LatencyProxy  # noqa: F401
+from servers.network import ask, free_port, wait_for  # noqa: F401
 from servers.nginx import Nginx, make_certificates, running_nginx  # noqa: F401
 from servers.process import running
-from servers.network import ask, free_port, wait_for  # noqa: F401
 from servers.s3 import KEY_ID, S3, SECRET, Moto, Rclone  # noqa: F401
 
 

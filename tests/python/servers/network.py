@@ -6,7 +6,7 @@ import socket
 import time
 import urllib.parse
 
-_ports = random.SystemRandom()
+_random, _given = random.SystemRandom(), set()
 
 
 def wait_for(what, seconds=60):
@@ -22,10 +22,12 @@ def free_port():
     """A port that nobody listens on. It is below those that Linux gives to whoever binds port 0 or connects, so that no other
     test gets it before a server takes it."""
     while True:
-        port = _ports.randrange(10_000, 16_000)
+        port = _random.randrange(10_000, 16_000)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
-            return port
+            if port not in _given:
+                _given.add(port)
+                return port
 
 
 def ask(url, method="GET", body=None, **headers):

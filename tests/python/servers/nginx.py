@@ -3,8 +3,8 @@ import contextlib
 import pathlib
 import subprocess
 
-from servers.process import program, running
 from servers.network import free_port
+from servers.process import program, running
 
 
 def make_certificates(folder):

@@ -4,8 +4,8 @@ import pathlib
 import sys
 import urllib.parse
 
-from servers.process import program
 from servers.network import ask
+from servers.process import program
 
 KEY_ID, SECRET = "AKIDOFBALETESTS", "Secret/Of+Bale=Tests0123456789abcdefghij"
 
