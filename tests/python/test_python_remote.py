@@ -7,7 +7,7 @@ import bale as bl
 import pytest
 from conftest import FORMATS, by_tier, format_options
 from python_support import ENVIRONMENT, command, run_script
-from remote_support import (KEY_ID, SECRET, Hub, clean_environment, disk_use, files_size, heavy_images, rclone,  # noqa: F401
+from remote_support import (KEY_ID, SECRET, Hub, clean_environment, files_size, heavy_images, rclone,  # noqa: F401
                             serve, wait_for)
 from torch_support import torch  # noqa: F401 - a fixture
 
@@ -109,12 +109,11 @@ def test_an_epoch_fetches_each_byte_once(heavy, serve, env):
 
 
 def test_half_of_the_dataset_in_the_cache(bale, serve, env, tmp_path):
-    """136 MiB of images, and the least limit that there is."""
+    """136 MiB of images, and the least limit that there is. (test_remote_cache.py tests that it holds.)"""
     bale.pack(heavy_images(tmp_path / "source", 136, MIB), tmp_path / "packed", *PACK_OPTIONS)
     server = serve(tmp_path / "packed")
     env["BALE_CACHE_LIMIT"] = "64MiB"
     assert stream(server.url, env, workers=2) == stream(tmp_path / "packed", env, workers=2)
-    assert disk_use(tmp_path / "cache") <= 64 * MIB
 
 
 RANK = HEAD + """
@@ -141,7 +140,9 @@ def test_a_worker_that_is_killed_costs_nothing(pack, server, env):
         for step, batch in enumerate(batch for _ in range(2) for batch in loader):
             print(digest(batch))
             if step in (0, 3, 11):
-                os.kill(loader.worker_pids[step % 2], signal.SIGKILL)
+                while not (pids := loader.worker_pids):
+                    time.sleep(0.01)
+                os.kill(pids[-1], signal.SIGKILL)
         assert not loader.bad_samples
     """
     assert run_script(script, server.url, '{"workers": 2, "prefetch": 2}', **env) == stream(pack, env, workers=0)
