@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/content_error.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/worker/worker_program.hpp"
 
@@ -206,8 +208,8 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
     const std::int64_t label = dataset_.label_in_shard(shard, sample_in_shard);
     ring_.labels(slot)[row] = label == k_no_label ? options_.no_label : label;
-  } catch (const Error& caught) {  // if a shard cannot be opened, its samples fail, not the stream
-    if (is_lack_of_resources(caught)) throw;
+  } catch (const Error& caught) {  // if a shard is damaged, its samples fail, not the stream
+    if (!is_about_content(caught)) throw;
     error = caught.what();
     asked.capacity = options_.transform.image_bytes();
     ring_.labels(slot)[row] = options_.no_label;
@@ -309,7 +311,11 @@ void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const Open
   for (;;) {
     const std::uint32_t seen = ring_.completions();
     if (ring_.complete(batch.slot, batch.number)) break;
-    if (on_wait) on_wait();
+    if (on_wait) {
+      on_wait();
+    } else {
+      poll_remote_wait();
+    }
     if (own_worker_) {
       own_worker_->step();
       continue;

@@ -75,6 +75,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool copies_next() const;
   Batch deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot);
   bool has_failed_rows(const OpenBatch& batch) const;
+  void throw_failure(const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
   void empty_row(std::uint32_t slot, std::uint32_t row);
   std::string key_of(const Row& row) const;

@@ -48,9 +48,30 @@ bool Session::has_failed_rows(const OpenBatch& batch) const {
   return false;
 }
 
+/// If rows failed by no fault of their samples, offers them to workers again, for the next call, and throws the error of the
+/// first one. Requires mutex_.
+void Session::throw_failure(const OpenBatch& batch) {
+  std::optional<Error> first;
+  std::uint32_t asked_again = 0;
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    Row& row = ring_.row(batch.slot, i);
+    const auto failure = is_failed(row) ? failure_of(row) : std::nullopt;
+    if (!failure) continue;
+    if (!first) first = failure;
+    set_error(row, "");
+    row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::free)));
+    ++asked_again;
+  }
+  if (!first) return;
+  ring_.slot(batch.slot).left.store(asked_again);
+  ring_.reoffer(batch.slot, batch.number);
+  throw Error(*first);
+}
+
 /// Applies on_bad_sample to the failed rows of a complete batch. Returns false if workers must fill some rows again.
 /// Requires mutex_.
 bool Session::settle_failed_rows(const OpenBatch& batch) {
+  throw_failure(batch);
   std::uint32_t asked_again = 0;
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
     Row& row = ring_.row(batch.slot, i);

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/large_reads.hpp"
 #include "bale/formats/base/read_limit.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {
@@ -53,6 +55,10 @@ class ReadAhead::Worker {
 
  private:
   void run() {
+    const RemoteWaitPoll end_when_stopped([this] {
+      const std::lock_guard lock(mutex_);
+      if (stop_) throw Error(ErrorCode::interrupted, "interrupted");
+    });
     while (take_consumed()) {
       if (ahead_bytes_ >= window_bytes_) {
         wait_for(enough_consumed());
@@ -144,8 +150,12 @@ class ReadAhead::Worker {
 
   void issue() {
     const ReadRequest& request = requests_[next_request_++];
-    if (!large_transfers_ || request.range.length < k_large_bytes || !read_large(request)) {
-      dataset_.use_shard(request.shard)->payload().will_need(request.range);
+    try {
+      if (!large_transfers_ || request.range.length < k_large_bytes || !read_large(request)) {
+        dataset_.use_shard(request.shard)->payload().will_need(request.range);
+      }
+    } catch (const std::exception&) {
+      // The shard was closed and cannot be opened. The read of the sample meets the same error.
     }
     if (next_request_ == requests_.size()) return group_is_out();
     const std::int64_t bytes = std::min(group_bytes_, static_cast<std::int64_t>(request.range.length));

@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/inflation.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_check.hpp"
@@ -215,6 +217,8 @@ class ShardRun {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
       const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
       if (writing_failed || is_lack_of_resources(error) || !policy_applies) throw;
+      // A file of a folder that cannot be read is one sample; a shard on a server that cannot be read is many good ones.
+      if (remote_storage_of(error.context().path) != nullptr && !is_about_content(error)) throw;
       skip(number, error);
     }
     progress_.samples.fetch_add(1, std::memory_order_relaxed);

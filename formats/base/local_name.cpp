@@ -64,6 +64,11 @@ std::string hint_for(std::string_view name, const std::string& scheme, NameUse u
   if (scheme == "file") return "leave out file://";
   const KnownScheme* const known = find_scheme(scheme);
   if (known == nullptr || known->fetch.empty()) return "download it first, or mount it, and name the local path";
+  if (scheme == "gs" || scheme == "gcs") {
+    return fmt::format("read it as s3://BUCKET/KEY with AWS_ENDPOINT_URL=https://storage.googleapis.com and HMAC keys, or "
+                       "download it, {}",
+                       known->fetch);
+  }
   return fmt::format("download it first, {}, and name the local path", known->fetch);
 }
 

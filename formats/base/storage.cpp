@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "bale/formats/base/file.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 std::atomic<const Storage*> remote_storage{nullptr};
 std::atomic<bool> is_interrupted{false};
+thread_local const RemoteWaitPoll* current_poll = nullptr;
 
 }  // namespace
 
@@ -34,6 +36,15 @@ std::string with_suffix(const std::string& name, std::string_view suffix) {
 }
 
 void interrupt_remote_reads() { is_interrupted.store(true); }
-bool are_remote_reads_interrupted() { return is_interrupted.load(std::memory_order_relaxed); }
+
+RemoteWaitPoll::RemoteWaitPoll(std::function<void()> poll) : poll_(std::move(poll)), before_(current_poll) {
+  current_poll = this;
+}
+RemoteWaitPoll::~RemoteWaitPoll() { current_poll = before_; }
+
+void poll_remote_wait() {
+  if (is_interrupted.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
+  if (current_poll != nullptr) current_poll->poll_();
+}
 
 }  // namespace bale

@@ -51,11 +51,18 @@ std::string find_seek_points(const std::string& shard_path) {
 }
 
 SeekPointFile SeekPointFile::load(const std::string& path) {
-  SeekPointFile file;
-  file.content_ = FileBytes::load(path);
-  file.content_.will_need();
-  file.parse(path);
-  return file;
+  const auto load_once = [&] {
+    SeekPointFile file;
+    file.content_ = FileBytes::load(path);
+    file.content_.will_need();
+    file.parse(path);
+    return file;
+  };
+  SeekPointFile file = read_twice_if_damaged(path, load_once);
+  const Storage* const storage = remote_storage_of(path);
+  if (storage == nullptr || file.records_are_whole()) return file;
+  storage->forget(path);  // perhaps they were damaged on their way
+  return load_once();
 }
 
 SeekPointFile SeekPointFile::from_bytes(std::vector<std::byte> bytes, const std::string& path) {

@@ -24,6 +24,15 @@ ErrorContext place(const std::string& path, std::string_view key, std::optional<
           .hint = "run `bale verify` for the extent of the damage"};
 }
 
+/// nullopt also if the container cannot say where its fields are.
+std::optional<FileRange> range_of(const Payload& payload, std::uint64_t i, std::uint32_t field, const Extent& extent) {
+  try {
+    return payload.locate(i, field, extent);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 struct Shard::SeekPoints {
@@ -81,16 +90,22 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
 
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                         Inflater& inflater) const {
-  if (remote_storage_of(path_) == nullptr) return load_field_once(i, field, extent, stored, inflater);
+  const Storage* const storage = remote_storage_of(path_);
+  if (storage == nullptr) return load_field_once(i, field, extent, stored, inflater);
+  std::optional<FileRange> range;
   try {
     return load_field_once(i, field, extent, stored, inflater);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
-    // Perhaps it was damaged on its way, or in the cache.
-    const std::optional<FileRange> range = payload_->locate(i, field, extent);
-    if (!range || !File::open_read(path_).forget(range->offset, range->length)) throw;
+    range = range_of(*payload_, i, field, extent);
   }
-  return load_field_once(i, field, extent, stored, inflater);
+  // Perhaps it was damaged on its way, or in the cache.
+  if (range) {
+    File::open_read(path_).forget(range->offset, range->length);
+    return load_field_once(i, field, extent, stored, inflater);
+  }
+  storage->forget(path_);
+  return open(path_, *format_, index_, options_).load_field_once(i, field, extent, stored, inflater);
 }
 
 /// Decompresses if needed, compares the checksum, and adds the place to errors.
@@ -98,13 +113,8 @@ Bytes Shard::load_field_once(std::uint64_t i, std::uint32_t field, const Extent&
                              Inflater& inflater) const {
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {
-    try {
-      const std::optional<FileRange> range = payload_->locate(i, field, extent);
-      return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
-    } catch (const Error&) {
-      // The container cannot say where its fields are. The error then names the sample without an offset.
-      return place(path_, index_->key(i), std::nullopt);
-    }
+    const std::optional<FileRange> range = range_of(*payload_, i, field, extent);
+    return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {
     if (direct_ && info.located) {
@@ -186,12 +196,14 @@ std::vector<FileRange> Shard::locate(std::uint64_t i) const {
 }
 
 ShardIndex scan_shard(const std::string& path, const Format& format) {
-  IndexBuilder builder;
-  format.scan(path, builder);
-  ShardIndex index =
-      ShardIndex::from_bytes(builder.build(File::open_read(path).size(), std::nullopt, false, path), path);
-  index.set_notices(std::move(builder.notices()));
-  return index;
+  return read_twice_if_damaged(path, [&] {
+    IndexBuilder builder;
+    format.scan(path, builder);
+    ShardIndex index =
+        ShardIndex::from_bytes(builder.build(File::open_read(path).size(), std::nullopt, false, path), path);
+    index.set_notices(std::move(builder.notices()));
+    return index;
+  });
 }
 
 }  // namespace bale

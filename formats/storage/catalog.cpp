@@ -7,39 +7,56 @@
 #include <cstdio>
 #include <ctime>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json_bytes.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/storage/retry.hpp"
+#include "bale/formats/storage/whole_size.hpp"
 
 namespace bale {
 namespace {
 
 constexpr std::uint64_t k_head_bytes = 16 << 10;
+constexpr std::uint64_t k_whole_bytes = 16 << 20;
 constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
 
-/// One try. Returns the response with up to k_head_bytes of its body.
-HttpResult ask_once(const Location& location, const std::string& if_none_match, bool fresh_connection) {
+/// How much of the body is kept: all of a file that the server sends in any case, if it is not large.
+std::size_t kept_bytes(const HttpResponse& head, bool keeps_whole) {
+  const bool is_whole = keeps_whole && head.status == 200 && !is_part(head);
+  const auto version = version_of(head);
+  const bool is_small = version ? version->size <= k_whole_bytes : has_marked_end(head);
+  return is_whole && is_small ? k_whole_bytes : k_head_bytes;
+}
+
+/// One try. Returns the response with the first bytes of its body; with its length, if all of it came.
+HttpResult ask_once(const Location& location, const std::string& if_none_match, const Retry& retry, bool keeps_whole) {
   HttpRequest request = location.get({.range = FileRange{0, k_head_bytes}, .if_none_match = if_none_match});
-  request.fresh_connection = fresh_connection;
+  retry.set_limits(request);
+  request.fresh_connection = retry.num_failures() > 0;
   request.urgent = true;
   HttpResponse response;
-  request.on_body = [&response](const HttpResponse& head, Bytes part) {
-    if (response.status == 0) response = {.status = head.status, .headers = head.headers};
-    const std::size_t room = k_head_bytes - response.body.size();
+  std::size_t most = 0;
+  request.on_body = [&](const HttpResponse& head, Bytes part) {
+    if (response.status == 0) {
+      response = {.status = head.status, .headers = head.headers};
+      most = kept_bytes(head, keeps_whole);
+    }
+    const std::size_t room = most - response.body.size();
     const Bytes kept = part.first(std::min(part.size(), room));
     response.body.insert(response.body.end(), kept.begin(), kept.end());
     return part.size() <= room;  // a server that ignores ranges sends more
   };
   HttpResult result = HttpClient::instance().carry_out(std::move(request));
-  const bool is_cut = response.status == 200 && response.body.size() == k_head_bytes;
+  const bool is_cut = response.status == 200 && response.body.size() == most;
   if (std::holds_alternative<Error>(result) && !is_cut) return result;
   if (auto* const got = std::get_if<HttpResponse>(&result); got != nullptr && response.status == 0) return result;
+  if (!is_cut && has_marked_end(response)) response.headers["content-length"] = fmt::format("{}", response.body.size());
   return response;
 }
 
@@ -88,7 +105,7 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
   const std::string if_none_match = known ? known->version.strong_etag() : std::string();
   // Most servers that do not answer at all are named wrongly: nobody should wait long for them.
   for (Retry retry(std::max(network_timeout() / 4, std::chrono::seconds(1)));;) {
-    HttpResult result = ask_once(location, if_none_match, retry.num_failures() > 0);
+    HttpResult result = ask_once(location, if_none_match, retry, cache_ != nullptr);
     if (const auto* const error = std::get_if<Error>(&result)) {
       retry.wait_after(named(*error, location));
       continue;
@@ -101,7 +118,9 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
       retry.wait_after(location.error_of(response), &response);
       continue;
     }
-    const auto version = version_of(response);
+    if (const auto encoded = error_of_encoding(response, location)) throw Error(*encoded);
+    auto version = version_of(response);
+    if (!version && cache_ && has_marked_end(response)) version = measured_version(location);
     if (is_part(response) && (!version || response.header("content-range").find(" 0-") == std::string::npos)) {
       retry.wait_after(Error(ErrorCode::retryable, "the server answers with another range than the one it was asked for",
                              {.path = location.shown()}));
@@ -109,7 +128,7 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
     }
     if (!version) {
       throw Error(ErrorCode::unsupported, "the server does not tell the size of the file",
-                  {.path = location.shown(), .hint = "copy it to a local disk first"});
+                  {.path = location.shown(), .hint = "copy it to a local disk first, or read it through a cache: BALE_CACHE_DIR"});
     }
     if (response.body.size() >= std::min(k_head_bytes, version->size)) {
       return {.version = *version, .head = std::move(response.body)};

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t k_max_active = 48;  // transfers at a time; others wait
 constexpr long k_max_redirects = 5;
 constexpr int k_poll_ms = 1000;
-constexpr std::chrono::milliseconds k_look_for_interrupt{100};
+constexpr std::chrono::milliseconds k_poll_interval{100};
 
 /// The file with the certificates that are trusted: the one that the environment names, else the system's.
 std::string certificate_file() {
@@ -100,7 +100,7 @@ class Transfer {
     set(CURLOPT_MAXREDIRS, k_max_redirects);
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
     set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.total_timeout.count()));
-    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(std::max<std::uint64_t>(request_.least_bytes_per_s, 1)));
     set(CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(request_.stall_timeout.count() / 1000)));
     set(CURLOPT_FRESH_CONNECT, request_.fresh_connection ? 1L : 0L);
     if (request_.fresh_connection) set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
@@ -110,11 +110,6 @@ class Transfer {
     set(CURLOPT_WRITEDATA, this);
     set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
     set(CURLOPT_HEADERDATA, this);
-    if (request_.is_cancelled) {
-      set(CURLOPT_NOPROGRESS, 0L);
-      set(CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
-      set(CURLOPT_XFERINFODATA, this);
-    }
     // Cloud machines answer for themselves at link-local addresses, which no proxy reaches.
     if (request_.url.starts_with("http://169.254.")) set(CURLOPT_PROXY, "");
     set_method();
@@ -126,7 +121,6 @@ class Transfer {
     curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &response_.status);
     if (code == CURLE_OK) return done_(std::move(response_));
     const std::string url = shown_name(request_.url);
-    if (code == CURLE_ABORTED_BY_CALLBACK) return done_(Error(ErrorCode::interrupted, "interrupted"));
     if (code == CURLE_WRITE_ERROR && stopped_) {
       return done_(Error(ErrorCode::interrupted, "the transfer was stopped", {.path = url}));
     }
@@ -141,7 +135,9 @@ class Transfer {
   }
 
   void fail(const Error& error) { done_(error); }
-  const HttpRequest& request() const { return request_; }
+  const std::string& url() const { return request_.url; }
+  bool is_urgent() const { return request_.urgent; }
+  bool is_cancelled() const { return request_.is_cancelled && *request_.is_cancelled; }
 
  private:
   static const std::string& user_agent() {
@@ -168,10 +164,6 @@ class Transfer {
   }
 
   void append_header(const std::string& line) { headers_ = curl_slist_append(headers_, line.c_str()); }
-
-  static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    return *static_cast<Transfer*>(self)->request_.is_cancelled ? 1 : 0;
-  }
 
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self) {
     static_cast<Transfer*>(self)->take_header({data, size * count});
@@ -241,15 +233,17 @@ class HttpClient::Engine {
   void submit(std::unique_ptr<Transfer> transfer) {
     {
       const std::lock_guard lock(mutex_);
-      const bool is_urgent = transfer->request().urgent;
-      waiting_.insert(is_urgent ? waiting_.begin() : waiting_.end(), std::move(transfer));
+      waiting_.insert(transfer->is_urgent() ? waiting_.begin() : waiting_.end(), std::move(transfer));
     }
-    curl_multi_wakeup(multi_);
+    wake_up();
   }
+
+  void wake_up() { curl_multi_wakeup(multi_); }
 
  private:
   void run() {
     while (start_waiting()) {
+      end_cancelled();
       int running = 0;
       curl_multi_perform(multi_, &running);
       take_finished();
@@ -266,24 +260,36 @@ class HttpClient::Engine {
 
   /// Returns false if the client is to end.
   bool start_waiting() {
-    while (active_.size() < k_max_active) {
+    for (;;) {
       std::unique_ptr<Transfer> next;
       {
         const std::lock_guard lock(mutex_);
         if (stop_) return false;
-        if (waiting_.empty()) return true;
+        if (waiting_.empty() || (active_.size() >= k_max_active && !waiting_.front()->is_urgent())) return true;
         next = std::move(waiting_.front());
         waiting_.pop_front();
       }
       CURL* const easy = next->start(certificates_);
       if (easy == nullptr || curl_multi_add_handle(multi_, easy) != CURLM_OK) {
-        next->fail(Error(ErrorCode::io, "libcurl cannot start a transfer", {.path = shown_name(next->request().url)}));
+        next->fail(Error(ErrorCode::io, "libcurl cannot start a transfer", {.path = shown_name(next->url())}));
         continue;
       }
       active_.emplace(easy, std::move(next));
     }
     const std::lock_guard lock(mutex_);
     return !stop_;
+  }
+
+  void end_cancelled() {
+    for (auto at = active_.begin(); at != active_.end();) {
+      if (!at->second->is_cancelled()) {
+        ++at;
+        continue;
+      }
+      curl_multi_remove_handle(multi_, at->first);
+      at->second->fail(Error(ErrorCode::interrupted, "interrupted"));
+      at = active_.erase(at);
+    }
   }
 
   void take_finished() {
@@ -343,11 +349,18 @@ HttpResult HttpClient::carry_out(HttpRequest request) {
   const auto is_cancelled = std::make_shared<std::atomic<bool>>(false);
   request.is_cancelled = is_cancelled;
   submit(std::move(request), [&promise](HttpResult ended) { promise.set_value(std::move(ended)); });
-  while (result.wait_for(k_look_for_interrupt) != std::future_status::ready) {
-    if (are_remote_reads_interrupted()) *is_cancelled = true;  // it ends soon, and gives back what it uses
+  try {
+    while (result.wait_for(k_poll_interval) != std::future_status::ready) poll_remote_wait();
+  } catch (...) {
+    *is_cancelled = true;
+    look_for_cancelled();
+    result.wait();
+    throw;
   }
   return result.get();
 }
+
+void HttpClient::look_for_cancelled() { engine_->wake_up(); }
 
 HttpResponse HttpClient::perform(HttpRequest request) {
   HttpResult ended = carry_out(std::move(request));

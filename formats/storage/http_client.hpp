@@ -44,11 +44,12 @@ struct HttpRequest {
   std::function<bool(const HttpResponse& head, Bytes part)> on_body{};
   std::uint64_t max_body_bytes = std::uint64_t{64} << 20;  // without on_body: a longer response is an `io` error
   std::shared_ptr<const std::atomic<bool>> is_cancelled{};  // if it becomes true, the transfer ends as `interrupted`
-  bool urgent = false;  // before all requests that wait for a connection
+  bool urgent = false;  // at once; others wait while many are under way
   bool fresh_connection = false;                     // do not reuse a connection, and resolve the host again
   bool follow_redirects = true;
   std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds stall_timeout{30'000};   // longest time without a byte
+  std::chrono::milliseconds stall_timeout{30'000};   // longest time with less than least_bytes_per_s; in whole seconds
+  std::uint64_t least_bytes_per_s = 1;
   std::chrono::milliseconds total_timeout{0};        // 0: none
 };
 
@@ -61,8 +62,11 @@ class HttpClient {
 
   /// Starts a request. `done` is called once, on the client's thread: it must not block or throw.
   void submit(HttpRequest request, std::function<void(HttpResult)> done);
-  /// Carries out a request and waits for it. Must not be called from a `done`.
+  /// Carries out a request and waits for it. Throws what poll_remote_wait() throws; the request has ended then, too. Must
+  /// not be called from a `done`.
   HttpResult carry_out(HttpRequest request);
+  /// To be called after `is_cancelled` of a request became true: it ends soon after.
+  void look_for_cancelled();
   /// Carries out a request and waits for it. Throws the errors above. Must not be called from a `done`.
   HttpResponse perform(HttpRequest request);
 

@@ -10,6 +10,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json_bytes.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
+#include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/s3.hpp"
 
 namespace bale {
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::string_view k_http = "http://";
 constexpr std::string_view k_https = "https://";
-constexpr std::string_view k_hub = "hf://datasets/";
+constexpr std::string_view k_hub = "hf://";
+constexpr std::string_view k_hub_datasets = "hf://datasets/";
 constexpr std::string_view k_refusal_hint = "check the credentials, and whether they may read it";
 
 std::string variable(const char* name, const char* otherwise = "") {
@@ -88,11 +90,12 @@ class HttpLocation final : public Location {
 class HubLocation final : public Location {
  public:
   explicit HubLocation(const std::string& name) : Location(name) {
-    std::string_view rest = std::string_view(name).substr(k_hub.size());
+    const bool is_dataset = begins_with(name, k_hub_datasets);
+    std::string_view rest = std::string_view(name).substr(is_dataset ? k_hub_datasets.size() : k_hub.size());
     const std::size_t slash = rest.find('/');
     const std::size_t end = slash == std::string_view::npos ? slash : rest.find('/', slash + 1);
-    if (slash == std::string_view::npos || slash == 0 || slash + 1 >= std::min(end, rest.size())) {
-      throw Error(ErrorCode::invalid_argument, "not the name of a file on the Hub",
+    if (!is_dataset || slash == std::string_view::npos || slash == 0 || slash + 1 >= std::min(end, rest.size())) {
+      throw Error(ErrorCode::invalid_argument, "not the name of a dataset on the Hub, or of a file in it",
                   {.path = name, .hint = "write hf://datasets/OWNER/NAME/PATH"});
     }
     repository_ = rest.substr(0, end);
@@ -124,8 +127,7 @@ class HubLocation final : public Location {
                                   percent_encode(revision_, false), percent_encode(path_, true));
     std::vector<std::string> names;
     while (!url.empty()) {
-      const HttpResponse response = HttpClient::instance().perform(authorized(url));
-      if (response.status != 200) throw Error(error_of(response));
+      const HttpResponse response = listing_part(url);
       for (const nlohmann::json& entry : parse_json(as_text(response.body))) {
         if (entry.value("type", "") != "file") continue;
         const std::string path = text_from_json(json_member(entry, "path"), "path");
@@ -138,6 +140,17 @@ class HubLocation final : public Location {
   }
 
  private:
+  HttpResponse listing_part(const std::string& url) const {
+    for (Retry retry;;) {
+      HttpRequest request = authorized(url);
+      retry.set_limits(request);
+      HttpResult result = HttpClient::instance().carry_out(std::move(request));
+      auto* const response = std::get_if<HttpResponse>(&result);
+      if (response != nullptr && response->status == 200) return std::move(*response);
+      retry.wait_after(response != nullptr ? error_of(*response) : std::get<Error>(result), response);
+    }
+  }
+
   static std::string endpoint() { return variable("HF_ENDPOINT", "https://huggingface.co"); }
 
   /// The URL of `<URL>; rel="next"`; empty if there is none.
@@ -211,7 +224,7 @@ std::vector<std::string> Location::list() const {
               {.path = shown(), .hint = "name the shards, with braces if they are many: NAME-{000000..000009}"});
 }
 
-bool is_refusal(const Error& error) { return error.context().hint == k_refusal_hint; }
+bool is_refusal(const Error& error) { return error.context().hint.starts_with(k_refusal_hint); }
 
 bool is_served(std::string_view name) {
   return begins_with(name, k_http) || begins_with(name, k_https) || begins_with(name, k_hub) ||

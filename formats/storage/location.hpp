@@ -31,6 +31,8 @@ class Location {
   /// The name in the cache: the same for each way to sign the URL.
   virtual std::string identity() const = 0;
   virtual HttpRequest get(const GetCondition& condition) const = 0;
+  /// Whether get() would return at once. False as long as credentials must be asked for.
+  virtual bool is_ready() const { return true; }
   /// The error that a response stands for that is not the file. Notes credentials that have expired.
   virtual Error error_of(const HttpResponse& response) const;
   /// The name of a file whose path from this directory is `file`, raw bytes.

@@ -50,11 +50,14 @@ bool is_part(const HttpResponse& response) {
   return response.status == 206 || (response.status == 200 && !response.header("content-range").empty());
 }
 
+std::string validator_of(const HttpResponse& response) {
+  const std::string etag = response.header("etag");
+  const std::string modified = response.header("last-modified");
+  return etag.empty() && !modified.empty() ? std::string(k_modified) + modified : etag;
+}
+
 std::optional<FileVersion> version_of(const HttpResponse& response) {
-  FileVersion version{.etag = response.header("etag")};
-  if (const std::string modified = response.header("last-modified"); version.etag.empty() && !modified.empty()) {
-    version.etag = std::string(k_modified) + modified;
-  }
+  FileVersion version{.etag = validator_of(response)};
   std::optional<std::uint64_t> size;
   if (is_part(response)) {
     if (const auto range = parse_content_range(response.header("content-range"))) size = range->size;
@@ -65,6 +68,13 @@ std::optional<FileVersion> version_of(const HttpResponse& response) {
   version.size = *size;
   version.has_ranges = is_part(response);
   return version;
+}
+
+std::optional<Error> error_of_encoding(const HttpResponse& response, const Location& location) {
+  const std::string encoding = response.header("content-encoding");
+  if (encoding.empty() || encoding == "identity") return std::nullopt;
+  return Error(ErrorCode::unsupported, "the server compresses what it sends, so ranges of the file cannot be read",
+               {.path = location.shown(), .hint = "turn off compression for this file on the server"});
 }
 
 RangeBody::RangeBody(const Location& location, FileRange wanted, FileVersion version, Put put)
@@ -79,9 +89,9 @@ bool RangeBody::check(const HttpResponse& head) {
     is_error_body_ = true;
     return true;
   }
-  if (!head.header("content-encoding").empty() && head.header("content-encoding") != "identity") {
-    return fail(ErrorCode::unsupported, "the server compresses what it sends, so ranges of the file cannot be read",
-                "turn off compression for this file on the server");
+  if (auto encoded = error_of_encoding(head, location_)) {
+    error_ = std::move(encoded);
+    return false;
   }
   const auto found = version_of(head);
   const bool is_other = found && (found->size != version_.size || (!version_.etag.empty() && !found->etag.empty() &&

@@ -31,8 +31,13 @@ struct FileVersion {
 
 /// Whether the response is a part of the file. rclone's S3 server (1.75) sends status 200 with a Content-Range.
 bool is_part(const HttpResponse& response);
+/// FileVersion::etag of a response.
+std::string validator_of(const HttpResponse& response);
 /// The version that a response is of. nullopt if it does not tell the size.
 std::optional<FileVersion> version_of(const HttpResponse& response);
+
+/// The error of a response with an encoded body; nullopt if it is the file's bytes.
+std::optional<Error> error_of_encoding(const HttpResponse& response, const Location& location);
 
 class RangeBody {
  public:

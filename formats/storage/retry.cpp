@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds k_first_pause{200};
 constexpr milliseconds k_longest_pause{10'000};
-constexpr milliseconds k_look_for_interrupt{100};
+constexpr milliseconds k_poll_interval{100};
 
 /// Seconds of a Retry-After header; 0 if there is none, or if it is a date.
 seconds asked_pause(const HttpResponse* response) {
@@ -69,14 +69,18 @@ void Retry::wait_after(const Error& error, const HttpResponse* response) {
                 std::move(context));
   }
   for (const auto end = now + pause; std::chrono::steady_clock::now() < end;) {
-    if (are_remote_reads_interrupted()) throw Error(ErrorCode::interrupted, "interrupted");
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(k_look_for_interrupt, end - std::chrono::steady_clock::now()));
+    poll_remote_wait();
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(k_poll_interval, end - std::chrono::steady_clock::now()));
   }
 }
 
-void Retry::made_progress() {
-  begin_ = std::chrono::steady_clock::now();
-  num_failures_ = 0;
+void Retry::set_limits(HttpRequest& request, std::uint64_t num_bytes) const {
+  const milliseconds quarter = limit_ / 4;
+  const auto left = std::chrono::duration_cast<milliseconds>(end() - std::chrono::steady_clock::now());
+  request.total_timeout = std::max(left, milliseconds(1));
+  request.connect_timeout = std::min(request.connect_timeout, quarter);
+  request.stall_timeout = std::min(request.stall_timeout, quarter);
+  request.least_bytes_per_s = num_bytes / static_cast<std::uint64_t>(limit_.count());
 }
 
 }  // namespace bale

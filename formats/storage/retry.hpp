@@ -21,15 +21,20 @@ class Retry {
   explicit Retry(std::chrono::seconds limit = network_timeout());
 
   /// Waits before the next try. Throws `error` if it is not `retryable`, and if the time is over, then with the number of
-  /// tries. `response`: the last one, if there was one.
+  /// tries; and what poll_remote_wait() throws. `response`: the last one, if there was one.
   void wait_after(const Error& error, const HttpResponse* response = nullptr);
-  /// Starts again, after a failed request that brought a part of what it was for.
-  void made_progress();
+  /// Sets the limits of a request that is made now, so that it ends in time. `num_bytes` of it are waited for: a server
+  /// that is so slow that they would not come within the time limit is an error, too.
+  void set_limits(HttpRequest& request, std::uint64_t num_bytes = 0) const;
+  std::chrono::steady_clock::time_point end() const { return begin_ + limit_; }
+  std::chrono::steady_clock::time_point middle() const { return begin_ + limit_ / 2; }
+  /// After a failed request that brought a part of what it was for: the next pause is short again. The time limit stays.
+  void made_progress() { num_failures_ = 0; }
   unsigned num_failures() const { return num_failures_; }
 
  private:
   const std::chrono::seconds limit_;
-  std::chrono::steady_clock::time_point begin_;
+  const std::chrono::steady_clock::time_point begin_;
   unsigned num_failures_ = 0;
   std::minstd_rand random_;
 };

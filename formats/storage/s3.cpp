@@ -27,6 +27,10 @@ namespace {
 constexpr std::array<std::string_view, 5> k_passing_codes{"RequestTimeout", "SlowDown", "InternalError",
                                                           "ServiceUnavailable", "OperationAborted"};
 
+constexpr std::string_view k_sources =
+    ": they come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the profile that AWS_PROFILE names, web identity, or the "
+    "metadata of the container or instance";
+
 bool is_one_of(std::string_view code, std::span<const std::string_view> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
@@ -92,6 +96,8 @@ class S3ObjectLocation final : public Location {
                                .if_none_match = condition.if_none_match});
   }
 
+  bool is_ready() const override { return S3Account::of_process().credentials().is_ready(); }
+
   Error error_of(const HttpResponse& response) const override {
     const S3ErrorAnswer answer = parse_s3_error(response.body);
     S3Account& account = S3Account::of_process();
@@ -117,9 +123,13 @@ class S3ObjectLocation final : public Location {
       return named(ErrorCode::io, "the bucket is in another region", "name its region in AWS_REGION");
     }
     const Error error = Location::error_of(response);
-    if (answer.code.empty()) return error;
-    return Error(error.code(), fmt::format("{}: {}", error.message(), printable(answer.code)),
-                 {.path = shown(), .hint = error.context().hint});
+    const std::string what = answer.code.empty() ? error.message()
+                                                 : fmt::format("{}: {}", error.message(), printable(answer.code));
+    if (is_refusal(error) && !account.credentials().get()) {
+      return Error(error.code(), fmt::format("{}, and no AWS credentials were found", what),
+                   {.path = shown(), .hint = error.context().hint + std::string(k_sources)});
+    }
+    return Error(error.code(), what, {.path = shown(), .hint = error.context().hint});
   }
 
   std::vector<std::string> list() const override {
@@ -141,8 +151,10 @@ class S3ObjectLocation final : public Location {
   S3Listing list_part(const S3ListQuery& query) const {
     S3Account& account = S3Account::of_process();
     for (Retry retry;;) {
-      const HttpResult result = HttpClient::instance().carry_out(list_objects_request(
-          account.settings(location_.bucket), location_.bucket, query, account.credentials().get(), account.now()));
+      HttpRequest request = list_objects_request(account.settings(location_.bucket), location_.bucket, query,
+                                                 account.credentials().get(), account.now());
+      retry.set_limits(request);
+      const HttpResult result = HttpClient::instance().carry_out(std::move(request));
       const auto* const response = std::get_if<HttpResponse>(&result);
       if (response != nullptr && response->status == 200) return parse_object_listing(response->body);
       retry.wait_after(response != nullptr ? error_of(*response) : std::get<Error>(result), response);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/unit_fetch.hpp"
 
 namespace bale {
@@ -47,18 +46,25 @@ void UrlFile::store_head(Bytes head) const {
 std::size_t UrlFile::read_some(std::uint64_t offset, MutableBytes out) const {
   if (offset >= version_.size) return 0;
   out = out.first(std::min(out.size(), version_.size - offset));
-  if (out.empty()) return 0;
-  if (cached_) {
-    read_cached(offset, out);
-  } else {
-    read_directly(offset, out);
+  const std::size_t piece = max_request_units() * k_unit_bytes;
+  for (std::size_t at = 0; at < out.size(); at += piece) {
+    const MutableBytes part = out.subspan(at, std::min(piece, out.size() - at));
+    Retry retry;
+    if (cached_) {
+      read_cached(offset + at, part, retry);
+    } else {
+      read_directly(offset + at, part, retry);
+    }
   }
   return out.size();
 }
 
+/// The units that a request for these brings: all, if the server sends the whole file in any case.
+UnitRun UrlFile::needed(UnitRun units) const { return version_.has_ranges ? units : units_of(0, version_.size); }
+
 /// The units, and more after them if reads follow each other. Several threads may each read in sequence.
 UnitRun UrlFile::extended(UnitRun units) const {
-  if (!version_.has_ranges) return {units.first, units_of(0, version_.size).end};
+  if (!version_.has_ranges) return needed(units);
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(sequences_.begin(), sequences_.end(), [&](const Sequence& sequence) {
     return units.first + 1 >= sequence.end && units.first <= sequence.end + sequence.window_units;
@@ -75,19 +81,18 @@ UnitRun UrlFile::extended(UnitRun units) const {
   return units;
 }
 
-void UrlFile::read_cached(std::uint64_t offset, MutableBytes out) const {
+void UrlFile::read_cached(std::uint64_t offset, MutableBytes out, Retry& retry) const {
   const UnitRun wanted = units_of(offset, out.size());
-  const auto patience = std::chrono::steady_clock::now() + 2 * network_timeout();
   int num_unreadable = 0;
   std::uint64_t num_present = cached_->num_present(wanted);
   std::optional<UnitRun> fetched;
-  for (Retry retry;;) {
+  for (;;) {
     if (cached_->read(offset, out)) return;
     const std::uint32_t seen = cached_->progress();
     if (!fetched) fetched = extended(wanted);
-    const UnitMap::Claims claims = cached_->claim(retry.num_failures() == 0 ? *fetched : wanted);
-    const Outcome outcome = fetch(claims.runs, retry.num_failures() > 0);
-    if (!outcome.has_room || std::chrono::steady_clock::now() > patience) return read_directly(offset, out);
+    const UnitMap::Claims claims = cached_->claim(retry.num_failures() == 0 ? *fetched : needed(wanted));
+    const Outcome outcome = fetch(claims.runs, wanted, retry);
+    if (!outcome.has_room) return read_directly(offset, out, retry);
     if (outcome.error) {
       const std::uint64_t num_now = cached_->num_present(wanted);
       if (num_now > num_present && outcome.error->code() == ErrorCode::retryable) {
@@ -96,17 +101,24 @@ void UrlFile::read_cached(std::uint64_t offset, MutableBytes out) const {
         retry.wait_after(*outcome.error, &outcome.response);
       }
       num_present = num_now;
-    } else if (claims.others) {
-      if (are_remote_reads_interrupted()) throw Error(ErrorCode::interrupted, "interrupted");
-      if (claims.runs.empty() && !cached_->has(wanted)) cached_->wait(seen, k_wait_ms);
-    } else if (claims.runs.empty() && ++num_unreadable == k_max_unreadable) {
-      return read_directly(offset, out);
+      continue;
+    }
+    if (claims.runs.empty() && claims.others && !cached_->has(wanted)) {
+      poll_remote_wait();
+      cached_->wait(seen, k_wait_ms);
+    } else if (claims.runs.empty() && !claims.others) {
+      ++num_unreadable;
+    }
+    // Nobody can know why another process takes so long.
+    if (num_unreadable == k_max_unreadable || std::chrono::steady_clock::now() > retry.middle()) {
+      return cached_->read(offset, out) ? void() : read_directly(offset, out, retry);
     }
   }
 }
 
-/// Fetches claimed units, by requests of a good size, until one fails. None of them are claimed afterwards.
-UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, bool fresh_connection) const {
+/// Fetches claimed units, by requests of a good size, until one fails, and waits for those that are wanted. The others come
+/// while the caller goes on.
+UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, UnitRun wanted, const Retry& retry) const {
   Outcome outcome;
   std::exception_ptr failure;
   for (UnitRun run : runs) {
@@ -116,8 +128,8 @@ UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, bool fresh_con
       if (!outcome.has_room) break;
       run.first = part.end;
       try {
-        outcome.error = UnitFetch(location_, version_, cached_, part).now(fresh_connection, outcome.response);
-      } catch (...) {  // the request could not be made: no credentials, say
+        fetch_part(part, wanted, retry, outcome);
+      } catch (...) {  // the request could not be made: no credentials, for example; or the caller need not wait any more
         failure = std::current_exception();
       }
     }
@@ -127,28 +139,63 @@ UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, bool fresh_con
   return outcome;
 }
 
+void UrlFile::fetch_part(UnitRun part, UnitRun wanted, const Retry& retry, Outcome& outcome) const {
+  const UnitRun awaited{std::max(part.first, wanted.first), std::min(part.end, wanted.end)};
+  const bool is_awaited = awaited.first < awaited.end;
+  const std::shared_ptr<RangeRequest> request =
+      UnitFetch::request(location_, version_, cached_, part, is_awaited ? awaited.end : part.end);
+  request->send([&](HttpRequest& asked) {
+    set_limits(asked, retry, is_awaited ? awaited.size() * k_unit_bytes : 0);
+    asked.urgent = is_awaited;
+  });
+  if (!is_awaited) return;
+  if (!request->wait(retry.end(), [&] { return cached_->has(awaited); })) {
+    outcome.error = too_slow();
+  } else if (!cached_->has(awaited)) {
+    outcome.error = request->error();
+    outcome.response = request->response();
+  }
+  // The body was refused: the disk is full.
+  if (outcome.error && outcome.error->code() == ErrorCode::interrupted) outcome = {.has_room = false};
+}
+
+void UrlFile::set_limits(HttpRequest& request, const Retry& retry, std::uint64_t num_bytes) const {
+  retry.set_limits(request, num_bytes);
+  request.fresh_connection = retry.num_failures() > 0;
+  if (!version_.has_ranges) request.total_timeout = {};  // what comes later is of use, too
+}
+
+Error UrlFile::too_slow() const {
+  return {ErrorCode::retryable, "the server is too slow", {.path = location_->shown()}};
+}
+
 /// Past the cache.
-void UrlFile::read_directly(std::uint64_t offset, MutableBytes out) const {
-  std::uint64_t at = offset;
+void UrlFile::read_directly(std::uint64_t offset, MutableBytes out, Retry& retry) const {
   const auto put = [&](std::uint64_t place, Bytes part) {
     const std::uint64_t begin = std::clamp(place, offset, offset + out.size());
     const std::uint64_t end = std::clamp(place + part.size(), offset, offset + out.size());
     if (begin < end) std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(begin - place), end - begin,
                                  out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
-    at = std::max(at, end);
-    return at < offset + out.size() || place + part.size() == end;
+    return place + part.size() < offset + out.size() || place + part.size() == end;
   };
-  for (Retry retry;;) {
-    RangeBody body(*location_, {offset, out.size()}, version_, put);
-    HttpRequest request =
-        location_->get({.range = FileRange{offset, out.size()}, .if_match = version_.strong_etag()});
-    request.on_body = [&body](const HttpResponse& head, Bytes part) { return body.take(head, part); };
-    request.urgent = true;
-    request.fresh_connection = retry.num_failures() > 0;
-    const HttpResult result = HttpClient::instance().carry_out(std::move(request));
-    const std::optional<Error> error = body.end(result);
+  for (;;) {
+    const auto request = std::make_shared<RangeRequest>(location_, FileRange{offset, out.size()}, version_, put);
+    bool is_in_time = false;
+    try {
+      request->send([&](HttpRequest& asked) {
+        set_limits(asked, retry, out.size());
+        asked.urgent = true;
+      });
+      is_in_time = request->wait(retry.end(), [] { return false; });
+    } catch (...) {
+      request->end();
+      throw;
+    }
+    if (!is_in_time) request->end();  // `out` is the caller's
+    const std::optional<Error> error = is_in_time ? request->error() : too_slow();
     if (!error) return;
-    retry.wait_after(*error, std::get_if<HttpResponse>(&result));
+    const HttpResponse response = request->response();
+    retry.wait_after(*error, &response);
   }
 }
 
@@ -158,24 +205,23 @@ void UrlFile::forget(std::uint64_t offset, std::uint64_t length) const {
 }
 
 void UrlFile::will_need(std::uint64_t offset, std::uint64_t length) const {
-  if (!cached_ || offset >= version_.size || length == 0) return;
+  if (!cached_ || offset >= version_.size || length == 0 || !location_->is_ready()) return;
   const UnitRun wanted = units_of(offset, std::min(length, version_.size - offset));
   if (cached_->has(wanted)) return;
-  for (UnitRun run : cached_->claim(wanted).runs) {
+  for (UnitRun run : cached_->claim(needed(wanted)).runs) {
     while (run.size() > 0) {
       const UnitRun part{run.first, std::min(run.end, run.first + max_request_units())};
-      if (!cached_->reserve(part)) {
-        cached_->release(run, false);
-        break;
-      }
+      if (!cached_->reserve(part)) break;
       run.first = part.end;
       try {
-        UnitFetch::later(std::make_shared<UnitFetch>(location_, version_, cached_, part));
+        UnitFetch::request(location_, version_, cached_, part, part.end)->send([&](HttpRequest& asked) {
+          set_limits(asked, Retry(), 0);
+        });
       } catch (const Error&) {  // whoever reads the range meets it again
-        cached_->release(run, false);
         break;
       }
     }
+    cached_->release(run, false);
   }
 }
 

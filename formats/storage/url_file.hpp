@@ -14,6 +14,7 @@
 #include "bale/formats/storage/cache/cached_file.hpp"
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/range_body.hpp"
+#include "bale/formats/storage/retry.hpp"
 
 namespace bale {
 
@@ -37,9 +38,13 @@ class UrlFile final : public RemoteFile {
   std::uint64_t max_request_units() const;
   void store_head(Bytes head) const;
   UnitRun extended(UnitRun units) const;
-  void read_cached(std::uint64_t offset, MutableBytes out) const;
-  Outcome fetch(const std::vector<UnitRun>& runs, bool fresh_connection) const;
-  void read_directly(std::uint64_t offset, MutableBytes out) const;
+  UnitRun needed(UnitRun units) const;
+  void read_cached(std::uint64_t offset, MutableBytes out, Retry& retry) const;
+  Outcome fetch(const std::vector<UnitRun>& runs, UnitRun wanted, const Retry& retry) const;
+  void fetch_part(UnitRun part, UnitRun wanted, const Retry& retry, Outcome& outcome) const;
+  void set_limits(HttpRequest& request, const Retry& retry, std::uint64_t num_bytes) const;
+  Error too_slow() const;
+  void read_directly(std::uint64_t offset, MutableBytes out, Retry& retry) const;
 
   const std::shared_ptr<const Location> location_;
   const FileVersion version_;

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint64_t k_page_bytes = 4096;
 constexpr std::uint64_t k_line_bytes = 64;
+constexpr std::size_t k_message_bytes = 192;  // of k_error_bytes
+constexpr std::size_t k_path_bytes = 320;
 constexpr std::uint64_t k_max_ring_bytes = std::uint64_t{1} << 46;
 
 std::uint32_t phase_number(RowPhase phase) { return static_cast<std::uint32_t>(phase); }
@@ -25,6 +27,28 @@ std::uint32_t phase_number(RowPhase phase) { return static_cast<std::uint32_t>(p
 void set_error(Row& row, std::string_view text) {
   const std::size_t length = text.copy(row.error, k_error_bytes - 1);
   row.error[length] = '\0';
+  row.failure = 0;
+}
+
+void set_failure(Row& row, const Error& error) {
+  char* at = row.error;
+  const auto append = [&](std::string_view part, std::size_t room) {
+    at += part.copy(at, room - 1);
+    *at++ = '\0';
+  };
+  append(error.message(), k_message_bytes);
+  append(error.context().path, k_path_bytes);
+  append(error.context().hint, k_error_bytes - k_message_bytes - k_path_bytes);
+  row.failure = 1 + static_cast<std::uint32_t>(error.code());
+  row.system_error = error.context().system_error;
+}
+
+std::optional<Error> failure_of(const Row& row) {
+  if (row.failure == 0) return std::nullopt;
+  const std::string message = row.error;
+  const std::string path = row.error + message.size() + 1;
+  const std::string hint = row.error + message.size() + path.size() + 2;
+  return Error(static_cast<ErrorCode>(row.failure - 1), message, {.path = path, .hint = hint, .system_error = row.system_error});
 }
 
 /// Offsets of all parts, in bytes from the beginning of the memory.
@@ -155,7 +179,7 @@ void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batc
   asked.source_height = 0;
   asked.bytes = 0;
   asked.draw = {};
-  asked.error[0] = '\0';
+  set_error(asked, "");
   asked.state.store(row_state(batch, phase_number(phase)));
 }
 
@@ -239,7 +263,16 @@ std::optional<Claim> Ring::claim(std::uint32_t worker) {
 void Ring::finish(const Claim& claim, std::string_view error) {
   Row& finished = row(claim.slot, claim.row);
   set_error(finished, error);
-  finished.state.store(row_state(claim.batch, phase_number(error.empty() ? RowPhase::done : RowPhase::failed)));
+  end_row(claim, error.empty() ? RowPhase::done : RowPhase::failed);
+}
+
+void Ring::fail(const Claim& claim, const Error& error) {
+  set_failure(row(claim.slot, claim.row), error);
+  end_row(claim, RowPhase::failed);
+}
+
+void Ring::end_row(const Claim& claim, RowPhase phase) {
+  row(claim.slot, claim.row).state.store(row_state(claim.batch, phase_number(phase)));
   if (slots_[claim.slot].left.fetch_sub(1) == 1) announce_completion();
 }
 

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 
@@ -26,7 +27,7 @@ namespace bale::loader_detail {
 
 inline constexpr std::uint32_t k_max_workers = 1024;
 inline constexpr std::uint32_t k_max_rows = 1U << 19;  // per batch
-inline constexpr std::size_t k_error_bytes = 384;
+inline constexpr std::size_t k_error_bytes = 640;
 
 /// One row: the owner's request and the worker's result.
 struct Row {
@@ -46,7 +47,9 @@ struct Row {
   std::uint32_t source_height;
   std::uint64_t bytes;
   AugmentDraw draw;
-  char error[k_error_bytes];  // NUL-terminated
+  std::uint32_t failure;  // of a failed row: 0 if the sample is bad, else 1 + the ErrorCode of a failure of the run
+  std::int32_t system_error;  // of a failure of the run
+  char error[k_error_bytes];  // NUL-terminated; of a failure of the run: its message, path and hint, each NUL-terminated
 };
 
 enum class RowPhase : std::uint32_t {
@@ -66,8 +69,12 @@ struct Slot {
   std::uint64_t index;  // of the batch in its epoch
 };
 
-/// Sets the row's error to `text`, truncated to fit.
+/// Sets the row's error to `text`, truncated to fit: the sample is bad.
 void set_error(Row& row, std::string_view text);
+/// Sets the row's error to one that is not the sample's fault. Its parts are truncated to fit.
+void set_failure(Row& row, const Error& error);
+/// The error that set_failure() was called with; nullopt if the sample is bad.
+std::optional<Error> failure_of(const Row& row);
 
 /// The state of one worker, shared with its supervisor.
 struct WorkerEntry {
@@ -157,6 +164,8 @@ class Ring {
   std::optional<Claim> claim(std::uint32_t worker);
   /// Sets a claimed row to done, or to failed if `error` is not empty.
   void finish(const Claim& claim, std::string_view error);
+  /// Sets a claimed row to failed, by no fault of its sample.
+  void fail(const Claim& claim, const Error& error);
   bool stopped() const;
   /// Waits for a batch that is published or reoffered: sleeps while publications() is `seen`, for at most `timeout_ms`.
   std::uint32_t publications() const;
@@ -174,6 +183,7 @@ class Ring {
   Header& header() const;
   const Layout& layout() const;
   std::atomic<std::uint32_t>& slot_of_batch(std::uint64_t batch) const;
+  void end_row(const Claim& claim, RowPhase phase);
 
   SharedMemory memory_;
   Slot* slots_ = nullptr;

@@ -4,6 +4,8 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/content_error.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/loader/worker/clock.hpp"
 
 namespace bale::loader_detail {
@@ -83,11 +85,15 @@ void Worker::finish(Lane& lane) {
 /// Does the next step for a row, unless the row has failed.
 template <typename Work>
 void Worker::attempt(Lane& lane, const Work& work) {
-  if (!lane.error.empty()) return;
+  if (lane.has_failed()) return;
   try {
     work(lane);
   } catch (const Error& caught) {
-    lane.error = caught.what();
+    if (is_about_content(caught)) {
+      lane.error = caught.what();
+    } else {
+      lane.failure = caught;
+    }
   } catch (const std::bad_alloc&) {
     lane.error = "not enough memory for this sample";
   }
@@ -95,12 +101,17 @@ void Worker::attempt(Lane& lane, const Work& work) {
 
 void Worker::attempt_begin(Lane& lane) {
   lane.error.clear();
+  lane.failure.reset();
   attempt(lane, [this](Lane& one) { begin(one); });
 }
 
 void Worker::attempt_finish(Lane& lane) {
   attempt(lane, [this](Lane& one) { finish(one); });
-  ring_.finish(lane.claim, lane.error);
+  if (lane.failure) {
+    ring_.fail(lane.claim, *lane.failure);
+  } else {
+    ring_.finish(lane.claim, lane.error);
+  }
   ring_.worker(number_).rows_done.fetch_add(1);
 }
 
@@ -111,7 +122,7 @@ void Worker::fill(Lane& lane) {
 
 void Worker::fill_both() {
   for (Lane& lane : lanes_) attempt_begin(lane);
-  if (lanes_[0].error.empty() && lanes_[1].error.empty()) {
+  if (!lanes_[0].has_failed() && !lanes_[1].has_failed()) {
     try {
       SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
     } catch (const std::bad_alloc&) {  // then each is decoded by itself
@@ -189,6 +200,9 @@ bool Worker::step() {
 }
 
 void Worker::run(const std::function<bool()>& should_continue) {
+  const RemoteWaitPoll end_when_stopped([this] {
+    if (ring_.stopped()) throw Error(ErrorCode::interrupted, "the loader ends");
+  });
   while (!ring_.stopped()) {
     const std::uint32_t seen = ring_.publications();
     if (step()) continue;

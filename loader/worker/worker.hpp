@@ -3,8 +3,10 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/loader/ring/ring.hpp"
@@ -23,8 +25,8 @@ class Worker {
   /// `ring` and `config` must outlive the worker.
   Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
 
-  /// Fills one row, or two whose images can be decoded together. Returns false if there is no row to claim. Errors of
-  /// samples are stored in their rows.
+  /// Fills one row, or two whose images can be decoded together. Returns false if there is no row to claim. Errors
+  /// are stored in the rows.
   bool step();
   /// Fills rows until the ring is stopped or `should_continue` returns false. It is called while there is no row to
   /// claim, at least twice per second.
@@ -41,7 +43,9 @@ class Worker {
     ShardInUse shard{};
     Bytes image{};
     bool has_seek_points = false;
-    std::string error{};  // why the row has failed
+    std::string error{};             // why the sample is bad
+    std::optional<Error> failure{};  // of the run: no sample is at fault
+    bool has_failed() const { return failure || !error.empty(); }
   };
 
   void fill(Lane& lane);

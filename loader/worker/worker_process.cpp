@@ -61,7 +61,7 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
       return shards.use(shard);
     } catch (const Error& error) {
       // No sample is at fault. This worker exits, and its replacement starts with no files open.
-      if (is_lack_of_resources(error)) throw LackOfResources(error.what());
+      if (is_lack_of_resources(error) && error.code() != ErrorCode::retryable) throw LackOfResources(error.what());
       throw;
     }
   };

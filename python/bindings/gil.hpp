@@ -4,9 +4,13 @@
 // pthread_exit, which unwinds the stack; C++ frames (such as nanobind's gil_scoped_release) call std::terminate().
 // Later versions of Python block the thread forever. WithoutGil does so with every version: the thread keeps what it
 // holds until the process ends.
+//
+// While it waits for a server, the thread looks for signals, so that Ctrl-C ends a read of remote data.
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+#include "bale/formats/base/storage.hpp"
 
 namespace bale::python {
 
@@ -19,7 +23,7 @@ bool is_to_stop();
 
 class WithoutGil {
  public:
-  WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
+  WithoutGil() : state_(PyEval_SaveThread()) {}
   ~WithoutGil() { take_gil(); }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
@@ -41,6 +45,11 @@ class WithoutGil {
   void take_gil() noexcept;
 
   PyThreadState* state_;
+  const RemoteWaitPoll poll_{[this] {
+    with_gil([] {
+      if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+    });
+  }};
 };
 
 }  // namespace bale::python

@@ -50,6 +50,12 @@ std::optional<Credentials> CredentialProvider::get() {
   }
 }
 
+bool CredentialProvider::is_ready() {
+  const std::unique_lock lock(mutex_);
+  const UtcTime now = context_.now();
+  return is_fresh(now) || (is_refreshing() && is_valid(now));
+}
+
 void CredentialProvider::refresh(std::unique_lock<std::mutex>& lock) {
   refreshing_process_ = ::getpid();
   lock.unlock();

@@ -39,6 +39,8 @@ class CredentialProvider {
 
   /// Credentials to sign with now; nullopt if requests are anonymous.
   std::optional<Credentials> get();
+  /// Whether get() would return at once.
+  bool is_ready();
   /// Makes get() look again, after a server refused these as expired. Does nothing if get() has others by now.
   void invalidate(const Credentials& refused);
 

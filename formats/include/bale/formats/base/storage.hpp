@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,6 +80,25 @@ auto read_twice_if_damaged(const std::string& name, Read read) {
 /// Ends all reads of remote files in this process that wait for a server: they throw `interrupted`. Safe in a signal
 /// handler.
 void interrupt_remote_reads();
-bool are_remote_reads_interrupted();
+
+/// While it lives, reads of remote files by this thread call `poll` several times per second for as long as they wait for a
+/// server. What it throws ends the read. One that is made later takes the place of one that was made before.
+/// Threads: lives and dies in one thread.
+class RemoteWaitPoll {
+ public:
+  explicit RemoteWaitPoll(std::function<void()> poll);
+  ~RemoteWaitPoll();
+  RemoteWaitPoll(const RemoteWaitPoll&) = delete;
+  RemoteWaitPoll& operator=(const RemoteWaitPoll&) = delete;
+
+ private:
+  friend void poll_remote_wait();
+  const std::function<void()> poll_;
+  const RemoteWaitPoll* const before_;
+};
+
+/// For a read that waits for a server. Throws `interrupted` after interrupt_remote_reads(), and what this thread's
+/// RemoteWaitPoll throws.
+void poll_remote_wait();
 
 }  // namespace bale
