@@ -10,6 +10,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/reader/shard_spec.hpp"
@@ -52,25 +53,17 @@ std::vector<std::string> shards_at(const std::string& path) {
   return {path};
 }
 
-}  // namespace
-
-std::vector<std::string> datasets_below(const std::string& spec) {
-  if (!is_directory(spec) || !manifest_path_of(spec).empty()) return {};
-  std::vector<std::string> datasets;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(spec, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    // A directory with an unfinished pack or with shards is not a directory of datasets.
-    if (name == k_partial_name || is_called_as_shard(name)) return {};
-    const std::string path = join_path(spec, name);
-    if (!name.starts_with('.') && is_directory(path) && !manifest_path_of(path).empty()) datasets.push_back(path);
+/// Before any remote file is opened, which makes the cache.
+void require_named_apart_from_cache(const std::string& spec) {
+  constexpr std::string_view k_separator = "::";
+  for (std::size_t begin = 0; begin <= spec.size();) {
+    const std::size_t end = std::min(spec.find(k_separator, begin), spec.size());
+    if (end > begin) require_apart_from_cache(spec.substr(begin, end - begin));
+    begin = end + k_separator.size();
   }
-  std::sort(datasets.begin(), datasets.end());
-  return datasets;
 }
 
-DatasetSpec resolve_dataset(const std::string& spec) {
-  use_url_storage();
+DatasetSpec resolve_parts(const std::string& spec) {
   DatasetSpec resolved;
   if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
     resolved.manifest_path = manifest;
@@ -92,6 +85,31 @@ DatasetSpec resolve_dataset(const std::string& spec) {
       resolved.parts.push_back({.path = directory, .shards = {path}});
     }
   }
+  return resolved;
+}
+
+}  // namespace
+
+std::vector<std::string> datasets_below(const std::string& spec) {
+  if (!is_directory(spec) || !manifest_path_of(spec).empty()) return {};
+  std::vector<std::string> datasets;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(spec, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    // A directory with an unfinished pack or with shards is not a directory of datasets.
+    if (name == k_partial_name || is_called_as_shard(name)) return {};
+    const std::string path = join_path(spec, name);
+    if (!name.starts_with('.') && is_directory(path) && !manifest_path_of(path).empty()) datasets.push_back(path);
+  }
+  std::sort(datasets.begin(), datasets.end());
+  return datasets;
+}
+
+DatasetSpec resolve_dataset(const std::string& spec) {
+  use_url_storage();
+  require_named_apart_from_cache(spec);
+  DatasetSpec resolved = resolve_parts(spec);
+  for (const DatasetPart& part : resolved.parts) require_apart_from_cache(part.path);
   return resolved;
 }
 

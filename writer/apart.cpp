@@ -12,6 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/writer/source/long_path.hpp"
 
 namespace bale {
@@ -94,6 +95,12 @@ void require_apart(const std::vector<std::string>& places, const std::string& de
   for (const std::string& directory : directories_of_files) {
     if (exists && contains(with_parents(directory), line.front())) refuse(destination, "holds the source", hint);
   }
+}
+
+void require_all_apart(const std::vector<std::string>& places, const std::string& destination) {
+  require_apart(places, destination);
+  for (const std::string& place : places) require_apart_from_cache(place);
+  require_apart_from_cache(destination);
 }
 
 }  // namespace bale

@@ -10,5 +10,7 @@ namespace bale {
 /// or contains one of them. Links are resolved and directories compared by device and inode, so the spelling of a path
 /// does not matter. A place is a directory or a file. The destination need not exist. Writes nothing.
 void require_apart(const std::vector<std::string>& places, const std::string& destination);
+/// The same, and that the cache of remote files lies neither in the source nor in the destination.
+void require_all_apart(const std::vector<std::string>& places, const std::string& destination);
 
 }  // namespace bale

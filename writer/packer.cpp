@@ -49,7 +49,7 @@ class Packer {
   }
 
   PackReport run() {
-    require_apart(source_.places(), options_.destination);
+    require_all_apart(source_.places(), options_.destination);
     if (!Journal::present(options_.destination)) {
       if (options_.mode == DestinationMode::resume && finds_all_finished()) return report_of_finished_run();
       if (finished_.empty()) require_empty(options_, plan_);
@@ -355,7 +355,7 @@ std::string_view on_error_name(OnError policy) {
 
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
   require_local_name(options.destination, NameUse::writing);
-  require_apart(source.places(), options.destination);
+  require_all_apart(source.places(), options.destination);
   PackPreview preview;
   for (const PlannedDataset& dataset : make_plan(source, options).datasets) {
     for (const PlannedShard& shard : dataset.shards) {

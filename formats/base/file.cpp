@@ -55,6 +55,15 @@ int open_regular(const std::string& path, int flags) {
   return fd;
 }
 
+/// Of a remote file it is the local copy. A mapping keeps the lock of the descriptor that it was made of.
+File open_to_map(const std::string& path) {
+  const Storage* const storage = remote_storage_of(path);
+  if (storage == nullptr) return File::open_read(path);
+  if (auto copy = storage->local_copy(path)) return std::move(*copy);
+  throw Error(ErrorCode::unsupported, "cannot be mapped, because the cache has no room for it",
+              {.path = path, .hint = "give BALE_CACHE_LIMIT more"});
+}
+
 }  // namespace
 
 File::~File() {
@@ -206,11 +215,11 @@ std::atomic<int> mapped_files{0};
 }  // namespace
 
 FileMapping::FileMapping(const std::string& path) {
-  const File file = File::open_read(path);
+  const File file = open_to_map(path);
   const std::uint64_t size = file.size();
   if (size == 0) return;
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
-  if (address == MAP_FAILED) throw_errno("map", path);
+  if (address == MAP_FAILED) throw_errno("map", file.path());
   bytes_ = {static_cast<const std::byte*>(address), static_cast<std::size_t>(size)};
   ++mapped_files;
 }

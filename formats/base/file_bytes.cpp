@@ -1,5 +1,6 @@
 #include "bale/formats/base/file_bytes.hpp"
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/mapping_count.hpp"
 #include "bale/formats/base/storage.hpp"
 
@@ -13,15 +14,14 @@ constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 40;
 }  // namespace
 
 FileBytes FileBytes::load(const std::string& path) {
-  std::string local = path;
-  if (const Storage* const storage = remote_storage_of(path)) {
-    const auto copy = storage->local_copy(path);
-    if (!copy) return FileBytes(read_file(path, k_max_bytes));
-    local = *copy;
-  }
-  if (num_mapped_files() >= k_max_mapped_files) return FileBytes(read_file(local, k_max_bytes));
+  if (num_mapped_files() >= k_max_mapped_files) return FileBytes(read_file(path, k_max_bytes));
   FileBytes file;
-  file.mapping_ = FileMapping(local);
+  try {
+    file.mapping_ = FileMapping(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported || remote_storage_of(path) == nullptr) throw;
+    return FileBytes(read_file(path, k_max_bytes));
+  }
   file.bytes_ = file.mapping_.bytes();
   return file;
 }

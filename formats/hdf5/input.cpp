@@ -66,27 +66,30 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t*, void* out) {
   return 0;
 }
 
-/// libhdf5 opens local files only.
-std::string local_path(const std::string& path) {
+/// libhdf5 opens local files only. Not open if the file is local itself.
+File local_copy(const std::string& path) {
   const Storage* const storage = remote_storage_of(path);
-  if (storage == nullptr) return path;
-  if (auto copy = storage->local_copy(path)) return *copy;
+  if (storage == nullptr) return {};
+  if (auto copy = storage->local_copy(path)) return std::move(*copy);
   throw Error(ErrorCode::unsupported, "an HDF5 file without an index is read from a local copy, and the cache has no room",
               {.path = path, .hint = "give BALE_CACHE_LIMIT more, or make an index where the file is with `bale index`"});
 }
 
-H5Handle open_for_reading(const std::string& path) {
+H5Handle open_for_reading(const std::string& path, const std::string& local_path) {
   const H5Handle access = take(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, ErrorCode::io, "make a property list", path);
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
   H5Pset_file_locking(access.id(), false, true);  // published shards never change; some network mounts refuse locks
-  return take(H5Fopen(local_path(path).c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose, ErrorCode::damaged, "open as a container",
+  return take(H5Fopen(local_path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose, ErrorCode::damaged, "open as a container",
               path);
 }
 
 }  // namespace
 
 InputFile::InputFile(const std::string& path)
-    : bytes_(File::open_read(path)), size_(bytes_.size()), file_(open_for_reading(path)) {
+    : bytes_(File::open_read(path)),
+      size_(bytes_.size()),
+      copy_(local_copy(path)),
+      file_(open_for_reading(path, copy_.is_open() ? copy_.path() : path)) {
   const H5Handle creation(H5Fget_create_plist(file_.id()), H5Pclose);
   hsize_t user_block = 0;
   std::size_t address_bytes = 0;

@@ -84,6 +84,7 @@ class InputFile {
 
   File bytes_;
   std::uint64_t size_ = 0;
+  File copy_;  // of a remote file
   std::uint64_t user_block_ = 0;
   H5Handle file_;
 };

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json_bytes.hpp"
 #include "bale/formats/base/temporary_file.hpp"
@@ -60,6 +61,11 @@ HttpResult ask_once(const Location& location, const std::string& if_none_match, 
   return response;
 }
 
+/// Of a record without its member "check".
+std::uint32_t check_of(const nlohmann::json& record) {
+  return crc32c(as_bytes(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+}
+
 Error named(const Error& error, const Location& location) {
   return {error.code(), error.message(), {.path = location.shown(), .hint = error.context().hint}};
 }
@@ -72,12 +78,19 @@ std::optional<Catalog::Known> Catalog::recorded(const Location& location) const 
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return std::nullopt;
   try {
-    const nlohmann::json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
+    nlohmann::json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
+    const std::uint64_t check = count_from_json(json_member(json, "check"));
+    json.erase("check");
+    if (check != check_of(json)) return std::nullopt;
     const std::time_t age = std::time(nullptr) - info.st_mtim.tv_sec;
-    return Known{{.etag = text_from_json(json_member(json, "etag"), "etag"),
-                  .size = count_from_json(json_member(json, "size")),
-                  .has_ranges = count_from_json(json_member(json, "ranges")) != 0},
-                 age >= 0 && age < k_recent_s};
+    const bool is_recent = age >= 0 && age < k_recent_s;
+    FileVersion version{.etag = text_from_json(json_member(json, "etag"), "etag"),
+                        .instance = text_from_json(json_member(json, "instance"), "instance"),
+                        .size = count_from_json(json_member(json, "size")),
+                        .has_ranges = count_from_json(json_member(json, "ranges")) != 0};
+    const auto asker = static_cast<std::uint32_t>(count_from_json(json_member(json, "asker")));
+    if (version.etag.empty() && !(is_recent && cache_->slots().is_alive(asker))) return std::nullopt;
+    return Known{std::move(version), is_recent};
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -86,16 +99,21 @@ std::optional<Catalog::Known> Catalog::recorded(const Location& location) const 
 /// Not durable: a record that is lost is asked for again.
 void Catalog::record(const Location& location, const FileVersion& version) const {
   if (!cache_ || cache_->is_full()) return;
-  const nlohmann::json json = {{"name", bytes_to_json(location.shown())},
-                               {"etag", version.etag},
-                               {"size", version.size},
-                               {"ranges", version.has_ranges ? 1 : 0}};
+  nlohmann::json json = {{"name", bytes_to_json(location.shown())},
+                         {"etag", version.etag},
+                         {"instance", version.instance},
+                         {"asker", cache_->slots().token()},
+                         {"content", CacheDirectory::entry_of(content_identity(location, version))},
+                         {"size", version.size},
+                         {"ranges", version.has_ranges ? 1 : 0}};
+  json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
   const std::string name = join_path(parent_directory(path), temporary_name());
   try {
     File file = File::create(name);
     file.write_at(0, as_bytes(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
-    if (::rename(name.c_str(), path.c_str()) != 0) throw_errno("rename", name);
+    const auto renamed = [&] { return ::rename(name.c_str(), path.c_str()) == 0; };
+    if (!renamed() && !(std::remove(path.c_str()) == 0 && renamed())) throw_errno("rename", name);
   } catch (const Error&) {
     ::unlink(name.c_str());
   }
@@ -130,6 +148,7 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
       throw Error(ErrorCode::unsupported, "the server does not tell the size of the file",
                   {.path = location.shown(), .hint = "copy it to a local disk first, or read it through a cache: BALE_CACHE_DIR"});
     }
+    if (version->etag.empty()) version->instance = temporary_name();
     if (response.body.size() >= std::min(k_head_bytes, version->size)) {
       return {.version = *version, .head = std::move(response.body)};
     }
@@ -143,13 +162,20 @@ Catalog::Answer Catalog::look_up(const Location& location) {
     const std::lock_guard lock(mutex_);
     if (const auto found = versions_.find(identity); found != versions_.end()) return {.version = found->second};
   }
+  NameLock asking;
+  if (cache_) asking = NameLock(join_path(cache_->path(), "names"), identity, network_timeout());
   const std::optional<Known> known = recorded(location);
   Answer answer = known && known->is_recent ? Answer{.version = known->version} : ask(location, known);
   if (!known || !known->is_recent) record(location, answer.version);
+  answer.asking = std::move(asking);
   const std::lock_guard lock(mutex_);
   const auto [entry, is_new] = versions_.try_emplace(identity, answer.version);
-  if (!is_new && entry->second != answer.version) answer = {.version = entry->second};  // another thread was first
+  if (!is_new && entry->second != answer.version) return {.version = entry->second};  // another thread was first
   return answer;
+}
+
+std::string Catalog::content_identity(const Location& location, const FileVersion& version) {
+  return fmt::format("{}\n{}{}\n{}", location.identity(), version.etag, version.instance, version.size);
 }
 
 std::optional<Catalog::Answer> Catalog::find(const Location& location) {

@@ -1,5 +1,9 @@
 // Catalog: which version of a remote file a name stands for. It is asked of the server once per process, or not at all
-// if another process of the node asked within the last minute, so that the workers of one run do not all ask.
+// of the node asked within the last minute, so that the workers of one run do not all ask. Of processes that come at the
+// same time one asks, and the others wait.
+//
+// A file of which the server tells neither ETag nor time of change may be another one each time it is asked for. It is
+// read from the cache only while the process that asked lives.
 //
 // Within a process a name keeps its version: a file that changes on the server is an error from then on, never a mixture.
 //
@@ -15,6 +19,7 @@
 #include <vector>
 
 #include "bale/formats/storage/cache/cache_directory.hpp"
+#include "bale/formats/storage/cache/name_lock.hpp"
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/range_body.hpp"
 
@@ -28,11 +33,15 @@ class Catalog {
   struct Answer {
     FileVersion version;
     std::vector<std::byte> head{};  // first bytes of the file, if the server was asked
+    NameLock asking{};              // keep it until the head is in the cache, so that nobody else fetches it
   };
   /// Throws `not_found`, `io`, `retryable`, and `unsupported` if the server does not tell the size.
   Answer look_up(const Location& location);
   /// The same, or nullopt if the server does not have the file. A file that it does not let us read counts as missing.
   std::optional<Answer> find(const Location& location);
+
+  /// The name of a version's content in the cache.
+  static std::string content_identity(const Location& location, const FileVersion& version);
 
  private:
   struct Known {

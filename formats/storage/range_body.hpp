@@ -21,6 +21,7 @@ namespace bale {
 /// A version of a remote file.
 struct FileVersion {
   std::string etag{};  // as the server sent it, or "modified TIME" if it sends none; empty: the server tells neither
+  std::string instance{};  // if it tells neither: a name for what it sends to this run
   std::uint64_t size = 0;
   bool has_ranges = true;  // false: the server sends the whole file, whatever it is asked for
 

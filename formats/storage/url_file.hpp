@@ -27,7 +27,8 @@ class UrlFile final : public RemoteFile {
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const override;
   void will_need(std::uint64_t offset, std::uint64_t length) const override;
   void forget(std::uint64_t offset, std::uint64_t length) const override;
-  const FileVersion& version() const { return version_; }
+  /// Null without a cache.
+  const std::shared_ptr<CachedFile>& cached() const { return cached_; }
 
  private:
   struct Outcome {

@@ -1,10 +1,10 @@
 #include "bale/formats/storage/url_storage.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -13,19 +13,23 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/storage/cache/cache_place.hpp"
+#include "bale/formats/storage/cache/cache_warning.hpp"
 #include "bale/formats/storage/catalog.hpp"
 #include "bale/formats/storage/location.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_file.hpp"
 
 namespace bale {
 namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{8} << 20;
+constexpr const char* k_without_cache = "; remote files are read without a cache, and fetched again whenever they are read";
 
-std::string identity_of(const Location& location, const FileVersion& version) {
-  return fmt::format("{}\n{}\n{}", location.identity(), version.etag, version.size);
-}
+std::mutex g_warning_mutex;
+std::function<void(const std::string&)> g_warning_handler;  // guarded by it, as what follows
+bool g_is_warned = false;
+std::atomic<bool> g_is_used{false};
 
 /// What one process knows and has open.
 class Node {
@@ -35,10 +39,9 @@ class Node {
     if (!settings.directory.empty()) {
       try {
         cache_ = std::make_shared<CacheDirectory>(settings);
-        if (cache_->slots().token() == 0) cache_ = nullptr;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::invalid_argument) throw;
-        condition_ = error.what();
+        warn_of_cache(error.what() + std::string(k_without_cache));
       }
     }
     catalog_ = std::make_unique<Catalog>(cache_);
@@ -57,49 +60,28 @@ class Node {
     return answer.has_value();
   }
 
-  std::optional<std::string> local_copy(const std::string& name) {
-    if (!cache_) return std::nullopt;
+  std::optional<File> local_copy(const std::string& name) {
     const std::shared_ptr<const UrlFile> file = open(name);
-    const std::string path = cache_->path_of(identity_of(*locate(name), file->version()), ".whole");
-    // Its time of change is the cache's clock of its last use: see eviction.cpp.
-    const struct timespec now[2] = {{static_cast<time_t>(cache_->now()), 0}, {static_cast<time_t>(cache_->now()), 0}};
-    if (::utimensat(AT_FDCWD, path.c_str(), now, 0) == 0) return path;
-    if (!cache_->reserve(file->size())) return std::nullopt;
-    const std::string name_of_copy = join_path(parent_directory(path), temporary_name());
-    try {
-      File copy = File::create(name_of_copy);
-      std::vector<std::byte> buffer(std::min<std::uint64_t>(k_copy_bytes, file->size()));
-      for (std::uint64_t at = 0; at < file->size();) {
-        file->will_need(at, 4 * k_copy_bytes);
-        const std::size_t got = file->read_some(at, buffer);
-        copy.write_at(at, Bytes(buffer).first(got));
-        at += got;
-      }
-      copy.close();
-      ::utimensat(AT_FDCWD, name_of_copy.c_str(), now, 0);
-      if (::rename(name_of_copy.c_str(), path.c_str()) != 0) throw_errno("rename", name_of_copy);
-    } catch (const Error& error) {
-      ::unlink(name_of_copy.c_str());
-      cache_->give_back(file->size());
-      if (error.context().path != name_of_copy) throw;
-      cache_->set_full();
-      return std::nullopt;
+    const std::shared_ptr<CachedFile>& cached = file->cached();
+    if (!cached || file->size() > cache_->limit_bytes()) return std::nullopt;
+    File pinned = cached->pin();  // first, so that what was compared stays
+    std::vector<std::byte> buffer(std::min<std::uint64_t>(k_copy_bytes, file->size()));
+    for (std::uint64_t at = 0; at < file->size();) {
+      file->will_need(at, 4 * k_copy_bytes);
+      at += file->read_some(at, buffer);
     }
-    file->forget(0, file->size());  // once is enough
-    return path;
+    if (!cached->has(units_of(0, file->size()))) return std::nullopt;
+    return pinned;
   }
 
   void forget(const std::string& name) {
     const std::shared_ptr<const UrlFile> file = open(name);
     file->forget(0, file->size());
-    if (!cache_) return;
-    const std::string path = cache_->path_of(identity_of(*locate(name), file->version()), ".whole");
-    if (::unlink(path.c_str()) == 0) cache_->give_back(file->size());
   }
 
  private:
   std::shared_ptr<const UrlFile> open(const std::shared_ptr<const Location>& location, const Catalog::Answer& answer) {
-    const std::string identity = identity_of(*location, answer.version);
+    const std::string identity = Catalog::content_identity(*location, answer.version);
     const std::lock_guard lock(mutex_);
     std::weak_ptr<const UrlFile>& known = open_[identity];
     if (std::shared_ptr<const UrlFile> file = known.lock()) return file;
@@ -111,18 +93,19 @@ class Node {
   std::shared_ptr<CachedFile> cached(const std::string& identity, const FileVersion& version) {
     if (!cache_ || version.size == 0) return nullptr;
     try {
-      return CachedFile::open(cache_, identity, version.size);
+      if (auto file = CachedFile::open(cache_, identity, version.size)) return file;
+      warn_of_cache(fmt::format("{}: the cache has no room for the map of a file{}; give BALE_CACHE_LIMIT more",
+                                printable(cache_->path()), k_without_cache));
     } catch (const Error& error) {
-      condition_ = error.what();
-      return nullptr;
+      warn_of_cache(error.what() + std::string(k_without_cache));
     }
+    return nullptr;
   }
 
   std::shared_ptr<CacheDirectory> cache_;
   std::unique_ptr<Catalog> catalog_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const UrlFile>> open_;
-  std::string condition_;  // why there is no cache
 };
 
 /// The node's view of this process. A child of fork() gets one of its own; its copy of the parent's is left alone.
@@ -134,6 +117,7 @@ Node& node() {
   if (owner != ::getpid()) {
     current = new Node();
     owner = ::getpid();
+    g_is_used = true;
   }
   return *current;
 }
@@ -142,7 +126,7 @@ class UrlStorage final : public Storage {
  public:
   bool serves(std::string_view name) const override { return is_served(name); }
   std::shared_ptr<const RemoteFile> open(const std::string& name) const override { return node().open(name); }
-  std::optional<std::string> local_copy(const std::string& name) const override { return node().local_copy(name); }
+  std::optional<File> local_copy(const std::string& name) const override { return node().local_copy(name); }
   void forget(const std::string& name) const override { node().forget(name); }
   bool exists(const std::string& name) const override { return node().exists(name); }
   void check(const std::string& name) const override { locate(name); }
@@ -153,6 +137,35 @@ class UrlStorage final : public Storage {
 };
 
 }  // namespace
+
+void set_cache_warning_handler(std::function<void(const std::string&)> handler) {
+  const std::lock_guard lock(g_warning_mutex);
+  g_warning_handler = std::move(handler);
+}
+
+void warn_of_cache(const std::string& what) {
+  const std::lock_guard lock(g_warning_mutex);
+  if (!g_is_warned && g_warning_handler) g_warning_handler(what);
+  g_is_warned = true;
+}
+
+void require_apart_from_cache(const std::string& place) {
+  if (is_served(place) || !is_cache_named()) return;
+  const CacheSettings settings = cache_settings();
+  if (settings.directory.empty()) return;
+  // Only what bale makes below the named directory is the cache: a dataset may lie beside it.
+  if (!do_overlap(join_path(settings.directory, k_cache_name), place)) return;
+  throw Error(ErrorCode::invalid_argument, "the cache of remote files may not lie in what is read or written",
+              {.path = place, .hint = "name another directory in BALE_CACHE_DIR"});
+}
+
+void check_cache_settings() { CacheDirectory::check_limit(cache_settings()); }
+
+void require_cache_unused() {
+  if (!g_is_used) return;
+  throw Error(ErrorCode::invalid_argument, "this process has opened a remote file, so its cache is settled",
+              {.hint = "set the cache first"});
+}
 
 void use_url_storage() {
   static const UrlStorage storage;

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from bale import _bale
+from bale.cache import warn_of_cache
 
 TYPE_CHECKING = False
 if not TYPE_CHECKING:
@@ -47,7 +48,8 @@ def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:
 
 
 def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]], stacklevel: int) -> None:
-    """Issues one UserWarning with all notices."""
+    """Issues one UserWarning with all notices, and one if the cache of remote files cannot be used."""
+    warn_of_cache(stacklevel + 1)
     if notices:
         import warnings
 

@@ -7,6 +7,7 @@ import weakref
 from typing import NamedTuple
 
 from bale import _bale, order, transforms
+from bale.cache import warn_of_cache
 from bale.dataset import Dataset, text_of_spec, warn_of_notices
 from bale.errors import make_error
 from bale.program import program_path
@@ -181,6 +182,8 @@ class Loader:
         else:
             batch = self._loader.next()
         self._under_way, self._resumed = batch is not None, False
+        if batch is None:
+            warn_of_cache(stacklevel=4)  # the disk may have become full
         return None if batch is None else self._convert(batch)
 
     def _convert(self, batch: Any) -> Any:

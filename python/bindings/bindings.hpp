@@ -30,6 +30,7 @@ Notices list_of(const NoticeLog& log);
 Transform transform_of(nb::handle transform);
 
 void bind_errors(nb::module_& module);
+void bind_cache(nb::module_& module);
 void bind_dataset(nb::module_& module);
 void bind_order(nb::module_& module);
 void bind_batch(nb::module_& module);

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <nanobind/ndarray.h>
@@ -11,6 +13,7 @@
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
@@ -150,6 +153,26 @@ Notices list_of(const NoticeLog& log) {
     list.append(nb::make_tuple("", 0, to_str(warning.place + ": " + warning.what)));
   }
   return Notices(list);
+}
+
+namespace {
+
+std::mutex g_cache_warning_mutex;
+std::string g_cache_warning;  // that take_cache_warning() has not returned yet
+
+}  // namespace
+
+void bind_cache(nb::module_& module) {
+  set_cache_warning_handler([](const std::string& line) {
+    const std::lock_guard lock(g_cache_warning_mutex);
+    g_cache_warning = line;
+  });
+  module.def("take_cache_warning", [] {
+    const std::lock_guard lock(g_cache_warning_mutex);
+    return to_str(std::exchange(g_cache_warning, {}));
+  });
+  module.def("require_cache_unused", &require_cache_unused);
+  module.def("check_cache_settings", &check_cache_settings);
 }
 
 void bind_dataset(nb::module_& module) {

@@ -81,6 +81,7 @@ NB_MODULE(_bale, module) {
   nanobind::set_leak_warnings(false);
   module.doc() = "The C++ side of bale; use the package `bale`.";
   bale::python::bind_errors(module);
+  bale::python::bind_cache(module);
   bale::python::bind_dataset(module);
   bale::python::bind_order(module);
   bale::python::bind_batch(module);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/tools/cli/grammar.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale_version.hpp"
@@ -43,6 +44,17 @@ std::string line_of(const Error& error, const Terminal& terminal) {
   return Error(error.code(), terminal.with_flags(error.message()), std::move(context)).what();
 }
 
+/// Shows what is wrong with the cache of remote files while it lives.
+class CacheWarnings {
+ public:
+  explicit CacheWarnings(Terminal& terminal) {
+    set_cache_warning_handler([&terminal](const std::string& line) { terminal.error("warning: " + line); });
+  }
+  ~CacheWarnings() { set_cache_warning_handler(nullptr); }
+  CacheWarnings(const CacheWarnings&) = delete;
+  CacheWarnings& operator=(const CacheWarnings&) = delete;
+};
+
 int run(int argc, const char* const* argv, Terminal& terminal) {
   Grammar grammar;
   Grammar::Wish wish{};
@@ -77,6 +89,7 @@ int bale_main(int argc, const char* const* argv, Terminal& terminal) {
     terminal.error(line);
     return code;
   };
+  const CacheWarnings warnings(terminal);
   try {
     return run(argc, argv, terminal);
   } catch (const OutputClosed&) {

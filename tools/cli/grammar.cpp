@@ -10,6 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
+#include "bale/tools/cli/grammar_cache.hpp"
 #include "bale/tools/cli/grammar_measuring.hpp"
 #include "bale/tools/cli/grammar_options.hpp"
 #include "bale/tools/cli/grammar_packing.hpp"
@@ -78,6 +79,7 @@ class Grammar::State {
   BenchCommand bench_;
   TuneCommand tune_;
   DoctorCommand doctor_;
+  CacheCommand cache_;
   CompletionCommand completion_;
 };
 
@@ -151,6 +153,7 @@ void Grammar::State::declare_measuring_commands() {
 }
 
 void Grammar::State::declare_program_commands() {
+  add_command("cache", "Show and tend the cache of remote files on the local disk.", cache_, run_cache, declare_cache);
   add_command("formats", "List the formats and layouts of this build.",
               [](Terminal& terminal) { return run_formats(terminal); });
 

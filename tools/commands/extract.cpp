@@ -87,7 +87,7 @@ void require_outside_datasets(const ExtractCommand& command) {
   for (const DatasetPart& part : resolve_dataset(command.spec).parts) {
     if (!part.manifest_path.empty()) directories.push_back(parent_directory(part.manifest_path));
   }
-  require_apart(directories, command.directory);
+  require_all_apart(directories, command.directory);
 }
 
 }  // namespace

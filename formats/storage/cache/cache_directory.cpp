@@ -5,15 +5,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <array>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/storage/cache/cache_place.hpp"
+#include "bale/formats/storage/cache/cache_warning.hpp"
 #include "bale/formats/storage/cache/eviction.hpp"
 #include "bale/formats/storage/cache/shared_file.hpp"
 
@@ -27,17 +25,6 @@ std::uint64_t free_bytes(const std::string& path) {
   return ::statvfs(path.c_str(), &disk) == 0 ? static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize : 0;
 }
 
-std::string prepared(const std::string& directory) {
-  const std::string path = join_path(directory, "bale-cache-1");
-  std::error_code error;
-  std::filesystem::create_directories(join_path(path, "files"), error);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot make the cache's directory",
-                {.path = path, .hint = "name another in BALE_CACHE_DIR", .system_error = error.value()});
-  }
-  return path;
-}
-
 }  // namespace
 
 struct CacheDirectory::Usage {
@@ -46,30 +33,52 @@ struct CacheDirectory::Usage {
   std::uint32_t unused;
 };
 
+void CacheDirectory::check_limit(const CacheSettings& settings) {
+  if (settings.limit_bytes == 0 || settings.limit_bytes >= k_least_limit) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the limit of the cache is {} bytes, which is too little", settings.limit_bytes),
+              {.hint = fmt::format("give BALE_CACHE_LIMIT at least {}MiB", k_least_limit >> 20)});
+}
+
 CacheDirectory::CacheDirectory(const CacheSettings& settings)
-    : path_(prepared(settings.directory)),
+    : path_((check_limit(settings), prepare_cache(settings.directory))),
       limit_bytes_(settings.limit_bytes),
       slots_(join_path(path_, "slots")) {
-  if (limit_bytes_ != 0 && limit_bytes_ < k_least_limit) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("the cache's limit is {} bytes", limit_bytes_),
-                {.hint = fmt::format("give BALE_CACHE_LIMIT at least {}MiB", k_least_limit >> 20)});
+  if (slots_.token() == 0) {
+    throw Error(ErrorCode::io, "more than 255 processes use the cache, or its file system has no locks",
+                {.path = path_, .hint = "name another directory in BALE_CACHE_DIR"});
   }
   const File file = open_shared_file(join_path(path_, "usage"), sizeof(Usage));
+  make_room(file, sizeof(Usage));  // it may have been truncated
   void* const memory = ::mmap(nullptr, sizeof(Usage), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
   if (memory == MAP_FAILED) throw_errno("map", file.path());
   usage_ = static_cast<Usage*>(memory);
   if (!slots_.has_others()) count_again();
-  if (limit_bytes_ == 0) limit_bytes_ = (free_bytes(path_) + usage_->bytes.load()) / 10 * 9;
+  if (limit_bytes_ != 0) return;
+  limit_bytes_ = (free_bytes(path_) + usage_->bytes.load()) / 10 * 9;
+  if (limit_bytes_ >= k_least_limit) return;
+  ::munmap(usage_, sizeof(Usage));
+  throw Error(ErrorCode::io, fmt::format("the disk has room for a cache of {} bytes only", limit_bytes_),
+              {.path = path_,
+               .hint = fmt::format("free at least {}MiB, or name a directory on another disk in BALE_CACHE_DIR",
+                                   k_least_limit >> 20)});
 }
 
 CacheDirectory::~CacheDirectory() { ::munmap(usage_, sizeof(Usage)); }
 
-std::string CacheDirectory::path_of(std::string_view identity, std::string_view suffix) const {
+std::string CacheDirectory::files() const { return join_path(path_, "files"); }
+std::string CacheDirectory::lock_path() const { return join_path(path_, "lock"); }
+
+std::string CacheDirectory::entry_of(std::string_view identity) {
   DigestStream stream;
   stream.update(as_bytes(identity));
-  const std::string hash = digest_text(stream.digest()).substr(std::string_view("xxh3:").size());
-  const std::string directory = join_path(join_path(path_, "files"), hash.substr(0, 2));
-  ::mkdir(directory.c_str(), 0777);  // whoever opens a file in it meets the failure
+  return digest_text(stream.digest()).substr(std::string_view("xxh3:").size());
+}
+
+std::string CacheDirectory::path_of(std::string_view identity, std::string_view suffix) const {
+  const std::string hash = entry_of(identity);
+  const std::string directory = join_path(files(), hash.substr(0, 2));
+  ::mkdir(directory.c_str(), 0700);  // whoever opens a file in it meets the failure
   return join_path(directory, hash + std::string(suffix));
 }
 
@@ -91,6 +100,13 @@ void CacheDirectory::give_back(std::uint64_t bytes) {
 
 std::uint32_t CacheDirectory::now() const { return usage_->clock.load(std::memory_order_relaxed); }
 std::uint64_t CacheDirectory::used_bytes() const { return usage_->bytes.load(); }
+
+void CacheDirectory::set_full() {
+  if (is_full_.exchange(true)) return;
+  warn_of_cache(fmt::format("{}: the disk of the cache is full, so this run caches nothing more; free some space on it, or give "
+                            "BALE_CACHE_LIMIT less than it has",
+                            printable(path_)));
+}
 
 /// Removes content until at most `down_to` bytes are reserved. One process at a time does; the others wait.
 void CacheDirectory::evict(std::uint64_t down_to) {

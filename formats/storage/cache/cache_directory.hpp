@@ -2,12 +2,12 @@
 //
 // Below DIRECTORY/bale-cache-1:
 //   slots, usage, lock     of the processes that use it, and how full it is
+//   names                  which names are being asked for (name_lock.hpp)
 //   files/HH/HASH.map      which units of a file are there (unit_map.hpp)
 //   files/HH/HASH.data     the units, at the places that they have in the file; the rest are holes
-//   files/HH/HASH.whole    a complete file, for those that are mapped
 //   files/HH/HASH.url      what is known of a name: version and size (catalog.hpp)
 // Nothing of it has to be durable or consistent: each unit is compared with its checksum whenever it is read. So it may be
-// killed at any moment, and removed while it is used.
+// killed at any moment, and removed while it is used. Only truncating its files while they are in use ends the process.
 //
 // The limit holds for content and maps together. Space is reserved before anything is fetched; when there is none, what
 // was not used for the longest time is removed.
@@ -30,12 +30,17 @@ namespace bale {
 
 class CacheDirectory {
  public:
-  /// Makes the directory if there is none. Throws `io`, and `invalid_argument` if the limit is below k_least_limit.
+  /// Makes the directory if there is none. Throws what prepare_cache() throws (cache_place.hpp), `io` if there is no room
+  /// for a cache or too many processes use it, and `invalid_argument` if the limit is below k_least_limit.
   explicit CacheDirectory(const CacheSettings& settings);
+  /// Throws `invalid_argument` if the limit is below k_least_limit.
+  static void check_limit(const CacheSettings& settings);
   ~CacheDirectory();
   CacheDirectory(const CacheDirectory&) = delete;
   CacheDirectory& operator=(const CacheDirectory&) = delete;
 
+  /// HASH of an identity.
+  static std::string entry_of(std::string_view identity);
   /// Path of an entry: FILES/HH/HASH and `suffix`. Makes the directory HH.
   std::string path_of(std::string_view identity, std::string_view suffix) const;
 
@@ -45,15 +50,20 @@ class CacheDirectory {
   /// Gives back what was reserved and not used, or what was removed.
   void give_back(std::uint64_t bytes);
 
+  /// Removes content until at most `down_to` bytes are left, or what can be removed is.
+  void trim(std::uint64_t down_to) { evict(down_to); }
+
   /// The cache's clock: a number that grows with each reservation.
   std::uint32_t now() const;
   const ProcessSlots& slots() const { return slots_; }
   std::uint64_t limit_bytes() const { return limit_bytes_; }
   std::uint64_t used_bytes() const;
   const std::string& path() const { return path_; }
+  std::string files() const;
+  std::string lock_path() const;
 
   /// Stops using the disk after a write failed because it is full. Reads go on.
-  void set_full() { is_full_ = true; }
+  void set_full();
   bool is_full() const { return is_full_; }
 
   static constexpr std::uint64_t k_least_limit = std::uint64_t{64} << 20;

@@ -27,6 +27,8 @@ std::string default_directory() {
 
 }  // namespace
 
+bool is_cache_named() { return !variable("BALE_CACHE_DIR").empty(); }
+
 CacheSettings cache_settings() {
   CacheSettings settings{.directory = variable("BALE_CACHE_DIR")};
   if (settings.directory == k_no_cache) return {};

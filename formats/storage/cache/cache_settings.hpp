@@ -15,5 +15,7 @@ struct CacheSettings {
 /// the cache off. BALE_CACHE_LIMIT: a size such as "200GiB", by default 0.
 /// Throws `invalid_argument` for a limit that is not a size.
 CacheSettings cache_settings();
+/// Whether BALE_CACHE_DIR names the directory.
+bool is_cache_named();
 
 }  // namespace bale

@@ -1,6 +1,7 @@
 #include "bale/formats/storage/cache/cached_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/storage/cache/eviction.hpp"
 #include "bale/formats/storage/cache/shared_file.hpp"
 
 namespace bale {
@@ -48,13 +50,33 @@ bool read_vectors(int fd, std::uint64_t offset, std::array<MutableBytes, 3> part
 
 std::shared_ptr<CachedFile> CachedFile::open(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                              std::uint64_t file_bytes) {
+  try {
+    return open_whole(cache, identity, file_bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;
+  }
+  {
+    const EvictionLock lock(cache->lock_path());
+    const std::string map_path = cache->path_of(identity, ".map");
+    try {
+      const UnitMap made_by_another(map_path, file_bytes);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::damaged) throw;
+      cache->give_back(remove_entry(map_path));
+    }
+  }
+  return open_whole(std::move(cache), identity, file_bytes);
+}
+
+std::shared_ptr<CachedFile> CachedFile::open_whole(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
+                                                   std::uint64_t file_bytes) {
   const std::string map_path = cache->path_of(identity, ".map");
   const std::uint64_t map_bytes = UnitMap::size_of_map(file_bytes) + 2 * k_unit_bytes;  // and the file system's part
   if (!path_exists(map_path) && !cache->reserve(map_bytes)) return nullptr;
   // The size is only the end of a hole: it takes no room.
   const std::string data_path = cache->path_of(identity, ".data");
   File data = open_shared_file(data_path, 1);
-  if (data.size() < file_bytes) data.truncate(file_bytes);
+  if (data.size() != file_bytes) data.truncate(file_bytes);
   return std::shared_ptr<CachedFile>(new CachedFile(std::move(cache), map_path, std::move(data), file_bytes));
 }
 
@@ -129,6 +151,14 @@ bool CachedFile::write(std::uint64_t first_unit, Bytes bytes) {
   map_.touch({first_unit, unit}, cache_->now());
   map_.announce();
   return true;
+}
+
+File CachedFile::pin() const {
+  File data = File::open_read(data_.path());
+  while (::flock(data.fd(), LOCK_SH) != 0) {
+    if (errno != EINTR) throw_errno("lock", data.path());
+  }
+  return data;
 }
 
 void CachedFile::forget(UnitRun units) {

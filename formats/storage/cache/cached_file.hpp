@@ -17,7 +17,8 @@ namespace bale {
 
 class CachedFile {
  public:
-  /// `identity` names file and version. Throws `io` if the disk refuses; null if the map finds no room.
+  /// `identity` names file and version. What is damaged is made again. Throws `io` if the disk refuses; null if the map
+  /// finds no room.
   static std::shared_ptr<CachedFile> open(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                           std::uint64_t file_bytes);
 
@@ -32,6 +33,8 @@ class CachedFile {
   /// Stores the content of claimed units. `bytes` starts at the first one's start and has whole units, but for the last
   /// of the file. Returns false if the disk is full.
   bool write(std::uint64_t first_unit, Bytes bytes);
+  /// Keeps the content from eviction while the result is open: the file in which each unit has its place. Throws `io`.
+  File pin() const;
   /// Gives up claims that were not written, and the room that was reserved for them.
   void release(UnitRun units, bool is_reserved);
 
@@ -43,6 +46,8 @@ class CachedFile {
   CacheDirectory& cache() { return *cache_; }
 
  private:
+  static std::shared_ptr<CachedFile> open_whole(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
+                                                std::uint64_t file_bytes);
   CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& map_path, File data, std::uint64_t file_bytes);
 
   std::shared_ptr<CacheDirectory> cache_;

@@ -22,10 +22,9 @@ namespace bale {
 namespace {
 
 constexpr std::string_view k_map_suffix = ".map";
-constexpr std::string_view k_whole_suffix = ".whole";
 constexpr std::uint64_t k_block_bytes = 512;  // of st_blocks
 
-/// A part that can be removed: a region of a map, or a whole file.
+/// A part that can be removed: a region of a map.
 struct Candidate {
   std::size_t entry;
   std::uint64_t region;
@@ -34,7 +33,7 @@ struct Candidate {
 
 struct Entry {
   std::string path;
-  std::shared_ptr<UnitMap> map;  // null: a whole file
+  std::shared_ptr<UnitMap> map;
 };
 
 template <typename Each>
@@ -50,14 +49,18 @@ std::uint64_t disk_bytes(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * k_block_bytes : 0;
 }
 
+std::string data_path_of(const std::string& map_path) {
+  return map_path.substr(0, map_path.size() - k_map_suffix.size()) + ".data";
+}
+
 /// Removes the present units of a region. Returns their bytes.
 std::uint64_t remove_region(const Entry& entry, std::uint64_t region, std::uint32_t token) {
-  std::string data_path = entry.path.substr(0, entry.path.size() - k_map_suffix.size()) + ".data";
   std::optional<File> data;
   try {
-    data = File::open_update(data_path);
+    data = File::open_update(data_path_of(entry.path));
   } catch (const Error&) {  // removed by hand: the units go all the same
   }
+  if (data && ::flock(data->fd(), LOCK_EX | LOCK_NB) != 0) return 0;  // CachedFile::pin()
   std::uint64_t bytes = 0;
   for (const UnitRun& run : entry.map->claim_present(entry.map->units_of_region(region), token)) {
     const auto offset = static_cast<off_t>(run.first * k_unit_bytes);
@@ -88,17 +91,20 @@ std::uint64_t content_bytes(const std::string& files) {
   return bytes;
 }
 
+std::uint64_t remove_entry(const std::string& map_path) {
+  std::uint64_t bytes = 0;
+  for (const std::string& path : {map_path, data_path_of(map_path)}) {
+    const std::uint64_t size = disk_bytes(path);
+    if (::unlink(path.c_str()) == 0) bytes += size;
+  }
+  return bytes;
+}
+
 std::uint64_t evict_least_recently_used(const std::string& files, std::uint64_t bytes, std::uint32_t token) {
   std::vector<Entry> entries;
   std::vector<Candidate> candidates;
+  std::uint64_t removed = 0;
   for_each_file(files, [&](const std::string& path) {
-    if (path.ends_with(k_whole_suffix)) {
-      struct stat info {};
-      if (::stat(path.c_str(), &info) != 0) return;
-      // Its clock stands in the time of its last use: see CachedFile.
-      candidates.push_back({entries.size(), 0, static_cast<std::uint32_t>(info.st_mtim.tv_sec)});
-      entries.push_back({path, nullptr});
-    }
     if (!path.ends_with(k_map_suffix)) return;
     try {
       const auto map = std::make_shared<UnitMap>(path);
@@ -106,22 +112,15 @@ std::uint64_t evict_least_recently_used(const std::string& files, std::uint64_t 
         if (map->num_present(region) > 0) candidates.push_back({entries.size(), region, map->last_use(region)});
       }
       entries.push_back({path, map});
-    } catch (const Error&) {
-      ::unlink(path.c_str());
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::damaged) removed += remove_entry(path);
     }
   });
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.last_use < b.last_use; });
-  std::uint64_t removed = 0;
   for (const Candidate& candidate : candidates) {
     if (removed >= bytes) break;
-    const Entry& entry = entries[candidate.entry];
-    if (entry.map) {
-      removed += remove_region(entry, candidate.region, token);
-    } else {
-      const std::uint64_t size = disk_bytes(entry.path);
-      if (::unlink(entry.path.c_str()) == 0) removed += size;
-    }
+    removed += remove_region(entries[candidate.entry], candidate.region, token);
   }
   return removed;
 }

@@ -21,6 +21,9 @@ class EvictionLock {
 /// Bytes on the disk of all entries below `files`. Removes temporary files of killed processes.
 std::uint64_t content_bytes(const std::string& files);
 
+/// Removes a map and its content, for good. Returns the bytes that they had on the disk.
+std::uint64_t remove_entry(const std::string& map_path);
+
 /// Removes content below `files` until `bytes` are free, the least recently used first. Readers are not disturbed: what
 /// they have open stays readable, or is found missing and fetched again. `token` is the caller's own
 /// (process_slots.hpp). Returns the number of bytes removed.

@@ -21,6 +21,7 @@ struct flock byte_lock(std::uint32_t slot, short type) {
 }  // namespace
 
 ProcessSlots::ProcessSlots(const std::string& path) : file_(open_shared_file(path, k_num_slots * sizeof(std::uint32_t))) {
+  make_room(file_, k_num_slots * sizeof(std::uint32_t));  // it may have been truncated
   void* const memory =
       ::mmap(nullptr, k_num_slots * sizeof(std::uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), 0);
   if (memory == MAP_FAILED) throw_errno("map", path);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/futex.hpp"
@@ -23,7 +24,7 @@ std::uint32_t state_of(std::uint64_t word) { return static_cast<std::uint32_t>(w
 }  // namespace
 
 struct UnitMap::Header {
-  std::atomic<std::uint64_t> magic;  // 0 in a new map
+  std::atomic<std::uint64_t> magic;
   std::atomic<std::uint64_t> file_bytes;
   std::atomic<std::uint32_t> progress;
   std::array<std::uint32_t, 11> unused;
@@ -40,28 +41,34 @@ std::uint64_t UnitMap::size_of_map(std::uint64_t file_bytes) {
   return sizeof(Header) + regions * sizeof(Region) + units * sizeof(std::uint64_t);
 }
 
-UnitMap::UnitMap(const std::string& path, std::uint64_t file_bytes)
-    : file_(open_shared_file(path, size_of_map(file_bytes))), file_bytes_(file_bytes) {
+UnitMap::UnitMap(const std::string& path, std::uint64_t file_bytes) {
+  const std::array<std::uint64_t, 2> head{k_magic, file_bytes};
+  file_ = open_shared_file(path, size_of_map(file_bytes), std::as_bytes(std::span(head)));
+  read_header(path);
+  if (file_bytes_ != file_bytes) refuse(path);
   map(path);
-  auto* const header = reinterpret_cast<Header*>(memory_);
-  header->file_bytes.store(file_bytes);  // the same number, whoever stores it
-  header->magic.store(k_magic);
 }
 
 UnitMap::UnitMap(const std::string& path) : file_(File::open_update(path)) {
+  read_header(path);
+  map(path);
+}
+
+void UnitMap::refuse(const std::string& path) {
+  throw Error(ErrorCode::damaged, "not a map of a cached file", {.path = path, .hint = "remove it"});
+}
+
+void UnitMap::read_header(const std::string& path) {
   std::array<std::byte, sizeof(Header)> head{};
   if (file_.read_some(0, head) < head.size() || load_at<std::uint64_t>(head.data()) != k_magic) {
-    throw Error(ErrorCode::damaged, "not a map of a cached file", {.path = path, .hint = "remove it"});
+    refuse(path);
   }
   file_bytes_ = load_at<std::uint64_t>(head.data() + sizeof(std::uint64_t));
-  map(path);
 }
 
 void UnitMap::map(const std::string& path) {
   mapped_bytes_ = size_of_map(file_bytes_);
-  if (file_bytes_ > (std::uint64_t{1} << 50) || file_.size() != mapped_bytes_) {
-    throw Error(ErrorCode::damaged, "not a map of a cached file", {.path = path, .hint = "remove it"});
-  }
+  if (file_bytes_ > (std::uint64_t{1} << 50) || file_.size() != mapped_bytes_) refuse(path);
   void* const memory = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), 0);
   if (memory == MAP_FAILED) throw_errno("map", path);
   memory_ = static_cast<std::byte*>(memory);

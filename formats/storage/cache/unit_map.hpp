@@ -35,7 +35,8 @@ inline UnitRun units_of(std::uint64_t offset, std::uint64_t length) {
 
 class UnitMap {
  public:
-  /// Opens the map of a file of `file_bytes` bytes, or makes one in which all units are absent. Throws `io`.
+  /// Opens the map of a file of `file_bytes` bytes, or makes one in which all units are absent. Throws `damaged` if
+  /// something else has its name, and `io`.
   UnitMap(const std::string& path, std::uint64_t file_bytes);
   /// Opens an existing map. Throws `damaged` if it is none, and `io`.
   explicit UnitMap(const std::string& path);
@@ -84,6 +85,8 @@ class UnitMap {
  private:
   struct Header;
   struct Region;
+  [[noreturn]] static void refuse(const std::string& path);
+  void read_header(const std::string& path);
   void map(const std::string& path);
   std::atomic<std::uint64_t>& unit(std::uint64_t number) const;
   Region& region(std::uint64_t number) const;

@@ -76,12 +76,12 @@ class File {
   std::shared_ptr<const RemoteFile> remote_{};
 };
 
-/// A read-only private mapping of a whole local file. The bytes live as long as the object. Use it only for files that are
-/// never truncated, such as our index: access to a page after a truncated end raises SIGBUS.
+/// A read-only private mapping of a whole file (of a remote one: its local copy), for as long as the object lives. Only for
+/// files that are never truncated, such as our index: access to a page after a truncated end raises SIGBUS.
 class FileMapping {
  public:
   FileMapping() = default;
-  /// Throws what File::open_read() throws, and `io`.
+  /// Throws what File::open_read() throws, `io`, and `unsupported` if the cache has no room for a copy.
   explicit FileMapping(const std::string& path);
   ~FileMapping();
   FileMapping(FileMapping&& other) noexcept;

@@ -13,6 +13,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale {
 
@@ -38,9 +39,9 @@ class Storage {
   /// Whether `name` is a URL of this storage.
   virtual bool serves(std::string_view name) const = 0;
   virtual std::shared_ptr<const RemoteFile> open(const std::string& name) const = 0;
-  /// The path of a complete local copy of the file, which is fetched first; nullopt if the cache has no room for it. Its
-  /// content never changes. It may be removed at any time, so open it at once.
-  virtual std::optional<std::string> local_copy(const std::string& name) const = 0;
+  /// A complete local copy of the file, which is fetched first and compared with its checksums; nullopt if the cache has
+  /// no room for it. Its content stays as it is while the result is open or mapped. Its name may be removed at any time.
+  virtual std::optional<File> local_copy(const std::string& name) const = 0;
   /// Drops all that is cached of the file.
   virtual void forget(const std::string& name) const = 0;
   virtual bool exists(const std::string& name) const = 0;

@@ -1,0 +1,85 @@
+#include "bale/formats/storage/cache/cache_place.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+
+namespace bale {
+namespace {
+
+constexpr const char* k_hint = "name another directory in BALE_CACHE_DIR";
+
+void make_directories(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
+  if (const std::string parent = parent_directory(path); parent != path) make_directories(parent);
+  if (::mkdir(path.c_str(), 0700) == 0 || (errno == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) {
+    return;
+  }
+  throw Error(ErrorCode::io, "cannot make the directory of the cache",
+              {.path = path, .hint = k_hint, .system_error = errno});
+}
+
+/// What the user named may be a link; what bale made in it may not.
+void require_private(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) throw_errno("examine", path);
+  if (!S_ISDIR(info.st_mode)) {
+    throw Error(ErrorCode::io, "not a directory, so it cannot be the cache", {.path = path, .hint = k_hint});
+  }
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    throw Error(ErrorCode::io, "the cache belongs to another user", {.path = path, .hint = k_hint});
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    throw Error(ErrorCode::io, "other users can write to the cache",
+                {.path = path, .hint = "chmod 700 it, or name another directory in BALE_CACHE_DIR"});
+  }
+}
+
+bool has_dataset(const std::string& directory) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name == "manifest.json" || name == ".bale-partial" || name.ends_with(".bidx")) return true;
+  }
+  return false;
+}
+
+std::filesystem::path resolved(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  std::filesystem::path canonical = std::filesystem::weakly_canonical(absolute, error);
+  if (error) canonical = absolute.lexically_normal();
+  return canonical.has_filename() ? canonical : canonical.parent_path();
+}
+
+}  // namespace
+
+std::string prepare_cache(const std::string& directory) {
+  if (has_dataset(directory)) {
+    throw Error(ErrorCode::invalid_argument, "has a packed dataset, so it cannot be the directory of the cache",
+                {.path = directory, .hint = k_hint});
+  }
+  const std::string path = join_path(directory, k_cache_name);
+  make_directories(path);
+  require_private(path);
+  make_directories(join_path(path, "files"));
+  require_private(join_path(path, "files"));
+  return path;
+}
+
+bool do_overlap(const std::string& a, const std::string& b) {
+  const std::filesystem::path first = resolved(a);
+  const std::filesystem::path second = resolved(b);
+  const auto [x, y] = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+  return x == first.end() || y == second.end();
+}
+
+}  // namespace bale

@@ -1,0 +1,197 @@
+#include "bale/formats/storage/remote_cache.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/storage/cache/cache_directory.hpp"
+#include "bale/formats/storage/cache/eviction.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_max_record_bytes = 64 << 10;
+
+CacheSettings settings_of_environment() {
+  CacheSettings settings = cache_settings();
+  if (settings.directory.empty()) {
+    throw Error(ErrorCode::invalid_argument, "there is no cache", {.hint = "name its directory in BALE_CACHE_DIR"});
+  }
+  return settings;
+}
+
+struct Record {
+  std::string name;
+  std::int64_t time = 0;
+};
+
+/// What the catalog has recorded, by the entry that holds the content.
+std::map<std::string, Record> records_below(const std::vector<std::string>& paths) {
+  std::map<std::string, Record> records;
+  for (const std::string& path : paths) {
+    struct stat info {};
+    if (!path.ends_with(".url") || ::stat(path.c_str(), &info) != 0) continue;
+    try {
+      const nlohmann::json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
+      records[text_from_json(json_member(json, "content"), "content")] = {
+          bytes_from_json(json_member(json, "name")), info.st_mtim.tv_sec};
+    } catch (const Error&) {  // the next process that needs it writes it again
+    }
+  }
+  return records;
+}
+
+struct Entry {
+  std::string map_path;
+  std::string data_path;
+  std::unique_ptr<UnitMap> map;
+  Record record;
+};
+
+std::uint64_t cached_bytes_of(const UnitMap& map) {
+  std::uint64_t units = 0;
+  for (std::uint64_t region = 0; region < map.num_regions(); ++region) units += map.num_present(region);
+  return std::min(units * k_unit_bytes, map.file_bytes());
+}
+
+}  // namespace
+
+struct RemoteCache::State {
+  CacheSettings settings = settings_of_environment();
+  CacheDirectory cache{settings};
+
+  std::vector<std::string> paths() const {
+    std::vector<std::string> found;
+    std::error_code error;
+    const std::filesystem::recursive_directory_iterator end;
+    for (std::filesystem::recursive_directory_iterator at(cache.files(), error); !error && at != end; at.increment(error)) {
+      if (at->is_regular_file(error)) found.push_back(at->path().string());
+    }
+    return found;
+  }
+
+  /// Entries with a good map, by name. What another process removes meanwhile is left out.
+  std::vector<Entry> entries() const {
+    const std::vector<std::string> found = paths();
+    const std::map<std::string, Record> records = records_below(found);
+    std::vector<Entry> entries;
+    for (const std::string& path : found) {
+      const std::filesystem::path map_path(path);
+      if (map_path.extension() != ".map") continue;
+      try {
+        Entry entry{.map_path = path,
+                    .data_path = std::filesystem::path(map_path).replace_extension(".data").string(),
+                    .map = std::make_unique<UnitMap>(path),
+                    .record = {}};
+        if (const auto known = records.find(map_path.stem().string()); known != records.end()) entry.record = known->second;
+        entries.push_back(std::move(entry));
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::io) throw;
+      }
+    }
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return a.record.name < b.record.name; });
+    return entries;
+  }
+
+  /// Returns the bytes that were wrong.
+  std::uint64_t check(const Entry& entry, Progress& progress) {
+    std::optional<bale::File> data;
+    try {
+      data = bale::File::open_read(entry.data_path);
+    } catch (const Error&) {  // then nothing of it is right
+    }
+    std::vector<std::byte> buffer(k_units_per_region * k_unit_bytes);
+    std::uint64_t wrong = 0;
+    for (std::uint64_t region = 0; region < entry.map->num_regions(); ++region) {
+      if (progress.stop) throw Error(ErrorCode::interrupted, "interrupted");
+      const UnitRun units = entry.map->units_of_region(region);
+      const std::uint64_t offset = units.first * k_unit_bytes;
+      std::size_t got = 0;
+      try {
+        while (data && got < buffer.size()) {
+          const std::size_t now = data->read_some(offset + got, MutableBytes(buffer).subspan(got));
+          if (now == 0) break;
+          got += now;
+        }
+      } catch (const Error&) {  // a bad place of the disk
+      }
+      for (std::uint64_t unit = units.first; unit < units.end; ++unit) {
+        if (!entry.map->is_present(unit)) continue;
+        const std::uint32_t expected = entry.map->crc_of(unit);
+        const std::uint64_t begin = unit * k_unit_bytes - offset;
+        const std::uint64_t size = std::min(k_unit_bytes, entry.map->file_bytes() - unit * k_unit_bytes);
+        progress.bytes += size;
+        if (begin + size <= got && crc32c(Bytes(buffer).subspan(begin, size)) == expected) continue;
+        if (!entry.map->drop(unit, expected)) continue;  // evicted meanwhile
+        cache.give_back(k_unit_bytes);
+        wrong += size;
+      }
+    }
+    return wrong;
+  }
+};
+
+RemoteCache::RemoteCache() : state_(std::make_unique<State>()) {}
+RemoteCache::~RemoteCache() = default;
+RemoteCache::RemoteCache(RemoteCache&&) noexcept = default;
+RemoteCache& RemoteCache::operator=(RemoteCache&&) noexcept = default;
+
+const std::string& RemoteCache::directory() const { return state_->settings.directory; }
+std::uint64_t RemoteCache::limit_bytes() const { return state_->cache.limit_bytes(); }
+std::uint64_t RemoteCache::used_bytes() const { return state_->cache.used_bytes(); }
+
+std::vector<RemoteCache::File> RemoteCache::files() const {
+  std::vector<File> files;
+  for (const Entry& entry : state_->entries()) {
+    files.push_back({.name = entry.record.name,
+                     .bytes = entry.map->file_bytes(),
+                     .cached_bytes = cached_bytes_of(*entry.map),
+                     .last_use_s = entry.record.time});
+  }
+  return files;
+}
+
+RemoteCache::CheckReport RemoteCache::check(Progress& progress) {
+  const std::vector<Entry> entries = state_->entries();
+  for (const Entry& entry : entries) progress.total_bytes += cached_bytes_of(*entry.map);
+  CheckReport report{.num_files = entries.size()};
+  for (const Entry& entry : entries) {
+    if (const std::uint64_t wrong = state_->check(entry, progress)) report.damages.push_back({entry.record.name, wrong});
+  }
+  report.num_bytes = progress.bytes;
+  return report;
+}
+
+std::uint64_t RemoteCache::trim(std::uint64_t down_to) {
+  const std::uint64_t before = used_bytes();
+  state_->cache.trim(down_to);
+  const std::uint64_t after = used_bytes();
+  return before > after ? before - after : 0;
+}
+
+std::uint64_t RemoteCache::clear() {
+  const EvictionLock lock(state_->cache.lock_path());
+  std::uint64_t bytes = 0;
+  for (const std::string& path : state_->paths()) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && ::unlink(path.c_str()) == 0) {
+      bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+    }
+  }
+  state_->cache.give_back(bytes);
+  return bytes;
+}
+
+}  // namespace bale

@@ -1,0 +1,50 @@
+"""The cache of remote files."""
+from __future__ import annotations
+
+import os
+
+from bale import _bale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from bale.options import Size
+    from bale.program import Path
+
+_DIRECTORY, _LIMIT = "BALE_CACHE_DIR", "BALE_CACHE_LIMIT"
+
+
+def set_cache(directory: Path | Literal[False] | None = None, limit: Size | None = None) -> None:
+    """Sets where remote files are cached, for this process and those that it starts. Call it before anything remote is
+    opened. It sets the environment variables BALE_CACHE_DIR and BALE_CACHE_LIMIT.
+
+    directory   a directory on a local disk, which processes may share; False: no cache. Default: $XDG_CACHE_HOME/bale or
+                ~/.cache/bale
+    limit       bytes that it may take on the disk, as 1 << 30, "200GiB" or "200GB"; at least 64 MiB. Default: nine tenths of
+                what is free or already in it
+
+    None leaves a setting as it is. Raises ValueError for a limit that is no size or too small, and if a remote file was opened
+    before."""
+    _bale.require_cache_unused()
+    before = {name: os.environ.get(name) for name in (_DIRECTORY, _LIMIT)}
+    if directory is not None:
+        os.environ[_DIRECTORY] = "none" if directory is False else os.path.abspath(os.fsdecode(directory))
+    if limit is not None:
+        os.environ[_LIMIT] = str(limit)
+    try:
+        _bale.check_cache_settings()
+    except BaseException:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+        raise
+
+
+def warn_of_cache(stacklevel: int) -> None:
+    """Issues a UserWarning if the cache cannot be used or is full; once per process."""
+    if line := _bale.take_cache_warning():
+        import warnings
+
+        warnings.warn(line, stacklevel=stacklevel + 1)

@@ -1,0 +1,34 @@
+#include "bale/tools/cli/grammar_cache.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bale/tools/cli/grammar_options.hpp"
+
+namespace bale::tools {
+
+void declare_cache(CacheCommand& command, CLI::App& app) {
+  app.add_option("ACTION", command.action, "What to do, as below")
+      ->required()
+      ->type_name(fmt::format("{}", fmt::join(cache_actions(), "|")));
+  app.add_option("ARG", command.arguments, "A size for trim, remote datasets for warm");
+  app.add_flag("--dry-run", command.dry_run, "Of trim, clear and warm: say what would be done");
+  add_json(app, command.json);
+  add_quiet(app, command.quiet);
+  add_json_progress(app, command.json_progress);
+  app.footer(
+      "\n"
+      "  bale cache ls            list the files: size, bytes in the cache, last use\n"
+      "  bale cache verify        compare everything with its checksum; remove what is wrong (exit code 3)\n"
+      "  bale cache trim [SIZE]   remove what would be evicted first, down to SIZE (default: the limit)\n"
+      "  bale cache clear         remove everything\n"
+      "  bale cache warm NAME...  fetch whole remote datasets or shards\n"
+      "\n"
+      "The cache is the directory BALE_CACHE_DIR, by default ~/.cache/bale, and takes at most\n"
+      "BALE_CACHE_LIMIT, by default nine tenths of what is free. All actions may be used while\n"
+      "other processes read from it.\n"
+      "Example:\n"
+      "  bale cache warm s3://bucket/imagenet/train");
+}
+
+}  // namespace bale::tools
