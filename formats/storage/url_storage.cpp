@@ -22,6 +22,8 @@ namespace bale {
 namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{8} << 20;
+constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 60;
+constexpr std::uint64_t k_part_ahead = 32;  // of the cache may be what is not read yet, for each reader
 
 std::string identity_of(const Location& location, const FileVersion& version) {
   return fmt::format("{}\n{}\n{}", location.identity(), version.etag, version.size);
@@ -61,9 +63,8 @@ class Node {
     if (!cache_) return std::nullopt;
     const std::shared_ptr<const UrlFile> file = open(name);
     const std::string path = cache_->path_of(identity_of(*locate(name), file->version()), ".whole");
-    // Its time of change is the cache's clock of its last use: see eviction.cpp.
-    const struct timespec now[2] = {{static_cast<time_t>(cache_->now()), 0}, {static_cast<time_t>(cache_->now()), 0}};
-    if (::utimensat(AT_FDCWD, path.c_str(), now, 0) == 0) return path;
+    // Its time of change is that of its last use: see eviction.cpp.
+    if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0) return path;
     if (!cache_->reserve(file->size())) return std::nullopt;
     const std::string name_of_copy = join_path(parent_directory(path), temporary_name());
     try {
@@ -76,7 +77,6 @@ class Node {
         at += got;
       }
       copy.close();
-      ::utimensat(AT_FDCWD, name_of_copy.c_str(), now, 0);
       if (::rename(name_of_copy.c_str(), path.c_str()) != 0) throw_errno("rename", name_of_copy);
     } catch (const Error& error) {
       ::unlink(name_of_copy.c_str());
@@ -88,6 +88,8 @@ class Node {
     file->forget(0, file->size());  // once is enough
     return path;
   }
+
+  std::uint64_t max_bytes_ahead() const { return cache_ ? cache_->limit_bytes() / k_part_ahead : k_no_limit; }
 
   void forget(const std::string& name) {
     const std::shared_ptr<const UrlFile> file = open(name);
@@ -143,6 +145,7 @@ class UrlStorage final : public Storage {
   bool serves(std::string_view name) const override { return is_served(name); }
   std::shared_ptr<const RemoteFile> open(const std::string& name) const override { return node().open(name); }
   std::optional<std::string> local_copy(const std::string& name) const override { return node().local_copy(name); }
+  std::uint64_t max_bytes_ahead() const override { return node().max_bytes_ahead(); }
   void forget(const std::string& name) const override { node().forget(name); }
   bool exists(const std::string& name) const override { return node().exists(name); }
   void check(const std::string& name) const override { locate(name); }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -25,16 +26,41 @@ constexpr std::string_view k_map_suffix = ".map";
 constexpr std::string_view k_whole_suffix = ".whole";
 constexpr std::uint64_t k_block_bytes = 512;  // of st_blocks
 
-/// A part that can be removed: a region of a map, or a whole file.
-struct Candidate {
-  std::size_t entry;
-  std::uint64_t region;
-  std::uint32_t last_use;
-};
-
 struct Entry {
   std::string path;
   std::shared_ptr<UnitMap> map;  // null: a whole file
+};
+
+/// Ranks content by the time until it is used again. What has the highest rank is removed first.
+class Ranking {
+ public:
+  static constexpr std::size_t k_num_ranks = 1 << 16;
+
+  Ranking(const OrderTable& orders, Tick now) : orders_(orders), now_(now) {}
+
+  /// Of a unit in a region that was used last at `last_use`.
+  std::uint32_t rank(std::uint32_t next_use, Tick last_use) {
+    if (next_use == next_use_ && last_use == last_use_) return rank_;  // as the unit before
+    next_use_ = next_use;
+    last_use_ = last_use;
+    return rank_ = of_ticks(orders_.ticks_until(next_use, now_).value_or(age(last_use)));
+  }
+  std::uint32_t rank(Tick last_use) const { return of_ticks(age(last_use)); }
+
+ private:
+  /// What was used a moment ago is expected in a moment: an LRU order for content of which nothing else is known.
+  float age(Tick last_use) const {
+    const auto ticks = static_cast<std::int32_t>(now_ - last_use);
+    return ticks > 0 ? static_cast<float>(ticks) : 0;
+  }
+  /// Exponent and upper bits of the fraction: times that differ by less than 1 in 256 have one rank.
+  static std::uint32_t of_ticks(float ticks) { return std::bit_cast<std::uint32_t>(ticks) >> 15; }
+
+  const OrderTable& orders_;
+  const Tick now_;
+  std::uint32_t next_use_ = OrderTable::k_unknown;
+  Tick last_use_ = 0;
+  std::uint32_t rank_ = of_ticks(age(0));
 };
 
 template <typename Each>
@@ -50,8 +76,50 @@ std::uint64_t disk_bytes(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * k_block_bytes : 0;
 }
 
-/// Removes the present units of a region. Returns their bytes.
-std::uint64_t remove_region(const Entry& entry, std::uint64_t region, std::uint32_t token) {
+/// Calls each(unit, rank) for all present units.
+template <typename Each>
+void for_each_unit(const UnitMap& map, Ranking& ranking, Each each) {
+  for (std::uint64_t region = 0; region < map.num_regions(); ++region) {
+    if (map.num_present(region) == 0) continue;
+    const Tick last_use = map.last_use(region);
+    const UnitRun units = map.units_of_region(region);
+    for (std::uint64_t unit = units.first; unit < units.end; ++unit) {
+      if (const auto next_use = map.next_use(unit)) each(unit, ranking.rank(*next_use, last_use));
+    }
+  }
+}
+
+/// What is to be removed: everything above a rank, and `bytes_at_rank` of what has it.
+struct Victims {
+  std::uint32_t rank = 0;
+  std::uint64_t bytes_at_rank = 0;
+
+  bool take(std::uint32_t rank_of_content, std::uint64_t bytes) {
+    if (rank_of_content != rank) return rank_of_content > rank;
+    if (bytes_at_rank == 0) return false;
+    bytes_at_rank -= std::min(bytes_at_rank, bytes);
+    return true;
+  }
+};
+
+/// The victims that make up `bytes`.
+Victims choose(const std::vector<std::uint64_t>& bytes_of_rank, std::uint64_t bytes) {
+  for (std::uint32_t rank = Ranking::k_num_ranks - 1; rank > 0; --rank) {
+    if (bytes_of_rank[rank] >= bytes) return {rank, bytes};
+    bytes -= bytes_of_rank[rank];
+  }
+  return {0, bytes};
+}
+
+/// Removes the victims among the units of a map. Returns their bytes.
+std::uint64_t remove_units(const Entry& entry, Ranking& ranking, Victims& victims, std::uint32_t token) {
+  std::vector<UnitRun> chosen;
+  for_each_unit(*entry.map, ranking, [&](std::uint64_t unit, std::uint32_t rank) {
+    if (!victims.take(rank, k_unit_bytes)) return;
+    if (chosen.empty() || chosen.back().end != unit) chosen.push_back({unit, unit});
+    chosen.back().end = unit + 1;
+  });
+  if (chosen.empty()) return 0;
   std::string data_path = entry.path.substr(0, entry.path.size() - k_map_suffix.size()) + ".data";
   std::optional<File> data;
   try {
@@ -59,15 +127,23 @@ std::uint64_t remove_region(const Entry& entry, std::uint64_t region, std::uint3
   } catch (const Error&) {  // removed by hand: the units go all the same
   }
   std::uint64_t bytes = 0;
-  for (const UnitRun& run : entry.map->claim_present(entry.map->units_of_region(region), token)) {
-    const auto offset = static_cast<off_t>(run.first * k_unit_bytes);
-    const auto length = static_cast<off_t>(run.size() * k_unit_bytes);
-    const bool is_punched =
-        data && ::fallocate(data->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
-    entry.map->release(run, token);
-    if (is_punched || !data) bytes += run.size() * k_unit_bytes;
+  for (const UnitRun& part : chosen) {
+    for (const UnitRun& run : entry.map->claim_present(part, token)) {
+      const auto offset = static_cast<off_t>(run.first * k_unit_bytes);
+      const auto length = static_cast<off_t>(run.size() * k_unit_bytes);
+      const bool is_punched =
+          data && ::fallocate(data->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
+      entry.map->release(run, token);
+      if (is_punched || !data) bytes += run.size() * k_unit_bytes;
+    }
   }
   return bytes;
+}
+
+/// A whole file has no map: its time of change is that of its last use.
+Tick last_use_of(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<Tick>(info.st_mtim.tv_sec * k_ticks_per_second) : 0;
 }
 
 }  // namespace
@@ -78,49 +154,44 @@ EvictionLock::EvictionLock(const std::string& path) : file_(open_shared_file(pat
   }
 }
 
-std::uint64_t content_bytes(const std::string& files) {
-  std::uint64_t bytes = 0;
+std::uint64_t content_bytes(const std::string& directory) {
+  std::uint64_t bytes = disk_bytes(directory);
   std::error_code error;
-  for (std::filesystem::directory_iterator at(files, error), end; !error && at != end; at.increment(error)) {
-    remove_stale_temporaries(at->path().string());
+  for (std::filesystem::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string path = at->path().string();
+    if (at->is_directory(error)) remove_stale_temporaries(path);
+    bytes += disk_bytes(path);
   }
-  for_each_file(files, [&](const std::string& path) { bytes += disk_bytes(path); });
   return bytes;
 }
 
-std::uint64_t evict_least_recently_used(const std::string& files, std::uint64_t bytes, std::uint32_t token) {
+std::uint64_t evict(const std::string& files, std::uint64_t bytes, const OrderTable& orders, Tick now,
+                    std::uint32_t token) {
   std::vector<Entry> entries;
-  std::vector<Candidate> candidates;
+  std::vector<std::uint64_t> bytes_of_rank(Ranking::k_num_ranks);
+  Ranking ranking(orders, now);
   for_each_file(files, [&](const std::string& path) {
     if (path.ends_with(k_whole_suffix)) {
-      struct stat info {};
-      if (::stat(path.c_str(), &info) != 0) return;
-      // Its clock stands in the time of its last use: see CachedFile.
-      candidates.push_back({entries.size(), 0, static_cast<std::uint32_t>(info.st_mtim.tv_sec)});
+      bytes_of_rank[ranking.rank(last_use_of(path))] += disk_bytes(path);
       entries.push_back({path, nullptr});
     }
     if (!path.ends_with(k_map_suffix)) return;
     try {
-      const auto map = std::make_shared<UnitMap>(path);
-      for (std::uint64_t region = 0; region < map->num_regions(); ++region) {
-        if (map->num_present(region) > 0) candidates.push_back({entries.size(), region, map->last_use(region)});
-      }
-      entries.push_back({path, map});
+      entries.push_back({path, std::make_shared<UnitMap>(path)});
+      for_each_unit(*entries.back().map, ranking,
+                    [&](std::uint64_t, std::uint32_t rank) { bytes_of_rank[rank] += k_unit_bytes; });
     } catch (const Error&) {
       ::unlink(path.c_str());
     }
   });
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.last_use < b.last_use; });
+  Victims victims = choose(bytes_of_rank, bytes);
   std::uint64_t removed = 0;
-  for (const Candidate& candidate : candidates) {
-    if (removed >= bytes) break;
-    const Entry& entry = entries[candidate.entry];
+  for (const Entry& entry : entries) {
     if (entry.map) {
-      removed += remove_region(entry, candidate.region, token);
-    } else {
-      const std::uint64_t size = disk_bytes(entry.path);
-      if (::unlink(entry.path.c_str()) == 0) removed += size;
+      removed += remove_units(entry, ranking, victims, token);
+    } else if (const std::uint64_t size = disk_bytes(entry.path);
+               victims.take(ranking.rank(last_use_of(entry.path)), size) && ::unlink(entry.path.c_str()) == 0) {
+      removed += size;
     }
   }
   return removed;
