@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint32_t k_slots_of_workers = 2;  // reserved for the workers, even if the caller keeps many batches
 constexpr std::uint32_t k_min_slots = 3;         // a loop holds one batch while it asks for the next
+constexpr std::uint32_t k_rows_per_worker = 2;   // that it may read at the same time
 constexpr int k_wait_ms = 50;                    // limits each wait: a worker may die before it announces a completion
 
 std::string working_directory() {
@@ -101,9 +102,13 @@ void Session::start_read_ahead() {
         BatchPlace place;
         const auto row = stream.nth_row(n, place);
         if (!row) return std::nullopt;
-        return UpcomingSample{row->pick.sample, stream.order().window(place.epoch, row->planned.position)};
+        const std::uint64_t position = row->planned.position;
+        return UpcomingSample{row->pick.sample, stream.order().window(place.epoch, position), place.epoch, position};
       },
-      ReadAheadOptions{.window_bytes = options_.read_ahead_bytes, .large_transfers = options_.large_transfers});
+      ReadAheadOptions{.window_bytes = options_.read_ahead_bytes,
+                       .large_transfers = options_.large_transfers,
+                       .clock = UseClock(stream_.order(), fingerprint_),
+                       .in_flight = std::uint64_t{k_rows_per_worker} * std::max(options_.workers, 1u)});
 }
 
 /// Reports to read_ahead_ how far the workers have come. Requires mutex_.

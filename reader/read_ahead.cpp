@@ -16,6 +16,18 @@
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {
+namespace {
+
+/// Where the dataset is, or a part of it; null if all of it is local.
+const Storage* storage_of(const Dataset& dataset) {
+  const Storage* storage = nullptr;
+  for (std::size_t shard = 0; shard < dataset.num_shards() && storage == nullptr; ++shard) {
+    storage = remote_storage_of(dataset.shard_path(shard));
+  }
+  return storage;
+}
+
+}  // namespace
 
 class ReadAhead::Worker {
  public:
@@ -24,7 +36,12 @@ class ReadAhead::Worker {
         upcoming_(std::move(upcoming)),
         window_bytes_(static_cast<std::int64_t>(std::min(options.window_bytes, k_max_window_bytes))),
         group_samples_(std::max<std::uint64_t>(options.group_samples, 1)),
-        large_transfers_(options.large_transfers) {
+        large_transfers_(options.large_transfers),
+        in_flight_(options.in_flight) {
+    if (const Storage* const storage = storage_of(dataset)) {
+      window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->max_bytes_ahead()));
+      if (options.clock && options.clock->knows()) clock_ = options.clock;
+    }
     if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
   }
 
@@ -60,6 +77,7 @@ class ReadAhead::Worker {
       if (stop_) throw Error(ErrorCode::interrupted, "interrupted");
     });
     while (take_consumed()) {
+      announce_next_uses();
       if (ahead_bytes_ >= window_bytes_) {
         wait_for(enough_consumed());
       } else if (next_request_ < requests_.size()) {
@@ -87,6 +105,42 @@ class ReadAhead::Worker {
     }
     for (; planned_ - lengths_.size() < seen_; lengths_.pop_front()) ahead_bytes_ -= lengths_.front();
     return true;
+  }
+
+  /// Says of what has been consumed when it is used next.
+  void announce_next_uses() {
+    if (!clock_) return;
+    for (; announced_ + in_flight_ < seen_; ++announced_) {
+      const std::optional<UpcomingSample> read = upcoming_(announced_);
+      if (!read) continue;
+      now_ = clock_->time(read->epoch, read->position);
+      const auto next_use = [&](std::uint64_t sample) { return clock_->next_use(sample, read->epoch, read->position); };
+      announce(read->sample, next_use);
+    }
+  }
+
+  /// The first and the last bytes of a sample share a unit of the cache with its neighbors: the soonest use counts.
+  template <typename Use>
+  void announce(std::uint64_t sample, const Use& use_of) {
+    try {
+      const auto [shard, i] = dataset_.position(sample);
+      const std::string& path = dataset_.shard_path(shard);
+      const Storage* const storage = remote_storage_of(path);
+      if (storage == nullptr) return;
+      const ShardInUse opened = dataset_.use_shard(shard);
+      const std::uint64_t num_samples = opened->index().size();
+      const std::shared_ptr<const RemoteFile> file = storage->open(path);  // the one that the shard has open
+      for (const FileRange& range : opened->locate(i)) {
+        if (range.length == 0) continue;
+        if (const auto use = use_of(sample)) file->will_use(range.offset, range.length, *use);
+        if (const auto use = i > 0 ? use_of(sample - 1) : std::nullopt) file->will_use(range.offset, 1, *use);
+        if (const auto use = i + 1 < num_samples ? use_of(sample + 1) : std::nullopt) {
+          file->will_use(range.offset + range.length - 1, 1, *use);
+        }
+      }
+    } catch (const std::exception&) {
+      // A sample that cannot be located is not cached either.
+    }
   }
 
   /// The number of consumed deliveries at which the next wake-up is worthwhile.
@@ -120,12 +174,22 @@ class ReadAhead::Worker {
       if (!next->window && count == group_samples_) break;
       window = next->window;
       lengths_.push_back(locate(next->sample));
+      if (clock_) announce_this_use(*next);
       group_bytes_ += lengths_.back();
       ++planned_;
     }
     merge_reads(requests_);
     if (requests_.empty()) group_is_out();
     return count > 0;
+  }
+
+  /// What is there already must stay until then.
+  void announce_this_use(const UpcomingSample& next) {
+    const std::uint64_t time = clock_->time(next.epoch, next.position);
+    if (planned_ == 0) now_ = time;
+    announce(next.sample, [&](std::uint64_t sample) {
+      return sample == next.sample ? std::optional(NextUse{clock_->id(), now_, time}) : std::nullopt;
+    });
   }
 
   /// A group's requests count as the bytes of its samples, without the gaps: consuming the samples subtracts the same.
@@ -183,13 +247,17 @@ class ReadAhead::Worker {
 
   const Dataset& dataset_;
   const Upcoming upcoming_;
-  const std::int64_t window_bytes_;
+  std::int64_t window_bytes_;
   const std::uint64_t group_samples_;
   const bool large_transfers_;
+  std::optional<UseClock> clock_{};  // null: no cache wants to know
+  const std::uint64_t in_flight_;
 
   // Used by the thread only.
   std::uint64_t seen_ = 0;             // consumed_ at the last check
   std::uint64_t planned_ = 0;          // deliveries before this are planned
+  std::uint64_t announced_ = 0;        // of deliveries before this, the next use was announced
+  std::uint64_t now_ = 0;              // clock_'s time of the last of them
   std::deque<std::int64_t> lengths_;   // bytes of the planned deliveries that are not consumed
   std::vector<ReadRequest> requests_;  // of the current group
   std::size_t next_request_ = 0;

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/reader/read_ahead.hpp"
 
@@ -14,13 +15,16 @@ void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_
   const auto upcoming = [&](std::uint64_t n) -> std::optional<UpcomingSample> {
     n += begin;
     if (n >= end) return std::nullopt;
-    return UpcomingSample{order.at(n / size, n % size).sample, order.window(n / size, n % size)};
+    return UpcomingSample{order.at(n / size, n % size).sample, order.window(n / size, n % size), n / size, n % size};
   };
-  ReadAheadOptions ahead_options{.large_transfers = options.large_transfers};
-  if (direct) ahead_options.window_bytes = 0;
-  ReadAhead ahead(dataset, upcoming, ahead_options);
   constexpr unsigned k_direct_jobs = 16;  // this many concurrent reads keep a fast disk busy
   const unsigned jobs = options.jobs == 0 && direct ? k_direct_jobs : options.jobs;
+  const std::uint64_t place = dataset.num_shards() == 0 ? 0 : crc32c(as_bytes(dataset.shard_path(0)));
+  ReadAheadOptions ahead_options{.large_transfers = options.large_transfers,
+                                 .clock = UseClock(order, order.fingerprint(dataset.size(), place), end),
+                                 .in_flight = jobs == 0 ? usable_cores() : jobs};
+  if (direct) ahead_options.window_bytes = 0;
+  ReadAhead ahead(dataset, upcoming, ahead_options);
   run_parallel(end - begin, jobs, [&](std::size_t n) {
     static thread_local Scratch scratch;
     ahead.consumed(n);

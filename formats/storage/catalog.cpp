@@ -108,6 +108,7 @@ void Catalog::record(const Location& location, const FileVersion& version) const
                          {"ranges", version.has_ranges ? 1 : 0}};
   json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
+  if (!path_exists(path) && !cache_->reserve(k_unit_bytes)) return;
   const std::string name = join_path(parent_directory(path), temporary_name());
   try {
     File file = File::create(name);

@@ -204,6 +204,11 @@ void UrlFile::forget(std::uint64_t offset, std::uint64_t length) const {
   cached_->forget(units_of(offset, std::min(length, version_.size - offset)));
 }
 
+void UrlFile::will_use(std::uint64_t offset, std::uint64_t length, const NextUse& use) const {
+  if (!cached_ || offset >= version_.size || length == 0) return;
+  cached_->will_use(units_of(offset, std::min(length, version_.size - offset)), use);
+}
+
 void UrlFile::will_need(std::uint64_t offset, std::uint64_t length) const {
   if (!cached_ || offset >= version_.size || length == 0 || !location_->is_ready()) return;
   const UnitRun wanted = units_of(offset, std::min(length, version_.size - offset));

@@ -26,6 +26,7 @@ class UrlFile final : public RemoteFile {
   std::uint64_t size() const override { return version_.size; }
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const override;
   void will_need(std::uint64_t offset, std::uint64_t length) const override;
+  void will_use(std::uint64_t offset, std::uint64_t length, const NextUse& use) const override;
   void forget(std::uint64_t offset, std::uint64_t length) const override;
   /// Null without a cache.
   const std::shared_ptr<CachedFile>& cached() const { return cached_; }

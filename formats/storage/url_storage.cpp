@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{8} << 20;
 constexpr const char* k_without_cache = "; remote files are read without a cache, and fetched again whenever they are read";
+constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 60;
+constexpr std::uint64_t k_part_ahead = 32;  // of the cache may be what is not read yet, for each reader
 
 std::mutex g_warning_mutex;
 std::function<void(const std::string&)> g_warning_handler;  // guarded by it, as what follows
@@ -73,6 +75,8 @@ class Node {
     if (!cached->has(units_of(0, file->size()))) return std::nullopt;
     return pinned;
   }
+
+  std::uint64_t max_bytes_ahead() const { return cache_ ? cache_->limit_bytes() / k_part_ahead : k_no_limit; }
 
   void forget(const std::string& name) {
     const std::shared_ptr<const UrlFile> file = open(name);
@@ -127,6 +131,7 @@ class UrlStorage final : public Storage {
   bool serves(std::string_view name) const override { return is_served(name); }
   std::shared_ptr<const RemoteFile> open(const std::string& name) const override { return node().open(name); }
   std::optional<File> local_copy(const std::string& name) const override { return node().local_copy(name); }
+  std::uint64_t max_bytes_ahead() const override { return node().max_bytes_ahead(); }
   void forget(const std::string& name) const override { node().forget(name); }
   bool exists(const std::string& name) const override { return node().exists(name); }
   void check(const std::string& name) const override { locate(name); }

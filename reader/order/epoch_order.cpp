@@ -56,12 +56,27 @@ class BlockShuffle {
     return in_slot((place + missing_) / block_, (place + missing_) % block_);
   }
 
+  /// The inverse of item().
+  std::uint64_t position(std::uint64_t item) const {
+    const std::uint64_t place = place_of(item);
+    const std::uint64_t number = window(place);  // windows begin at the same numbers among places and positions
+    const std::uint64_t begin = begin_of(number * window_);
+    return begin + Permutation(end_of(number) - begin, key_of(k_window, seed_, epoch_, number)).inverse(place - begin);
+  }
+
  private:
   /// First place of a slot.
   std::uint64_t begin_of(std::uint64_t slot) const {
     return slot * block_ - (short_ > 0 && slot > short_slot_ ? missing_ : 0);
   }
   std::uint64_t end_of(std::uint64_t window) const { return begin_of(std::min((window + 1) * window_, num_slots_)); }
+
+  /// The item's place in the order of slots.
+  std::uint64_t place_of(std::uint64_t item) const {
+    if (item >= num_full_ * block_) return short_slot_ * block_ + (item - num_full_ * block_);
+    const std::uint64_t full_slot = Permutation(num_full_, key_of(k_blocks, seed_, epoch_)).inverse(item / block_);
+    return begin_of(full_slot + (short_ > 0 && full_slot >= short_slot_ ? 1 : 0)) + item % block_;
+  }
 
   /// Item number `offset` of the full block in `slot`.
   std::uint64_t in_slot(std::uint64_t slot, std::uint64_t offset) const {
@@ -104,6 +119,18 @@ Pick EpochOrder::at(std::uint64_t epoch, std::uint64_t position) const {
     item = block_shuffle(selection_, shuffle_, seed_, epoch).item(position);
   }
   return selection_.at(item, seed_, epoch);
+}
+
+std::uint64_t EpochOrder::position_of(std::uint64_t epoch, std::uint64_t item) const {
+  switch (shuffle_.kind) {
+    case Shuffle::Kind::full:
+      return Permutation(size(), key_of(k_full, seed_, epoch)).inverse(item);
+    case Shuffle::Kind::block:
+      return block_shuffle(selection_, shuffle_, seed_, epoch).position(item);
+    case Shuffle::Kind::none:
+      break;
+  }
+  return item;
 }
 
 std::optional<std::uint64_t> EpochOrder::window(std::uint64_t epoch, std::uint64_t position) const {

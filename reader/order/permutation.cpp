@@ -34,6 +34,19 @@ std::uint64_t Permutation::at(std::uint64_t i) const {
   return value;
 }
 
+std::uint64_t Permutation::inverse(std::uint64_t place) const {
+  if (size_ <= k_exact_size) {
+    std::uint64_t i = 0;
+    while (shuffled(i) != place) ++i;
+    return i;
+  }
+  std::uint64_t value = place;
+  do {
+    value = decrypted(value);
+  } while (value >= size_);
+  return value;
+}
+
 /// Runs KeyedRandom::shuffle from the back, only as far as place `i` needs.
 std::uint64_t Permutation::shuffled(std::uint64_t i) const {
   std::array<std::uint8_t, k_exact_size> items;
@@ -43,6 +56,12 @@ std::uint64_t Permutation::shuffled(std::uint64_t i) const {
   return items[i];
 }
 
+/// What a round adds to the high part.
+std::uint64_t Permutation::to_high(std::uint64_t low, std::uint64_t round_key) const {
+  const std::uint64_t mixed = mix64(low ^ mix64(round_key));
+  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(mixed) * num_high_) >> 64);
+}
+
 std::uint64_t Permutation::encrypted(std::uint64_t i) const {
   const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1;
   std::uint64_t high = i >> low_bits_;
@@ -50,11 +69,26 @@ std::uint64_t Permutation::encrypted(std::uint64_t i) const {
   std::uint64_t round_key = key_;
   for (unsigned round = 0; round < round_pairs_; ++round) {
     round_key += k_round_step;
-    const std::uint64_t to_high = mix64(low ^ mix64(round_key));
-    high += static_cast<std::uint64_t>((static_cast<unsigned __int128>(to_high) * num_high_) >> 64);
+    high += to_high(low, round_key);
     if (high >= num_high_) high -= num_high_;
     round_key += k_round_step;
     low = (low + mix64(high ^ mix64(round_key))) & low_mask;
+  }
+  return (high << low_bits_) | low;
+}
+
+/// The rounds of encrypted(), from the last to the first.
+std::uint64_t Permutation::decrypted(std::uint64_t place) const {
+  const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1;
+  std::uint64_t high = place >> low_bits_;
+  std::uint64_t low = place & low_mask;
+  std::uint64_t round_key = key_ + 2 * round_pairs_ * k_round_step;
+  for (unsigned round = 0; round < round_pairs_; ++round) {
+    low = (low - mix64(high ^ mix64(round_key))) & low_mask;
+    round_key -= k_round_step;
+    const std::uint64_t added = to_high(low, round_key);
+    high = high >= added ? high - added : high + num_high_ - added;
+    round_key -= k_round_step;
   }
   return (high << low_bits_) | low;
 }

@@ -17,10 +17,14 @@ class Permutation {
 
   /// The place of `i` < size. Each value below size is the place of exactly one `i`.
   std::uint64_t at(std::uint64_t i) const;
+  /// The `i` whose place is `place` < size.
+  std::uint64_t inverse(std::uint64_t place) const;
 
  private:
   std::uint64_t shuffled(std::uint64_t i) const;
   std::uint64_t encrypted(std::uint64_t i) const;
+  std::uint64_t decrypted(std::uint64_t place) const;
+  std::uint64_t to_high(std::uint64_t low, std::uint64_t round_key) const;
 
   std::uint64_t size_;
   std::uint64_t key_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <mutex>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -29,13 +30,19 @@ class Hash {
   std::uint64_t state_ = 0x62616C65;
 };
 
-/// How often samples[i] occurs before i; empty if no sample occurs twice.
-std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& samples) {
+/// Numbers of the samples, sorted by sample and then by number.
+std::vector<std::uint64_t> sorted_by_sample(const std::vector<std::uint64_t>& samples) {
   std::vector<std::uint64_t> by_sample(samples.size());
   std::iota(by_sample.begin(), by_sample.end(), std::uint64_t{0});
   std::sort(by_sample.begin(), by_sample.end(), [&](std::uint64_t a, std::uint64_t b) {
     return samples[a] != samples[b] ? samples[a] < samples[b] : a < b;
   });
+  return by_sample;
+}
+
+/// How often samples[i] occurs before i; empty if no sample occurs twice.
+std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& samples) {
+  const std::vector<std::uint64_t> by_sample = sorted_by_sample(samples);
   std::vector<std::uint64_t> copies(samples.size());
   bool any = false;
   for (std::size_t i = 1; i < by_sample.size(); ++i) {
@@ -57,6 +64,8 @@ struct Selection::Tables {
   std::vector<std::uint64_t> class_begin{};  // class_balanced: offsets into `samples`, one more than classes
   AliasTable alias{};                        // weighted
   Hash hash{};
+  mutable std::once_flag sorted{};
+  mutable std::vector<std::uint64_t> by_sample{};  // subset: numbers of `samples`, sorted by sample; see sorted
 };
 
 Selection::Selection(std::shared_ptr<const Tables> tables) : tables_(std::move(tables)) {}
@@ -155,6 +164,18 @@ Pick Selection::at(std::uint64_t item, std::uint64_t seed, std::uint64_t epoch) 
   const std::uint64_t earlier = tables.copies.empty() ? 0 : tables.copies[delivery];
   return {tables.kind == Kind::all ? delivery : tables.samples[delivery],
           earlier * times_ + (item - delivery * times_)};
+}
+
+std::vector<std::uint64_t> Selection::deliveries_of(std::uint64_t sample) const {
+  if (draws()) throw Error(ErrorCode::invalid_argument, "the deliveries of a sample are drawn again in each epoch");
+  const Tables& tables = *tables_;
+  if (tables.kind == Kind::all) return {sample};
+  std::call_once(tables.sorted, [&] { tables.by_sample = sorted_by_sample(tables.samples); });
+  const auto begin = std::lower_bound(tables.by_sample.begin(), tables.by_sample.end(), sample,
+                                      [&](std::uint64_t n, std::uint64_t wanted) { return tables.samples[n] < wanted; });
+  auto end = begin;
+  while (end != tables.by_sample.end() && tables.samples[*end] == sample) ++end;
+  return {begin, end};
 }
 
 std::uint64_t Selection::fingerprint() const {

@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/order/use_clock.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace bale {
@@ -84,6 +85,65 @@ TEST_CASE("each delivery comes once whatever the sizes", "[order]") {
   CHECK(complete({Selection::all(1000), Shuffle::block(~std::uint64_t{0}, ~std::uint64_t{0}), 1}, 0));
   CHECK(complete({Selection::all(1000), Shuffle::block(1, ~std::uint64_t{0}), 1}, 0));
   CHECK(EpochOrder(Selection::all(0), Shuffle::block(), 1).size() == 0);
+}
+
+TEST_CASE("the position of a delivery is known without a search", "[order]") {
+  const auto check = [](const EpochOrder& order, std::uint64_t epoch) {
+    for (std::uint64_t item = 0; item < order.size(); ++item) {
+      const std::uint64_t position = order.position_of(epoch, item);
+      REQUIRE(position < order.size());
+      REQUIRE(order.at(epoch, position) == order.selection().at(item, order.seed(), epoch));
+    }
+  };
+  KeyedRandom random{21};
+  for (int round = 0; round < 300; ++round) {
+    const std::uint64_t size = 1 + random.below(400);
+    const std::uint64_t block = 1 + random.below(50);
+    const std::uint64_t window = 1 + random.below(12);
+    const std::uint64_t epoch = random.below(5);
+    const std::uint64_t seed = random.next();
+    CAPTURE(size, block, window, epoch, seed);
+    for (const Shuffle& shuffle : {Shuffle::none(), Shuffle::full(), Shuffle::block(block, window)}) {
+      check({Selection::all(size), shuffle, seed}, epoch);
+      check({Selection::all(size).repeated(1 + random.below(4)), shuffle, seed}, epoch);
+      check({Selection::subset({size - 1, 0, size / 2, 0}, size), shuffle, seed}, epoch);
+    }
+  }
+  check({Selection::all(1000), Shuffle::block(~std::uint64_t{0}, ~std::uint64_t{0}), 1}, 0);
+}
+
+TEST_CASE("the next use of a sample is its next delivery", "[order]") {
+  KeyedRandom random{22};
+  for (int round = 0; round < 60; ++round) {
+    const std::uint64_t size = 3 + random.below(60);
+    const Selection all = Selection::all(size);
+    const std::vector<Selection> selections{all, all.repeated(2), Selection::subset({2, 0, 1, 2}, size)};
+    const std::vector<Shuffle> shuffles{Shuffle::none(), Shuffle::full(), Shuffle::block(5, 3)};
+    const EpochOrder order(selections[random.below(3)], shuffles[random.below(3)], random.next());
+    const std::uint64_t end = 4 * order.size();
+    const UseClock clock(order, 77, end);
+    std::map<std::uint64_t, std::uint64_t> next;  // of each sample
+    std::uint64_t last_time = NextUse::k_never;
+    for (std::uint64_t n = end; n-- > 0;) {
+      const std::uint64_t epoch = n / order.size();
+      const std::uint64_t position = n % order.size();
+      const std::uint64_t sample = order.at(epoch, position).sample;
+      const std::optional<NextUse> use = clock.next_use(sample, epoch, position);
+      REQUIRE(use);
+      CHECK(use->order == 77);
+      CHECK(use->now / NextUse::k_epoch == epoch);
+      CHECK(use->now < last_time);  // times differ and follow the order
+      CHECK(use->time == (next.contains(sample) ? next[sample] : NextUse::k_never));
+      CHECK(clock.time(epoch, position) == use->now);
+      last_time = use->now;
+      next[sample] = use->now;
+    }
+  }
+  const UseClock partial({Selection::subset({1}, 3), Shuffle::full(), 1}, 1);
+  CHECK_FALSE(partial.next_use(0, 0, 0));
+  CHECK(partial.next_use(1, 0, 0)->time == NextUse::k_epoch);
+  const std::vector<double> weights{1, 2};
+  CHECK_FALSE(UseClock({Selection::weighted(weights, 3), Shuffle::full(), 1}, 1).knows());
 }
 
 TEST_CASE("a block shuffle keeps the copies of a sample in one window", "[order]") {

@@ -46,6 +46,20 @@ TEST_CASE("a permutation gives every value once", "[order]") {
   }
 }
 
+TEST_CASE("a permutation is inverted", "[order]") {
+  const auto check = [](std::uint64_t size, std::uint64_t key, std::uint64_t step) {
+    CAPTURE(size, key);
+    const Permutation permutation(size, key);
+    for (std::uint64_t i = 0; i < size && i < step * 5000; i += step) REQUIRE(permutation.inverse(permutation.at(i)) == i);
+    REQUIRE(permutation.inverse(permutation.at(size - 1)) == size - 1);
+  };
+  for (std::uint64_t size = 1; size <= 300; ++size) check(size, size * 104729, 1);
+  for (const std::uint64_t size : {4095, 4096, 4097, 65535, 65537, 1281167}) check(size, 11, size / 2000);
+  for (const std::uint64_t size : {(std::uint64_t{1} << 63) + 12345, ~std::uint64_t{0}, std::uint64_t{1} << 40}) {
+    check(size, 3, size / 2000);
+  }
+}
+
 TEST_CASE("a permutation of a size beyond memory stays inside and apart", "[order]") {
   for (const std::uint64_t size : {(std::uint64_t{1} << 63) + 12345, ~std::uint64_t{0}, std::uint64_t{1} << 40}) {
     const Permutation permutation(size, 3);

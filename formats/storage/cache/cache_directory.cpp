@@ -5,6 +5,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <ratio>
 
 #include <fmt/format.h>
 
@@ -18,7 +20,10 @@
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_slack = 32;  // a removal makes room for this part of the limit, so that it is rarely needed
+constexpr std::uint64_t k_slack = 128;  // a removal makes room for this part of the limit, so that it is rarely needed
+/// What is not reserved piece by piece: temporary records, and the file systems' lists of extents.
+constexpr std::uint64_t k_spare_bytes = std::uint64_t{256} << 10;
+constexpr std::uint64_t k_spare_part = 512;
 
 std::uint64_t free_bytes(const std::string& path) {
   struct statvfs disk {};
@@ -29,8 +34,6 @@ std::uint64_t free_bytes(const std::string& path) {
 
 struct CacheDirectory::Usage {
   std::atomic<std::uint64_t> bytes;
-  std::atomic<std::uint32_t> clock;
-  std::uint32_t unused;
 };
 
 void CacheDirectory::check_limit(const CacheSettings& settings) {
@@ -43,7 +46,8 @@ void CacheDirectory::check_limit(const CacheSettings& settings) {
 CacheDirectory::CacheDirectory(const CacheSettings& settings)
     : path_((check_limit(settings), prepare_cache(settings.directory))),
       limit_bytes_(settings.limit_bytes),
-      slots_(join_path(path_, "slots")) {
+      slots_(join_path(path_, "slots")),
+      orders_(join_path(path_, "orders")) {
   if (slots_.token() == 0) {
     throw Error(ErrorCode::io, "more than 255 processes use the cache, or its file system has no locks",
                 {.path = path_, .hint = "name another directory in BALE_CACHE_DIR"});
@@ -75,19 +79,20 @@ std::string CacheDirectory::entry_of(std::string_view identity) {
   return digest_text(stream.digest()).substr(std::string_view("xxh3:").size());
 }
 
-std::string CacheDirectory::path_of(std::string_view identity, std::string_view suffix) const {
+std::string CacheDirectory::path_of(std::string_view identity, std::string_view suffix) {
   const std::string hash = entry_of(identity);
   const std::string directory = join_path(files(), hash.substr(0, 2));
-  ::mkdir(directory.c_str(), 0700);  // whoever opens a file in it meets the failure
+  // Whoever opens a file in it meets the failure.
+  if (::mkdir(directory.c_str(), 0700) == 0) usage_->bytes.fetch_add(k_unit_bytes);
   return join_path(directory, hash + std::string(suffix));
 }
 
 bool CacheDirectory::reserve(std::uint64_t bytes) {
-  if (bytes > limit_bytes_ || is_full_) return false;
-  usage_->clock.fetch_add(1);
-  if (usage_->bytes.fetch_add(bytes) + bytes <= limit_bytes_) return true;
-  evict(limit_bytes_ - limit_bytes_ / k_slack);
-  if (usage_->bytes.load() <= limit_bytes_) return true;
+  const std::uint64_t capacity = limit_bytes_ - limit_bytes_ / k_spare_part - k_spare_bytes;
+  if (bytes > capacity || is_full_) return false;
+  if (usage_->bytes.fetch_add(bytes) + bytes <= capacity) return true;
+  evict(capacity, capacity - capacity / k_slack);
+  if (usage_->bytes.load() <= capacity) return true;
   give_back(bytes);
   return false;
 }
@@ -98,7 +103,12 @@ void CacheDirectory::give_back(std::uint64_t bytes) {
   }
 }
 
-std::uint32_t CacheDirectory::now() const { return usage_->clock.load(std::memory_order_relaxed); }
+Tick CacheDirectory::now() {
+  using Ticks = std::chrono::duration<std::int64_t, std::ratio<1, k_ticks_per_second>>;
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<Tick>(std::chrono::duration_cast<Ticks>(since_epoch).count());
+}
+
 std::uint64_t CacheDirectory::used_bytes() const { return usage_->bytes.load(); }
 
 void CacheDirectory::set_full() {
@@ -108,19 +118,20 @@ void CacheDirectory::set_full() {
                             printable(path_)));
 }
 
-/// Removes content until at most `down_to` bytes are reserved. One process at a time does; the others wait.
-void CacheDirectory::evict(std::uint64_t down_to) {
+/// Unless at most `enough` bytes are reserved, removes content until at most `down_to` are. One process at a time does;
+/// the others wait.
+void CacheDirectory::evict(std::uint64_t enough, std::uint64_t down_to) {
   const std::lock_guard in_process(evict_mutex_);
-  const EvictionLock lock(join_path(path_, "lock"));
+  const EvictionLock lock(lock_path());
   const std::uint64_t used = usage_->bytes.load();
-  if (used <= down_to) return;  // another one made room meanwhile
-  give_back(evict_least_recently_used(join_path(path_, "files"), used - down_to, slots_.token()));
+  if (used <= enough) return;  // another one made room meanwhile
+  give_back(bale::evict(files(), used - down_to, orders_, now(), slots_.token()));
 }
 
 /// Counts what is on the disk: a killed process leaves the number too high. Only while no other process uses the cache.
 void CacheDirectory::count_again() {
-  const EvictionLock lock(join_path(path_, "lock"));
-  usage_->bytes.store(content_bytes(join_path(path_, "files")));
+  const EvictionLock lock(lock_path());
+  usage_->bytes.store(content_bytes(path_));
 }
 
 }  // namespace bale

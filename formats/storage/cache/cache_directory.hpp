@@ -3,14 +3,15 @@
 // Below DIRECTORY/bale-cache-1:
 //   slots, usage, lock     of the processes that use it, and how full it is
 //   names                  which names are being asked for (name_lock.hpp)
+//   orders                 when readers need what (order_table.hpp)
 //   files/HH/HASH.map      which units of a file are there (unit_map.hpp)
 //   files/HH/HASH.data     the units, at the places that they have in the file; the rest are holes
 //   files/HH/HASH.url      what is known of a name: version and size (catalog.hpp)
 // Nothing of it has to be durable or consistent: each unit is compared with its checksum whenever it is read. So it may be
 // killed at any moment, and removed while it is used. Only truncating its files while they are in use ends the process.
 //
-// The limit holds for content and maps together. Space is reserved before anything is fetched; when there is none, what
-// was not used for the longest time is removed.
+// The limit holds for all files and directories together, by their blocks on the disk. Space is reserved before anything is
+// fetched; when there is none, content is removed (eviction.hpp).
 //
 // Threads and processes: any number of them.
 #pragma once
@@ -23,6 +24,7 @@
 #include <string_view>
 
 #include "bale/formats/storage/cache/cache_settings.hpp"
+#include "bale/formats/storage/cache/order_table.hpp"
 #include "bale/formats/storage/cache/process_slots.hpp"
 #include "bale/formats/storage/cache/unit_map.hpp"
 
@@ -42,19 +44,19 @@ class CacheDirectory {
   /// HASH of an identity.
   static std::string entry_of(std::string_view identity);
   /// Path of an entry: FILES/HH/HASH and `suffix`. Makes the directory HH.
-  std::string path_of(std::string_view identity, std::string_view suffix) const;
+  std::string path_of(std::string_view identity, std::string_view suffix);
 
-  /// Takes `bytes` of the limit, and removes content that was not used for long if it must. Returns false if there is no
-  /// room: the caller then does without the cache.
+  /// Takes `bytes` of the limit, and removes content if it must. Returns false if there is no room: the caller then does
+  /// without the cache.
   bool reserve(std::uint64_t bytes);
   /// Gives back what was reserved and not used, or what was removed.
   void give_back(std::uint64_t bytes);
 
   /// Removes content until at most `down_to` bytes are left, or what can be removed is.
-  void trim(std::uint64_t down_to) { evict(down_to); }
+  void trim(std::uint64_t down_to) { evict(down_to, down_to); }
 
-  /// The cache's clock: a number that grows with each reservation.
-  std::uint32_t now() const;
+  static Tick now();
+  OrderTable& orders() { return orders_; }
   const ProcessSlots& slots() const { return slots_; }
   std::uint64_t limit_bytes() const { return limit_bytes_; }
   std::uint64_t used_bytes() const;
@@ -70,12 +72,13 @@ class CacheDirectory {
 
  private:
   struct Usage;
-  void evict(std::uint64_t down_to);
+  void evict(std::uint64_t enough, std::uint64_t down_to);
   void count_again();
 
   const std::string path_;
   std::uint64_t limit_bytes_;
   ProcessSlots slots_;
+  OrderTable orders_;
   Usage* usage_ = nullptr;  // mapped
   std::mutex evict_mutex_;
   std::atomic<bool> is_full_{false};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "bale/formats/base/checksum.hpp"
@@ -159,6 +160,24 @@ File CachedFile::pin() const {
     if (errno != EINTR) throw_errno("lock", data.path());
   }
   return data;
+}
+
+void CachedFile::will_use(UnitRun units, const NextUse& use) {
+  const Tick now = cache_->now();
+  const OrderTable& orders = cache_->orders();
+  const std::uint32_t next = cache_->orders().note(use, now);
+  const std::optional<float> ticks = orders.ticks_until(next, now);
+  std::uint32_t compared = next;  // most units of a range have the same next use
+  bool is_sooner = false;
+  for (std::uint64_t unit = units.first; unit < units.end; ++unit) {
+    const std::optional<std::uint32_t> current = map_.next_use(unit);
+    if (!current || *current == next) continue;
+    if (*current != std::exchange(compared, *current)) {
+      const std::optional<float> known = orders.ticks_until(*current, now);
+      is_sooner = !known || (ticks && *ticks < *known);
+    }
+    if (is_sooner) map_.set_next_use(unit, next);
+  }
 }
 
 void CachedFile::forget(UnitRun units) {

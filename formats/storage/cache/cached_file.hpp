@@ -38,6 +38,9 @@ class CachedFile {
   /// Gives up claims that were not written, and the room that was reserved for them.
   void release(UnitRun units, bool is_reserved);
 
+  /// Notes the next use of those units that are present. If another use is known that comes sooner, it stays.
+  void will_use(UnitRun units, const NextUse& use);
+
   /// Makes the units absent, whatever they hold.
   void forget(UnitRun units);
 

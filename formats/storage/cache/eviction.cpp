@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -24,16 +24,35 @@ namespace {
 constexpr std::string_view k_map_suffix = ".map";
 constexpr std::uint64_t k_block_bytes = 512;  // of st_blocks
 
-/// A part that can be removed: a region of a map.
-struct Candidate {
-  std::size_t entry;
-  std::uint64_t region;
-  std::uint32_t last_use;
-};
+/// Ranks content by the time until it is used again. What has the highest rank is removed first.
+class Ranking {
+ public:
+  static constexpr std::size_t k_num_ranks = 1 << 16;
 
-struct Entry {
-  std::string path;
-  std::shared_ptr<UnitMap> map;
+  Ranking(const OrderTable& orders, Tick now) : orders_(orders), now_(now) {}
+
+  /// Of a unit in a region that was used last at `last_use`.
+  std::uint32_t rank(std::uint32_t next_use, Tick last_use) {
+    if (next_use == next_use_ && last_use == last_use_) return rank_;  // as the unit before
+    next_use_ = next_use;
+    last_use_ = last_use;
+    return rank_ = of_ticks(orders_.ticks_until(next_use, now_).value_or(age(last_use)));
+  }
+
+ private:
+  /// What was used a moment ago is expected in a moment: an LRU order for content of which nothing else is known.
+  float age(Tick last_use) const {
+    const auto ticks = static_cast<std::int32_t>(now_ - last_use);
+    return ticks > 0 ? static_cast<float>(ticks) : 0;
+  }
+  /// Exponent and upper bits of the fraction: times that differ by less than 1 in 256 have one rank.
+  static std::uint32_t of_ticks(float ticks) { return std::bit_cast<std::uint32_t>(ticks) >> 15; }
+
+  const OrderTable& orders_;
+  const Tick now_;
+  std::uint32_t next_use_ = OrderTable::k_unknown;
+  Tick last_use_ = 0;
+  std::uint32_t rank_ = of_ticks(age(0));
 };
 
 template <typename Each>
@@ -53,22 +72,71 @@ std::string data_path_of(const std::string& map_path) {
   return map_path.substr(0, map_path.size() - k_map_suffix.size()) + ".data";
 }
 
-/// Removes the present units of a region. Returns their bytes.
-std::uint64_t remove_region(const Entry& entry, std::uint64_t region, std::uint32_t token) {
-  std::optional<File> data;
+/// The file of a map's content, locked against CachedFile::pin(); nullopt if it is pinned. A file that was removed by hand
+/// has no descriptor.
+std::optional<File> data_of(const std::string& map_path) {
   try {
-    data = File::open_update(data_path_of(entry.path));
-  } catch (const Error&) {  // removed by hand: the units go all the same
+    File data = File::open_update(data_path_of(map_path));
+    if (::flock(data.fd(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+    return data;
+  } catch (const Error&) {
+    return File();
   }
-  if (data && ::flock(data->fd(), LOCK_EX | LOCK_NB) != 0) return 0;  // CachedFile::pin()
+}
+
+/// Calls each(unit, rank) for all present units.
+template <typename Each>
+void for_each_unit(const UnitMap& map, Ranking& ranking, Each each) {
+  for (std::uint64_t region = 0; region < map.num_regions(); ++region) {
+    if (map.num_present(region) == 0) continue;
+    const Tick last_use = map.last_use(region);
+    const UnitRun units = map.units_of_region(region);
+    for (std::uint64_t unit = units.first; unit < units.end; ++unit) {
+      if (const auto next_use = map.next_use(unit)) each(unit, ranking.rank(*next_use, last_use));
+    }
+  }
+}
+
+/// What is to be removed: everything above a rank, and `bytes_at_rank` of what has it.
+struct Victims {
+  std::uint32_t rank = 0;
+  std::uint64_t bytes_at_rank = 0;
+
+  bool take(std::uint32_t rank_of_content, std::uint64_t bytes) {
+    if (rank_of_content != rank) return rank_of_content > rank;
+    if (bytes_at_rank == 0) return false;
+    bytes_at_rank -= std::min(bytes_at_rank, bytes);
+    return true;
+  }
+};
+
+/// The victims that make up `bytes`.
+Victims choose(const std::vector<std::uint64_t>& bytes_of_rank, std::uint64_t bytes) {
+  for (std::uint32_t rank = Ranking::k_num_ranks - 1; rank > 0; --rank) {
+    if (bytes_of_rank[rank] >= bytes) return {rank, bytes};
+    bytes -= bytes_of_rank[rank];
+  }
+  return {0, bytes};
+}
+
+/// Removes the victims among the units of a map. Returns their bytes.
+std::uint64_t remove_units(UnitMap& map, const File& data, Ranking& ranking, Victims& victims, std::uint32_t token) {
+  std::vector<UnitRun> chosen;
+  for_each_unit(map, ranking, [&](std::uint64_t unit, std::uint32_t rank) {
+    if (!victims.take(rank, k_unit_bytes)) return;
+    if (chosen.empty() || chosen.back().end != unit) chosen.push_back({unit, unit});
+    chosen.back().end = unit + 1;
+  });
   std::uint64_t bytes = 0;
-  for (const UnitRun& run : entry.map->claim_present(entry.map->units_of_region(region), token)) {
-    const auto offset = static_cast<off_t>(run.first * k_unit_bytes);
-    const auto length = static_cast<off_t>(run.size() * k_unit_bytes);
-    const bool is_punched =
-        data && ::fallocate(data->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
-    entry.map->release(run, token);
-    if (is_punched || !data) bytes += run.size() * k_unit_bytes;
+  for (const UnitRun& part : chosen) {
+    for (const UnitRun& run : map.claim_present(part, token)) {
+      const auto offset = static_cast<off_t>(run.first * k_unit_bytes);
+      const auto length = static_cast<off_t>(run.size() * k_unit_bytes);
+      const bool is_punched =
+          data && ::fallocate(data.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
+      map.release(run, token);
+      if (is_punched || !data) bytes += run.size() * k_unit_bytes;
+    }
   }
   return bytes;
 }
@@ -81,13 +149,14 @@ EvictionLock::EvictionLock(const std::string& path) : file_(open_shared_file(pat
   }
 }
 
-std::uint64_t content_bytes(const std::string& files) {
-  std::uint64_t bytes = 0;
+std::uint64_t content_bytes(const std::string& directory) {
+  std::uint64_t bytes = disk_bytes(directory);
   std::error_code error;
-  for (std::filesystem::directory_iterator at(files, error), end; !error && at != end; at.increment(error)) {
-    remove_stale_temporaries(at->path().string());
+  for (std::filesystem::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string path = at->path().string();
+    if (at->is_directory(error)) remove_stale_temporaries(path);
+    bytes += disk_bytes(path);
   }
-  for_each_file(files, [&](const std::string& path) { bytes += disk_bytes(path); });
   return bytes;
 }
 
@@ -100,28 +169,31 @@ std::uint64_t remove_entry(const std::string& map_path) {
   return bytes;
 }
 
-std::uint64_t evict_least_recently_used(const std::string& files, std::uint64_t bytes, std::uint32_t token) {
-  std::vector<Entry> entries;
-  std::vector<Candidate> candidates;
+std::uint64_t evict(const std::string& files, std::uint64_t bytes, const OrderTable& orders, Tick now,
+                    std::uint32_t token) {
   std::uint64_t removed = 0;
-  for_each_file(files, [&](const std::string& path) {
-    if (!path.ends_with(k_map_suffix)) return;
-    try {
-      const auto map = std::make_shared<UnitMap>(path);
-      for (std::uint64_t region = 0; region < map->num_regions(); ++region) {
-        if (map->num_present(region) > 0) candidates.push_back({entries.size(), region, map->last_use(region)});
+  std::vector<std::uint64_t> bytes_of_rank(Ranking::k_num_ranks);
+  Ranking ranking(orders, now);
+  // Opened twice, and not kept open: there may be more maps than a process may have mappings.
+  const auto for_each_map = [&](const auto& each) {
+    for_each_file(files, [&](const std::string& path) {
+      if (!path.ends_with(k_map_suffix)) return;
+      const std::optional<File> data = data_of(path);
+      if (!data) return;
+      try {
+        UnitMap map(path);
+        each(map, *data);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::damaged) removed += remove_entry(path);
       }
-      entries.push_back({path, map});
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::damaged) removed += remove_entry(path);
-    }
+    });
+  };
+  for_each_map([&](UnitMap& map, const File&) {
+    for_each_unit(map, ranking, [&](std::uint64_t, std::uint32_t rank) { bytes_of_rank[rank] += k_unit_bytes; });
   });
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.last_use < b.last_use; });
-  for (const Candidate& candidate : candidates) {
-    if (removed >= bytes) break;
-    removed += remove_region(entries[candidate.entry], candidate.region, token);
-  }
+  if (removed >= bytes) return removed;
+  Victims victims = choose(bytes_of_rank, bytes - removed);
+  for_each_map([&](UnitMap& map, const File& data) { removed += remove_units(map, data, ranking, victims, token); });
   return removed;
 }
 

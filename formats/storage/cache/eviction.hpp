@@ -1,10 +1,11 @@
-// What a cache has, and the removal of what was not used for the longest time.
+// What a cache has, and the removal of what is not needed for the longest time.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/storage/cache/order_table.hpp"
 
 namespace bale {
 
@@ -18,15 +19,21 @@ class EvictionLock {
   File file_;  // closing it releases the lock
 };
 
-/// Bytes on the disk of all entries below `files`. Removes temporary files of killed processes.
-std::uint64_t content_bytes(const std::string& files);
+/// Bytes on the disk of `directory` and all that is in it. Removes temporary files of killed processes.
+std::uint64_t content_bytes(const std::string& directory);
 
 /// Removes a map and its content, for good. Returns the bytes that they had on the disk.
 std::uint64_t remove_entry(const std::string& map_path);
 
-/// Removes content below `files` until `bytes` are free, the least recently used first. Readers are not disturbed: what
-/// they have open stays readable, or is found missing and fetched again. `token` is the caller's own
-/// (process_slots.hpp). Returns the number of bytes removed.
-std::uint64_t evict_least_recently_used(const std::string& files, std::uint64_t bytes, std::uint32_t token);
+/// Removes content below `files` until `bytes` are free, first what is used farthest in the future (Belady, "A study of
+/// replacement algorithms for a virtual-storage computer", IBM Systems Journal 1966):
+/// - What a reader said it will not use again goes first, the rest by the time until its next use (order_table.hpp).
+/// - If that is not known, the next use is taken to be as far away as the last one is: an LRU order.
+/// So content that is read through once does not displace what an epoch needs soon, and nothing stays for ever.
+///
+/// Readers are not disturbed: what they have open stays readable, or is found missing and fetched again. `token` is the
+/// caller's own (process_slots.hpp). Returns the number of bytes removed.
+std::uint64_t evict(const std::string& files, std::uint64_t bytes, const OrderTable& orders, Tick now,
+                    std::uint32_t token);
 
 }  // namespace bale

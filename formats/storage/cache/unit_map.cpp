@@ -14,12 +14,15 @@
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_magic = 0x3170616d656c6162;  // "balemap1"
+constexpr std::uint64_t k_magic = 0x3270616d656c6162;  // "balemap2"
 constexpr std::uint32_t k_absent = 0;
-constexpr std::uint32_t k_present = 1;
+/// Of a present unit; the other bits are its next use. A token (process_slots.hpp) does not have it.
+constexpr std::uint32_t k_present = std::uint32_t{1} << OrderTable::k_bits;
 
 std::uint64_t word_of(std::uint32_t state, std::uint32_t crc) { return std::uint64_t{crc} << 32 | state; }
 std::uint32_t state_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+std::uint32_t crc_in(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+bool has_content(std::uint64_t word) { return (state_of(word) & k_present) != 0; }
 
 }  // namespace
 
@@ -31,7 +34,7 @@ struct UnitMap::Header {
 };
 
 struct UnitMap::Region {
-  std::atomic<std::uint32_t> last_use;
+  std::atomic<Tick> last_use;
   std::atomic<std::uint32_t> num_present;
 };
 
@@ -88,7 +91,7 @@ std::atomic<std::uint64_t>& UnitMap::unit(std::uint64_t number) const {
                                                        num_regions() * sizeof(Region))[number];
 }
 
-bool UnitMap::is_present(std::uint64_t number) const { return state_of(unit(number).load()) == k_present; }
+bool UnitMap::is_present(std::uint64_t number) const { return has_content(unit(number).load()); }
 
 bool UnitMap::all_present(UnitRun units) const {
   for (std::uint64_t i = units.first; i < units.end; ++i) {
@@ -97,9 +100,7 @@ bool UnitMap::all_present(UnitRun units) const {
   return true;
 }
 
-std::uint32_t UnitMap::crc_of(std::uint64_t number) const {
-  return static_cast<std::uint32_t>(unit(number).load() >> 32);
-}
+std::uint32_t UnitMap::crc_of(std::uint64_t number) const { return crc_in(unit(number).load()); }
 
 UnitMap::Claims UnitMap::claim(UnitRun units, const ProcessSlots& slots) {
   Claims claims;
@@ -107,7 +108,7 @@ UnitMap::Claims UnitMap::claim(UnitRun units, const ProcessSlots& slots) {
   for (std::uint64_t i = units.first; i < units.end; ++i) {
     std::uint64_t word = unit(i).load();
     const std::uint32_t state = state_of(word);
-    if (state == k_present) continue;
+    if (has_content(word)) continue;
     if (state != k_absent && state != known_alive && slots.is_alive(state)) known_alive = state;
     if ((state != k_absent && state == known_alive) ||
         !unit(i).compare_exchange_strong(word, word_of(slots.token(), 0))) {
@@ -121,7 +122,7 @@ UnitMap::Claims UnitMap::claim(UnitRun units, const ProcessSlots& slots) {
 }
 
 void UnitMap::set_present(std::uint64_t number, std::uint32_t crc) {
-  if (state_of(unit(number).exchange(word_of(k_present, crc))) != k_present) {
+  if (!has_content(unit(number).exchange(word_of(k_present, crc)))) {
     region(number / k_units_per_region).num_present.fetch_add(1);
   }
 }
@@ -134,8 +135,10 @@ void UnitMap::release(UnitRun units, std::uint32_t token) {
 }
 
 bool UnitMap::drop(std::uint64_t number, std::uint32_t crc) {
-  std::uint64_t present = word_of(k_present, crc);
-  if (!unit(number).compare_exchange_strong(present, word_of(k_absent, 0))) return false;
+  std::uint64_t word = unit(number).load();
+  do {
+    if (!has_content(word) || crc_in(word) != crc) return false;
+  } while (!unit(number).compare_exchange_weak(word, word_of(k_absent, 0)));
   region(number / k_units_per_region).num_present.fetch_sub(1);
   return true;
 }
@@ -148,7 +151,7 @@ std::vector<UnitRun> UnitMap::claim_present(UnitRun units, std::uint32_t token) 
   std::vector<UnitRun> runs;
   for (std::uint64_t i = units.first; i < units.end; ++i) {
     std::uint64_t word = unit(i).load();
-    if (state_of(word) != k_present || !unit(i).compare_exchange_strong(word, word_of(token, 0))) continue;
+    if (!has_content(word) || !unit(i).compare_exchange_strong(word, word_of(token, 0))) continue;
     region(i / k_units_per_region).num_present.fetch_sub(1);
     if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
     runs.back().end = i + 1;
@@ -156,14 +159,24 @@ std::vector<UnitRun> UnitMap::claim_present(UnitRun units, std::uint32_t token) 
   return runs;
 }
 
-void UnitMap::touch(UnitRun units, std::uint32_t now) {
+std::optional<std::uint32_t> UnitMap::next_use(std::uint64_t number) const {
+  const std::uint64_t word = unit(number).load(std::memory_order_relaxed);
+  return has_content(word) ? std::optional(state_of(word) & ~k_present) : std::nullopt;
+}
+
+void UnitMap::set_next_use(std::uint64_t number, std::uint32_t use) {
+  std::uint64_t word = unit(number).load();
+  if (has_content(word)) unit(number).compare_exchange_strong(word, word_of(k_present | use, crc_in(word)));
+}
+
+void UnitMap::touch(UnitRun units, Tick now) {
   if (units.first >= units.end) return;
   for (std::uint64_t r = units.first / k_units_per_region; r <= (units.end - 1) / k_units_per_region; ++r) {
     if (region(r).last_use.load(std::memory_order_relaxed) != now) region(r).last_use.store(now);
   }
 }
 
-std::uint32_t UnitMap::last_use(std::uint64_t number) const { return region(number).last_use.load(); }
+Tick UnitMap::last_use(std::uint64_t number) const { return region(number).last_use.load(); }
 std::uint32_t UnitMap::num_present(std::uint64_t number) const { return region(number).num_present.load(); }
 
 std::uint32_t UnitMap::progress() const { return reinterpret_cast<Header*>(memory_)->progress.load(); }

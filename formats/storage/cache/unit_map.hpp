@@ -2,23 +2,25 @@
 // the node map.
 //
 // A unit is absent, present, or claimed by the process that is fetching it. Who finds a unit absent claims it; who finds
-// it claimed waits, and takes over if the owner has died.
+// it claimed waits, and takes over if the owner has died. A present unit has the time of its next use, if it is known.
 //
 // Threads and processes: all functions may be called by any number of them at once.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/storage/cache/order_table.hpp"
 #include "bale/formats/storage/cache/process_slots.hpp"
 
 namespace bale {
 
 constexpr std::uint64_t k_unit_bytes = 4096;
-/// What is evicted together.
+/// What has one time of its last use.
 constexpr std::uint64_t k_units_per_region = 256;
 
 /// Units first to end - 1.
@@ -70,9 +72,14 @@ class UnitMap {
   std::vector<UnitRun> claim_present(UnitRun units, std::uint32_t token);
   UnitRun units_of_region(std::uint64_t region) const;
 
-  /// Notes that a range is used, at the cache's time `now`.
-  void touch(UnitRun units, std::uint32_t now);
-  std::uint32_t last_use(std::uint64_t region) const;
+  /// The next use of a unit as OrderTable stores it; nullopt if the unit is not present.
+  std::optional<std::uint32_t> next_use(std::uint64_t unit) const;
+  /// Does nothing if the unit is not present, or is changed at the same moment.
+  void set_next_use(std::uint64_t unit, std::uint32_t use);
+
+  /// Notes that a range is used.
+  void touch(UnitRun units, Tick now);
+  Tick last_use(std::uint64_t region) const;
   std::uint32_t num_present(std::uint64_t region) const;
 
   /// Changes with every set_present() batch and release(): see wait().

@@ -4,6 +4,8 @@
 // in groups. The samples of a group are sorted by their place in the shards and merged into few, large requests. A
 // window of a block shuffle is one group, so each block is one request.
 //
+// Of remote datasets, it also tells the cache when each sample is used next, and stays within a part of the cache.
+//
 // Ownership: the Dataset must outlive this object.
 // Threads: methods may be called from any thread. Upcoming is called only by the object's own thread.
 // Processes: not usable after fork().
@@ -16,12 +18,15 @@
 #include <optional>
 
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/order/use_clock.hpp"
 
 namespace bale {
 
 struct UpcomingSample {
   std::uint64_t sample = 0;               // position in the Dataset
   std::optional<std::uint64_t> window{};  // EpochOrder::window(): consecutive deliveries of one window are one group
+  std::uint64_t epoch = 0;                // only used with ReadAheadOptions::clock
+  std::uint64_t position = 0;             // likewise: of the epoch
 };
 
 struct ReadAheadOptions {
@@ -30,6 +35,8 @@ struct ReadAheadOptions {
   /// 2 MiB and more, for which up to twice the requested bytes are read.
   bool large_transfers = false;
   std::uint64_t group_samples = 32;  // samples per group if the order has no windows
+  std::optional<UseClock> clock{};   // of the order, for a remote dataset
+  std::uint64_t in_flight = 0;       // of the consumed deliveries, this many may still be being read
 };
 
 class ReadAhead {

@@ -17,6 +17,17 @@
 
 namespace bale {
 
+/// When a reader that follows an order uses something again. Times are those of the order's own clock, on which an epoch
+/// takes k_epoch: a cache compares them with each other, and estimates the pace of the clock.
+struct NextUse {
+  static constexpr std::uint64_t k_epoch = std::uint64_t{1} << 21;
+  static constexpr std::uint64_t k_never = ~std::uint64_t{0};
+
+  std::uint64_t order = 0;  // readers with the same number share a clock
+  std::uint64_t now = 0;    // how far the order is
+  std::uint64_t time = 0;   // of the use; k_never: there is none
+};
+
 /// One remote file, open for reading.
 /// Threads: const methods may be called by many threads at once.
 /// Errors: `changed` if the file is no longer the one that was opened, `retryable` if the server or the network failed for
@@ -29,6 +40,8 @@ class RemoteFile {
   virtual std::size_t read_some(std::uint64_t offset, MutableBytes out) const = 0;
   /// A hint: starts to fetch the range. Never fails, never waits for the network.
   virtual void will_need(std::uint64_t offset, std::uint64_t length) const = 0;
+  /// A hint: what is cached of the range is used next at this time. If two uses are known, the sooner one counts.
+  virtual void will_use(std::uint64_t offset, std::uint64_t length, const NextUse& use) const = 0;
   /// Drops what is cached of the range, because it is not what was stored: the next read fetches it again.
   virtual void forget(std::uint64_t offset, std::uint64_t length) const = 0;
 };
@@ -42,6 +55,8 @@ class Storage {
   /// A complete local copy of the file, which is fetched first and compared with its checksums; nullopt if the cache has
   /// no room for it. Its content stays as it is while the result is open or mapped. Its name may be removed at any time.
   virtual std::optional<File> local_copy(const std::string& name) const = 0;
+  /// How many bytes it makes sense to ask for with will_need() before they are read: a part of the cache.
+  virtual std::uint64_t max_bytes_ahead() const = 0;
   /// Drops all that is cached of the file.
   virtual void forget(const std::string& name) const = 0;
   virtual bool exists(const std::string& name) const = 0;

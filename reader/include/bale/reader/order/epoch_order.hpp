@@ -41,6 +41,9 @@ class EpochOrder {
   std::uint64_t size() const { return selection_.size(); }
   /// The delivery at a position of an epoch. Precondition: position < size().
   Pick at(std::uint64_t epoch, std::uint64_t position) const;
+  /// The position in an epoch of delivery number `item` of the unshuffled order: at(epoch, position_of(epoch, item)) is
+  /// selection().at(item, seed(), epoch). O(1). Precondition: item < size().
+  std::uint64_t position_of(std::uint64_t epoch, std::uint64_t item) const;
   /// With a block shuffle, the number of the window that the position is in; otherwise nullopt. The samples of a window
   /// are stored in few places, so it is best to read ahead one window at a time. Precondition: position < size().
   std::optional<std::uint64_t> window(std::uint64_t epoch, std::uint64_t position) const;

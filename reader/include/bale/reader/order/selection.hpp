@@ -50,6 +50,10 @@ class Selection {
   /// Delivery number `item` in the unshuffled order. `seed` and `epoch` matter only if draws(). Precondition: item <
   /// size().
   Pick at(std::uint64_t item, std::uint64_t seed, std::uint64_t epoch) const;
+  /// The deliveries of a sample in the unshuffled order, without copies of repeated(): at(n * times()) to at((n + 1) *
+  /// times() - 1) deliver it for each n of the result. The first call for a subset() takes the time to sort it. Throws
+  /// `invalid_argument` if draws().
+  std::vector<std::uint64_t> deliveries_of(std::uint64_t sample) const;
   /// A hash of the selection, by which a resumed run notices that the selection is another one.
   std::uint64_t fingerprint() const;
 
