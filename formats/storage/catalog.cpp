@@ -18,26 +18,35 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_head_bytes = 16 << 10;
+constexpr std::uint64_t k_small_bytes = 8 << 20;
 constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
 
-/// One try. Returns the response with up to k_head_bytes of its body.
-HttpResult ask_once(const Location& location, const std::string& if_none_match, bool fresh_connection) {
+/// How much of the body is taken. A server that ignores ranges sends the whole file for each request: if there is a cache to
+/// keep it, a small one is taken at once.
+std::uint64_t wanted_bytes(const HttpResponse& head, bool has_cache) {
+  const auto version = has_cache && head.status == 200 ? version_of(head) : std::nullopt;
+  return version && version->size <= k_small_bytes ? std::max(version->size, k_head_bytes) : k_head_bytes;
+}
+
+/// One try. Returns the response with the first bytes of its body.
+HttpResult ask_once(const Location& location, const std::string& if_none_match, bool fresh_connection,
+                    bool has_cache) {
   HttpRequest request = location.get({.range = FileRange{0, k_head_bytes}, .if_none_match = if_none_match});
   request.fresh_connection = fresh_connection;
   request.urgent = true;
   HttpResponse response;
-  request.on_body = [&response](const HttpResponse& head, Bytes part) {
+  request.on_body = [&response, has_cache](const HttpResponse& head, Bytes part) {
     if (response.status == 0) response = {.status = head.status, .headers = head.headers};
-    const std::size_t room = k_head_bytes - response.body.size();
+    const std::size_t room = wanted_bytes(head, has_cache) - response.body.size();
     const Bytes kept = part.first(std::min(part.size(), room));
     response.body.insert(response.body.end(), kept.begin(), kept.end());
     return part.size() <= room;  // a server that ignores ranges sends more
   };
   HttpResult result = HttpClient::instance().carry_out(std::move(request));
-  const bool is_cut = response.status == 200 && response.body.size() == k_head_bytes;
+  const bool is_cut = response.status == 200 && response.body.size() == wanted_bytes(response, has_cache);
   if (std::holds_alternative<Error>(result) && !is_cut) return result;
   if (auto* const got = std::get_if<HttpResponse>(&result); got != nullptr && response.status == 0) return result;
   return response;
@@ -88,7 +97,7 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
   const std::string if_none_match = known ? known->version.strong_etag() : std::string();
   // Most servers that do not answer at all are named wrongly: nobody should wait long for them.
   for (Retry retry(std::max(network_timeout() / 4, std::chrono::seconds(1)));;) {
-    HttpResult result = ask_once(location, if_none_match, retry.num_failures() > 0);
+    HttpResult result = ask_once(location, if_none_match, retry.num_failures() > 0, cache_ != nullptr);
     if (const auto* const error = std::get_if<Error>(&result)) {
       retry.wait_after(named(*error, location));
       continue;
