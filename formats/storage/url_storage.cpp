@@ -61,13 +61,8 @@ class Node {
     if (!cache_) return std::nullopt;
     const std::shared_ptr<const UrlFile> file = open(name);
     const std::string path = cache_->path_of(identity_of(*locate(name), file->version()), ".whole");
-    // Its time of change is the cache's clock of its last use: see eviction.cpp.
-    const struct timespec now[2] = {{static_cast<time_t>(cache_->now()), 0}, {static_cast<time_t>(cache_->now()), 0}};
-    if (::utimensat(AT_FDCWD, path.c_str(), now, 0) == 0) return path;
-    if (!cache_->reserve(file->size())) return std::nullopt;
-    const std::string name_of_copy = join_path(parent_directory(path), temporary_name());
-    try {
-      File copy = File::create(name_of_copy);
+    if (is_there(path)) return path;
+    const bool is_stored = store(path, file->size(), [&](File& copy) {
       std::vector<std::byte> buffer(std::min<std::uint64_t>(k_copy_bytes, file->size()));
       for (std::uint64_t at = 0; at < file->size();) {
         file->will_need(at, 4 * k_copy_bytes);
@@ -75,18 +70,27 @@ class Node {
         copy.write_at(at, Bytes(buffer).first(got));
         at += got;
       }
-      copy.close();
-      ::utimensat(AT_FDCWD, name_of_copy.c_str(), now, 0);
-      if (::rename(name_of_copy.c_str(), path.c_str()) != 0) throw_errno("rename", name_of_copy);
-    } catch (const Error& error) {
-      ::unlink(name_of_copy.c_str());
-      cache_->give_back(file->size());
-      if (error.context().path != name_of_copy) throw;
-      cache_->set_full();
-      return std::nullopt;
-    }
+    });
+    if (!is_stored) return std::nullopt;
     file->forget(0, file->size());  // once is enough
     return path;
+  }
+
+  std::uint64_t cache_bytes() const { return cache_ ? cache_->limit_bytes() : 0; }
+
+  std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) {
+    if (!cache_) return std::nullopt;
+    const std::string path = path_of_kept(name, kind);
+    if (!is_there(path)) return std::nullopt;
+    try {
+      return read_file(path);
+    } catch (const Error&) {  // it was removed meanwhile
+      return std::nullopt;
+    }
+  }
+
+  void keep(const std::string& name, std::string_view kind, Bytes content) {
+    if (cache_) store(path_of_kept(name, kind), content.size(), [&](File& copy) { copy.write_at(0, content); });
   }
 
   void forget(const std::string& name) {
@@ -98,6 +102,42 @@ class Node {
   }
 
  private:
+  std::string path_of_kept(const std::string& name, std::string_view kind) {
+    const std::shared_ptr<const UrlFile> file = open(name);
+    return cache_->path_of(fmt::format("{}\n{}", identity_of(*locate(name), file->version()), kind), ".whole");
+  }
+
+  /// Sets the time of change of a file to the cache's clock, which says when it was used last: see eviction.cpp. Returns
+  /// whether the file is there.
+  bool is_there(const std::string& path) const {
+    const struct timespec now {
+      static_cast<time_t>(cache_->now()), 0
+    };
+    const struct timespec times[2] = {now, now};
+    return ::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0;
+  }
+
+  /// Makes a whole file of the cache. Returns false if there is no room. Throws what `fill` throws about other files.
+  template <typename Fill>
+  bool store(const std::string& path, std::uint64_t bytes, Fill fill) {
+    if (!cache_->reserve(bytes)) return false;
+    const std::string temporary = join_path(parent_directory(path), temporary_name());
+    try {
+      File file = File::create(temporary);
+      fill(file);
+      file.close();
+      is_there(temporary);
+      if (::rename(temporary.c_str(), path.c_str()) != 0) throw_errno("rename", temporary);
+      return true;
+    } catch (const Error& error) {
+      ::unlink(temporary.c_str());
+      cache_->give_back(bytes);
+      if (error.context().path != temporary) throw;
+      cache_->set_full();
+      return false;
+    }
+  }
+
   std::shared_ptr<const UrlFile> open(const std::shared_ptr<const Location>& location, const Catalog::Answer& answer) {
     const std::string identity = identity_of(*location, answer.version);
     const std::lock_guard lock(mutex_);
@@ -143,6 +183,13 @@ class UrlStorage final : public Storage {
   bool serves(std::string_view name) const override { return is_served(name); }
   std::shared_ptr<const RemoteFile> open(const std::string& name) const override { return node().open(name); }
   std::optional<std::string> local_copy(const std::string& name) const override { return node().local_copy(name); }
+  std::uint64_t cache_bytes() const override { return node().cache_bytes(); }
+  std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) const override {
+    return node().kept(name, kind);
+  }
+  void keep(const std::string& name, std::string_view kind, Bytes content) const override {
+    node().keep(name, kind, content);
+  }
   void forget(const std::string& name) const override { node().forget(name); }
   bool exists(const std::string& name) const override { return node().exists(name); }
   void check(const std::string& name) const override { locate(name); }
