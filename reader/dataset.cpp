@@ -1,6 +1,7 @@
 #include "bale/reader/dataset.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include <fmt/format.h>
@@ -8,9 +9,11 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/parallel.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/registry/shard_salvage.hpp"
+#include "bale/formats/shard/remembered_scan.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset_identity.hpp"
 #include "bale/reader/dataset_spec.hpp"
@@ -18,6 +21,8 @@
 
 namespace bale {
 namespace {
+
+constexpr unsigned k_opened_together = 8;  // remote shards
 
 struct Entry {
   std::string path;
@@ -161,11 +166,38 @@ struct Dataset::State {
     }
   }
 
+  /// Opens the remote shards that no manifest lists, several at a time: each waits for its server. Those that must be
+  /// scanned are fetched as a whole if the cache has room for all: their samples are read next, and one request per header
+  /// takes longer.
+  void open_unlisted_remote() {
+    std::vector<std::size_t> unlisted;
+    const Storage* storage = nullptr;
+    for (std::size_t number = 0; number < entries.size(); ++number) {
+      if (entries[number].expected != nullptr || entries[number].index) continue;
+      if (const Storage* const served = remote_storage_of(entries[number].path)) {
+        storage = served;
+        unlisted.push_back(number);
+      }
+    }
+    if (unlisted.empty()) return;
+    std::atomic<std::uint64_t> bytes{0};
+    run_parallel(unlisted.size(), k_opened_together,
+                 [&](std::size_t i) { bytes += file_size(entries[unlisted[i]].path).value_or(0); });
+    const bool has_room = bytes.load() <= storage->cache_bytes();
+    run_parallel(unlisted.size(), k_opened_together, [&](std::size_t i) {
+      const std::string& path = entries[unlisted[i]].path;
+      const File file = File::open_read(path);  // while it is open, what is fetched is known
+      if (has_room && needs_scan(path)) file.advise_will_need(0, file.size());
+      shards->index(unlisted[i]);
+    });
+  }
+
   /// Shards without a manifest must be opened to count their samples.
   void count_samples() {
     shards = std::make_unique<OpenShards>(
         entries.size(), [this](std::size_t number, const Format* format,
                                const std::shared_ptr<const ShardIndex>& index) { return open(number, format, index); });
+    open_unlisted_remote();
     for (std::size_t number = 0; number < entries.size(); ++number) {
       Entry& entry = entries[number];
       entry.first_sample = num_samples;

@@ -10,10 +10,14 @@ namespace {
 /// A process may have 65,530 mappings (vm.max_map_count), and its other parts need some.
 constexpr int k_max_mapped_files = 16'384;
 constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 40;
+/// A file up to this size is read: a mapping takes at least a page, and the kernel's record of it.
+constexpr std::uint64_t k_least_mapped_bytes = 16 << 10;
 
 }  // namespace
 
 FileBytes FileBytes::load(const std::string& path) {
+  const auto bytes = file_size(path);
+  if (bytes && *bytes < k_least_mapped_bytes) return FileBytes(read_file(path));
   if (num_mapped_files() >= k_max_mapped_files) return FileBytes(read_file(path, k_max_bytes));
   FileBytes file;
   try {

@@ -4,6 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/remembered_scan.hpp"
 #include "bale/formats/shard/stale_index.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 
@@ -80,7 +81,7 @@ Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   use_url_storage();
   const Format& format = probe_format(path);
   const std::string beside = index_path(path);
-  if (!path_exists(beside)) return Shard::open(path, format, scan_shard(path, format), options);
+  if (!path_exists(beside)) return Shard::open(path, format, scan_or_remember(path, format), options);
   ShardIndex index = ShardIndex::load(beside);
   if (options.check_stale) index.set_notices(check_index_is_current(path, format, index));
   return Shard::open(path, format, std::move(index), options);

@@ -175,6 +175,8 @@ Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
 }
 
 Bytes Shard::seek_points(std::uint64_t i) const {
+  // Who makes seek points makes an index, too: beside a scanned shard no server is asked for them.
+  if (!index_->has_checksums() && remote_storage_of(path_) != nullptr) return {};
   std::optional<SeekPointFile>& file = seek_points_->file;
   std::call_once(seek_points_->once, [&] {
     try {

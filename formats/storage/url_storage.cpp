@@ -78,12 +78,51 @@ class Node {
 
   std::uint64_t max_bytes_ahead() const { return cache_ ? cache_->limit_bytes() / k_part_ahead : k_no_limit; }
 
+  std::uint64_t cache_bytes() const { return cache_ ? cache_->limit_bytes() : 0; }
+
+  std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) {
+    if (!cache_) return std::nullopt;
+    const std::string path = path_of_kept(name, kind);
+    if (!is_there(path)) return std::nullopt;
+    try {
+      return read_file(path);
+    } catch (const Error&) {  // it was removed meanwhile
+      return std::nullopt;
+    }
+  }
+
+  void keep(const std::string& name, std::string_view kind, Bytes content) {
+    if (!cache_) return;
+    const std::uint64_t bytes = units_of(0, content.size()).size() * k_unit_bytes;
+    if (!cache_->reserve(bytes)) return;
+    const std::string path = path_of_kept(name, kind);
+    const std::string temporary = join_path(parent_directory(path), temporary_name());
+    try {
+      File file = File::create(temporary);
+      file.write_at(0, content);
+      file.close();
+      if (::rename(temporary.c_str(), path.c_str()) != 0) throw_errno("rename", temporary);
+    } catch (const Error&) {
+      ::unlink(temporary.c_str());
+      cache_->give_back(bytes);
+      cache_->set_full();
+    }
+  }
+
   void forget(const std::string& name) {
     const std::shared_ptr<const UrlFile> file = open(name);
     file->forget(0, file->size());
   }
 
  private:
+  std::string path_of_kept(const std::string& name, std::string_view kind) {
+    const std::shared_ptr<const UrlFile> file = open(name);
+    return cache_->path_of(fmt::format("{}\n{}", Catalog::content_identity(*locate(name), file->version()), kind), ".kept");
+  }
+
+  /// Whether the file is there. Its time of change is that of its last use: see eviction.cpp.
+  static bool is_there(const std::string& path) { return ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0; }
+
   std::shared_ptr<const UrlFile> open(const std::shared_ptr<const Location>& location, const Catalog::Answer& answer) {
     const std::string identity = Catalog::content_identity(*location, answer.version);
     const std::lock_guard lock(mutex_);
@@ -132,6 +171,13 @@ class UrlStorage final : public Storage {
   std::shared_ptr<const RemoteFile> open(const std::string& name) const override { return node().open(name); }
   std::optional<File> local_copy(const std::string& name) const override { return node().local_copy(name); }
   std::uint64_t max_bytes_ahead() const override { return node().max_bytes_ahead(); }
+  std::uint64_t cache_bytes() const override { return node().cache_bytes(); }
+  std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) const override {
+    return node().kept(name, kind);
+  }
+  void keep(const std::string& name, std::string_view kind, Bytes content) const override {
+    node().keep(name, kind, content);
+  }
   void forget(const std::string& name) const override { node().forget(name); }
   bool exists(const std::string& name) const override { return node().exists(name); }
   void check(const std::string& name) const override { locate(name); }

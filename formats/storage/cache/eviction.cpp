@@ -22,6 +22,7 @@ namespace bale {
 namespace {
 
 constexpr std::string_view k_map_suffix = ".map";
+constexpr std::string_view k_kept_suffix = ".kept";
 constexpr std::uint64_t k_block_bytes = 512;  // of st_blocks
 
 /// Ranks content by the time until it is used again. What has the highest rank is removed first.
@@ -38,6 +39,7 @@ class Ranking {
     last_use_ = last_use;
     return rank_ = of_ticks(orders_.ticks_until(next_use, now_).value_or(age(last_use)));
   }
+  std::uint32_t rank(Tick last_use) const { return of_ticks(age(last_use)); }
 
  private:
   /// What was used a moment ago is expected in a moment: an LRU order for content of which nothing else is known.
@@ -141,6 +143,12 @@ std::uint64_t remove_units(UnitMap& map, const File& data, Ranking& ranking, Vic
   return bytes;
 }
 
+/// A kept file has no map: its time of change is that of its last use.
+Tick last_use_of(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<Tick>(info.st_mtim.tv_sec * k_ticks_per_second) : 0;
+}
+
 }  // namespace
 
 EvictionLock::EvictionLock(const std::string& path) : file_(open_shared_file(path, 1)) {
@@ -174,26 +182,34 @@ std::uint64_t evict(const std::string& files, std::uint64_t bytes, const OrderTa
   std::uint64_t removed = 0;
   std::vector<std::uint64_t> bytes_of_rank(Ranking::k_num_ranks);
   Ranking ranking(orders, now);
-  // Opened twice, and not kept open: there may be more maps than a process may have mappings.
-  const auto for_each_map = [&](const auto& each) {
+  // Maps are opened twice, and not kept open: there may be more of them than a process may have mappings.
+  const auto for_each_entry = [&](const auto& each_map, const auto& each_kept) {
     for_each_file(files, [&](const std::string& path) {
+      if (path.ends_with(k_kept_suffix)) each_kept(path, ranking.rank(last_use_of(path)));
       if (!path.ends_with(k_map_suffix)) return;
       const std::optional<File> data = data_of(path);
       if (!data) return;
       try {
         UnitMap map(path);
-        each(map, *data);
+        each_map(map, *data);
       } catch (const Error& error) {
         if (error.code() == ErrorCode::damaged) removed += remove_entry(path);
       }
     });
   };
-  for_each_map([&](UnitMap& map, const File&) {
-    for_each_unit(map, ranking, [&](std::uint64_t, std::uint32_t rank) { bytes_of_rank[rank] += k_unit_bytes; });
-  });
+  for_each_entry(
+      [&](UnitMap& map, const File&) {
+        for_each_unit(map, ranking, [&](std::uint64_t, std::uint32_t rank) { bytes_of_rank[rank] += k_unit_bytes; });
+      },
+      [&](const std::string& path, std::uint32_t rank) { bytes_of_rank[rank] += disk_bytes(path); });
   if (removed >= bytes) return removed;
   Victims victims = choose(bytes_of_rank, bytes - removed);
-  for_each_map([&](UnitMap& map, const File& data) { removed += remove_units(map, data, ranking, victims, token); });
+  for_each_entry(
+      [&](UnitMap& map, const File& data) { removed += remove_units(map, data, ranking, victims, token); },
+      [&](const std::string& path, std::uint32_t rank) {
+        const std::uint64_t size = disk_bytes(path);
+        if (victims.take(rank, size) && ::unlink(path.c_str()) == 0) removed += size;
+      });
   return removed;
 }
 

@@ -57,6 +57,13 @@ class Storage {
   virtual std::optional<File> local_copy(const std::string& name) const = 0;
   /// How many bytes it makes sense to ask for with will_need() before they are read: a part of the cache.
   virtual std::uint64_t max_bytes_ahead() const = 0;
+  /// Bytes that the cache may hold; 0 without a cache.
+  virtual std::uint64_t cache_bytes() const = 0;
+  /// What keep() stored for this version of the file; nullopt if it is not there, or not any more.
+  virtual std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) const = 0;
+  /// Stores what was made from this version of the file in the cache, if there is room. `kind` names what it is. The
+  /// content needs a checksum of its own.
+  virtual void keep(const std::string& name, std::string_view kind, Bytes content) const = 0;
   /// Drops all that is cached of the file.
   virtual void forget(const std::string& name) const = 0;
   virtual bool exists(const std::string& name) const = 0;
