@@ -295,6 +295,7 @@ def test_the_limit_holds(remote, bulk, serve, order):
     assert 32 * MIB <= max(seen) <= 64 * MIB, max(seen)
 
 
+@SOMETIMES
 def test_a_smaller_limit_takes_effect(bale, remote, bulk, serve):
     server = serve(bulk)
     expected = bale.ok("verify", bulk).out
@@ -337,7 +338,7 @@ def flip(path, content, step=3000):
 
 
 def replace_by_link(path, content):
-    mine = path.with_name("mine")
+    mine = path.with_name(path.name + ".mine")
     mine.write_bytes(content)
     path.unlink()
     path.symlink_to(mine)
@@ -397,6 +398,19 @@ def test_corrupted_content_of_a_shard_without_an_index(remote, server):
     for path in remote.cache.rglob("*.data"):
         flip(path, bytearray(path.read_bytes()))
     assert remote.ok(*words).stdout == expected
+
+
+@defect("what the cache knows of a file's version has no checksum and no name: it is believed for a minute")
+@pytest.mark.parametrize("how", ["a bit", "of another file"])
+def test_a_damaged_version(remote, server, verified, how):
+    remote.ok("verify", server.url)
+    records = sorted(remote.cache.rglob("*.url"), key=lambda path: path.read_bytes())
+    contents = [path.read_bytes() for path in records]
+    assert len(records) > 10
+    for path, content, other in zip(records, contents, contents[1:] + contents[:1]):
+        at = content.index(b'"etag"') + 14
+        path.write_bytes(other if how != "a bit" else content[:at] + bytes([content[at] ^ 1]) + content[at + 1:])
+    assert remote.ok("verify", server.url).out == verified
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied"])
