@@ -195,8 +195,9 @@ def s3_objects(place):
     """One object per image, in random order."""
     from s3torchconnector import S3MapDataset
     to_pixels = bench_train_peers.ByPillow()
-    return torch_loader(S3MapDataset.from_prefix(place.s3("objects/"), **s3_options(place),
-                                                 transform=lambda reader: (to_pixels(reader.read()), 0)), shuffle=True)
+    names = [place.s3(f"objects/{path.parent.name}/{path.name}") for path in sorted((place.folder / "objects").glob("*/*"))]
+    return torch_loader(S3MapDataset.from_objects(names, **s3_options(place),
+                                                  transform=lambda reader: (to_pixels(reader.read()), 0)), shuffle=True)
 
 
 def tar_samples(reader):
@@ -308,16 +309,15 @@ def measure(contender, place, epochs):
     begin, cpu = time.monotonic(), bench_train_peers.cpu_seconds()
     loader = contender.make_loader(place)
     for _ in range(epochs):
-        first, images, after_first, checksum = None, 0, 0, 0
+        first, images, first_images, checksum = None, 0, 0, 0
         for batch in loader:
             checksum += bench_train_peers.touch(batch)
             images += batch.shape[0]
             if first is None:
-                first = time.monotonic()
-            else:
-                after_first += batch.shape[0]
+                first, first_images = time.monotonic(), images
         now, cpu_now = time.monotonic(), bench_train_peers.cpu_seconds()
-        print(json.dumps({"images": images, "first_batch_s": first - begin, "images_per_s": after_first / (now - first),
+        print(json.dumps({"images": images, "first_batch_s": first - begin, "images_per_s": images / (now - begin),
+                          "later_images_per_s": (images - first_images) / (now - first),
                           "cpu_s_per_1000": (cpu_now - cpu) / images * 1000, "checksum": checksum}), flush=True)
         begin, cpu = time.monotonic(), bench_train_peers.cpu_seconds()
 

@@ -1,4 +1,4 @@
-"""What bench_remote.py starts beside the loaders: an S3 server, and proxies that delay and count; and how they are watched."""
+"""What bench_remote.py starts beside the loaders: a server, and proxies that delay and count; and how they are watched."""
 import contextlib
 import json
 import os
@@ -38,25 +38,44 @@ class Proxy:
         self.process.wait()
 
 
-class S3Server:
-    """rclone's S3 server of the buckets in a folder. It takes any signature, so that curl can ask without one."""
+def rclone(program, folder, home, port):
+    """The command of rclone's S3 server. It takes any signature, so that curl can ask without one."""
+    return [program, "serve", "s3", "--addr", f"127.0.0.1:{port}", "--config", os.devnull, "--read-only", "--dir-cache-time",
+            "24h", folder]
 
-    def __init__(self, rclone, folder, log):
+
+def nginx(program, folder, home, port):
+    """The command of an nginx that answers GET and HEAD of objects as S3 does, for little CPU. It has no listings."""
+    temporary = "".join(f"{name}_temp_path {home}/nginx-{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (home / "nginx.conf").write_text(f"""daemon off; master_process off; pid {home}/nginx.pid;
+        events {{ worker_connections 2048; }}
+        http {{ {temporary} access_log off; types {{ }} default_type application/octet-stream; sendfile on;
+                keepalive_requests 1000000; server {{ listen 127.0.0.1:{port} backlog=1024; root "{folder}"; }} }}""")
+    return [program, "-p", home, "-c", home / "nginx.conf", "-e", home / "nginx.log"]
+
+
+SERVERS = {"rclone": rclone, "nginx": nginx}
+
+
+class Server:
+    """A server of the buckets in a folder. Its files are written to `home`."""
+
+    def __init__(self, kind, program, folder, home):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url, self.folder = f"http://127.0.0.1:{self.port}", folder
+        log = home / "server.log"
         with open(log, "wb") as out:
-            self.process = subprocess.Popen(
-                [rclone, "serve", "s3", "--addr", f"127.0.0.1:{self.port}", "--config", os.devnull, "--read-only",
-                 "--dir-cache-time", "24h", folder], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            self.process = subprocess.Popen(SERVERS[kind](program, folder, home, self.port), stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=out)
         self.warm_up(log)
 
     def warm_up(self, log):
         """Has the server read every object and compute its ETag, before anything is measured."""
         while not self.answers():
             if self.process.poll() is not None:
-                raise RuntimeError(f"the S3 server ended: see {log}")
+                raise RuntimeError(f"the server ended: see {log}")
             time.sleep(0.05)
         for path in sorted(path for path in self.folder.rglob("*") if path.is_file()):
             with urllib.request.urlopen(f"{self.url}/{path.relative_to(self.folder)}") as answer:
