@@ -76,6 +76,7 @@ UnitRun UrlFile::extended(UnitRun units) const {
 }
 
 void UrlFile::read_cached(std::uint64_t offset, MutableBytes out) const {
+  if (cached_->read(offset, out)) return;
   const UnitRun wanted = units_of(offset, out.size());
   const auto patience = std::chrono::steady_clock::now() + 2 * network_timeout();
   int num_unreadable = 0;
