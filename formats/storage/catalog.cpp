@@ -25,21 +25,27 @@ constexpr std::time_t k_recent_s = 60;
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
 
-/// One try. Returns the response with up to k_head_bytes of its body.
-HttpResult ask_once(const Location& location, const std::string& if_none_match, bool fresh_connection) {
-  HttpRequest request = location.get({.range = FileRange{0, k_head_bytes}, .if_none_match = if_none_match});
+/// What If-None-Match takes, which compares weakly (RFC 9110, 13.1.2); empty if there is nothing.
+std::string validator_of(const FileVersion& version) {
+  return version.strong_etag().empty() && !version.etag.starts_with("W/") ? std::string() : version.etag;
+}
+
+/// One try. Returns the response with up to `head_bytes` of its body.
+HttpResult ask_once(const Location& location, const std::string& if_none_match, std::uint64_t head_bytes,
+                    bool fresh_connection) {
+  HttpRequest request = location.get({.range = FileRange{0, head_bytes}, .if_none_match = if_none_match});
   request.fresh_connection = fresh_connection;
   request.urgent = true;
   HttpResponse response;
-  request.on_body = [&response](const HttpResponse& head, Bytes part) {
+  request.on_body = [&response, head_bytes](const HttpResponse& head, Bytes part) {
     if (response.status == 0) response = {.status = head.status, .headers = head.headers};
-    const std::size_t room = k_head_bytes - response.body.size();
+    const std::size_t room = head_bytes - response.body.size();
     const Bytes kept = part.first(std::min(part.size(), room));
     response.body.insert(response.body.end(), kept.begin(), kept.end());
     return part.size() <= room;  // a server that ignores ranges sends more
   };
   HttpResult result = HttpClient::instance().carry_out(std::move(request));
-  const bool is_cut = response.status == 200 && response.body.size() == k_head_bytes;
+  const bool is_cut = response.status == 200 && response.body.size() == head_bytes;
   if (std::holds_alternative<Error>(result) && !is_cut) return result;
   if (auto* const got = std::get_if<HttpResponse>(&result); got != nullptr && response.status == 0) return result;
   return response;
@@ -104,10 +110,12 @@ void Catalog::record(const Location& location, const FileVersion& version) const
 }
 
 Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known>& known) const {
-  const std::string if_none_match = known ? known->version.strong_etag() : std::string();
+  const std::string if_none_match = known ? validator_of(known->version) : std::string();
+  // Of a file that is probably the same only the header is wanted.
+  const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : k_head_bytes;
   // Most servers that do not answer at all are named wrongly: nobody should wait long for them.
   for (Retry retry(std::max(network_timeout() / 4, std::chrono::seconds(1)));;) {
-    HttpResult result = ask_once(location, if_none_match, retry.num_failures() > 0);
+    HttpResult result = ask_once(location, if_none_match, head_bytes, retry.num_failures() > 0);
     if (const auto* const error = std::get_if<Error>(&result)) {
       retry.wait_after(named(*error, location));
       continue;
@@ -131,7 +139,7 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
                   {.path = location.shown(), .hint = "copy it to a local disk first"});
     }
     if (version->etag.empty()) version->instance = temporary_name();
-    if (response.body.size() >= std::min(k_head_bytes, version->size)) {
+    if (response.body.size() >= std::min(head_bytes, version->size)) {
       return {.version = *version, .head = std::move(response.body)};
     }
     retry.wait_after(Error(ErrorCode::retryable, "the server sent less than it was asked for", {.path = location.shown()}));
