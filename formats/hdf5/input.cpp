@@ -72,7 +72,7 @@ File local_copy(const std::string& path) {
   if (storage == nullptr) return {};
   if (auto copy = storage->local_copy(path)) return std::move(*copy);
   throw Error(ErrorCode::unsupported, "an HDF5 file without an index is read from a local copy, and the cache has no room",
-              {.path = path, .hint = "give BALE_CACHE_LIMIT more, or make an index where the file is with `bale index`"});
+              {.path = path, .hint = "give BALE_CACHE_LIMIT more, or make an index with `bale index` and put it beside the file"});
 }
 
 H5Handle open_for_reading(const std::string& path, const std::string& local_path) {

@@ -27,17 +27,23 @@ constexpr std::time_t k_recent_s = 60;
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
 
+/// What If-None-Match takes, which compares weakly (RFC 9110, 13.1.2); empty if there is nothing.
+std::string validator_of(const FileVersion& version) {
+  return version.strong_etag().empty() && !version.etag.starts_with("W/") ? std::string() : version.etag;
+}
+
 /// How much of the body is kept: all of a file that the server sends in any case, if it is not large.
-std::size_t kept_bytes(const HttpResponse& head, bool keeps_whole) {
+std::size_t kept_bytes(const HttpResponse& head, std::size_t head_bytes, bool keeps_whole) {
   const bool is_whole = keeps_whole && head.status == 200 && !is_part(head);
   const auto version = version_of(head);
   const bool is_small = version ? version->size <= k_whole_bytes : has_marked_end(head);
-  return is_whole && is_small ? k_whole_bytes : k_head_bytes;
+  return is_whole && is_small ? k_whole_bytes : head_bytes;
 }
 
 /// One try. Returns the response with the first bytes of its body; with its length, if all of it came.
-HttpResult ask_once(const Location& location, const std::string& if_none_match, const Retry& retry, bool keeps_whole) {
-  HttpRequest request = location.get({.range = FileRange{0, k_head_bytes}, .if_none_match = if_none_match});
+HttpResult ask_once(const Location& location, const std::string& if_none_match, std::size_t head_bytes, const Retry& retry,
+                    bool keeps_whole) {
+  HttpRequest request = location.get({.range = FileRange{0, head_bytes}, .if_none_match = if_none_match});
   retry.set_limits(request);
   request.fresh_connection = retry.num_failures() > 0;
   request.urgent = true;
@@ -46,7 +52,7 @@ HttpResult ask_once(const Location& location, const std::string& if_none_match, 
   request.on_body = [&](const HttpResponse& head, Bytes part) {
     if (response.status == 0) {
       response = {.status = head.status, .headers = head.headers};
-      most = kept_bytes(head, keeps_whole);
+      most = kept_bytes(head, head_bytes, keeps_whole);
     }
     const std::size_t room = most - response.body.size();
     const Bytes kept = part.first(std::min(part.size(), room));
@@ -121,10 +127,12 @@ void Catalog::record(const Location& location, const FileVersion& version) const
 }
 
 Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known>& known) const {
-  const std::string if_none_match = known ? known->version.strong_etag() : std::string();
+  const std::string if_none_match = known ? validator_of(known->version) : std::string();
+  // Of a file that is probably the same only the header is wanted.
+  const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : k_head_bytes;
   // Most servers that do not answer at all are named wrongly: nobody should wait long for them.
   for (Retry retry(std::max(network_timeout() / 4, std::chrono::seconds(1)));;) {
-    HttpResult result = ask_once(location, if_none_match, retry, cache_ != nullptr);
+    HttpResult result = ask_once(location, if_none_match, head_bytes, retry, cache_ != nullptr);
     if (const auto* const error = std::get_if<Error>(&result)) {
       retry.wait_after(named(*error, location));
       continue;
@@ -150,7 +158,7 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
                   {.path = location.shown(), .hint = "copy it to a local disk first, or read it through a cache: BALE_CACHE_DIR"});
     }
     if (version->etag.empty()) version->instance = temporary_name();
-    if (response.body.size() >= std::min(k_head_bytes, version->size)) {
+    if (response.body.size() >= std::min(head_bytes, version->size)) {
       return {.version = *version, .head = std::move(response.body)};
     }
     retry.wait_after(Error(ErrorCode::retryable, "the server sent less than it was asked for", {.path = location.shown()}));
