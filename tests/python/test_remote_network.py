@@ -143,7 +143,8 @@ def _text(path):
 
 
 def children_of(pid):
-    return [int(one) for one in _text(pathlib.Path(f"/proc/{pid}/task/{pid}/children")).split()]
+    """Of all its threads."""
+    return [int(one) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for one in _text(path).split()]
 
 
 WAITS = {
