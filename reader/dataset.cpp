@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -120,6 +121,7 @@ struct Dataset::State {
         kept.push_back(std::move(entry));
       } catch (const Error& error) {
         if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
+        if (remote_storage_of(entry.path) != nullptr && !is_about_content(error)) throw;
         losses.push_back({entry.path, error.what(), expected});
         if (!first) first = error;
       }

@@ -32,6 +32,7 @@ bool is_directory(const std::string& path) {
 /// Path of the manifest if `spec` is a dataset directory or its manifest file; else empty.
 std::string manifest_path_of(const std::string& spec) {
   if (is_directory(spec) || may_be_remote_directory(spec)) {
+    if (const Storage* const storage = remote_storage_of(spec)) storage->check(spec);
     const std::string inside = join_path(spec, k_manifest_name);
     return path_exists(inside) ? inside : std::string{};
   }

@@ -348,6 +348,7 @@ HttpResult HttpClient::carry_out(HttpRequest request) {
   std::future<HttpResult> result = promise.get_future();
   const auto is_cancelled = std::make_shared<std::atomic<bool>>(false);
   request.is_cancelled = is_cancelled;
+  request.urgent = true;  // somebody waits for it
   submit(std::move(request), [&promise](HttpResult ended) { promise.set_value(std::move(ended)); });
   try {
     while (result.wait_for(k_poll_interval) != std::future_status::ready) poll_remote_wait();

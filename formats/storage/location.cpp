@@ -59,7 +59,8 @@ class HttpLocation final : public Location {
  public:
   explicit HttpLocation(const std::string& name) : Location(name), url_(without_odd_bytes(name)) {
     try {
-      if (!split_url(url_).authority.starts_with(':')) return;
+      const std::string_view authority = split_url(url_).authority;
+      if (!authority.empty() && !authority.starts_with(':')) return;
     } catch (const Error&) {  // it does not name the URL
     }
     throw Error(ErrorCode::invalid_argument, "the URL has no host", {.path = name, .hint = "write https://HOST/PATH"});

@@ -35,9 +35,10 @@ void RangeRequest::send_one(bool fresh_connection) {
   Try* one = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (winner_ != nullptr) return;
-    one = &tries_.emplace_back(Try{.body = RangeBody(
-        *location_, range_, version_, [this](std::uint64_t offset, Bytes part) { return put_(offset, part); })});
+    if (winner_ != nullptr || is_closed_) return;
+    one = &tries_.emplace_back(
+        Try{.body = RangeBody(*location_, range_, version_,
+                              [this](std::uint64_t offset, Bytes part) { return put_(offset, part); })});
   }
   request.is_cancelled = one->is_cancelled;
   request.on_body = [this, one](const HttpResponse& head, Bytes part) { return take(*one, head, part); };
@@ -71,6 +72,7 @@ void RangeRequest::finish(Try& one, HttpResult result) {
     const bool is_last = std::all_of(tries_.begin(), tries_.end(),
                                      [&](const Try& any) { return &any == &one || any.result.has_value(); });
     if (is_last) last.swap(put_);
+    is_closed_ = is_last;
   }
   last = nullptr;
   {
@@ -86,9 +88,7 @@ bool RangeRequest::are_all_over() const {
 }
 
 /// Requires mutex_.
-bool RangeRequest::has_ended() const {
-  return winner_ != nullptr ? winner_->result.has_value() : are_all_over();
-}
+bool RangeRequest::has_ended() const { return winner_ != nullptr ? winner_->result.has_value() : are_all_over(); }
 
 bool RangeRequest::wait(Clock::time_point end, const std::function<bool()>& is_enough) {
   const auto delay = hedge_ ? hedge_->delay() : std::nullopt;
@@ -108,7 +108,10 @@ bool RangeRequest::wait(Clock::time_point end, const std::function<bool()>& is_e
     }
     if (may_hedge && now >= hedge_at) {
       may_hedge = false;
-      if (hedge_->take()) send_one(true);
+      try {
+        if (hedge_->take()) send_one(true);
+      } catch (const Error&) {  // the first one is still under way
+      }
     }
     lock.lock();
     changed_.wait_until(lock, std::min({end, poll_at, may_hedge ? hedge_at : poll_at}),

@@ -28,7 +28,7 @@ class RangeRequest : public std::enable_shared_from_this<RangeRequest> {
   /// `put` is destroyed when the request has ended.
   RangeRequest(std::shared_ptr<const Location> location, FileRange range, FileVersion version, RangeBody::Put put);
 
-  /// Sends it, once. Throws if the request cannot be made: no credentials, for example.
+  /// Sends it, once. `adjust` is called here and in wait(). Throws if the request cannot be made: no credentials, for example.
   void send(const Adjust& adjust);
   /// Waits until it has ended, `is_enough` holds, or the time is over. Returns false in the last case. Throws what
   /// poll_remote_wait() throws. In any case a request that has not ended goes on.
@@ -67,6 +67,7 @@ class RangeRequest : public std::enable_shared_from_this<RangeRequest> {
   std::condition_variable changed_;
   std::deque<Try> tries_;  // one or two
   Try* winner_ = nullptr;
+  bool is_closed_ = false;  // no second try any more
   std::uint64_t num_looks_ = 0;
 };
 

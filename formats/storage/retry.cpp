@@ -40,17 +40,15 @@ seconds network_timeout() {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
   if (error != std::errc{} || end != given.data() + given.size() || value == 0 || value > k_most) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("BALE_NETWORK_TIMEOUT is \"{}\", not a number of seconds from 1 to {}", printable(given),
-                            k_most));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("BALE_NETWORK_TIMEOUT is \"{}\", not a number of seconds from 1 to {}", printable(given), k_most));
   }
   return seconds(value);
 }
 
 Retry::Retry(seconds limit)
-    : limit_(limit),
-      begin_(std::chrono::steady_clock::now()),
-      random_(std::random_device{}()) {}
+    : limit_(limit), begin_(std::chrono::steady_clock::now()), random_(std::random_device{}()) {}
 
 void Retry::wait_after(const Error& error, const HttpResponse* response) {
   if (error.code() != ErrorCode::retryable) throw Error(error);
@@ -63,14 +61,15 @@ void Retry::wait_after(const Error& error, const HttpResponse* response) {
     ErrorContext context = error.context();
     context.hint = "try again later; BALE_NETWORK_TIMEOUT is the longest time to wait, in seconds";
     const auto waited = std::chrono::duration_cast<seconds>(now - begin_).count();
-    throw Error(ErrorCode::retryable,
-                fmt::format("{} ({} {} in {} s)", error.message(), num_failures_, num_failures_ == 1 ? "try" : "tries",
-                            waited),
-                std::move(context));
+    throw Error(
+        ErrorCode::retryable,
+        fmt::format("{} ({} {} in {} s)", error.message(), num_failures_, num_failures_ == 1 ? "try" : "tries", waited),
+        std::move(context));
   }
   for (const auto end = now + pause; std::chrono::steady_clock::now() < end;) {
     poll_remote_wait();
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(k_poll_interval, end - std::chrono::steady_clock::now()));
+    std::this_thread::sleep_for(
+        std::min<std::chrono::nanoseconds>(k_poll_interval, end - std::chrono::steady_clock::now()));
   }
 }
 

@@ -16,8 +16,8 @@ FileRange bytes_of(UnitRun run, std::uint64_t file_bytes) {
 }  // namespace
 
 std::shared_ptr<RangeRequest> UnitFetch::request(const std::shared_ptr<const Location>& location,
-                                                 const FileVersion& version, std::shared_ptr<CachedFile> file, UnitRun run,
-                                                 std::uint64_t wanted_end) {
+                                                 const FileVersion& version, std::shared_ptr<CachedFile> file,
+                                                 UnitRun run, std::uint64_t wanted_end) {
   const FileRange range = bytes_of(run, version.size);
   const auto fetch = std::make_shared<UnitFetch>(std::move(file), run, wanted_end, range);
   const auto request = std::make_shared<RangeRequest>(

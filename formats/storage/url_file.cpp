@@ -46,6 +46,7 @@ void UrlFile::store_head(Bytes head) const {
 std::size_t UrlFile::read_some(std::uint64_t offset, MutableBytes out) const {
   if (offset >= version_.size) return 0;
   out = out.first(std::min(out.size(), version_.size - offset));
+  if (cached_ && cached_->read(offset, out)) return out.size();
   const std::size_t piece = max_request_units() * k_unit_bytes;
   for (std::size_t at = 0; at < out.size(); at += piece) {
     const MutableBytes part = out.subspan(at, std::min(piece, out.size() - at));
@@ -117,8 +118,8 @@ void UrlFile::read_cached(std::uint64_t offset, MutableBytes out, Retry& retry) 
   }
 }
 
-/// Fetches claimed units, by requests of a good size, until one fails, and waits for those that are wanted. The others come
-/// while the caller goes on.
+/// Fetches claimed units, by requests of a good size, until one fails, and waits for those that are wanted. The others
+/// come while the caller goes on.
 UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, UnitRun wanted, const Retry& retry) const {
   Outcome outcome;
   std::exception_ptr failure;
@@ -130,7 +131,8 @@ UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, UnitRun wanted
       run.first = part.end;
       try {
         fetch_part(part, wanted, retry, outcome);
-      } catch (...) {  // the request could not be made: no credentials, for example; or the caller need not wait any more
+      } catch (
+          ...) {  // the request could not be made: no credentials, for example; or the caller need not wait any more
         failure = std::current_exception();
       }
     }
@@ -175,8 +177,9 @@ void UrlFile::read_directly(std::uint64_t offset, MutableBytes out, Retry& retry
   const auto put = [&](std::uint64_t place, Bytes part) {
     const std::uint64_t begin = std::clamp(place, offset, offset + out.size());
     const std::uint64_t end = std::clamp(place + part.size(), offset, offset + out.size());
-    if (begin < end) std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(begin - place), end - begin,
-                                 out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
+    if (begin < end)
+      std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(begin - place), end - begin,
+                  out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
     return place + part.size() < offset + out.size() || place + part.size() == end;
   };
   for (;;) {

@@ -248,7 +248,7 @@ TEST_CASE("The ledger is exact: what was delivered and what was reported make up
   const Pack pack(60, {3, 17, 44});  // three are no images
   const std::uint64_t num_samples = Dataset::open(pack.path).size();
   REQUIRE(num_samples == 60);
-  fs::remove(Dataset::open(pack.path).shard_path(1));  // 20 to 39
+  fs::resize_file(Dataset::open(pack.path).shard_path(1), 100);  // 20 to 39
   for (const unsigned workers : {0u, 3u}) {
     LoaderOptions options = small_batches(workers);
     options.on_bad_sample = OnBadSample::skip;
@@ -320,7 +320,33 @@ TEST_CASE("Workers that cannot work are told of, not waited for") {
   CHECK(refusal(faulty(2)).find("code 9") != std::string::npos);
 }
 
-TEST_CASE("A shard that is gone when workers come to it is an error of its samples") {
+TEST_CASE("A shard that is gone ends the run, and the samples are delivered when it is back") {
+  const Pack pack(30);
+  for (const unsigned workers : {0u, 2u}) {
+    LoaderOptions options = small_batches(workers);
+    options.on_bad_sample = OnBadSample::skip;
+    Loader loader(pack.path, options);
+    const std::string shard = loader.dataset().shard_path(1);
+    fs::rename(shard, shard + ".away");
+    const auto code_of_epoch = [&]() -> std::optional<ErrorCode> {
+      try {
+        rest_of_epoch(loader);
+      } catch (const Error& error) {
+        CHECK(error.context().path == shard);
+        return error.code();
+      }
+      return std::nullopt;
+    };
+    CHECK(code_of_epoch() == ErrorCode::not_found);
+    fs::rename(shard + ".away", shard);
+    while (code_of_epoch()) {  // rows that failed before it was back
+    }
+    CHECK(loader.bad_samples().empty());
+    CHECK(loader.counters().samples == 30);
+  }
+}
+
+TEST_CASE("A shard that is cut when workers come to it is an error of its samples") {
   const Pack pack(30);
   LoaderOptions options = small_batches(2);
   options.on_bad_sample = OnBadSample::skip;

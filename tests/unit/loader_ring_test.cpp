@@ -1,6 +1,7 @@
 // The ring alone: many claimers, small batches, slots that go on to the next batch at once. No row is lost or given out
 // twice.
 #include <atomic>
+#include <cerrno>
 #include <thread>
 #include <vector>
 
@@ -69,6 +70,28 @@ TEST_CASE("No row is lost or claimed twice while slots go on to later batches") 
     for (std::thread& worker : workers) worker.join();
     CHECK(claimed == (k_batches + 1) * num_rows);
   }
+}
+
+TEST_CASE("A failure of the run is told with its code, path and hint, and is no bad sample") {
+  Ring ring = Ring::create({.num_slots = 1, .batch_size = 2, .pixel_bytes = 64, .config_bytes = 0});
+  const Owner owner(ring, 2);
+  owner.open(0);
+  const Error error(ErrorCode::io, "cannot open", {.path = "s3://b/x.tar", .hint = "try again", .system_error = EACCES});
+  ring.fail(*ring.claim(0), error);
+  ring.finish(*ring.claim(0), "not an image");
+  const auto failure = failure_of(ring.row(0, 0));
+  REQUIRE(failure);
+  CHECK(failure->code() == ErrorCode::io);
+  CHECK(failure->context().path == "s3://b/x.tar");
+  CHECK(std::string(failure->what()) == error.what());
+  CHECK_FALSE(failure_of(ring.row(0, 1)));
+  const Error long_one(ErrorCode::retryable, std::string(1000, 'm'), {.path = std::string(1000, 'p'), .hint = std::string(1000, 'h')});
+  set_failure(ring.row(0, 1), long_one);
+  const auto cut = failure_of(ring.row(0, 1));
+  REQUIRE(cut);
+  CHECK(cut->message() == std::string(cut->message().size(), 'm'));
+  CHECK(cut->context().path == std::string(cut->context().path.size(), 'p'));
+  CHECK(cut->context().hint == std::string(cut->context().hint.size(), 'h'));
 }
 
 TEST_CASE("A closed batch is complete when the rows in hand are, and drops the others") {

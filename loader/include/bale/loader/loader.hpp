@@ -82,6 +82,8 @@ class Loader {
   ///                       and 65 bad samples in a row
   ///   `invalid_argument`  the caller holds all slots of the ring (only without copy_when_held)
   ///   `retryable`         a worker has waited for a sample's bytes for longer than storage_timeout_s
+  ///   `not_found`, `io`, `changed`, `retryable`  a shard cannot be read, so no sample is at fault, whatever OnBadSample
+  ///                       says: the next call tries again
   /// and what start() throws.
   std::optional<Batch> next();
   /// The same. While it waits, it calls `on_wait` at least every 50 ms (with workers = 0: before every sample), on the

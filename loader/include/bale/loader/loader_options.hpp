@@ -20,7 +20,8 @@ enum class WorkerMode : std::uint8_t {
   threads,    // of this process
 };
 
-/// What to do with a sample that cannot be read or decoded. Loader::bad_samples() lists each of them.
+/// What to do with a sample that is damaged or cannot be decoded. (A shard that is not there, has changed or cannot be
+/// fetched is an error in any case.) Loader::bad_samples() lists each of them.
 enum class OnBadSample : std::uint8_t {
   fail,        // next() throws
   skip,        // the row is zero and masked out
