@@ -137,7 +137,7 @@ class ReadAhead::Worker {
     }
   }
 
-  /// The file that an open shard reads; null if it is local. A name takes longer to look up than the rest of announce().
+  /// The file that an open shard reads; null if it is local. To look up its name takes longer than all of announce().
   std::shared_ptr<const RemoteFile> remote_file(std::size_t shard) {
     KnownFile& known = known_files_[shard % known_files_.size()];
     std::shared_ptr<const RemoteFile> file = known.shard == shard ? known.file.lock() : nullptr;
