@@ -1,6 +1,7 @@
 #include "bale/reader/read_ahead.hpp"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -124,23 +125,33 @@ class ReadAhead::Worker {
   void announce(std::uint64_t sample, const Use& use_of) {
     try {
       const auto [shard, i] = dataset_.position(sample);
-      const std::string& path = dataset_.shard_path(shard);
-      const Storage* const storage = remote_storage_of(path);
-      if (storage == nullptr) return;
       const ShardInUse opened = dataset_.use_shard(shard);
-      const std::uint64_t num_samples = opened->index().size();
-      const std::shared_ptr<const RemoteFile> file = storage->open(path);  // the one that the shard has open
+      const std::shared_ptr<const RemoteFile> file = remote_file(shard);
+      if (!file) return;
+      const auto use = use_of(sample);
+      const auto before = i > 0 ? use_of(sample - 1) : std::nullopt;
+      const auto after = i + 1 < opened->index().size() ? use_of(sample + 1) : std::nullopt;
       for (const FileRange& range : opened->locate(i)) {
         if (range.length == 0) continue;
-        if (const auto use = use_of(sample)) file->will_use(range.offset, range.length, *use);
-        if (const auto use = i > 0 ? use_of(sample - 1) : std::nullopt) file->will_use(range.offset, 1, *use);
-        if (const auto use = i + 1 < num_samples ? use_of(sample + 1) : std::nullopt) {
-          file->will_use(range.offset + range.length - 1, 1, *use);
-        }
+        if (use) file->will_use(range.offset, range.length, *use);
+        if (before) file->will_use(range.offset, 1, *before);
+        if (after) file->will_use(range.offset + range.length - 1, 1, *after);
       }
     } catch (const std::exception&) {
       // A sample that cannot be located is not cached either.
     }
+  }
+
+  /// The file that an open shard reads; null if it is local. To look up its name takes longer than all of announce().
+  std::shared_ptr<const RemoteFile> remote_file(std::size_t shard) {
+    KnownFile& known = known_files_[shard % known_files_.size()];
+    std::shared_ptr<const RemoteFile> file = known.shard == shard ? known.file.lock() : nullptr;
+    if (file) return file;
+    const std::string& path = dataset_.shard_path(shard);
+    const Storage* const storage = remote_storage_of(path);
+    if (storage != nullptr) file = storage->open(path);
+    known = {shard, file};
+    return file;
   }
 
   /// The number of consumed deliveries at which the next wake-up is worthwhile.
@@ -258,6 +269,11 @@ class ReadAhead::Worker {
   std::uint64_t planned_ = 0;          // deliveries before this are planned
   std::uint64_t announced_ = 0;        // of deliveries before this, the next use was announced
   std::uint64_t now_ = 0;              // clock_'s time of the last of them
+  struct KnownFile {
+    std::size_t shard = 0;
+    std::weak_ptr<const RemoteFile> file{};
+  };
+  std::array<KnownFile, 256> known_files_{};
   std::deque<std::int64_t> lengths_;   // bytes of the planned deliveries that are not consumed
   std::vector<ReadRequest> requests_;  // of the current group
   std::size_t next_request_ = 0;

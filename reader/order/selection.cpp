@@ -171,8 +171,8 @@ std::vector<std::uint64_t> Selection::deliveries_of(std::uint64_t sample) const 
   const Tables& tables = *tables_;
   if (tables.kind == Kind::all) return {sample};
   std::call_once(tables.sorted, [&] { tables.by_sample = sorted_by_sample(tables.samples); });
-  const auto begin = std::lower_bound(tables.by_sample.begin(), tables.by_sample.end(), sample,
-                                      [&](std::uint64_t n, std::uint64_t wanted) { return tables.samples[n] < wanted; });
+  const auto is_less = [&](std::uint64_t n, std::uint64_t wanted) { return tables.samples[n] < wanted; };
+  const auto begin = std::lower_bound(tables.by_sample.begin(), tables.by_sample.end(), sample, is_less);
   auto end = begin;
   while (end != tables.by_sample.end() && tables.samples[*end] == sample) ++end;
   return {begin, end};

@@ -160,7 +160,8 @@ EvictionLock::EvictionLock(const std::string& path) : file_(open_shared_file(pat
 std::uint64_t content_bytes(const std::string& directory) {
   std::uint64_t bytes = disk_bytes(directory);
   std::error_code error;
-  for (std::filesystem::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+  std::filesystem::recursive_directory_iterator at(directory, error);
+  for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
     const std::string path = at->path().string();
     if (at->is_directory(error)) remove_stale_temporaries(path);
     bytes += disk_bytes(path);
