@@ -5,13 +5,12 @@ import sys
 import textwrap
 import time
 
-from conftest import BUILD
+from conftest import BUILD, REPO
 
 PACKAGE = BUILD / "python"
 # Debian's, with torch and torchvision; or another one with newer ones, of the same minor version.
 SYSTEM_PYTHON = os.environ.get("BALE_TORCH_PYTHON", "/usr/bin/python3")
-# Debian 13's torch is built without libuv, which its torchrun wants unless it is told otherwise.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "USE_LIBUV": "0"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
 # For scripts. `kind` may be a tuple of types.
 RAISES = """
 def raises(kind, words, call):
@@ -39,8 +38,8 @@ def run_script(script, *args, python=sys.executable, code=0, timeout=120, **env)
 def torchrun(ranks, log_folder):
     """python ... SCRIPT ARGUMENT...: as so many ranks, on a port of their own. What they print has their names before it.
     (Torch 1.13 under Python 3.11 knows no "redirect nothing": it looks for a flag of value 0 by iterating over the flags.)"""
-    return ["-m", "torch.distributed.run", "--nproc_per_node", str(ranks), "--rdzv_backend", "c10d", "--rdzv_endpoint",
-            "127.0.0.1:0", "--redirects", "1", "--tee", "1", "--log_dir", str(log_folder)]
+    return [str(REPO / "python" / "examples" / "torchrun_without_libuv.py"), "--nproc_per_node", str(ranks),
+            "--rdzv_backend", "c10d", "--rdzv_endpoint", "127.0.0.1:0", "--redirects", "1", "--tee", "1", "--log_dir", str(log_folder)]
 
 
 def is_gone(pid):

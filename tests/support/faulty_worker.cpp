@@ -4,7 +4,6 @@
 //   BALE_FAULT_ONCE=FILE              only while this file can be removed: in the first worker that reaches the shard
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -23,7 +22,9 @@ void fail() {
   if (fault == "abort") ::raise(SIGABRT);
   if (fault == "exit") std::_Exit(9);
   if (fault == "hang") {
-    for (;;) std::atomic_signal_fence(std::memory_order_seq_cst);
+    // Compilers may remove an endless loop without side effects, and Clang 19 does. Reading a volatile variable is one.
+    for (volatile bool hangs = true; hangs;) {
+    }
   }
 }
 
