@@ -10,7 +10,8 @@ from conftest import BUILD, REPO
 PACKAGE = BUILD / "python"
 # Debian's, with torch and torchvision; or another one with newer ones, of the same minor version.
 SYSTEM_PYTHON = os.environ.get("BALE_TORCH_PYTHON", "/usr/bin/python3")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+# Debian 13's torch is built without libuv, and looks for it unless it is told otherwise (torchrun: see below).
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "USE_LIBUV": "0"}
 # For scripts. `kind` may be a tuple of types.
 RAISES = """
 def raises(kind, words, call):
