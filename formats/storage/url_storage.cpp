@@ -1,5 +1,7 @@
 #include "bale/formats/storage/url_storage.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/storage/cache/cache_place.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
 #include "bale/formats/storage/catalog.hpp"
@@ -116,8 +119,9 @@ class Node {
 
  private:
   std::string path_of_kept(const std::string& name, std::string_view kind) {
-    const std::shared_ptr<const UrlFile> file = open(name);
-    return cache_->path_of(fmt::format("{}\n{}", Catalog::content_identity(*locate(name), file->version()), kind), ".kept");
+    const std::shared_ptr<const Location> location = locate(name);
+    const FileVersion version = catalog_->look_up(*location).version;
+    return cache_->path_of(fmt::format("{}\n{}", Catalog::content_identity(*location, version), kind), ".kept");
   }
 
   /// Whether the file is there. Its time of change is that of its last use: see eviction.cpp.

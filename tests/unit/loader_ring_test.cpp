@@ -8,6 +8,7 @@
 #include "bale/loader/ring/ring.hpp"
 #include "bale/tests/support/catch.hpp"
 
+using namespace bale;
 using namespace bale::loader_detail;
 
 namespace {
@@ -85,7 +86,8 @@ TEST_CASE("A failure of the run is told with its code, path and hint, and is no 
   CHECK(failure->context().path == "s3://b/x.tar");
   CHECK(std::string(failure->what()) == error.what());
   CHECK_FALSE(failure_of(ring.row(0, 1)));
-  const Error long_one(ErrorCode::retryable, std::string(1000, 'm'), {.path = std::string(1000, 'p'), .hint = std::string(1000, 'h')});
+  const Error long_one(ErrorCode::retryable, std::string(1000, 'm'),
+                       {.path = std::string(1000, 'p'), .hint = std::string(1000, 'h')});
   set_failure(ring.row(0, 1), long_one);
   const auto cut = failure_of(ring.row(0, 1));
   REQUIRE(cut);

@@ -135,9 +135,9 @@ std::uint64_t remove_units(UnitMap& map, const File& data, Ranking& ranking, Vic
       const auto offset = static_cast<off_t>(run.first * k_unit_bytes);
       const auto length = static_cast<off_t>(run.size() * k_unit_bytes);
       const bool is_punched =
-          data && ::fallocate(data.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
+          data.is_open() && ::fallocate(data.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
       map.release(run, token);
-      if (is_punched || !data) bytes += run.size() * k_unit_bytes;
+      if (is_punched || !data.is_open()) bytes += run.size() * k_unit_bytes;
     }
   }
   return bytes;

@@ -31,7 +31,8 @@ NameLock::NameLock(const std::string& path, std::string_view name, std::chrono::
   const auto end = std::chrono::steady_clock::now() + patience;
   while (::fcntl(file_.fd(), F_OFD_SETLK, &byte) != 0) {
     const bool is_taken = errno == EAGAIN || errno == EACCES || errno == EINTR;
-    if (!is_taken || are_remote_reads_interrupted() || std::chrono::steady_clock::now() > end) return;
+    if (!is_taken || std::chrono::steady_clock::now() > end) return;
+    poll_remote_wait();
     std::this_thread::sleep_for(k_pause);
   }
 }
