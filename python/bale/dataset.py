@@ -64,13 +64,15 @@ class Dataset:
         dataset.keys[0], dataset.label(0), dataset.read_field(0, "jpg"), dataset.find("cat/1")
 
     spec               directory of a packed dataset; or shards: a path, a glob, or braces ("x-{0..9}.tar"); or several of
-                       these, as a list or joined by `::`
+                       these, as a list or joined by `::`. Names may be remote: https://HOST/PATH, s3://BUCKET/KEY,
+                       hf://datasets/OWNER/NAME/PATH. These are read through a cache on the local disk (bale.set_cache)
     verify_checksums   compare the checksum of each field before it is returned
 
     Positions are Python's: -1 is the last sample. The dataset holds no Python object per sample.
 
     Threads: may be used by many threads at once. Processes: it can be pickled, and used after a fork; both open the files
-    again. Raises IndexError for a position out of range, and bale.Error for missing or damaged files.
+    again. Raises IndexError for a position out of range, and bale.Error for missing or damaged files,
+    and for remote files that cannot be fetched in time (code "retryable").
     """
 
     def __init__(self, spec: Path | Sequence[Path], *, verify_checksums: bool = True) -> None:

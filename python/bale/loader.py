@@ -62,7 +62,8 @@ class Loader:
     int64. Images are a view of shared memory, a ring of `prefetch` slots; labels are a copy. You may keep any number of
     batches: if you keep nearly all slots, further batches are copies (`Batch.is_copy`), which costs time and memory.
 
-    spec           a packed dataset as bale.Dataset takes it, a list of datasets, or a bale.Dataset
+    spec           a packed dataset as bale.Dataset takes it, also a remote one ("s3://bucket/packs/train", "https://..."), a list
+                   of datasets, or a bale.Dataset
     workers        number of processes; None: one per core that this rank has; 0: decode in the caller. threads=True: threads instead
     seed           of the order, and of the augmentation unless augment_seed is given
     no_label       label of rows without one: unlabeled and skipped samples, empty rows

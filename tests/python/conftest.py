@@ -86,7 +86,7 @@ class Result:
 
     def error_line(self):
         """The one line that tells what went wrong: there must be exactly one."""
-        lines = [line for line in self.err.splitlines() if line.startswith("bale: ")]
+        lines = [line for line in self.err.splitlines() if line.startswith("bale: ") and not line.startswith("bale: warning: ")]
         assert len(lines) == 1, self
         return lines[0]
 

@@ -270,12 +270,10 @@ LOAD = "[batch for batch in bale.Loader(SPEC, 4, **options)]"
 
 
 ERRORS = [({"status": 404}, "not_found"), ({"status": 403}, "io"), ({"status": 503}, "retryable"), ({"cut": 0}, "retryable")]
-CONDEMNED = pytest.mark.xfail(strict=True, reason="a shard that is missing or refused is reported as damage of one sample")
 
 
 @pytest.mark.parametrize("script, pattern, fault, code", [
-    pytest.param(script, pattern, fault, code, id=f"{name}-{pattern}-{fault}",
-                 marks=CONDEMNED if (name, pattern) == ("Loader", "*-000003.tar") and code != "retryable" else ())
+    pytest.param(script, pattern, fault, code, id=f"{name}-{pattern}-{fault}")
     for name, script in (("Dataset", READ), ("Loader", LOAD)) for pattern in ("*", "*-000003.tar") for fault, code in ERRORS])
 def test_errors_have_codes(server, env, script, pattern, fault, code):
     """No policy for bad samples is asked about a server that fails."""
@@ -332,7 +330,6 @@ def test_an_outage_condemns_no_sample(pack, server, env, policy):
     assert out.splitlines()[-1] + "\n" == expected
 
 
-@pytest.mark.xfail(strict=True, reason="Ctrl-C in Python waits for the server")
 @pytest.mark.parametrize("script", [READ, LOAD], ids=["Dataset", "Loader"])
 def test_an_interrupt_ends_a_stall(server, env, script):
     server.add("*.tar", times=None, stall=100)
@@ -433,7 +430,6 @@ def test_torch_dataloader(torch, pack, server, env):
     assert torch(script, server.url, **env) == torch(script, pack, **env)
 
 
-@pytest.mark.xfail(strict=True, reason="the docstrings name no URLs")
 def test_the_package_says_what_it_reads():
     for thing in (bl.Dataset, bl.Loader):
         assert "http" in thing.__doc__ and "s3://" in thing.__doc__, thing

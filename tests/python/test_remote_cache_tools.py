@@ -337,7 +337,7 @@ def test_clear(remote, server, verified):
     assert json.loads(remote.ok("cache", "clear", "--dry-run", "--json").out)["removed_bytes"] > 0
     assert disk_use(remote.cache) == used
     assert json.loads(remote.ok("cache", "clear", "--json").out)["removed_bytes"] >= files_size(server.folder)
-    assert files_size(remote.cache) <= 4096
+    assert files_size(remote.cache) <= 8192  # what the processes share
     assert json.loads(remote.ok("cache", "ls", "--json").out)["files"] == []
     assert remote.ok("verify", server.url).out == verified
 

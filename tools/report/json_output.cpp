@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json_bytes.hpp"
 #include "bale/tools/report/python_line.hpp"
 #include "bale/tools/terminal/progress.hpp"
@@ -12,6 +13,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
+
+/// A path or a list of them, without the secrets that a URL may have.
+Json shown(std::string_view spec) {
+  constexpr std::string_view k_separator = "::";
+  std::string text;
+  for (;;) {
+    const std::size_t end = spec.find(k_separator);
+    text += shown_name(spec.substr(0, end));
+    if (end == std::string_view::npos) return raw(text);
+    text += k_separator;
+    spec.remove_prefix(end + k_separator.size());
+  }
+}
 
 std::string document(const Json& value) { return value.dump(2) + '\n'; }
 
@@ -29,7 +43,7 @@ Json notices_json(const NoticeLog& notices) {
   for (const Notice& notice : notices.kept()) entries.push_back({{"name", raw(notice.name)}, {"why", raw(notice.why)}});
   Json warnings = Json::array();
   for (const Warning& warning : notices.warnings()) {
-    warnings.push_back({{"path", raw(warning.place)}, {"what", raw(warning.what)}});
+    warnings.push_back({{"path", shown(warning.place)}, {"what", raw(warning.what)}});
   }
   return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
 }
@@ -49,7 +63,7 @@ Json stage_figures(const StageResult& result) {
 
 Json pipeline_options(const PipelineCommand& pipeline) {
   const LoaderOptions& options = pipeline.options;
-  return {{"spec", raw(pipeline.spec)},
+  return {{"spec", shown(pipeline.spec)},
           {"batch", options.batch_size},
           {"size", options.transform.width},
           {"threads", options.worker_mode == WorkerMode::threads},
@@ -84,7 +98,7 @@ Json summary_object(const DatasetSummary& summary) {
   for (const std::string& name : summary.classes) classes.push_back(raw(name));
   Json shards = Json::array();
   for (const DatasetSummary::ShardRow& shard : summary.shards) {
-    shards.push_back({{"path", raw(shard.path)},
+    shards.push_back({{"path", shown(shard.path)},
                       {"samples", shard.num_samples},
                       {"bytes", shard.bytes},
                       {"indexed", shard.indexed},
@@ -92,7 +106,7 @@ Json summary_object(const DatasetSummary& summary) {
                       {"seek_points", shard.has_seek_points},
                       {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
   }
-  Json out{{"spec", raw(summary.spec)},
+  Json out{{"spec", shown(summary.spec)},
            {"format", summary.format},
            {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
            {"manifest", summary.has_manifest}};
@@ -116,7 +130,7 @@ Json summary_object(const DatasetSummary& summary) {
 Json check_object(const CheckReport& report) {
   Json findings = Json::array();
   for (const Damage& damage : report.findings) {
-    Json finding{{"path", raw(damage.path)}};
+    Json finding{{"path", shown(damage.path)}};
     if (!damage.key.empty()) finding["key"] = raw(damage.key);
     if (!damage.field.empty()) finding["field"] = raw(damage.field);
     if (damage.offset) finding["offset"] = *damage.offset;
@@ -125,7 +139,7 @@ Json check_object(const CheckReport& report) {
   }
   Json leftovers = Json::array();
   for (const std::string& path : report.leftovers) leftovers.push_back(raw(path));
-  Json out{{"spec", raw(report.spec)},
+  Json out{{"spec", shown(report.spec)},
            {"samples", report.num_samples},
            {"shards", report.num_shards},
            {"bytes", report.num_bytes},
@@ -193,7 +207,7 @@ std::string preview_json(const PackPreview& preview) {
 std::string summary_json(const DatasetSummary& summary) { return document(summary_object(summary)); }
 
 std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries) {
-  Json out{{"spec", raw(spec)}, {"samples", 0}, {"bytes", 0}, {"parts", Json::array()}};
+  Json out{{"spec", shown(spec)}, {"samples", 0}, {"bytes", 0}, {"parts", Json::array()}};
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
   for (const DatasetSummary& summary : summaries) {
