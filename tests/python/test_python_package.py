@@ -108,7 +108,7 @@ def test_all_missing_packages_are_named_at_once(tmp_path):
     found = configure(tmp_path, *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in hidden),
                       PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
     assert found == {*hidden.values(), "liblmdb-dev", "libhdf5-dev", "libarchive-dev", "libprotobuf-dev", "libzstd-dev",
-                     "libjpeg-dev", "libxxhash-dev", "libisal-dev", "libhwy-dev"}
+                     "libjpeg-dev", "libxxhash-dev", "libisal-dev", "libhwy-dev", "libpugixml-dev"}
 
 
 def test_a_bare_machine_is_told_what_the_scripts_install(tmp_path):
