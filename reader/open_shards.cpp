@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
+
+#include "bale/formats/base/storage.hpp"
 
 namespace bale {
 namespace {
+
+constexpr std::chrono::milliseconds k_poll_interval{100};
 
 /// Number of shards that are open in this process, over all datasets.
 std::atomic<std::size_t> open_in_process{0};
@@ -48,7 +53,8 @@ ShardInUse OpenShards::use(std::size_t number) const {
 std::shared_ptr<const Shard> OpenShards::share(std::size_t number) const {
   Slot& slot = slots_[number];
   if (!slot.recently_used.load(std::memory_order_relaxed)) slot.recently_used.store(true, std::memory_order_relaxed);
-  const std::lock_guard lock(slot.mutex);
+  std::unique_lock lock(slot.mutex, std::defer_lock);
+  while (!lock.try_lock_for(k_poll_interval)) poll_remote_wait();  // the thread that opens it may wait for a server
   return slot.shard ? slot.shard : open(slot, number);
 }
 

@@ -1,6 +1,7 @@
 // The message of an error without its place, for reports that name the place themselves.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ inline std::string error_reason(const Error& error) {
   return value == 0 ? error.message() : error.message() + ": " + std::strerror(value);
 }
 
+/// Whether the disk is full: of a copy that reading needs, for example.
+inline bool is_full_disk(const Error& error) { return error.context().system_error == ENOSPC; }
+
 /// Whether the error is about the file that was read, so that a report can name the file and continue with the others.
 inline bool concerns_one_file(const Error& error) {
   switch (error.code()) {
@@ -26,7 +30,7 @@ inline bool concerns_one_file(const Error& error) {
     case ErrorCode::not_found:
       return true;
     case ErrorCode::io:
-      return !is_lack_of_resources(error);
+      return !is_lack_of_resources(error) && !is_full_disk(error);
     default:
       return false;
   }

@@ -1,6 +1,7 @@
 #include "bale/formats/hdf5/input.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <fmt/format.h>
 
@@ -71,8 +72,10 @@ File local_copy(const std::string& path) {
   const Storage* const storage = remote_storage_of(path);
   if (storage == nullptr) return {};
   if (auto copy = storage->local_copy(path)) return std::move(*copy);
-  throw Error(ErrorCode::unsupported, "an HDF5 file without an index is read from a local copy, and the cache has no room",
-              {.path = path, .hint = "give BALE_CACHE_LIMIT more, or make an index with `bale index` and put it beside the file"});
+  throw Error(ErrorCode::io, "an HDF5 file is read by its library from a local copy, and the cache has no room",
+              {.path = path,
+               .hint = "give BALE_CACHE_LIMIT more, or make an index with `bale index` and put it beside the file",
+               .system_error = ENOSPC});
 }
 
 H5Handle open_for_reading(const std::string& path, const std::string& local_path) {

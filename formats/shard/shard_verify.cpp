@@ -16,7 +16,7 @@ using Report = std::function<void(const Damage&)>;
 /// Whether an error is about the shard being verified, so that verification can continue. A file that the system cannot
 /// read is as lost as one with damaged bytes.
 bool is_finding(const Error& error) {
-  return error.code() == ErrorCode::damaged || (error.code() == ErrorCode::io && !is_lack_of_resources(error));
+  return error.code() == ErrorCode::damaged || (error.code() == ErrorCode::io && concerns_one_file(error));
 }
 
 /// Reports where the new scan and the index disagree, at most a few times: after one shifted sample, all differ.
@@ -104,6 +104,7 @@ void Shard::verify_scan(Verification& state) const {
     state.notices.drop_flaws();
     compare_with_scan(path_, scanned, *index_, keys_in_file, [&](const Damage& damage) { state.find(damage); });
   } catch (const Error& error) {
+    if (is_lack_of_resources(error) || is_full_disk(error) || error.code() == ErrorCode::interrupted) throw;
     state.find({.path = path_, .offset = error.context().offset, .what = error.message()});
   }
 }

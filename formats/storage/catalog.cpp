@@ -94,6 +94,10 @@ std::optional<Catalog::Known> Catalog::recorded(const Location& location) const 
                         .instance = text_from_json(json_member(json, "instance"), "instance"),
                         .size = count_from_json(json_member(json, "size")),
                         .has_ranges = count_from_json(json_member(json, "ranges")) != 0};
+    if (text_from_json(json_member(json, "content"), "content") !=
+        CacheDirectory::entry_of(content_identity(location, version))) {
+      return std::nullopt;  // a record of another file
+    }
     const auto asker = static_cast<std::uint32_t>(count_from_json(json_member(json, "asker")));
     if (version.etag.empty() && !(is_recent && cache_->slots().is_alive(asker))) return std::nullopt;
     return Known{std::move(version), is_recent};

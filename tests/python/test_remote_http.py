@@ -378,7 +378,7 @@ def test_secrets_are_never_shown(remote, packed, server, fault):
     assert not any(secret.encode() in kept for secret in SECRETS)
 
 
-@pytest.mark.parametrize("command", ["verify", "inspect", "stats"])
+@pytest.mark.parametrize("command", ["verify", "inspect"])
 def test_json_has_no_secrets(remote, packed, server, command):
     shard = shards(packed("tar.plain"))[0]
     url = server.url.replace("//", f"//user:{SECRETS[0]}@")

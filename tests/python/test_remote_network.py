@@ -186,7 +186,10 @@ def test_ctrl_c_ends_a_wait_for_a_server(server, env, kind, stalled):
             wait_for(lambda: children_of(process.pid))
         workers = children_of(process.pid)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 7 and process.stdout.read() == "interrupted\n"
+        try:
+            assert process.wait(60) == 7 and process.stdout.read() == "interrupted\n"
+        finally:
+            process.kill()
     wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers))
     assert str(process.pid) not in rings()
 

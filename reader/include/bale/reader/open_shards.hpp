@@ -56,7 +56,7 @@ class OpenShards {
 
  private:
   struct Slot {
-    std::mutex mutex;
+    std::timed_mutex mutex;  // while the shard is opened, which may wait for a server
     std::shared_ptr<const Shard> shard;            // null while it is closed
     const Format* format = nullptr;                // since the shard was first opened
     std::shared_ptr<const ShardIndex> index;       // likewise
