@@ -13,7 +13,7 @@ MUTATIONS = [
     Mutation("the shard's digest is not compared", "formats/shard/shard_verify.cpp",
              "if (state.size_matches && !digest_matches && state.num_findings == 0)", "if (false)", FLIPS),
     Mutation("a damaged container loses the sample's name", "formats/shard/shard.cpp",
-             "    } catch (const Error&) {\n      // The container", "    } catch (const std::bad_alloc&) {\n      // The container",
+             "  } catch (const Error&) {\n    return std::nullopt;", "  } catch (const std::bad_alloc&) {\n    return std::nullopt;",
              ("shard", "Where a container cannot say*")),
     Mutation("the index's body is not checked (labels, keys)", "formats/shard/shard_index.cpp",
              "if (crc32c(content.subspan(sizeof(IndexHeader))) != header.body_crc32c)", "if (false)", INDEX),

@@ -32,7 +32,7 @@ MUTATIONS = [
     Mutation("the journal is opened through links", "writer/journal_file.cpp",
              "O_RDWR | O_CREAT | O_NOFOLLOW |", "O_RDWR | O_CREAT |", (*OVERWRITE, "journals")),
     Mutation("source and destination may overlap", "writer/packer.cpp",
-             "    require_apart(source_.places(), options_.destination);\n", "", (*OVERWRITE, "overlap")),
+             "    require_all_apart(source_.places(), options_.destination);\n", "", (*OVERWRITE, "overlap")),
     Mutation("what a destination lies in is not looked at", "writer/apart.cpp",
              '    at = open_directory(at.get(), "..");\n', "    break;\n", (*OVERWRITE, "overlap")),
     Mutation("a finished dataset is believed", "writer/finished_check.cpp",

@@ -28,7 +28,7 @@ MUTATIONS = [
     Mutation("an image is resized without its mask", "writer/image_edits.cpp",
              "|| !is_image_field(extension)) continue;", "|| is_image_field(extension)) continue;", PAIRS),
     Mutation("URLs in a list of shards are looked for as files", "reader/shard_spec.cpp",
-             "    require_local_name(part);\n", "", ("python", "tests/python/test_remote_names.py")),
+             "    require_local_name(part, NameUse::dataset);\n", "", ("python", "tests/python/test_remote_names.py")),
     Mutation("a busy machine is judged", "tools/measure/tune_verdict.cpp",
              "if (bound_of(best, read_images_per_s) == Bound::other_programs)",
              "if (bound_of(best, read_images_per_s) == Bound::cpu)", ("tools", "no setting is*")),
