@@ -105,6 +105,13 @@ TEST_CASE("checksums match their published check values") {
   CHECK(digest_text(stream.digest()) == "xxh3:99aa06d3014798d86001c324468d497f");  // XXH3-128 of nothing
 }
 
+TEST_CASE("names are shown without what may be secret, each name of a list, too") {
+  CHECK(shown_name("packed::a b/c::d") == "packed::a b/c::d");
+  CHECK(shown_name("https://user:pw@host/a.tar?X-Amz-Signature=1") == "https://host/a.tar");
+  CHECK(shown_name("local::http://u:p@h/a?s=1::http://u:q@h/b") == "local::http://h/a::http://h/b");
+  CHECK(shown_name("http://u:p@[::1]:80/a?s=1") == "http://[::1]:80/a");
+}
+
 TEST_CASE("errors are one printable line with place and remedy") {
   const Error error(ErrorCode::damaged, "checksum does not match",
                     {.path = "a\nb\xff/\x1b[31m\xc2\x9b é.tar", .key = "k", .offset = 512, .hint = "run verify"});

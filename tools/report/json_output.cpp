@@ -14,18 +14,8 @@ using Json = nlohmann::ordered_json;
 
 Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
 
-/// A path or a list of them, without the secrets that a URL may have.
-Json shown(std::string_view spec) {
-  constexpr std::string_view k_separator = "::";
-  std::string text;
-  for (;;) {
-    const std::size_t end = spec.find(k_separator);
-    text += shown_name(spec.substr(0, end));
-    if (end == std::string_view::npos) return raw(text);
-    text += k_separator;
-    spec.remove_prefix(end + k_separator.size());
-  }
-}
+/// A path or a spec, without the secrets that a URL may have.
+Json shown(std::string_view spec) { return raw(shown_name(spec)); }
 
 std::string document(const Json& value) { return value.dump(2) + '\n'; }
 

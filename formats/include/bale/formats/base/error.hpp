@@ -59,7 +59,7 @@ bool is_lack_of_resources(const Error& error);
 /// Throws `io` for the current `errno`: "PATH: cannot ACTION: strerror".
 [[noreturn]] void throw_errno(std::string_view action, const std::string& path);
 
-/// The name of a file for messages: of a URL, without user, password and query, which may be secret.
+/// The name of a file, or a "::" list, for messages: of URLs without user, password and query, which may be secret.
 std::string shown_name(std::string_view name);
 
 /// `raw` made safe to print on a terminal: control bytes and invalid UTF-8 become \xNN.
