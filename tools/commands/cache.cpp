@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <ctime>
 #include <functional>
-#include <map>
+#include <string_view>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -155,26 +156,23 @@ int warm(const CacheCommand& command, Terminal& terminal) {
   return k_exit_ok;
 }
 
-const std::map<std::string, Action>& actions() {
-  static const std::map<std::string, Action> actions{
-      {"ls", list}, {"verify", check}, {"trim", trim}, {"clear", clear}, {"warm", warm}};
-  return actions;
-}
+constexpr std::pair<std::string_view, Action> k_actions[] = {
+    {"ls", list}, {"verify", check}, {"trim", trim}, {"clear", clear}, {"warm", warm}};
 
 }  // namespace
 
-const std::vector<std::string>& cache_actions() {
-  static const std::vector<std::string> names{"ls", "verify", "trim", "clear", "warm"};
+std::vector<std::string_view> cache_actions() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, action] : k_actions) names.push_back(name);
   return names;
 }
 
 int run_cache(const CacheCommand& command, Terminal& terminal) {
-  const auto action = actions().find(command.action);
-  if (action == actions().end()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("there is no `bale cache {}`", printable(command.action)),
-                {.hint = fmt::format("choose one of: {}", fmt::join(cache_actions(), ", "))});
+  for (const auto& [name, action] : k_actions) {
+    if (name == command.action) return action(command, terminal);
   }
-  return action->second(command, terminal);
+  throw Error(ErrorCode::invalid_argument, fmt::format("there is no `bale cache {}`", printable(command.action)),
+              {.hint = fmt::format("choose one of: {}", fmt::join(cache_actions(), ", "))});
 }
 
 }  // namespace bale::tools

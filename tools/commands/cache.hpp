@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/tools/terminal/terminal.hpp"
@@ -17,7 +18,7 @@ struct CacheCommand {
   bool quiet = false;
 };
 
-const std::vector<std::string>& cache_actions();
+std::vector<std::string_view> cache_actions();
 
 int run_cache(const CacheCommand& command, Terminal& terminal);
 
