@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
@@ -105,10 +106,10 @@ class Node {
       file.write_at(0, content);
       file.close();
       if (::rename(temporary.c_str(), path.c_str()) != 0) throw_errno("rename", temporary);
-    } catch (const Error&) {
+    } catch (const Error& error) {
       ::unlink(temporary.c_str());
       cache_->give_back(bytes);
-      cache_->set_full();
+      if (is_full_disk(error)) cache_->set_full();
     }
   }
 
