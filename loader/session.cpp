@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/content_error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/worker/worker_program.hpp"

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/content_error.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/inflation.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
