@@ -4,14 +4,17 @@ nginx is Debian's nginx-light; rclone and moto are those of requirements-remote.
 tests that need it. Import the fixtures: `from remote_support import fixture  # noqa: F401`.
 """
 import contextlib
+import functools
 import io
 import os
 import pathlib
 import random
 import struct
+import threading
 import time
 
 import pytest
+from conftest import format_options
 from servers.fault import Fault, Request  # noqa: F401 - for tests, as are the others
 from servers.fault_server import FaultServer
 from servers.hub import Hub  # noqa: F401
@@ -82,6 +85,34 @@ def heavy_images(root, samples, each, classes=4):
     return pathlib.Path(root)
 
 
+def packed_once(bale, source, root):
+    """pack(FORMAT or FORMAT.LAYOUT) -> `source` in it, as shards of eight samples, in pack.root. Each is made once."""
+    @functools.cache
+    def pack(name):
+        bale.pack(source, root / name, "--name", "p", "--shard-samples", "8", *format_options(name))
+        return root / name
+    pack.root = root
+    return pack
+
+
+@pytest.fixture(scope="module")
+def packed(bale, photos, tmp_path_factory):
+    """packed(FORMAT or FORMAT.LAYOUT) -> the photos in five shards, in packed.root."""
+    return packed_once(bale, photos, tmp_path_factory.mktemp("packed"))
+
+
+@pytest.fixture(scope="module")
+def heavy(bale, tmp_path_factory):
+    """heavy(FORMAT) -> 40 images of 100 KB in five shards, in heavy.root."""
+    root = tmp_path_factory.mktemp("heavy")
+    return packed_once(bale, heavy_images(root / "source", 40, 100_000), root)
+
+
+@pytest.fixture(scope="module")
+def heavy_tar(heavy):
+    return heavy("tar")
+
+
 def files_size(directory):
     return sum(path.stat().st_size for path in pathlib.Path(directory).rglob("*") if path.is_file())
 
@@ -93,6 +124,24 @@ def disk_use(directory):
         with contextlib.suppress(FileNotFoundError):
             total += 512 * path.lstat().st_blocks
     return total
+
+
+@contextlib.contextmanager
+def watched(directory):
+    """The most that the directory takes on the disk meanwhile."""
+    seen, ended = [0], threading.Event()
+
+    def watch():
+        while not ended.wait(0.01):
+            seen.append(disk_use(directory))
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        ended.set()
+        thread.join()
+        seen.append(disk_use(directory))
 
 
 # --- servers

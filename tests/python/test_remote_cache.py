@@ -1,18 +1,16 @@
 """The cache of remote files on the local disk: what is there is not fetched again, several processes share it, it stays within
 its limit, and nothing that happens to it changes what is read."""
 import contextlib
-import functools
 import os
 import random
 import shutil
 import signal
 import subprocess
-import threading
 import time
 
 import pytest
-from conftest import FORMATS, NOBODY, PROGRAM, by_tier, fields_by_key, format_options, let_others_in, shards, tree_bytes
-from remote_support import disk_use, files_size, heavy_images, remote, serve, wait_for  # noqa: F401
+from conftest import FORMATS, NOBODY, PROGRAM, by_tier, fields_by_key, let_others_in, shards, tree_bytes
+from remote_support import disk_use, files_size, heavy, heavy_images, remote, serve, wait_for, watched  # noqa: F401
 
 FAILURE, USAGE = 1, 2
 MIB = 1 << 20
@@ -22,20 +20,6 @@ HEAD = 16 << 10  # what is asked for first of a file, to learn its size and vers
 def heads(directory):
     """Bytes that it takes to ask once for each file of a dataset."""
     return sum(min(path.stat().st_size, HEAD) for path in directory.iterdir())
-
-
-@pytest.fixture(scope="module")
-def heavy(bale, tmp_path_factory):
-    """heavy(FORMAT) -> 40 images of 100 KB in five shards, below heavy.root."""
-    root = tmp_path_factory.mktemp("heavy")
-    source = heavy_images(root / "source", 40, 100_000)
-
-    @functools.cache
-    def make(name):
-        bale.pack(source, root / name, "--name", "p", "--shard-samples", "8", *format_options(name))
-        return root / name
-    make.root = root
-    return make
 
 
 @pytest.fixture
@@ -253,24 +237,6 @@ def test_a_stopped_process_stops_no_other(remote, server, verified):
 
 
 # --- the limit
-
-@contextlib.contextmanager
-def watched(directory):
-    """The most that the directory takes on the disk meanwhile."""
-    seen, ended = [0], threading.Event()
-
-    def watch():
-        while not ended.wait(0.01):
-            seen.append(disk_use(directory))
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        ended.set()
-        thread.join()
-        seen.append(disk_use(directory))
-
 
 @pytest.mark.parametrize("order", ["full", "none"])
 def test_the_limit_holds(remote, bulk, serve, order):

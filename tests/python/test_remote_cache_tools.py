@@ -10,28 +10,20 @@ import sys
 import pytest
 from conftest import NOBODY, PROGRAM, fields_by_key, let_others_in, tree_bytes
 from python_support import run_script
-from remote_support import clean_environment, disk_use, files_size, heavy_images, remote, serve  # noqa: F401
+from remote_support import clean_environment, disk_use, files_size, heavy, heavy_images, heavy_tar, remote, serve  # noqa: F401
 
 FAILURE, USAGE, DAMAGE = 1, 2, 3
 MIB = 1 << 20
 
 
-@pytest.fixture(scope="module")
-def heavy(bale, tmp_path_factory):
-    """40 images of 100 KB in five shards."""
-    root = tmp_path_factory.mktemp("heavy")
-    bale.pack(heavy_images(root / "source", 40, 100_000), root / "packed", "--name", "p", "--shard-samples", "8")
-    return root / "packed"
-
-
 @pytest.fixture
-def server(heavy, serve):
-    return serve(heavy)
+def server(heavy_tar, serve):
+    return serve(heavy_tar)
 
 
 @pytest.fixture(scope="module")
-def verified(bale, heavy):
-    return bale.ok("verify", heavy).out
+def verified(bale, heavy_tar):
+    return bale.ok("verify", heavy_tar).out
 
 
 def warnings_of(result):
@@ -119,8 +111,8 @@ def test_a_cache_that_others_may_write(remote, server, verified, what, tmp_path)
 
 # --- where it may not lie
 
-def test_a_directory_with_a_dataset(bale, remote, server, heavy, tmp_path):
-    shutil.copytree(heavy, tmp_path / "packed")
+def test_a_directory_with_a_dataset(bale, remote, server, heavy_tar, tmp_path):
+    shutil.copytree(heavy_tar, tmp_path / "packed")
     before = tree_bytes(tmp_path / "packed")
     for keep in ("manifest.json", "*.bidx"):
         remote.env["BALE_CACHE_DIR"] = str(tmp_path / "packed")
@@ -133,10 +125,10 @@ def test_a_directory_with_a_dataset(bale, remote, server, heavy, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["pack", "convert", "extract", "verify"])
-def test_sources_and_destinations(bale, remote, server, heavy, photos, command, tmp_path):
+def test_sources_and_destinations(bale, remote, server, heavy_tar, photos, command, tmp_path):
     """The cache is in what is read or written."""
     shutil.copytree(photos, tmp_path / "photos")
-    shutil.copytree(heavy, tmp_path / "packed")
+    shutil.copytree(heavy_tar, tmp_path / "packed")
     out = tmp_path / "out"
     place, words = {
         "pack": (tmp_path / "photos" / "class0" / "cache", ["pack", tmp_path / "photos", out]),
@@ -146,12 +138,12 @@ def test_sources_and_destinations(bale, remote, server, heavy, photos, command, 
     result = remote(*words, env={"BALE_CACHE_DIR": str(place)})
     assert result.code == USAGE and "BALE_CACHE_DIR" in result.error_line(), result
     assert not list(out.rglob("*.tar")) and not list(out.rglob("*.jpg"))
-    assert tree_bytes(tmp_path / "packed") == tree_bytes(heavy)
+    assert tree_bytes(tmp_path / "packed") == tree_bytes(heavy_tar)
 
 
-def test_a_cache_beside_a_dataset(bale, remote, server, heavy, verified, tmp_path):
+def test_a_cache_beside_a_dataset(bale, remote, server, heavy_tar, verified, tmp_path):
     """Only what bale makes in the directory is the cache."""
-    shutil.copytree(heavy, tmp_path / "packed")
+    shutil.copytree(heavy_tar, tmp_path / "packed")
     remote.env["BALE_CACHE_DIR"] = str(tmp_path)
     assert remote.ok("verify", tmp_path / "packed").out == verified
     assert remote.ok("verify", server.url).out == verified
@@ -194,23 +186,23 @@ def test_a_limit_that_is_too_small(remote, server):
 
 # --- files without a version
 
-def test_a_file_without_validators_is_not_read_from_another_run(bale, remote, heavy, serve, tmp_path):
+def test_a_file_without_validators_is_not_read_from_another_run(bale, remote, heavy_tar, serve, tmp_path):
     """It is another one, of the same size, and the second run comes at once."""
     www = tmp_path / "www"
-    shutil.copytree(heavy, www)
+    shutil.copytree(heavy_tar, www)
     server = serve(www)
     server.add("*", times=None, no_etag=True, no_modified=True)
     name = f"{server.url}/p-000000.tar"
     assert remote.ok("cat", name, "--index", "0").stdout == bale.ok("cat", www / "p-000000.tar", "--index", "0").stdout
     for suffix in ("tar", "tar.bidx"):
-        shutil.copyfile(heavy / f"p-000001.{suffix}", www / f"p-000000.{suffix}")
-    expected = bale.ok("cat", heavy / "p-000001.tar", "--index", "0").stdout
+        shutil.copyfile(heavy_tar / f"p-000001.{suffix}", www / f"p-000000.{suffix}")
+    expected = bale.ok("cat", heavy_tar / "p-000001.tar", "--index", "0").stdout
     assert remote.ok("cat", name, "--index", "0").stdout == expected
 
 
-def test_workers_share_a_file_without_validators(heavy, serve, tmp_path):
+def test_workers_share_a_file_without_validators(heavy_tar, serve, tmp_path):
     """While the process that asked for it lives."""
-    server = serve(heavy)
+    server = serve(heavy_tar)
     server.add("*", times=None, no_etag=True, no_modified=True)
     run_script("""
         import sys
@@ -218,7 +210,7 @@ def test_workers_share_a_file_without_validators(heavy, serve, tmp_path):
         with bale.Loader(sys.argv[1], 4, workers=2) as loader:
             assert sum(len(batch) for batch in loader) == 40
         """, server.url, **clean_environment(tmp_path / "cache"))
-    assert server.sent() <= 1.05 * files_size(heavy)
+    assert server.sent() <= 1.05 * files_size(heavy_tar)
 
 
 # --- several processes
@@ -281,13 +273,13 @@ def test_hdf5_without_an_index_from_a_damaged_cache(bale, remote, serve, without
 
 # --- bale cache
 
-def test_ls(remote, server, heavy):
+def test_ls(remote, server, heavy_tar):
     assert json.loads(remote.ok("cache", "ls", "--json").out)["files"] == []
     remote.ok("verify", server.url)
     listed = json.loads(remote.ok("cache", "ls", "--json").out)
     assert listed["directory"] == str(remote.cache) and listed["limit_bytes"] == 500 * MIB
-    assert files_size(heavy) <= listed["used_bytes"] <= 1.2 * files_size(heavy)
-    names = {f"{server.url}/{path.name}": path.stat().st_size for path in heavy.iterdir()}
+    assert files_size(heavy_tar) <= listed["used_bytes"] <= 1.2 * files_size(heavy_tar)
+    names = {f"{server.url}/{path.name}": path.stat().st_size for path in heavy_tar.iterdir()}
     assert {file["name"]: file["bytes"] for file in listed["files"]} == names
     assert all(file["cached_bytes"] == file["bytes"] and file["last_use"] > 1_600_000_000 for file in listed["files"])
     text = remote.ok("cache", "ls").out
@@ -342,11 +334,11 @@ def test_clear(remote, server, verified):
     assert remote.ok("verify", server.url).out == verified
 
 
-def test_warm(remote, server, heavy, verified):
+def test_warm(remote, server, heavy_tar, verified):
     dry = json.loads(remote.ok("cache", "warm", server.url, "--dry-run", "--json").out)
     assert server.sent() <= 12 * 16 * 1024 and dry["files"] == 10
     result = remote.ok("cache", "warm", server.url)
-    assert "10 files" in result.out and server.sent() <= 1.02 * files_size(heavy)
+    assert "10 files" in result.out and server.sent() <= 1.02 * files_size(heavy_tar)
     server.clear()
     assert remote.ok("verify", server.url).out == verified
     assert server.sent() == 0 and set(server.statuses()) <= {404}
@@ -366,15 +358,15 @@ def test_wrong_usage(remote, words):
     assert remote("cache", *words).code == USAGE
 
 
-def test_without_a_cache(remote, heavy):
+def test_without_a_cache(remote, heavy_tar):
     result = remote("cache", "ls", env={"BALE_CACHE_DIR": "none"})
     assert result.code == USAGE and "BALE_CACHE_DIR" in result.error_line()
-    assert remote("cache", "warm", heavy).code == USAGE  # nothing remote
+    assert remote("cache", "warm", heavy_tar).code == USAGE  # nothing remote
 
 
 # --- settings
 
-def test_set_cache(server, heavy, tmp_path):
+def test_set_cache(server, heavy_tar, tmp_path):
     """Also of workers, which are other processes."""
     environment = clean_environment(tmp_path / "unused")
     run_script("""
@@ -390,7 +382,7 @@ def test_set_cache(server, heavy, tmp_path):
         else:
             raise AssertionError
         """, server.url, str(tmp_path / "mine"), **environment)
-    assert not (tmp_path / "unused").exists() and disk_use(tmp_path / "mine") >= files_size(heavy) // 2
+    assert not (tmp_path / "unused").exists() and disk_use(tmp_path / "mine") >= files_size(heavy_tar) // 2
 
 
 @pytest.mark.parametrize("limit", ["1MiB", "lots", 1000])

@@ -1,13 +1,12 @@
 """A cache that has room for half of a dataset: what is fetched, compared with the best possible (Belady's MIN, simulated at the
 granularity of samples) and with LRU."""
-import contextlib
 import heapq
 import random
 import shutil
 import threading
 
 import pytest
-from remote_support import disk_use, files_size, heavy_images, remote, serve  # noqa: F401
+from remote_support import disk_use, files_size, heavy_images, remote, serve, watched  # noqa: F401
 
 MIB = 1 << 20
 SAMPLES, SAMPLE_BYTES, EPOCHS = 1300, 105_000, 3
@@ -42,24 +41,6 @@ def simulated(farthest_next_use, capacity):
             if cached.get(victim) == rank:
                 del cached[victim]
     return fetched
-
-
-@contextlib.contextmanager
-def watched(directory):
-    """The most that the directory takes on the disk meanwhile."""
-    seen, ended = [0], threading.Event()
-
-    def watch():
-        while not ended.wait(0.05):
-            seen.append(disk_use(directory))
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        ended.set()
-        thread.join()
-        seen.append(disk_use(directory))
 
 
 def test_half_a_dataset(remote, halved, serve):

@@ -1,5 +1,4 @@
 """Datasets over http(s):// and hf://: every command gives what it gives for local files, and asks for little."""
-import functools
 import json
 import re
 import shutil
@@ -7,7 +6,7 @@ import urllib.parse
 
 import pytest
 from conftest import ALL_LAYOUTS, FORMATS, format_options, key_list, shards, tree_bytes
-from remote_support import (FaultServer, Hub, files_size, free_port, heavy_images, nginx_of,  # noqa: F401
+from remote_support import (FaultServer, Hub, files_size, free_port, heavy, nginx_of, packed,  # noqa: F401
                             remote, serve)
 
 FAILURE, USAGE, DAMAGE, TRY_AGAIN = 1, 2, 3, 5
@@ -19,33 +18,6 @@ COMMANDS = [["verify", ...], ["verify", "--json", ...], ["ls", "-0", ...], ["ls"
 
 def titles(words):
     return " ".join("SPEC" if word is ... else word for word in words)
-
-
-@pytest.fixture(scope="module")
-def packed(bale, photos, tmp_path_factory):
-    """packed(FORMAT or FORMAT.LAYOUT) -> the photos in it, as five shards; made once, below packed.root."""
-    root = tmp_path_factory.mktemp("packed")
-
-    @functools.cache
-    def make(name):
-        bale.pack(photos, root / name, "--name", "p", "--shard-samples", "8", *format_options(name))
-        return root / name
-    make.root = root
-    return make
-
-
-@pytest.fixture(scope="module")
-def heavy(bale, tmp_path_factory):
-    """heavy(FORMAT) -> 40 images of 100 KB, below heavy.root."""
-    root = tmp_path_factory.mktemp("heavy")
-    source = heavy_images(root / "source", 40, 100_000)
-
-    @functools.cache
-    def make(name):
-        bale.pack(source, root / name, "--name", "p", "--shard-samples", "8", *format_options(name))
-        return root / name
-    make.root = root
-    return make
 
 
 @pytest.fixture(scope="module")

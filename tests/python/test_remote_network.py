@@ -4,12 +4,11 @@ import os
 import pathlib
 import signal
 import subprocess
-import threading
 
 import pytest
 from conftest import fields_by_key
 from python_support import ENVIRONMENT, command
-from remote_support import RemoteBale, clean_environment, heavy_images, remote, serve, wait_for  # noqa: F401
+from remote_support import RemoteBale, clean_environment, heavy, heavy_tar, remote, serve, wait_for  # noqa: F401
 
 USAGE, TRY_AGAIN = 2, 5
 POLICIES = ["fail", "skip", "substitute"]
@@ -29,17 +28,9 @@ def env(tmp_path):
     return clean_environment(tmp_path / "cache")
 
 
-@pytest.fixture(scope="module")
-def heavy(bale, tmp_path_factory):
-    """40 images of 100 KB in five shards."""
-    root = tmp_path_factory.mktemp("heavy")
-    bale.pack(heavy_images(root / "source", 40, 100_000), root / "packed", "--name", "p", "--shard-samples", "8")
-    return root / "packed"
-
-
 @pytest.fixture
-def server(heavy, serve):
-    return serve(heavy)
+def server(heavy_tar, serve):
+    return serve(heavy_tar)
 
 
 def run(script, *args, env, **kwargs):
@@ -82,9 +73,9 @@ def test_a_shard_that_cannot_be_fetched_ends_the_run(server, env, workers, polic
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("workers", WORKERS)
-def test_a_local_shard_that_is_gone_ends_the_run(fresh_copy, heavy, env, workers, policy):
+def test_a_local_shard_that_is_gone_ends_the_run(fresh_copy, heavy_tar, env, workers, policy):
     import json
-    local = fresh_copy(heavy)
+    local = fresh_copy(heavy_tar)
     shard = local / "p-000002.tar"
     result = run(ONE_EPOCH, str(local), json.dumps({**WORKERS[workers], "on_bad_sample": policy}), str(shard), env=env)
     found, path, text, num_bad = error_of(result)
@@ -229,15 +220,15 @@ def test_a_server_that_does_not_end_is_an_error(remote, server, pattern, fault, 
     assert all(request.began - server.log[0].began < 60 for request in server.log)
 
 
-def test_a_stall_is_followed_by_another_try(remote, server, heavy, bale):
+def test_a_stall_is_followed_by_another_try(remote, server, heavy_tar, bale):
     """The limit of a stall is a part of the limit of a read, so there is time for a new connection."""
     server.add("*-000001.tar", times=1, skip=1, stall=5000)
-    assert fields_by_key(remote, server.url) == fields_by_key(bale, heavy)
+    assert fields_by_key(remote, server.url) == fields_by_key(bale, heavy_tar)
 
 
 # --- hedges
 
-def test_a_slow_answer_is_asked_for_again(server, env, heavy, bale):
+def test_a_slow_answer_is_asked_for_again(server, env, heavy_tar, bale):
     """One answer of many does not come: the second request is answered long before the first one would have failed."""
     import json
     script = HEAD + """
@@ -264,19 +255,19 @@ def test_a_slow_answer_is_asked_for_again(server, env, heavy, bale):
 # --- servers without ranges
 
 @pytest.mark.parametrize("fault", [{"whole": True}, {"whole": True, "chunked": True}], ids=str)
-def test_a_server_without_ranges_sends_each_file_once(remote, server, heavy, bale, fault):
+def test_a_server_without_ranges_sends_each_file_once(remote, server, heavy_tar, bale, fault):
     server.add("*", times=None, **fault)
-    assert fields_by_key(remote, server.url) == fields_by_key(bale, heavy)
-    read = [path for path in heavy.iterdir() if server.sent("/" + path.name)]
+    assert fields_by_key(remote, server.url) == fields_by_key(bale, heavy_tar)
+    read = [path for path in heavy_tar.iterdir() if server.sent("/" + path.name)]
     assert server.sent() <= 1.02 * sum(path.stat().st_size for path in read)
 
 
-def test_a_large_file_of_unknown_size(remote, server, heavy, bale, tmp_path):
+def test_a_large_file_of_unknown_size(remote, server, heavy_tar, bale, tmp_path):
     """It is fetched once to learn its size, and once to keep it."""
     (tmp_path / "large").mkdir()
     with open(tmp_path / "large" / "x.tar", "wb") as out:
         for _ in range(6):
-            for path in sorted(heavy.glob("*.tar")):
+            for path in sorted(heavy_tar.glob("*.tar")):
                 out.write(path.read_bytes()[:-1024])
         out.write(bytes(1024))
     server.folder = tmp_path / "large"
@@ -338,10 +329,10 @@ def test_a_malformed_name_is_an_error_of_usage(remote, name, command_line):
 
 # --- S3 without credentials
 
-def test_a_public_bucket_is_read_without_credentials(remote, server, heavy, bale):
+def test_a_public_bucket_is_read_without_credentials(remote, server, heavy_tar, bale):
     server.router = lambda request: request.path.removeprefix("/bucket/packed")
     remote.env["AWS_ENDPOINT_URL"] = server.url
-    assert fields_by_key(remote, "s3://bucket/packed") == fields_by_key(bale, heavy)
+    assert fields_by_key(remote, "s3://bucket/packed") == fields_by_key(bale, heavy_tar)
     assert not [request for request in server.log if "authorization" in request.headers]
 
 
@@ -358,7 +349,7 @@ def test_a_private_bucket_needs_credentials(remote, server):
 
 # --- forks and proxies
 
-def test_a_child_of_a_fork_reads_what_its_parent_opened(server, env, heavy):
+def test_a_child_of_a_fork_reads_what_its_parent_opened(server, env, heavy_tar):
     """As a DataLoader's workers do with the start method fork."""
     script = HEAD + """
     dataset = bale.Dataset(SPEC)

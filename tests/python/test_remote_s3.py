@@ -3,24 +3,12 @@ import functools
 import re
 
 import pytest
-from conftest import FORMATS, format_options, key_list, manifest_of, shards, tree_bytes
-from remote_support import KEY_ID, SECRET, Rclone, moto, rclone, remote, s3, serve  # noqa: F401
+from conftest import FORMATS, key_list, manifest_of, shards, tree_bytes
+from remote_support import KEY_ID, SECRET, Rclone, moto, packed, rclone, remote, s3, serve  # noqa: F401
 
 FAILURE, USAGE, TRY_AGAIN = 1, 2, 5
 ODD = ["a=b/c=d", "with space", "100%25", "a+b", "ü/日本 語", "semi;colon,comma&and@at", "it's (here)!*~", "hash#and?mark",
        "a//b"]
-
-
-@pytest.fixture(scope="module")
-def packed(bale, photos, tmp_path_factory):
-    """packed(FORMAT) -> the photos in it, as five shards; made once."""
-    root = tmp_path_factory.mktemp("packed")
-
-    @functools.cache
-    def make(name):
-        bale.pack(photos, root / name, "--name", "p", "--shard-samples", "8", *format_options(name))
-        return root / name
-    return make
 
 
 @pytest.fixture(scope="module")
