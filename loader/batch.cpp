@@ -5,6 +5,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/session.hpp"
+#include "bale/loader/transform/transforms.hpp"
 
 namespace bale {
 
@@ -73,6 +74,14 @@ std::uint64_t Batch::copy(std::size_t i) const {
 
 const AugmentDraw& Batch::draw(std::size_t i) const {
   return owned_ ? owned_->rows[i].draw : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).draw;
+}
+Steps Batch::steps(std::size_t i) const {
+  if (image(i).empty()) return {};
+  const DrawKey key{.seed = owned_ ? owned_->augment_seed : *session_->options().augment_seed,
+                    .epoch = epoch(),
+                    .sample = samples()[i],
+                    .copy = copy(i)};
+  return draw_steps(transform(), key, source_width(i), source_height(i));
 }
 std::uint32_t Batch::source_width(std::size_t i) const {
   return owned_ ? owned_->rows[i].source_width

@@ -13,8 +13,9 @@ std::vector<Value> first_rows(std::span<Value> values, std::size_t num_rows) {
 
 }  // namespace
 
-BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& of)
+BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& of, std::uint64_t seed)
     : transform(of),
+      augment_seed(seed),
       index(ring.slot(slot).index),
       epoch(ring.slot(slot).epoch),
       rows(ring.slot(slot).num_rows),

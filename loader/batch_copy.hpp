@@ -25,11 +25,12 @@ struct RowResult {
 
 struct BatchCopy {
   /// Copies a finished slot of `ring`.
-  BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& transform);
+  BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& transform, std::uint64_t augment_seed);
 
   Bytes pixels() const { return {pixel_memory.get(), pixel_bytes}; }
 
   Transform transform;
+  std::uint64_t augment_seed;
   std::uint64_t index;
   std::uint64_t epoch;
   std::vector<RowResult> rows;

@@ -289,7 +289,7 @@ Batch Session::deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t sl
   lock.unlock();
   Batch leased(shared_from_this(), slot);
   try {
-    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_.transform));
+    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_.transform, *options_.augment_seed));
     lock.lock();
     ++counters_.batches_copied;
     lock.unlock();

@@ -3,26 +3,10 @@
 #include <cstring>
 
 #include "bale/loader/transform/half.hpp"
+#include "bale/loader/transform/places.hpp"
 
 namespace bale::transform_detail {
 namespace {
-
-/// The strides of an image, in values.
-struct Places {
-  std::size_t column;
-  std::size_t row;
-  std::size_t channel;
-};
-
-Places places_of(PixelLayout layout, std::uint32_t width, std::uint32_t height) {
-  if (layout == PixelLayout::nhwc) return {.column = 3, .row = std::size_t{width} * 3, .channel = 1};
-  return {.column = 1, .row = width, .channel = std::size_t{width} * height};
-}
-
-template <typename Value>
-void store(std::byte* out, std::size_t index, Value value) {
-  std::memcpy(out + index * sizeof value, &value, sizeof value);
-}
 
 template <typename Value>
 void convert(const PixelView& pixels, const std::array<std::array<Value, 256>, 3>& tables, const Places& places,

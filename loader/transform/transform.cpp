@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/list/check.hpp"
 
 namespace bale {
 namespace {
@@ -114,6 +115,31 @@ Transform ragged_transform() { return {.kind = Transform::Kind::ragged}; }
 
 Transform raw_transform() { return {.kind = Transform::Kind::raw}; }
 
+Transform list_transform(TransformList list, PixelLayout layout, PassOrder pass_order) {
+  transform_detail::check_list(list);
+  const auto size = transform_detail::output_size(list);
+  if (!size) {
+    refuse("list", "leaves images of different sizes: end it with CenterCrop, RandomCrop, RandomResizedCrop or a Resize "
+                   "to (height, width)");
+  }
+  Transform transform{.kind = Transform::Kind::list,
+                      .width = size->width,
+                      .height = size->height,
+                      .pass_order = pass_order,
+                      .layout = layout};
+  for (const TransformNode& node : list) {
+    if (const auto* type = std::get_if<transforms::ToDtype>(&node)) transform.dtype = type->dtype;
+    if (const auto* normalize = std::get_if<transforms::Normalize>(&node)) {
+      transform.normalize = true;
+      transform.mean = normalize->mean;
+      transform.stddev = normalize->std;
+    }
+  }
+  transform.list = std::make_shared<const TransformList>(std::move(list));
+  check_transform(transform);
+  return transform;
+}
+
 void check_transform(const Transform& transform) {
   if (transform.kind == Transform::Kind::raw) return;
   check_values(transform);
@@ -124,6 +150,10 @@ void check_transform(const Transform& transform) {
   }
   if (transform.kind == Transform::Kind::train) check_train(transform);
   if (transform.kind == Transform::Kind::val) check_val(transform);
+  if (transform.kind == Transform::Kind::list) {
+    if (!transform.list) refuse("list", "is missing: make the transform with list_transform()");
+    transform_detail::check_list(*transform.list);
+  }
 }
 
 }  // namespace bale

@@ -1,14 +1,14 @@
 #include "bale/loader/worker/worker_config.hpp"
 
 #include <cstring>
+#include <memory>
 #include <type_traits>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/list/json.hpp"
 
 namespace bale::loader_detail {
 namespace {
-
-static_assert(std::is_trivially_copyable_v<Transform>);
 
 void put(std::vector<std::byte>& out, const void* from, std::size_t size) {
   const auto* const bytes = static_cast<const std::byte*>(from);
@@ -23,6 +23,32 @@ void put_value(std::vector<std::byte>& out, const Value& value) {
 void put_text(std::vector<std::byte>& out, const std::string& text) {
   put_value(out, std::uint64_t{text.size()});
   put(out, text.data(), text.size());
+}
+
+/// Calls visit(member) for every member of a Transform except its list.
+template <typename Transform, typename Visit>
+void for_members(Transform& transform, const Visit& visit) {
+  visit(transform.kind);
+  visit(transform.width);
+  visit(transform.height);
+  visit(transform.filter);
+  visit(transform.pass_order);
+  visit(transform.resize_short);
+  visit(transform.scale);
+  visit(transform.ratio);
+  visit(transform.flip_probability);
+  visit(transform.jitter);
+  visit(transform.gray_probability);
+  visit(transform.dtype);
+  visit(transform.layout);
+  visit(transform.normalize);
+  visit(transform.mean);
+  visit(transform.stddev);
+}
+
+void put_transform(std::vector<std::byte>& out, const Transform& transform) {
+  for_members(transform, [&out](const auto& member) { put_value(out, member); });
+  put_text(out, transform.list ? transforms_json(*transform.list) : std::string());
 }
 
 class Reader {
@@ -45,11 +71,19 @@ class Reader {
   Bytes rest_;
 };
 
+Transform take_transform(Reader& reader) {
+  Transform transform;
+  for_members(transform, [&reader](auto& member) { member = reader.value<std::remove_reference_t<decltype(member)>>(); });
+  const std::string list = reader.text();
+  if (!list.empty()) transform.list = std::make_shared<const TransformList>(parse_transforms(list));
+  return transform;
+}
+
 }  // namespace
 
 std::vector<std::byte> pack_config(const WorkerConfig& config) {
   std::vector<std::byte> out;
-  put_value(out, config.transform);
+  put_transform(out, config.transform);
   put_value(out, config.seed);
   put_value(out, config.max_pixels);
   put_value(out, config.verify_checksums);
@@ -65,7 +99,7 @@ std::vector<std::byte> pack_config(const WorkerConfig& config) {
 WorkerConfig unpack_config(Bytes bytes) {
   Reader reader(bytes);
   WorkerConfig config;
-  config.transform = reader.value<Transform>();
+  config.transform = take_transform(reader);
   config.seed = reader.value<std::uint64_t>();
   config.max_pixels = reader.value<std::uint64_t>();
   config.verify_checksums = reader.value<bool>();

@@ -16,8 +16,8 @@ std::pair<std::uint32_t, std::uint32_t> size_after(const Step& step, std::uint32
 
 class Drawing {
  public:
-  Drawing(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps)
-      : key_(key), width_(width), height_(height), steps_(steps) {}
+  Drawing(std::uint32_t width, std::uint32_t height, PassOrder pass_order, Steps& steps)
+      : width_(width), height_(height), pass_order_(pass_order), steps_(steps) {}
 
   std::uint32_t width() const { return width_; }
   std::uint32_t height() const { return height_; }
@@ -27,12 +27,13 @@ class Drawing {
     steps_.push_back(std::move(step));
   }
 
-  const DrawKey& key() const { return key_; }
+  /// Adds step::Resize, unless the image has this size already. Throws `unsupported` for sizes of 0.
+  void resize(std::uint64_t width, std::uint64_t height, Filter filter);
 
  private:
-  DrawKey key_;
   std::uint32_t width_;
   std::uint32_t height_;
+  PassOrder pass_order_;
   Steps& steps_;
 };
 

@@ -17,6 +17,7 @@ struct DrawKey {
   std::uint64_t epoch = 0;
   std::uint64_t sample = 0;
   std::uint64_t copy = 0;
+  std::uint64_t view = 0;  // of one sample in one row: views draw independently
 };
 
 struct AugmentDraw {

@@ -1,14 +1,20 @@
 // Transform: how a stored image becomes a row of a batch. Names and defaults are torchvision's if it has any.
 //
+// A Transform is either one of five recipes, whose parameters are its members, or a list of transforms
+// (transforms.hpp).
 // Threads: plain values and pure functions; may be called from any thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "bale/formats/image/resample/resizer.hpp"
 
 namespace bale {
+
+struct TransformNode;  // transforms.hpp
 
 enum class DType : std::uint8_t { uint8, float16, bfloat16, float32 };
 enum class PixelLayout : std::uint8_t { nhwc, nchw };
@@ -46,6 +52,7 @@ struct Transform {
     padded,  // the image, unscaled, at the top left of height x width, zeros elsewhere; larger ones are bad samples
     ragged,  // the image, unscaled; each row has its own size
     raw,     // the stored bytes, not decoded
+    list,    // `list`
   };
 
   Kind kind = Kind::train;
@@ -68,6 +75,9 @@ struct Transform {
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F};
   std::array<float, 3> stddev{0.229F, 0.224F, 0.225F};
 
+  /// For list, see list_transform(); never changed. Null for other kinds.
+  std::shared_ptr<const std::vector<TransformNode>> list{};
+
   /// Whether all images of a batch have the same size.
   bool has_fixed_shape() const { return kind != Kind::ragged && kind != Kind::raw; }
   /// Bytes of one image in a batch; 0 for ragged and raw.
@@ -81,6 +91,12 @@ Transform val_transform(std::uint32_t size = 224, std::uint32_t resize_short = 0
 Transform padded_transform(std::uint32_t height, std::uint32_t width);
 Transform ragged_transform();
 Transform raw_transform();
+
+/// A list of transforms. Size, type and normalization of the batch are those at the end of the list. Throws
+/// `invalid_argument`, naming the place in the list, if a value is out of range, if the order cannot be run, or if the
+/// images after the list have no fixed size.
+Transform list_transform(std::vector<TransformNode> list, PixelLayout layout = PixelLayout::nhwc,
+                         PassOrder pass_order = PassOrder::pillow_13);
 
 /// Throws `invalid_argument`, naming the option, if a value is out of range or contradicts another.
 void check_transform(const Transform& transform);

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/transform.hpp"
 
@@ -255,6 +256,10 @@ struct TransformNode
           transforms::Normalize, transforms::RandomErasing> {
   using variant::variant;
 };
+
+/// The steps of an image of width x height pixels, for train, val and list transforms; none for others. The same as the
+/// workers run. Throws `unsupported` if the list cannot take an image of this size.
+Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height);
 
 /// Reads a list from JSON: an array of objects, each {"name": "RandomResizedCrop", ...} with the members of the struct
 /// of that name above; absent members have their defaults. Sizes are [height, width], ranges [low, high], colors

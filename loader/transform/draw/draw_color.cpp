@@ -1,0 +1,119 @@
+// Compiled without floating-point contraction.
+#include "bale/loader/transform/draw/draw_node.hpp"
+#include "bale/loader/transform/draw/resized_crop.hpp"
+
+namespace bale::transform_detail {
+namespace {
+
+bool happens(double probability, const NodeRandom& random) { return random.part(0).uniform() < probability; }
+
+double draw_factor(const Range& range, Stream stream, const NodeRandom& random) {
+  KeyedRandom sequence = random.train(stream);
+  return draw_between(range, sequence);
+}
+
+/// Adds a step that changes nothing at a factor of 1 only if the factor is another.
+template <typename Adjustment>
+void adjust(double factor, Drawing& drawing) {
+  if (factor != 1) drawing.add(Adjustment{.factor = factor});
+}
+
+}  // namespace
+
+void draw_node(const transforms::ColorJitter& node, const NodeRandom& random, Drawing& drawing) {
+  enum class Change : std::uint8_t { brightness, contrast, saturation, hue };
+  std::array order{Change::brightness, Change::contrast, Change::saturation, Change::hue};
+  random.train(Stream::order).shuffle(order);
+  for (const Change change : order) {
+    switch (change) {
+      case Change::brightness:
+        adjust<step::Brightness>(draw_factor(node.ranges.brightness, Stream::brightness, random), drawing);
+        break;
+      case Change::contrast:
+        adjust<step::Contrast>(draw_factor(node.ranges.contrast, Stream::contrast, random), drawing);
+        break;
+      case Change::saturation:
+        adjust<step::Saturation>(draw_factor(node.ranges.saturation, Stream::saturation, random), drawing);
+        break;
+      case Change::hue:  // changes pixels even by a turn of 0: it converts them to 8-bit HSV and back
+        if (node.ranges.hue != Range{0, 0}) {
+          drawing.add(step::Hue{.turn = draw_factor(node.ranges.hue, Stream::hue, random)});
+        }
+        break;
+    }
+  }
+}
+
+void draw_node(const transforms::Grayscale&, const NodeRandom&, Drawing& drawing) { drawing.add(step::Grayscale{}); }
+
+void draw_node(const transforms::RandomGrayscale& node, const NodeRandom& random, Drawing& drawing) {
+  if (random.train(Stream::gray).uniform() < node.p) drawing.add(step::Grayscale{});
+}
+
+void draw_node(const transforms::RandomPhotometricDistort& node, const NodeRandom& random, Drawing& drawing) {
+  KeyedRandom sequence = random.part(0);
+  const auto draw = [&](const Range& range) -> std::optional<double> {
+    if (sequence.uniform() >= node.p) return std::nullopt;
+    return draw_between(range, sequence);
+  };
+  const auto brightness = draw(node.brightness);
+  const auto contrast = draw(node.contrast);
+  const auto saturation = draw(node.saturation);
+  const auto hue = draw(node.hue);
+  const bool contrast_before = sequence.uniform() < 0.5;
+  if (brightness) adjust<step::Brightness>(*brightness, drawing);
+  if (contrast && contrast_before) adjust<step::Contrast>(*contrast, drawing);
+  if (saturation) adjust<step::Saturation>(*saturation, drawing);
+  if (hue) drawing.add(step::Hue{.turn = *hue});
+  if (contrast && !contrast_before) adjust<step::Contrast>(*contrast, drawing);
+  if (sequence.uniform() >= node.p) return;
+  step::PermuteChannels permutation;
+  sequence.shuffle(permutation.order);
+  drawing.add(permutation);
+}
+
+void draw_node(const transforms::RandomSolarize& node, const NodeRandom& random, Drawing& drawing) {
+  if (happens(node.p, random)) drawing.add(step::Solarize{.threshold = node.threshold});
+}
+
+void draw_node(const transforms::RandomPosterize& node, const NodeRandom& random, Drawing& drawing) {
+  if (happens(node.p, random)) drawing.add(step::Posterize{.bits = node.bits});
+}
+
+void draw_node(const transforms::RandomEqualize& node, const NodeRandom& random, Drawing& drawing) {
+  if (happens(node.p, random)) drawing.add(step::Equalize{});
+}
+
+void draw_node(const transforms::RandomAutocontrast& node, const NodeRandom& random, Drawing& drawing) {
+  if (happens(node.p, random)) drawing.add(step::AutoContrast{});
+}
+
+void draw_node(const transforms::RandomInvert& node, const NodeRandom& random, Drawing& drawing) {
+  if (happens(node.p, random)) drawing.add(step::Invert{});
+}
+
+void draw_node(const transforms::RandomAdjustSharpness& node, const NodeRandom& random, Drawing& drawing) {
+  if (happens(node.p, random)) adjust<step::Sharpness>(node.sharpness_factor, drawing);
+}
+
+void draw_node(const transforms::RandomChannelPermutation&, const NodeRandom& random, Drawing& drawing) {
+  step::PermuteChannels permutation;
+  random.part(0).shuffle(permutation.order);
+  drawing.add(permutation);
+}
+
+void draw_node(const transforms::GaussianBlur& node, const NodeRandom& random, Drawing& drawing) {
+  KeyedRandom sequence = random.part(0);
+  const double sigma = draw_between(node.sigma, sequence);
+  drawing.add(step::GaussianBlur{.kernel_width = node.kernel_size[1],
+                                 .kernel_height = node.kernel_size[0],
+                                 .sigma_x = sigma,
+                                 .sigma_y = sigma});
+}
+
+void draw_node(const transforms::PillowGaussianBlur& node, const NodeRandom& random, Drawing& drawing) {
+  KeyedRandom sequence = random.part(0);
+  drawing.add(step::PillowGaussianBlur{.radius = draw_between(node.radius, sequence)});
+}
+
+}  // namespace bale::transform_detail

@@ -1,0 +1,37 @@
+// ListDrawer: draws a list of transforms into steps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bale/loader/transform/augment_draw.hpp"
+#include "bale/loader/transform/draw/drawing.hpp"
+#include "bale/loader/transform/transforms.hpp"
+
+namespace bale::transform_detail {
+
+class ListDrawer {
+ public:
+  /// Precondition: check_list(list) passes. `list` is copied.
+  ListDrawer(TransformList list, PassOrder pass_order);
+
+  /// Appends the steps for an image of width x height pixels to `steps`. Throws `unsupported` for an image that a
+  /// transform cannot take.
+  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps) const;
+
+ private:
+  /// A transform, and how many of its name come before it.
+  struct Numbered {
+    std::uint64_t name = 0;
+    std::uint64_t occurrence = 0;
+    bool converted = false;  // behind ToDtype or Normalize
+    std::vector<Numbered> children{};
+  };
+  class Run;
+
+  TransformList list_;
+  PassOrder pass_order_;
+  std::vector<Numbered> numbered_;
+};
+
+}  // namespace bale::transform_detail
