@@ -45,7 +45,8 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
                       .direct_io = options.direct_io,
                       .num_samples = dataset.size(),
                       .field = options.field,
-                      .directory = working_directory()};
+                      .directory = working_directory(),
+                      .shards = {}};
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) config.shards.push_back(dataset.shard_path(shard));
   return config;
 }

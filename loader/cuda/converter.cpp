@@ -10,6 +10,7 @@
 #include "bale/loader/cuda/convert_args.hpp"
 #include "bale/loader/transform/convert.hpp"
 #include "bale/loader/transform/dtype_name.hpp"
+#include "bale/loader/transform/list/check.hpp"
 
 namespace bale::cuda_detail {
 
