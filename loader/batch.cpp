@@ -26,17 +26,26 @@ void Batch::release() noexcept {
   if (session_) std::exchange(session_, nullptr)->release(slot_);
 }
 
-const Transform& Batch::transform() const { return owned_ ? owned_->transform : session_->options().transform; }
+const Transform& Batch::transform(std::size_t view) const {
+  if (view == 0) return owned_ ? owned_->transform : session_->options().transform;
+  return (owned_ ? owned_->further_views : session_->options().further_views)[view - 1];
+}
+
+std::size_t Batch::num_views() const {
+  return 1 + (owned_ ? owned_->further_views : session_->options().further_views).size();
+}
 
 std::uint64_t Batch::index() const { return owned_ ? owned_->index : session_->ring().slot(slot_).index; }
 std::uint64_t Batch::epoch() const { return owned_ ? owned_->epoch : session_->ring().slot(slot_).epoch; }
 std::size_t Batch::size() const { return owned_ ? owned_->rows.size() : session_->ring().slot(slot_).num_rows.load(); }
 
-Bytes Batch::pixels() const {
+Bytes Batch::pixels(std::size_t view) const {
   if (!transform().has_fixed_shape()) {
     throw Error(ErrorCode::invalid_argument, "images of this transform differ in size", {.hint = "use Batch::image()"});
   }
-  return owned_ ? owned_->pixels() : session_->ring().pixels(slot_).first(size() * transform().image_bytes());
+  const Bytes slot = owned_ ? owned_->pixels() : session_->ring().pixels(slot_);
+  if (view == 0) return slot.first(size() * transform().image_bytes());
+  return (owned_ ? owned_->places : session_->view_places()).rows(slot, view - 1, size());
 }
 
 Bytes Batch::image(std::size_t i) const {
@@ -75,13 +84,14 @@ std::uint64_t Batch::copy(std::size_t i) const {
 const AugmentDraw& Batch::draw(std::size_t i) const {
   return owned_ ? owned_->rows[i].draw : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).draw;
 }
-Steps Batch::steps(std::size_t i) const {
+Steps Batch::steps(std::size_t i, std::size_t view) const {
   if (image(i).empty()) return {};
   const DrawKey key{.seed = owned_ ? owned_->augment_seed : *session_->options().augment_seed,
                     .epoch = epoch(),
                     .sample = samples()[i],
-                    .copy = copy(i)};
-  return draw_steps(transform(), key, source_width(i), source_height(i));
+                    .copy = copy(i),
+                    .view = view};
+  return draw_steps(transform(view), key, source_width(i), source_height(i));
 }
 std::uint32_t Batch::source_width(std::size_t i) const {
   return owned_ ? owned_->rows[i].source_width

@@ -13,9 +13,11 @@ std::vector<Value> first_rows(std::span<Value> values, std::size_t num_rows) {
 
 }  // namespace
 
-BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& of, std::uint64_t seed)
-    : transform(of),
-      augment_seed(seed),
+BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& view_places)
+    : transform(options.transform),
+      further_views(options.further_views),
+      places(view_places),
+      augment_seed(*options.augment_seed),
       index(ring.slot(slot).index),
       epoch(ring.slot(slot).epoch),
       rows(ring.slot(slot).num_rows),
@@ -33,6 +35,7 @@ BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& of, 
     pixel_bytes = std::max<std::size_t>(pixel_bytes, row.offset + row.bytes);
   }
   if (transform.has_fixed_shape()) pixel_bytes = rows.size() * transform.image_bytes();  // with zeros of empty rows
+  if (places.num_further() > 0) pixel_bytes = places.total_bytes();
   pixel_memory = std::make_unique_for_overwrite<std::byte[]>(pixel_bytes);
   std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes);
 }

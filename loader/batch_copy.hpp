@@ -9,7 +9,8 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/ring/ring.hpp"
-#include "bale/loader/transform/transform.hpp"
+#include "bale/loader/loader_options.hpp"
+#include "bale/loader/view_places.hpp"
 
 namespace bale::loader_detail {
 
@@ -25,11 +26,13 @@ struct RowResult {
 
 struct BatchCopy {
   /// Copies a finished slot of `ring`.
-  BatchCopy(const Ring& ring, std::uint32_t slot, const Transform& transform, std::uint64_t augment_seed);
+  BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& places);
 
   Bytes pixels() const { return {pixel_memory.get(), pixel_bytes}; }
 
   Transform transform;
+  std::vector<Transform> further_views;
+  ViewPlaces places;
   std::uint64_t augment_seed;
   std::uint64_t index;
   std::uint64_t epoch;

@@ -34,6 +34,11 @@ LoaderOptions checked(LoaderOptions options) {
                 fmt::format("seek_point_cache_bytes of {}; {} is the most", options.seek_point_cache_bytes,
                             k_max_seek_point_cache_bytes));
   check_transform(options.transform);
+  for (const Transform& view : options.further_views) {
+    check_transform(view);
+    if (view.has_fixed_shape() && options.transform.has_fixed_shape()) continue;
+    throw Error(ErrorCode::invalid_argument, "views: each must have a fixed shape");
+  }
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;
   return options;

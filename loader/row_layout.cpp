@@ -56,17 +56,20 @@ class LargestRows {
 }  // namespace
 
 RowLayout::RowLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries)
-    : dataset_(dataset), transform_(options.transform), field_(options.field), max_pixels_(options.max_pixels) {
-  if (transform_.has_fixed_shape()) {
-    batch_bytes_ = transform_.image_bytes() * options.batch_size;
-    return;
-  }
+    : dataset_(dataset),
+      transform_(options.transform),
+      field_(options.field),
+      max_pixels_(options.max_pixels),
+      views_(bytes_of_first_view(options, max_deliveries), options.further_views, options.batch_size) {}
+
+std::uint64_t RowLayout::bytes_of_first_view(const LoaderOptions& options, std::uint64_t max_deliveries) const {
+  if (transform_.has_fixed_shape()) return transform_.image_bytes() * options.batch_size;
   LargestRows largest(options.batch_size, max_deliveries);
-  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+  for (std::size_t shard = 0; shard < dataset_.num_shards(); ++shard) {
     if (transform_.kind == Transform::Kind::ragged) require_sizes(shard);
-    for (std::uint64_t i = 0; i < dataset.shard_size(shard); ++i) largest.add(row_bytes(shard, i));
+    for (std::uint64_t i = 0; i < dataset_.shard_size(shard); ++i) largest.add(row_bytes(shard, i));
   }
-  batch_bytes_ = largest.total();
+  return largest.total();
 }
 
 /// If an index has the size of one image, its writer read the headers of all images. If it has none, this reads the

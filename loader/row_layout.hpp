@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bale/loader/loader_options.hpp"
+#include "bale/loader/view_places.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale::loader_detail {
@@ -18,18 +19,21 @@ class RowLayout {
   RowLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries);
 
   /// Bytes for the pixels of any batch.
-  std::uint64_t batch_bytes() const { return batch_bytes_; }
+  std::uint64_t batch_bytes() const { return views_.total_bytes(); }
+  /// Where the further views are.
+  const ViewPlaces& views() const { return views_; }
   /// Bytes for the pixels of this sample.
   std::uint64_t row_bytes(std::size_t shard, std::uint64_t sample_in_shard) const;
 
  private:
+  std::uint64_t bytes_of_first_view(const LoaderOptions& options, std::uint64_t max_deliveries) const;
   void require_sizes(std::size_t shard) const;
 
   const Dataset& dataset_;
   Transform transform_;
   std::string field_;
   std::uint64_t max_pixels_;
-  std::uint64_t batch_bytes_ = 0;
+  ViewPlaces views_;
 };
 
 }  // namespace bale::loader_detail

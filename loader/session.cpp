@@ -38,13 +38,15 @@ RankShare share_of(const LoaderOptions& options) {
 
 WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
   WorkerConfig config{.transform = options.transform,
+                      .further_views = options.further_views,
                       .seed = *options.augment_seed,
                       .max_pixels = options.max_pixels,
                       .verify_checksums = options.verify_checksums,
                       .direct_io = options.direct_io,
                       .num_samples = dataset.size(),
                       .field = options.field,
-                      .directory = working_directory()};
+                      .directory = working_directory(),
+                      .shards = {}};
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) config.shards.push_back(dataset.shard_path(shard));
   return config;
 }
@@ -235,6 +237,10 @@ void Session::empty_row(std::uint32_t slot, std::uint32_t row) {
   if (options_.transform.has_fixed_shape()) {
     const MutableBytes pixels = ring_.pixels(slot).subspan(emptied.offset, emptied.capacity);
     std::fill(pixels.begin(), pixels.end(), std::byte{0});
+    for (std::size_t view = 0; view < layout_.views().num_further(); ++view) {
+      const MutableBytes place = layout_.views().row(ring_.pixels(slot), view, row);
+      std::fill(place.begin(), place.end(), std::byte{0});
+    }
   }
 }
 
@@ -289,7 +295,7 @@ Batch Session::deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t sl
   lock.unlock();
   Batch leased(shared_from_this(), slot);
   try {
-    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_.transform, *options_.augment_seed));
+    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_, layout_.views()));
     lock.lock();
     ++counters_.batches_copied;
     lock.unlock();

@@ -44,6 +44,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const Dataset& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }
+  const ViewPlaces& view_places() const { return layout_.views(); }
   std::vector<BadSample> bad_samples() const;
   LoaderCounters counters() const;
   std::vector<int> worker_pids() const;

@@ -10,6 +10,7 @@
 #include "bale/loader/cuda/convert_args.hpp"
 #include "bale/loader/transform/convert.hpp"
 #include "bale/loader/transform/dtype_name.hpp"
+#include "bale/loader/transform/list/check.hpp"
 
 namespace bale::cuda_detail {
 
@@ -49,7 +50,9 @@ std::vector<std::byte> table_of(Transform transform) {
 bool Converter::is_available() { return k_convert_kernels_ptx != nullptr; }
 
 bool Converter::can_make(const Transform& transform) {
-  return transform.has_fixed_shape() && transform.dtype != DType::uint8 &&
+  // A list that erases converted pixels is converted by the workers.
+  const bool erases = transform.list && transform_detail::erases_converted(*transform.list);
+  return transform.has_fixed_shape() && transform.dtype != DType::uint8 && !erases &&
          std::uint64_t{transform.width} * transform.height < k_max_pixels;
 }
 

@@ -1,59 +1,66 @@
 #include "bale/loader/transform/sample_pipeline.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/loader/transform/convert.hpp"
-#include "bale/loader/transform/draw/step_drawer.hpp"
-#include "bale/loader/transform/erase.hpp"
-#include "bale/loader/transform/fused_start.hpp"
-#include "bale/loader/transform/steps/step_runner.hpp"
+#include "bale/loader/transform/view.hpp"
 
 namespace bale {
 namespace {
 
-std::uint8_t* as_pixels(MutableBytes bytes) { return reinterpret_cast<std::uint8_t*>(bytes.data()); }
+bool is_made_of_steps(const Transform& transform) {
+  using Kind = Transform::Kind;
+  return transform.kind == Kind::train || transform.kind == Kind::val || transform.kind == Kind::list;
+}
 
-bool is_after_conversion(const Step& step) {
-  const auto* const erase = std::get_if<step::Erase>(&step);
-  return erase != nullptr && erase->converted;
+/// The smallest region that contains both.
+Region union_of(const Region& a, const Region& b) {
+  Region both{.x = std::min(a.x, b.x), .y = std::min(a.y, b.y)};
+  both.width = std::max(a.x + a.width, b.x + b.width) - both.x;
+  both.height = std::max(a.y + a.height, b.y + b.height) - both.y;
+  return both;
+}
+
+/// `part` of the image, of which `pixels` are the pixels of `whole`.
+PixelView part_of(const PixelView& pixels, const Region& whole, const Region& part) {
+  return {.rgb = pixels.rgb + (part.y - whole.y) * pixels.stride + std::size_t{part.x - whole.x} * 3,
+          .stride = pixels.stride,
+          .width = part.width,
+          .height = part.height};
 }
 
 }  // namespace
 
 struct SamplePipeline::State {
-  State(const Transform& options, std::uint64_t pixel_limit)
-      : transform(options),
-        max_pixels(pixel_limit),
-        converter(options),
-        drawer(options) {}
+  State(const Transform& options, std::uint64_t pixel_limit, std::span<const Transform> further)
+      : transform(options), max_pixels(pixel_limit), converter(options) {
+    if (is_made_of_steps(options)) views.emplace_back(options);
+    for (const Transform& view : further) views.emplace_back(view);
+  }
 
-  bool runs_steps() const;
-  void draw_steps(const DrawKey& key);
+  void draw(const DrawKey& key);
   void copy_raw(MutableBytes out);
-  void run_steps(MutableBytes out);
-  void make_start(std::uint8_t* rgb);
+  void make_views(MutableBytes out, std::span<const MutableBytes> further);
   void place(MutableBytes out);
   void require_room(MutableBytes out, std::uint64_t bytes) const;
 
   Transform transform;
   std::uint64_t max_pixels;
-  transform_detail::PixelConverter converter;
-  transform_detail::StepDrawer drawer;
+  transform_detail::PixelConverter converter;   // for padded and ragged
+  std::vector<transform_detail::View> views{};  // none for padded, ragged and raw
   ImageDecoder decoder{};
-  Resizer resizer{};
-  transform_detail::StepRunner runner{};
-  transform_detail::Picture picture{};  // before it is converted to the batch's type and layout
+  transform_detail::ViewScratch scratch{};
 
   // Of the image that was passed to begin().
   Bytes image{};
   AppliedTransform applied{};
-  Steps steps{};
-  transform_detail::FusedStart start{};
+  Region needed{};  // pixels to decode
 };
 
 /// For a fixed shape, too little room is the caller's error. A ragged or raw image that is too large is a bad sample.
@@ -69,68 +76,53 @@ void SamplePipeline::State::copy_raw(MutableBytes out) {
   applied.bytes = image.size();
 }
 
-bool SamplePipeline::State::runs_steps() const {
-  using Kind = Transform::Kind;
-  return transform.kind == Kind::train || transform.kind == Kind::val || transform.kind == Kind::list;
+void SamplePipeline::State::draw(const DrawKey& key) {
+  DrawKey view_key = key;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    view_key.view = key.view + i;
+    views[i].draw(view_key, applied.source_width, applied.source_height);
+    needed = i == 0 ? views[i].needed() : union_of(needed, views[i].needed());
+  }
 }
 
-void SamplePipeline::State::draw_steps(const DrawKey& key) {
-  steps.clear();
-  drawer.draw(key, applied.source_width, applied.source_height, steps);
-  start = transform_detail::fuse_start(steps, applied.source_width, applied.source_height);
-}
-
-/// Decodes and resizes: the pixels after the first steps.
-void SamplePipeline::State::make_start(std::uint8_t* rgb) {
-  const std::size_t stride = std::size_t{start.width()} * 3;
-  const PixelView decoded = decoder.read(start.needed);
-  if (start.resize) return resizer.run(*start.resize, decoded, rgb, stride);
-  for (std::uint32_t y = 0; y < decoded.height; ++y) std::memcpy(rgb + y * stride, decoded.rgb + y * decoded.stride, stride);
-}
-
-/// Directly in `out` if there is nothing to do after the first steps.
-void SamplePipeline::State::run_steps(MutableBytes out) {
-  std::span<const Step> rest = std::span<const Step>(steps).subspan(start.num_steps);
+void SamplePipeline::State::make_views(MutableBytes out, std::span<const MutableBytes> further) {
+  if (further.size() + 1 != views.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} places for {} further views", further.size(), views.size() - 1));
+  }
+  const PixelView decoded = decoder.read(needed);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const Region& part = views[i].needed();
+    views[i].make(part_of(decoded, needed, part), scratch, i == 0 ? out : further[i - 1]);
+  }
   applied.bytes = transform.image_bytes();
-  if (rest.empty() && transform.dtype == DType::uint8 && transform.layout == PixelLayout::nhwc) {
-    return make_start(as_pixels(out));
-  }
-  picture.width = start.width();
-  picture.height = start.height();
-  picture.channels = 3;
-  if (picture.pixels.size() < picture.size()) picture.pixels.resize(picture.size());
-  make_start(picture.pixels.data());
-
-  std::size_t num_before = rest.size();  // conversion
-  while (num_before > 0 && is_after_conversion(rest[num_before - 1])) --num_before;
-  runner.run(rest.first(num_before), picture);
-  converter.run({picture.pixels.data(), picture.stride(), picture.width, picture.height}, transform.width,
-                transform.height, out.data());
-  for (const Step& step : rest.subspan(num_before)) {
-    transform_detail::erase_converted(std::get<step::Erase>(step), transform, out);
-  }
 }
 
 /// Padded and ragged: the image, unscaled.
 void SamplePipeline::State::place(MutableBytes out) {
   const bool padded = transform.kind == Transform::Kind::padded;
-  const Region& whole = start.needed;
-  const std::uint32_t width = padded ? transform.width : whole.width;
-  const std::uint32_t height = padded ? transform.height : whole.height;
+  const std::uint32_t width = padded ? transform.width : needed.width;
+  const std::uint32_t height = padded ? transform.height : needed.height;
   applied.bytes = std::uint64_t{width} * height * 3 * dtype_bytes(transform.dtype);
   if (out.empty()) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("image of {}x{} pixels whose size the index does not state", width, height));
   }
   require_room(out, applied.bytes);
-  const PixelView pixels = decoder.read(whole);
-  if (width != whole.width || height != whole.height) std::memset(out.data(), 0, applied.bytes);
+  const PixelView pixels = decoder.read(needed);
+  if (width != needed.width || height != needed.height) std::memset(out.data(), 0, applied.bytes);
   converter.run(pixels, width, height, out.data());
 }
 
-SamplePipeline::SamplePipeline(const Transform& transform, std::uint64_t max_pixels) {
+SamplePipeline::SamplePipeline(const Transform& transform, std::uint64_t max_pixels,
+                               std::span<const Transform> further_views) {
   check_transform(transform);
-  state_ = std::make_unique<State>(transform, max_pixels);
+  for (const Transform& view : further_views) {
+    check_transform(view);
+    if (is_made_of_steps(transform) && is_made_of_steps(view)) continue;
+    throw Error(ErrorCode::invalid_argument, "views: each must be one of train, val and a list of transforms");
+  }
+  state_ = std::make_unique<State>(transform, max_pixels, further_views);
 }
 
 SamplePipeline::~SamplePipeline() = default;
@@ -147,39 +139,36 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
   const Transform& transform = state.transform;
   state.image = image;
   state.applied = {};
-  state.start = {};
+  state.needed = {};
   if (transform.kind == Transform::Kind::raw) return;
   const ImageHeader header = state.decoder.open(image, state.max_pixels, check);
   state.decoder.use_seek_points(kept);
   state.applied.source_width = header.width;
   state.applied.source_height = header.height;
   state.applied.draw = draw_augment(transform, key, header.width, header.height);
-  const Region& crop = state.applied.draw.crop;
-  if (transform.kind == Transform::Kind::padded && (crop.width > transform.width || crop.height > transform.height)) {
+  state.needed = state.applied.draw.crop;
+  state.draw(key);
+  const bool is_too_large = header.width > transform.width || header.height > transform.height;
+  if (transform.kind == Transform::Kind::padded && is_too_large) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("image of {}x{} pixels is larger than the {}x{} that it is padded to", crop.width,
-                            crop.height, transform.width, transform.height));
-  }
-  if (state.runs_steps()) {
-    state.draw_steps(key);
-  } else {
-    state.start.needed = crop;
+                fmt::format("image of {}x{} pixels is larger than the {}x{} that it is padded to", header.width,
+                            header.height, transform.width, transform.height));
   }
 }
 
 void SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {
-  ImageDecoder::decode_ahead({&first.state_->decoder, first.state_->start.needed},
-                             {&second.state_->decoder, second.state_->start.needed});
+  ImageDecoder::decode_ahead({&first.state_->decoder, first.state_->needed},
+                             {&second.state_->decoder, second.state_->needed});
 }
 
-AppliedTransform SamplePipeline::finish(MutableBytes out) {
+AppliedTransform SamplePipeline::finish(MutableBytes out, std::span<const MutableBytes> further) {
   State& state = *state_;
   const Transform& transform = state.transform;
   if (transform.has_fixed_shape()) state.require_room(out, transform.image_bytes());
   if (transform.kind == Transform::Kind::raw) {
     state.copy_raw(out);
-  } else if (state.runs_steps()) {
-    state.run_steps(out);
+  } else if (!state.views.empty()) {
+    state.make_views(out, further);
   } else {
     state.place(out);
   }

@@ -52,7 +52,9 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
       number_(number),
       shard_of_(std::move(shard_of)),
       lanes_{Lane(config), Lane(config)},
-      seek_point_cache_(ring.kept(), config.num_samples) {}
+      seek_point_cache_(ring.kept(), config.num_samples),
+      view_places_(config.transform.image_bytes() * ring.shape().batch_size, config.further_views,
+                   ring.shape().batch_size) {}
 
 void Worker::begin(Lane& lane) const {
   const Row& row = row_of(lane);
@@ -74,7 +76,11 @@ void Worker::begin(Lane& lane) const {
 void Worker::finish(Lane& lane) {
   Row& row = row_of(lane);
   const MutableBytes place = ring_.pixels(lane.claim.slot).subspan(row.offset, row.capacity);
-  const AppliedTransform applied = in_the_name_of(row, *lane.shard, [&] { return lane.pipeline.finish(place); });
+  for (std::size_t view = 0; view < view_places_.num_further(); ++view) {
+    lane.further_places[view] = view_places_.row(ring_.pixels(lane.claim.slot), view, lane.claim.row);
+  }
+  const AppliedTransform applied =
+      in_the_name_of(row, *lane.shard, [&] { return lane.pipeline.finish(place, lane.further_places); });
   row.source_width = applied.source_width;
   row.source_height = applied.source_height;
   row.bytes = applied.bytes;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample.hpp"
@@ -12,6 +13,7 @@
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/loader/worker/seek_point_cache.hpp"
+#include "bale/loader/view_places.hpp"
 #include "bale/loader/worker/worker_config.hpp"
 #include "bale/reader/open_shards.hpp"
 
@@ -35,9 +37,10 @@ class Worker {
  private:
   /// What is needed to fill one row; reused for the next one.
   struct Lane {
-    explicit Lane(const WorkerConfig& config) : pipeline(config.transform, config.max_pixels) {}
+    explicit Lane(const WorkerConfig& config) : pipeline(config.transform, config.max_pixels, config.further_views), further_places(config.further_views.size()) {}
 
     SamplePipeline pipeline;
+    std::vector<MutableBytes> further_places;
     Scratch scratch{};
     Claim claim{};
     ShardInUse shard{};
@@ -67,6 +70,7 @@ class Worker {
   ShardOf shard_of_;
   std::array<Lane, 2> lanes_;
   SeekPointCache seek_point_cache_;
+  ViewPlaces view_places_;
 };
 
 }  // namespace bale::loader_detail

@@ -84,6 +84,8 @@ Transform take_transform(Reader& reader) {
 std::vector<std::byte> pack_config(const WorkerConfig& config) {
   std::vector<std::byte> out;
   put_transform(out, config.transform);
+  put_value(out, std::uint64_t{config.further_views.size()});
+  for (const Transform& view : config.further_views) put_transform(out, view);
   put_value(out, config.seed);
   put_value(out, config.max_pixels);
   put_value(out, config.verify_checksums);
@@ -100,6 +102,8 @@ WorkerConfig unpack_config(Bytes bytes) {
   Reader reader(bytes);
   WorkerConfig config;
   config.transform = take_transform(reader);
+  const auto num_further_views = reader.value<std::uint64_t>();
+  for (std::uint64_t i = 0; i < num_further_views; ++i) config.further_views.push_back(take_transform(reader));
   config.seed = reader.value<std::uint64_t>();
   config.max_pixels = reader.value<std::uint64_t>();
   config.verify_checksums = reader.value<bool>();

@@ -12,6 +12,7 @@ namespace bale::loader_detail {
 
 struct WorkerConfig {
   Transform transform;
+  std::vector<Transform> further_views;
   std::uint64_t seed = 0;
   std::uint64_t max_pixels = 0;
   bool verify_checksums = true;

@@ -11,6 +11,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/steps/step_json.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/process_batch.hpp"
@@ -19,7 +20,12 @@ namespace bale::python {
 namespace {
 
 const Batch& batch_of(nb::handle self) { return nb::cast<const ProcessBatch&>(self).get(); }
-const Transform& transform_of_batch(nb::handle self) { return nb::cast<const ProcessBatch&>(self).transform(); }
+const Transform& transform_of_batch(nb::handle self, std::size_t view = 0) {
+  const auto& batch = nb::cast<const ProcessBatch&>(self);
+  if (view >= batch.num_views()) throw nb::index_error("no such view in this batch");
+  return batch.transform(view);
+}
+std::size_t num_views_of(nb::handle self) { return nb::cast<const ProcessBatch&>(self).num_views(); }
 
 /// NumPy has no bfloat16. Its bits are returned as uint16.
 nb::dlpack::dtype numpy_dtype(DType dtype) {
@@ -53,14 +59,22 @@ nb::ndarray<nb::numpy> image(nb::handle self, std::size_t i) {
   return view_of<nb::ndarray<nb::numpy>>(bytes, shape, numpy_dtype(transform.dtype), self);
 }
 
+nb::object images_of_view(nb::handle self, std::size_t view) {
+  const Batch& batch = batch_of(self);
+  const Transform& transform = transform_of_batch(self, view);
+  return nb::cast(view_of<nb::ndarray<nb::numpy>>(batch.pixels(view), shape_of(transform, batch.size()),
+                                                  numpy_dtype(transform.dtype), self));
+}
+
 nb::object images(nb::handle self) {
   const Batch& batch = batch_of(self);
-  const Transform& transform = transform_of_batch(self);
-  if (transform.has_fixed_shape()) {
-    return nb::cast(view_of<nb::ndarray<nb::numpy>>(batch.pixels(), shape_of(transform, batch.size()),
-                                                    numpy_dtype(transform.dtype), self));
-  }
+  const bool has_one_view = num_views_of(self) == 1;
+  if (has_one_view && transform_of_batch(self).has_fixed_shape()) return images_of_view(self, 0);
   nb::list list;
+  for (std::size_t view = 0; view < num_views_of(self) && !has_one_view; ++view) {
+    list.append(images_of_view(self, view));
+  }
+  if (!has_one_view) return list;
   for (std::size_t i = 0; i < batch.size(); ++i) list.append(image(self, i));
   return list;
 }
@@ -117,24 +131,27 @@ nb::list jitter_of(const AugmentDraw& draw, const ColorJitter& jitter) {
   return list;
 }
 
-nb::object draw_of_row(nb::handle self, std::size_t i) {
+nb::object draw_of_row(nb::handle self, std::size_t i, std::size_t view) {
   const Batch& batch = batch_of(self);
   if (i >= batch.size()) throw nb::index_error("no such row in this batch");
+  const Transform& transform = transform_of_batch(self, view);
   if (batch.image(i).empty()) return nb::none();
-  const AugmentDraw& draw = batch.draw(i);
   nb::dict dict;
   dict["source"] = nb::make_tuple(batch.source_width(i), batch.source_height(i));
+  dict["steps"] = nb::module_::import_("json").attr("loads")(steps_json(batch.steps(i, view)));
+  if (transform.kind != Transform::Kind::train || view > 0) return dict;
+  const AugmentDraw& draw = batch.draw(i);
   dict["crop"] = nb::make_tuple(draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height);
   dict["flip"] = draw.flip;
-  dict["jitter"] = jitter_of(draw, transform_of_batch(self).jitter);
+  dict["jitter"] = jitter_of(draw, transform.jitter);
   dict["gray"] = draw.gray;
   return dict;
 }
 
 /// One call per batch, and no Python code that permutes dimensions: a training loop pays this cost for every batch.
-std::pair<nb::object, nb::object> capsules(nb::handle self) {
+std::pair<nb::object, nb::object> capsules(nb::handle self, std::size_t view) {
   const Batch& batch = batch_of(self);
-  const Transform& transform = transform_of_batch(self);
+  const Transform& transform = transform_of_batch(self, view);
   if (!transform.has_fixed_shape()) throw nb::type_error("images of this batch differ in size");
   const std::int64_t height = transform.height;
   const std::int64_t width = transform.width;
@@ -144,7 +161,7 @@ std::pair<nb::object, nb::object> capsules(nb::handle self) {
   const std::array<std::int64_t, 4> strides = planar
                                                   ? std::array{3 * plane, plane, width, std::int64_t{1}}
                                                   : std::array{3 * plane, std::int64_t{1}, 3 * width, std::int64_t{3}};
-  const nb::ndarray<> images(const_cast<std::byte*>(batch.pixels().data()), shape.size(), shape.data(), self,
+  const nb::ndarray<> images(const_cast<std::byte*>(batch.pixels(view).data()), shape.size(), shape.data(), self,
                              strides.data(), dlpack_dtype(transform.dtype));
   return {nb::cast(images), nb::cast(copy_of<std::int64_t, nb::ndarray<std::int64_t>>(batch.labels()))};
 }
@@ -159,14 +176,16 @@ void bind_batch(nb::module_& module) {
       "(is_copy). Labels, mask and samples are always copies.")
       .def_prop_ro(
           "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
-          "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. A list of "
-          "arrays if images differ in size (ragged) or are stored bytes (raw).")
+          "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. With several "
+          "views a list of such arrays, one per view. A list of arrays, one per row, if images differ in size (ragged) or "
+          "are stored bytes (raw).")
       .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
            "Row `i`. Raises IndexError.")
-      .def("draw", &draw_of_row, nb::arg("i"), nb::sig("def draw(self, i: int) -> dict[str, typing.Any] | None"),
-           "The random parameters of row `i`, in the order in which they are applied: `source`, the size of the stored "
-           "image (width, height); `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `gray`. None "
-           "if "
+      .def("draw", &draw_of_row, nb::arg("i"), nb::arg("view") = 0,
+           nb::sig("def draw(self, i: int, view: int = 0) -> dict[str, typing.Any] | None"),
+           "What was done to row `i` of a view: `source`, the size of the stored image (width, height), and `steps`, a list "
+           "of dicts with the name and the parameters of each step, which bale.transforms.replay() takes. For "
+           "transforms.train() also `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `gray`. None if "
            "the row is empty. Raises IndexError.")
       .def_prop_ro("labels", &labels, nb::rv_policy::move,
                    "int64 class numbers, one per row; the loader's `no_label` if there is none.")
@@ -183,8 +202,8 @@ void bind_batch(nb::module_& module) {
       .def("__dlpack__", &dlpack, nb::arg("kwargs"),
            nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
            "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
-      .def("capsules", &capsules,
-           "DLPack capsules of the images, N x C x H x W with strides according to the layout, and of a copy of the "
+      .def("capsules", &capsules, nb::arg("view") = 0,
+           "DLPack capsules of the images of a view, N x C x H x W with strides according to the layout, and of a copy of the "
            "labels. Each can be imported once. Raises TypeError if images differ in size.")
       .def_prop_ro(
           "is_copy", [](nb::handle self) { return batch_of(self).is_copy(); },

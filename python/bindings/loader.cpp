@@ -1,4 +1,5 @@
 #include "bale/loader/loader.hpp"
+#include "bale/loader/transform/transforms.hpp"
 
 #include <memory>
 #include <optional>
@@ -34,7 +35,10 @@ nb::str text_of(const nb::dict& given, const char* keyword) {
 std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self) {
   std::optional<Batch> batch = self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
   if (!batch) return std::nullopt;
-  return ProcessBatch(*std::move(batch), self.look().options().transform);
+  const LoaderOptions& options = self.look().options();
+  std::vector<Transform> views{options.transform};
+  views.insert(views.end(), options.further_views.begin(), options.further_views.end());
+  return ProcessBatch(*std::move(batch), std::move(views));
 }
 
 nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {
@@ -65,6 +69,7 @@ LoaderOptions options_of(const nb::dict& given) {
   options.world_size = option<std::uint64_t>(given, "world_size");
   options.tail = tail_of(given["tail"]);
   options.transform = transform_of(given["transform"]);
+  for (const nb::handle view : given["further_views"]) options.further_views.push_back(transform_of(view));
   options.field = from_str(text_of(given, "field"));
   options.on_bad_sample = choice<OnBadSample>(
       given["on_bad_sample"], "on_bad_sample",
@@ -96,7 +101,17 @@ nb::list list_of(const std::vector<BadSample>& bad_samples) {
 
 Transform transform_of(nb::handle given) {
   using Kind = Transform::Kind;
+  const auto layout =
+      choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}});
+  const auto pass_order =
+      choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}});
+  if (nb::hasattr(given, "to_json")) {
+    const std::string json = nb::cast<std::string>(given.attr("to_json")());
+    return list_transform(parse_transforms(json), layout, pass_order);
+  }
   Transform transform;
+  transform.layout = layout;
+  transform.pass_order = pass_order;
   transform.kind = choice<Kind>(given.attr("kind"), "transform",
                                 {{"train", Kind::train},
                                  {"val", Kind::val},
@@ -107,8 +122,6 @@ Transform transform_of(nb::handle given) {
   transform.width = value_of<std::uint32_t>(given.attr("width"), "width");
   transform.filter = choice<Filter>(given.attr("interpolation"), "interpolation",
                                     {{"bilinear", Filter::bilinear}, {"bicubic", Filter::bicubic}});
-  transform.pass_order =
-      choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}});
   transform.resize_short = value_of<std::uint32_t>(given.attr("resize"), "resize");
   transform.scale = range_of(given, "scale");
   transform.ratio = range_of(given, "ratio");
@@ -123,8 +136,6 @@ Transform transform_of(nb::handle given) {
                                    {"float16", DType::float16},
                                    {"bfloat16", DType::bfloat16},
                                    {"float32", DType::float32}});
-  transform.layout =
-      choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}});
   const nb::object normalize = given.attr("normalize");
   transform.normalize = !normalize.is_none();
   for (std::size_t channel = 0; channel < 3 && transform.normalize; ++channel) {

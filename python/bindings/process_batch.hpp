@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "bale/loader/batch.hpp"
 #include "bale/loader/transform/transform.hpp"
@@ -15,18 +16,20 @@ namespace bale::python {
 
 class ProcessBatch {
  public:
-  ProcessBatch(Batch batch, const Transform& transform)
-      : batch_(std::make_unique<Batch>(std::move(batch))), transform_(transform), pid_(::getpid()) {}
+  ProcessBatch(Batch batch, std::vector<Transform> views)
+      : batch_(std::make_unique<Batch>(std::move(batch))), views_(std::move(views)), pid_(::getpid()) {}
   ProcessBatch(ProcessBatch&&) noexcept = default;
   ~ProcessBatch() { let_go(std::move(batch_), pid_); }
 
   /// Can also be read in a forked child: the memory is shared.
   const Batch& get() const { return *batch_; }
-  const Transform& transform() const { return transform_; }
+  /// The transform of a view. Precondition: view < num_views().
+  const Transform& transform(std::size_t view = 0) const { return views_[view]; }
+  std::size_t num_views() const { return views_.size(); }
 
  private:
   std::unique_ptr<Batch> batch_;
-  Transform transform_;
+  std::vector<Transform> views_;
   pid_t pid_;
 };
 

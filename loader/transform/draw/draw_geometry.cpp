@@ -104,6 +104,13 @@ void draw_node(const transforms::Pad& node, const NodeRandom&, Drawing& drawing)
   pad(node.padding, node.padding_mode, node.fill, drawing);
 }
 
+void draw_node(const transforms::PadIfSmaller& node, const NodeRandom&, Drawing& drawing) {
+  const auto [height, width] = node.size;
+  pad({0, 0, width > drawing.width() ? width - drawing.width() : 0,
+       height > drawing.height() ? height - drawing.height() : 0},
+      PadMode::constant, node.fill, drawing);
+}
+
 void draw_node(const transforms::RandomHorizontalFlip& node, const NodeRandom& random, Drawing& drawing) {
   if (random.train(Stream::flip).uniform() < node.p) drawing.add(step::HorizontalFlip{});
 }

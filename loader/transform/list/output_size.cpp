@@ -27,6 +27,10 @@ Known after(const transforms::Pad& node, const Known& size) {
   return Size{.height = size->height + node.padding[1] + node.padding[3],
               .width = size->width + node.padding[0] + node.padding[2]};
 }
+Known after(const transforms::PadIfSmaller& node, const Known& size) {
+  if (!size) return std::nullopt;
+  return Size{.height = std::max(size->height, node.size.height), .width = std::max(size->width, node.size.width)};
+}
 Known after(const transforms::RandomRotation& node, const Known& size) { return node.expand ? std::nullopt : size; }
 Known after(const transforms::RandomZoomOut& node, const Known& size) { return node.p > 0 ? std::nullopt : size; }
 Known after(const transforms::ScaleJitter&, const Known&) { return std::nullopt; }

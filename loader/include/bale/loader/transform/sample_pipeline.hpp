@@ -1,10 +1,11 @@
-// SamplePipeline: decodes and transforms one stored image into its row of a batch.
+// SamplePipeline: decodes one stored image and transforms it into its row of a batch, once per view.
 //
 // It owns a decoder, a resizer and scratch memory, which it reuses for the next image.
 // Threads: used by one thread at a time.
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/image_decoder.hpp"
@@ -18,13 +19,14 @@ struct AppliedTransform {
   std::uint32_t source_width = 0;  // of the stored image in pixels; 0 for raw
   std::uint32_t source_height = 0;
   AugmentDraw draw{};
-  std::uint64_t bytes = 0;  // written to `out`
+  std::uint64_t bytes = 0;  // of the first view, written to `out`
 };
 
 class SamplePipeline {
  public:
-  /// Images of more than `max_pixels` pixels are refused. Throws what check_transform() throws.
-  explicit SamplePipeline(const Transform& transform, std::uint64_t max_pixels);
+  /// Images of more than `max_pixels` pixels are refused. `further_views` are made of the same decoded image. Throws what
+  /// check_transform() throws.
+  SamplePipeline(const Transform& transform, std::uint64_t max_pixels, std::span<const Transform> further_views = {});
   ~SamplePipeline();
   SamplePipeline(SamplePipeline&&) noexcept;
   SamplePipeline& operator=(SamplePipeline&&) noexcept;
@@ -35,11 +37,12 @@ class SamplePipeline {
   /// `invalid_argument` if `out` is too small for a fixed shape. After an error, the content of `out` is undefined.
   AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptSeekPoints& kept = {});
 
-  /// run() in two parts. begin() reads the image's header, checks as `check` says that the image is complete, and
+  /// run() in two parts, for all views. begin() reads the image's header, checks as `check` says that the image is complete, and
   /// draws. finish() makes the pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run()
   /// does.
   void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end);
-  AppliedTransform finish(MutableBytes out);
+  /// `further` has a place of image_bytes() bytes for each further view.
+  AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});
   /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes
   /// less time than one after the other. Results and errors of finish() are the same.
   static void decode_ahead(SamplePipeline& first, SamplePipeline& second);

@@ -61,6 +61,11 @@ struct Pad {
   Color fill{};
   PadMode padding_mode = PadMode::constant;
 };
+/// Not torchvision's: pads right and bottom up to `size`, as torchvision's segmentation reference does before RandomCrop.
+struct PadIfSmaller {
+  Size size{};
+  Color fill{};
+};
 struct RandomHorizontalFlip {
   double p = 0.5;
 };
@@ -244,7 +249,7 @@ struct RandomErasing {
 struct TransformNode
     : std::variant<
           transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
-          transforms::Pad, transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::RandomRotation,
+          transforms::Pad, transforms::PadIfSmaller, transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::RandomRotation,
           transforms::RandomAffine, transforms::RandomPerspective, transforms::ScaleJitter, transforms::RandomResize,
           transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::ColorJitter, transforms::Grayscale,
           transforms::RandomGrayscale, transforms::RandomPhotometricDistort, transforms::RandomSolarize,

@@ -1,0 +1,48 @@
+// View: makes one image of a batch from a decoded one, by the steps that its transform draws.
+#pragma once
+
+#include <memory>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/image/region.hpp"
+#include "bale/formats/image/resample/resizer.hpp"
+#include "bale/loader/transform/convert.hpp"
+#include "bale/loader/transform/draw/step_drawer.hpp"
+#include "bale/loader/transform/fused_start.hpp"
+#include "bale/loader/transform/picture.hpp"
+#include "bale/loader/transform/steps/step_runner.hpp"
+
+namespace bale::transform_detail {
+
+/// Scratch memory that the views of an image share, since they are made one after the other.
+struct ViewScratch {
+  Resizer resizer{};
+  StepRunner runner{};
+  Picture picture{};  // before it is converted to the batch's type and layout
+};
+
+class View {
+ public:
+  /// Precondition: transform is one of train, val and list.
+  explicit View(const Transform& transform) : transform_(transform), converter_(transform), drawer_(transform) {}
+
+  /// Draws for an image of width x height pixels.
+  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height);
+  /// The pixels of the image that make() uses.
+  const Region& needed() const { return start_.needed; }
+  /// Writes the view to `out`, which has at least image_bytes() bytes. `decoded` has the pixels of needed() only.
+  void make(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
+
+  const Transform& transform() const { return transform_; }
+
+ private:
+  void make_start(const PixelView& decoded, Resizer& resizer, std::uint8_t* rgb) const;
+
+  Transform transform_;
+  PixelConverter converter_;
+  StepDrawer drawer_;
+  Steps steps_{};
+  FusedStart start_{};
+};
+
+}  // namespace bale::transform_detail
