@@ -210,7 +210,7 @@ void check_nodes(const TransformList& list, Order& order, const std::string& pla
             check_probability(node);
             check_parameters(node);
           } catch (const Error& error) {
-            throw Error(error.code(), fmt::format("{}: {}", here, error.message()));
+            throw Error(error.code(), fmt::format("{}: {}", here, error.message()), error.context());
           }
           if (const TransformList* children = children_of(list[i])) {
             check_nodes(*children, order, here, nested || !std::is_same_v<decltype(node), const transforms::Compose&>);

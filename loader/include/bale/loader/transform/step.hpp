@@ -190,10 +190,16 @@ using Step = std::variant<step::Crop, step::Pad, step::Resize, step::HorizontalF
 
 namespace step {
 
-/// AugMix: share * image + the sum of weights[i] * (image after chains[i]), in float32 in this order, truncated to 8
-/// bits. Steps of a chain keep the image's size.
+/// AugMix. Steps of a chain keep the image's size. "The sum" is that of weights[i] * (image after chains[i]), in float32
+/// in this order.
 struct Mixture {
-  float share = 1;
+  enum class Rule : std::uint8_t {
+    sum,         // torchvision's: share * image + the sum, truncated to 8 bits
+    blend,       // timm's: Image.blend(image, the sum alone, limited to 255 and truncated to 8 bits, share)
+    blend_each,  // timm's "b1": for each chain, the result so far = Image.blend(it, image after chains[i], weights[i])
+  };
+  Rule rule = Rule::sum;
+  float share = 1;  // of the image in `sum`, of the sum in `blend`; unused in `blend_each`
   std::vector<float> weights{};
   std::vector<std::vector<Step>> chains{};
   friend bool operator==(const Mixture&, const Mixture&);
