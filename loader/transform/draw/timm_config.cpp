@@ -59,6 +59,7 @@ class Part {
  private:
   template <typename Number>
   Number number(Number least, Number most) const {
+    if (value_.empty()) refuse_unknown();
     Number found{};
     const char* end = value_.data() + value_.size();
     const auto [rest, error] = std::from_chars(value_.data(), end, found);
