@@ -8,60 +8,20 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/portable_math.hpp"
+#include "bale/loader/transform/draw/shares.hpp"
 
 namespace bale {
 namespace {
 
-using transform_detail::portable_exp;
-using transform_detail::portable_log;
-
-constexpr double k_least_alpha = 1.0 / 16;
-constexpr double k_most_alpha = 1e6;
+using transform_detail::draw_beta;
+using transform_detail::k_least_alpha;
+using transform_detail::k_most_alpha;
 
 /// Each draw has its own random sequence. The values must not change: they are part of what a seed means.
 enum class Stream : std::uint64_t { whether = 0x6d69'7801, kind, share, place };
 
 KeyedRandom stream_of(const MixKey& key, Stream stream) {
   return {key.seed, key.epoch, key.first_sample, key.first_copy, static_cast<std::uint64_t>(stream)};
-}
-
-/// Within (0, 1], so that it has a logarithm.
-double positive_uniform(KeyedRandom& random) { return 1.0 - random.uniform(); }
-
-/// Marsaglia's polar method.
-double draw_normal(KeyedRandom& random) {
-  for (;;) {
-    const double x = 2 * random.uniform() - 1;
-    const double y = 2 * random.uniform() - 1;
-    const double square = x * x + y * y;
-    if (square > 0 && square < 1) return x * std::sqrt(-2 * portable_log(square) / square);
-  }
-}
-
-/// The logarithm of a draw from Gamma(alpha, 1): Marsaglia and Tsang, "A simple method for generating gamma variables"
-/// (2000), with their step for alpha below 1. With a small alpha, most draws themselves are too small for a double.
-double draw_log_gamma(double alpha, KeyedRandom& random) {
-  const double boost = alpha < 1 ? portable_log(positive_uniform(random)) / alpha : 0;
-  const double d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3;
-  const double c = 1 / std::sqrt(9 * d);
-  for (;;) {
-    const double x = draw_normal(random);
-    const double root = 1 + c * x;
-    if (root <= 0) continue;
-    const double v = root * root * root;
-    if (portable_log(positive_uniform(random)) < 0.5 * x * x + d - d * v + d * portable_log(v)) {
-      return portable_log(d * v) + boost;
-    }
-  }
-}
-
-/// A draw from Beta(alpha, alpha).
-double draw_beta(double alpha, KeyedRandom& random) {
-  if (alpha == 1) return random.uniform();
-  const double a = draw_log_gamma(alpha, random);
-  const double b = draw_log_gamma(alpha, random);
-  return 1 / (1 + portable_exp(std::clamp(b - a, -700.0, 700.0)));
 }
 
 void check_alpha(const char* option, double alpha) {
