@@ -14,8 +14,9 @@ from bale.transforms.color import (ColorJitter, GaussianBlur, Grayscale, PillowG
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
 from bale.transforms.ending import ConvertImageDtype, Normalize, RandomErasing, ToDtype, ToTensor
-from bale.transforms.geometry import (CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomResize, RandomResizedCrop,
-                                      RandomShortestSize, RandomVerticalFlip, RandomZoomOut, Resize, ScaleJitter)
+from bale.transforms.geometry import (CenterCrop, Pad, PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize,
+                                      RandomResizedCrop, RandomShortestSize, RandomVerticalFlip, RandomZoomOut, Resize,
+                                      ScaleJitter)
 from bale.transforms.markers import Identity, PILToTensor, ToImage, ToPureTensor
 from bale.transforms.operation import Operation
 from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TimmAutoAugment, TrivialAugmentWide
@@ -27,7 +28,7 @@ from bale.transforms.translate import translate
 from bale.transforms.warps import RandomAffine, RandomPerspective, RandomRotation
 
 __all__ = ["AugMix", "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "GaussianBlur", "Grayscale",
-           "IMAGENET_MEAN", "IMAGENET_STD", "Identity", "Mix", "Normalize", "Operation", "PILToTensor", "Pad",
+           "IMAGENET_MEAN", "IMAGENET_STD", "Identity", "Mix", "Normalize", "Operation", "PILToTensor", "Pad", "PadIfSmaller",
            "PillowGaussianBlur", "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
            "RandomChannelPermutation", "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
            "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",

@@ -130,6 +130,18 @@ class Pad(Operation):
 
 
 @dataclass(frozen=True, repr=False)
+class PadIfSmaller(Operation):
+    """Adds pixels of the color `fill` at the right and the bottom up to `size`, as torchvision's segmentation reference does before
+    RandomCrop. Not in torchvision itself."""
+
+    size: Size
+    fill: Fill = 0
+
+    def __post_init__(self) -> None:
+        self._normalized(size=arguments.sides("size", self.size), fill=arguments.color("fill", self.fill))
+
+
+@dataclass(frozen=True, repr=False)
 class RandomHorizontalFlip(Operation):
     """Mirrors left to right with probability p."""
 

@@ -12,8 +12,8 @@ from bale.transforms.color import ColorJitter, GaussianBlur, PillowGaussianBlur,
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply
 from bale.transforms.ending import Normalize, RandomErasing, ToDtype
-from bale.transforms.geometry import (CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResize, RandomResizedCrop,
-                                      RandomVerticalFlip, Resize)
+from bale.transforms.geometry import (CenterCrop, PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize,
+                                      RandomResizedCrop, RandomVerticalFlip, Resize)
 from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TimmAutoAugment, TrivialAugmentWide
 from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 from bale.transforms.three_augment import ThreeAugment
@@ -80,12 +80,11 @@ def reference_eval(size: Size = 224, *, resize: Size = 256, interpolation: Any =
 def segmentation_train(base_size: int = 520, crop_size: Size = 480, *, hflip: float = 0.5, mean: Range = IMAGENET_MEAN,
                        std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for segmentation: SegmentationPresetTrain in references/segmentation/presets.py (the v2 one, whose
-    largest size is 2 * base_size - 1). An image that is smaller than the crop gets its border on both sides, at random; in the
-    reference it gets it at the right and the bottom."""
+    largest size is 2 * base_size - 1)."""
     found: list[Operation] = [RandomResize(int(0.5 * base_size), int(2.0 * base_size))]
     if hflip > 0:
         found.append(RandomHorizontalFlip(hflip))
-    return Compose([*found, RandomCrop(crop_size, pad_if_needed=True), *_ending(dtype, mean, std)], layout)
+    return Compose([*found, PadIfSmaller(crop_size), RandomCrop(crop_size), *_ending(dtype, mean, std)], layout)
 
 
 def segmentation_eval(size: Size = (520, 520), *, mean: Range = IMAGENET_MEAN, std: Range = IMAGENET_STD,

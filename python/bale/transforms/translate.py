@@ -8,6 +8,7 @@ from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
 from bale.transforms.ending import ToDtype
 from bale.transforms.markers import Identity
 from bale.transforms.operation import Operation
+from bale.transforms.recipes import Transform, train
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,20 @@ def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13")
         return transform
     found = _parts(transform, "transform", _Given())
     return Compose(found, layout=layout, pillow=pillow)
+
+
+def of_loader(transform: Any) -> Transform | Compose:
+    """A Loader's `transform`: a recipe, a list, or something to translate. Raises TypeError and ValueError that say what to do."""
+    if transform is None:
+        return train()
+    if isinstance(transform, (Transform, Compose)):
+        return transform
+    try:
+        return translate(transform)
+    except (TypeError, ValueError) as error:
+        kind = type(transform)
+        raise type(error)(f"transform: {kind.__module__}.{kind.__qualname__} is not one of bale.transforms, and cannot be translated. "
+                          f"The Loader's workers decode and augment natively. {error}") from None
 
 
 class _Given:
