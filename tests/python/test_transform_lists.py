@@ -8,7 +8,7 @@ from python_support import SYSTEM_PYTHON, run_script
 from bale import transforms as T
 
 EXAMPLES = [
-    T.Resize(32), T.Resize((32, 48), "bicubic"), T.Resize([32], max_size=64), T.CenterCrop(24), T.RandomCrop((24, 32)),
+    T.Resize(32), T.Resize((32, 48), "bicubic"), T.Resize([32], max_size=64), T.Resize(32, 1), T.CenterCrop(24), T.RandomCrop((24, 32)),
     T.RandomCrop(24, 4, True, 7, "reflect"), T.RandomResizedCrop(24), T.RandomResizedCrop(24, (0.2, 1), interpolation="random"),
     T.Pad(3), T.Pad((1, 2), (3, 4, 5), "edge"), T.Pad([1, 2, 3, 4]), T.PadIfSmaller(40, 9), T.RandomHorizontalFlip(),
     T.RandomVerticalFlip(1), T.RandomRotation(30), T.RandomRotation((-5, 10), 2, True, (3, 4), None), T.RandomAffine(10),
@@ -75,8 +75,8 @@ def test_json(one, expected):
 
 @pytest.mark.parametrize("make, words", [
     (lambda: T.Resize("a"), "size: 'a'"), (lambda: T.Resize(0), "size: 0"), (lambda: T.Resize((3, 4), max_size=9), "max_size"),
-    (lambda: T.Resize(9, max_size=9), "max_size: 9"), (lambda: T.Resize(9, "lanczos"), "interpolation: 'lanczos'"),
-    (lambda: T.Resize(9, 0), "interpolation: 'nearest'"), (lambda: T.CenterCrop((1, 2, 3)), "size"),
+    (lambda: T.Resize(9, max_size=9), "max_size: 9"), (lambda: T.Resize(9, "cubic"), "interpolation: 'cubic'"),
+    (lambda: T.RandomRotation(9, 1), "interpolation: 'lanczos'"), (lambda: T.CenterCrop((1, 2, 3)), "size"),
     (lambda: T.RandomResizedCrop(9, scale=(1, 0.5)), "scale"), (lambda: T.RandomResizedCrop(9, scale=0.5), "scale"),
     (lambda: T.RandomResizedCrop(9, ratio=(0, 1)), "ratio"), (lambda: T.Pad(-1), "padding: -1"),
     (lambda: T.Pad(1, fill=300), "fill: 300"), (lambda: T.Pad(1, fill=(1, 2)), "fill"), (lambda: T.Pad(1, padding_mode="x"), "padding_mode"),

@@ -36,7 +36,7 @@ same(V.Compose([V.RandomResizedCrop(24, (0.2, 1), interpolation=I.BICUBIC), V.Ra
      T.RandomResizedCrop(24, (0.2, 1), interpolation="bicubic"), T.RandomHorizontalFlip(0.3), *END,
      T.RandomErasing(0.1, value="random"))
 pairs = [
-    (V.Resize(24, max_size=40), T.Resize(24, max_size=40)), (V.Resize([24, 30]), T.Resize((24, 30))),
+    (V.Resize(24, max_size=40), T.Resize(24, max_size=40)), (V.Resize([24, 30], I.NEAREST), T.Resize((24, 30), "nearest")),
     (V.CenterCrop((3, 4)), T.CenterCrop((3, 4))), (V.Pad((1, 2), 3, "edge"), T.Pad((1, 2), 3, "edge")),
     (V.RandomCrop(3, (1, 2, 3, 4), True, (1, 2, 3)), T.RandomCrop(3, (1, 2, 3, 4), True, (1, 2, 3))),
     (V.RandomVerticalFlip(), T.RandomVerticalFlip()), (V.RandomRotation(30, expand=True), T.RandomRotation(30, expand=True)),
@@ -83,7 +83,7 @@ for given, words in [
         (V.RandomApply([V.RandomInvert(), V.TenCrop(3)]), "transforms[1].transforms[1]: TenCrop has no"),
         (V.Compose([V.RandomInvert(), V.ElasticTransform()]), "transforms[1].transforms[1]: ElasticTransform has no"),
         (V.Grayscale(), "transforms[1]: Grayscale: num_output_channels: 1"),
-        (V.Resize(3, V.InterpolationMode.NEAREST), "transforms[1]: Resize: interpolation: 'nearest'")]:
+        (V.RandomRotation(3, V.InterpolationMode.BOX), "transforms[1]: RandomRotation: interpolation: 'box'")]:
     error = raises((TypeError, ValueError), words, lambda: T.translate(V.Compose([V.CenterCrop(3), given])))
     assert str(error).endswith(tail), error
 raises(TypeError, "transform: FiveCrop has no", lambda: T.translate(V.FiveCrop(3)))

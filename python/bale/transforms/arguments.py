@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Pillow's constants: https://pillow.readthedocs.io/en/stable/reference/Image.html#resampling-filters
 _PILLOW_FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
-_FILTERS = ("bilinear", "bicubic")
+_FILTERS = tuple(_PILLOW_FILTERS.values())
 _SAMPLINGS = ("nearest", "bilinear", "bicubic")
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
 _DTYPE_NAMES = {"float": "float32", "half": "float16"}
@@ -131,21 +131,22 @@ def _interpolation_name(given: Any) -> Any:
         return given.lower()
     if isinstance(given, int):  # also Pillow's Resampling
         return _PILLOW_FILTERS.get(int(given), given)
-    return getattr(given, "value", given)  # torchvision's InterpolationMode
+    found = getattr(given, "value", given)  # torchvision's InterpolationMode
+    return "nearest" if found == "nearest-exact" else found  # of PIL images they are the same
 
 
 def resize_filter(name: str, given: Any) -> str:
     """The filter of a resize."""
     found = _interpolation_name(given)
     if found not in _FILTERS:
-        refuse(name, found, "'bilinear' or 'bicubic', the filters of a native resize")
+        refuse(name, found, f"one of {', '.join(_FILTERS)}")
     return str(found)
 
 
 def resize_filters(name: str, given: Any) -> str | tuple[str, ...]:
     """One filter, or several of which each image draws one: timm's "random"."""
     if isinstance(given, str) and given == "random":
-        return _FILTERS
+        return "bilinear", "bicubic"
     if isinstance(given, (tuple, list)):
         if not given:
             raise ValueError(f"{name}: is empty")

@@ -1,8 +1,8 @@
 """Transforms of the image's shape. Names, parameters and defaults are those of torchvision.transforms.v2.
 
 Sizes are pixels: a side, or (height, width). `antialias` is accepted and changes nothing: PIL images are always resized with
-antialiasing. `fill` is a number or (red, green, blue), 0 to 255; None is black. `interpolation` may be a name, torchvision's
-InterpolationMode or Pillow's constant.
+antialiasing. `fill` is a number or (red, green, blue), 0 to 255; None is black. `interpolation` is "nearest", "bilinear", "bicubic",
+"box", "hamming" or "lanczos", also as torchvision's InterpolationMode or Pillow's constant.
 """
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class RandomResizedCrop(Operation):
 
     scale           range of the part's area, as a share of the image's
     ratio           range of its width / height
-    interpolation   "bilinear" or "bicubic"; "random", or a sequence, draws one per image, as timm does
+    interpolation   "random" (bilinear or bicubic), or a sequence, draws one per image, as timm does
     """
 
     size: Size
