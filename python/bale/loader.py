@@ -11,6 +11,7 @@ from bale.cache import warn_of_cache
 from bale.dataset import Dataset, text_of_spec, warn_of_notices
 from bale.errors import make_error
 from bale.program import program_path
+from bale.transforms.translate import of_loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class Loader:
     shuffle        True, False, or "block" (long reads for slow storage) with block_samples, window_blocks
     tail           the incomplete end of an epoch: "pad" repeats samples, "drop" (also drop_last=True) leaves it out, "uneven"
                    masks the missing rows
-    transform      one of bale.transforms; default: transforms.train()
+    transform      one of bale.transforms, or one of torchvision or timm, which is translated (transforms.translate); default:
+                   transforms.train()
     prefetch       number of batches in the ring, for all workers together, including those that you hold
     subset         positions in the dataset that make up an epoch
     weights        draw `num_draws` samples per epoch with these probabilities, with replacement; default: len(weights)
@@ -101,7 +103,7 @@ class Loader:
                  workers: int | None = None, seed: int = 0,
                  rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, block_samples: int = 64,
                  window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
-                 transform: transforms.Transform | None = None, prefetch: int = 4,
+                 transform: Any = None, prefetch: int = 4,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
                  augment_seed: int | None = None, no_label: int = _bale.NO_LABEL,
                  subset: Numbers | None = None, weights: Numbers | None = None,
@@ -115,7 +117,7 @@ class Loader:
         self.batch_size = batch_size
         tail = order.tail_name(tail, drop_last)
         self.drop_last = tail == "drop"
-        self.transform = transforms.train() if transform is None else transform
+        self.transform = of_loader(transform)
         self.rank, self.world_size = rank, world_size
         options = {
             "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch,

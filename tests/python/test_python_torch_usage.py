@@ -186,9 +186,10 @@ def test_wrong_values_name_their_keyword(run):
 def test_transforms_of_torchvision_are_told_what_to_do(run):
     run("""
     from torchvision import transforms
-    for transform in (transforms.Resize(32), transforms.Compose([transforms.ToTensor()]), lambda image: image):
-        error = raises(TypeError, "is not one of bale.transforms", lambda: bt.Loader(PACK, transform=transform))
-        assert "bale.torch.Dataset(spec, transform)" in str(error)
+    for transform in (transforms.FiveCrop(32), transforms.Compose([transforms.ToTensor(), transforms.Lambda(abs)]), abs):
+        for loader in (bt.Loader, bale.Loader):
+            error = raises(TypeError, "is not one of bale.transforms", lambda: loader(PACK, transform=transform))
+            assert "has no native counterpart. bale.torch.Dataset(spec, transform)" in str(error)
     """)
 
 

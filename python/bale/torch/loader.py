@@ -15,6 +15,7 @@ from bale.torch.given import Part, given
 from bale.torch.prefetcher import Pixels
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
+from bale.transforms.translate import of_loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from bale.torch.samples import Spec
 
 _NO_ROWS = object()
-_NOT_OURS = ("transform: {}.{} is not one of bale.transforms. The Loader's workers decode and augment natively: use "
-             "bale.transforms.train(224, ...) or val(224, ...). To run this transform in Python, use "
-             "bale.torch.Dataset(spec, transform) with a torch DataLoader")
 
 
 class Loader(FollowingLoader, dataloader_names.Attributes):
@@ -71,7 +69,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     Threads, processes and errors as for bale.Loader.
     """
 
-    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: transforms.Transform | None = None,
+    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: Any = None,
                  shuffle: Shuffle = True, seed: int | None = None, augment_seed: int | None = None,
                  workers: int | None = None, threads: bool = False, prefetch: int = 4, persistent_workers: bool = True,
                  rank: int | None = None, world_size: int | None = None, tail: Tail = "pad", drop_last: bool = False,
@@ -100,8 +98,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)
         weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
         rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
-        if transform is not None and not isinstance(transform, transforms.Transform):
-            raise TypeError(_NOT_OURS.format(type(transform).__module__, type(transform).__qualname__))
+        delivered = of_loader(transform)
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
         self._part = subset if sampler is None and positions is None else None
         subset, weights = dataloader_names.within(taken, subset, weights)
@@ -109,9 +106,10 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         rank, world_size = rank_and_world_size(rank, world_size)
         seed, augment_seed = self._settle_seeds(seed, augment_seed, world_size)
         self.device = None if device is None else _cuda_device(device)
-        delivered = transforms.train() if transform is None else transform
         by_torch = self.device is not None and _needs_torch(delivered, tail, on_bad_sample, mix, device_hflip)
-        made = delivered._replace(dtype="uint8", layout="nhwc", normalize=None) if by_torch else delivered
+        made: transforms.Transform | transforms.Compose = delivered
+        if by_torch and isinstance(delivered, transforms.Transform):
+            made = delivered._replace(dtype="uint8", layout="nhwc", normalize=None)
         self._pixels = Pixels(delivered.normalize, getattr(torch, delivered.dtype)) if by_torch else None
         super().__init__(
             spec, batch_size, transform=made, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
@@ -281,7 +279,7 @@ def _rows_up_to_the_last(mask: Any) -> int:
     return int(counted[-1]) + 1 if len(counted) else 0
 
 
-def _needs_torch(transform: transforms.Transform, tail: str, on_bad_sample: str, mix: Any, device_hflip: float) -> bool:
+def _needs_torch(transform: transforms.Transform | transforms.Compose, tail: str, on_bad_sample: str, mix: Any, device_hflip: float) -> bool:
     """Whether a build without kernels had better leave the conversion to torch than to its workers: if there is an image in
     every row, for an empty one is zeros, and not what zeros become. (To mix and mirror needs kernels: the loader says so.)"""
     return (not _bale.cuda_kernels_available() and transform.dtype != "uint8" and transform.kind in ("train", "val")

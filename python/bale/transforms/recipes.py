@@ -1,5 +1,5 @@
-"""Transforms of a Loader: how a stored image becomes a row of a batch. Names and defaults are torchvision's, pixels are
-Pillow's, bit for bit."""
+"""Transforms of a Loader that are one of five recipes: train(), val(), padded(), ragged(), raw(). Names and defaults are
+torchvision's, pixels are Pillow's, bit for bit."""
 from __future__ import annotations
 
 from typing import NamedTuple

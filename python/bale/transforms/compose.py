@@ -1,0 +1,63 @@
+"""Compose: a list of transforms, as the Loader takes it."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from bale.transforms import arguments
+from bale.transforms.control import operations
+from bale.transforms.ending import Normalize, ToDtype
+from bale.transforms.operation import Operation
+from bale.transforms.order import in_native_order
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+@dataclass(frozen=True, repr=False)
+class Compose(Operation):
+    """Runs its transforms in order. The Loader's workers run it natively: Loader(transform=Compose([...])).
+
+    transforms   of bale.transforms; without ToDtype the batch is uint8
+    layout       memory layout of the batch's pixels: "nhwc" or "nchw"
+    pillow       "13" or "12": the version of Pillow whose rounding is used
+
+    Flips and crops after ToTensor or ToDtype, as in some lists, run before it, which gives the same pixels; other transforms
+    there raise ValueError. In a nested Compose, layout and pillow are ignored.
+    """
+
+    transforms: Sequence[Operation]
+    layout: str = "nhwc"
+    pillow: str | int = "13"
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("nhwc", "nchw"):
+            arguments.refuse("layout", self.layout, "'nhwc' or 'nchw'")
+        if str(self.pillow) not in ("12", "13"):
+            arguments.refuse("pillow", self.pillow, "'12' or '13'")
+        self._normalized(transforms=operations("transforms", self.transforms), pillow=str(self.pillow))
+        in_native_order(self.transforms)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": "Compose", "transforms": [one.to_dict() for one in in_native_order(self.transforms)]}
+
+    def to_json(self) -> str:
+        """The native list: an array of objects, each with the transform's name and members."""
+        return json.dumps(self.to_dict()["transforms"])
+
+    @property
+    def kind(self) -> str:
+        return "list"
+
+    @property
+    def dtype(self) -> str:
+        """Of the batch."""
+        return next((one.dtype for one in in_native_order(self.transforms) if isinstance(one, ToDtype)), "uint8")
+
+    @property
+    def normalize(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+        """(mean, std) of the batch, or None."""
+        return next(((tuple(one.mean), tuple(one.std)) for one in in_native_order(self.transforms)
+                     if isinstance(one, Normalize)), None)

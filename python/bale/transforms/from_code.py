@@ -1,0 +1,138 @@
+"""Transforms that projects define for themselves, recognized by their code: the class's name, its attributes, and the bytecode of
+its method."""
+from __future__ import annotations
+
+from bale.transforms.color import PillowGaussianBlur, RandomGrayscale, RandomSolarize
+from bale.transforms.control import RandomApply
+from bale.transforms.ending import ToTensor
+from bale.transforms.markers import Identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import random
+    from typing import Any
+
+    from PIL import ImageFilter, ImageOps
+
+    from bale.transforms.operation import Operation
+
+
+def recognized(given: Any) -> Operation | None:
+    """The native transform of an object of such a class, or of a function; None for others."""
+    function = getattr(given, "lambd", given)
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        return Identity() if _same_code(code, _as_rgb.__code__) or _same_code(code, _as_it_is.__code__) else None
+    make = _LOCAL.get(type(given).__name__)
+    return None if make is None else make(given)
+
+
+def inner_list(given: Any) -> Any:
+    """`transforms` of an object that does no more than call it with the image, as torchvision's reference presets; else None."""
+    code = getattr(getattr(type(given), "__call__", None), "__code__", None)
+    if code is None or not _same_code(code, _calls_transforms.__code__):
+        return None
+    return [given.transforms]
+
+
+def _as_rgb(image: Any) -> Any:
+    return image.convert("RGB")
+
+
+def _as_it_is(image: Any) -> Any:
+    return image
+
+
+def _calls_transforms(self: Any, image: Any) -> Any:
+    return self.transforms(image)
+
+
+def _same_code(one: Any, other: Any) -> bool:
+    """Whether two functions do the same, whatever their arguments are called."""
+    def body(code: Any) -> Any:
+        constants = tuple(value for value in code.co_consts if value is not None)
+        return code.co_code, code.co_names, constants, code.co_argcount, code.co_freevars
+    return bool(body(one) == body(other))
+
+
+def _runs(given: Any, attributes: set[str], *methods: Any) -> bool:
+    """Whether an object has just these attributes, and its __call__ is one of these."""
+    code = getattr(getattr(type(given), "__call__", None), "__code__", None)
+    return code is not None and set(vars(given)) == attributes and any(_same_code(code, m.__code__) for m in methods)
+
+
+# The methods below are never called. Statement for statement they are what is recognized, so a class that only looks alike,
+# for instance with a probability of leaving the image as it is, is not.
+
+def _blur_with_probability(self: Any, image: Any) -> Any:
+    is_on = random.random() <= self.prob
+    if not is_on:
+        return image
+    image = image.filter(ImageFilter.GaussianBlur(radius=random.uniform(self.radius_min, self.radius_max)))
+    return image
+
+
+def _blur_with_probability_and_return(self: Any, image: Any) -> Any:
+    is_on = random.random() <= self.prob
+    if not is_on:
+        return image
+    return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(self.radius_min, self.radius_max)))
+
+
+def _blur_always(self: Any, image: Any) -> Any:
+    sigma = random.uniform(self.sigma[0], self.sigma[1])
+    image = image.filter(ImageFilter.GaussianBlur(radius=sigma))
+    return image
+
+
+def _solarize_with_probability(self: Any, image: Any) -> Any:
+    if random.random() < self.p:
+        return ImageOps.solarize(image)
+    else:
+        return image
+
+
+def _solarize_always(self: Any, image: Any) -> Any:
+    return ImageOps.solarize(image)
+
+
+def _gray_with_probability(self: Any, image: Any) -> Any:
+    if random.random() < self.p:
+        return self.transf(image)
+    else:
+        return image
+
+
+def _blur(given: Any) -> Operation | None:
+    """DINO's and DeiT's GaussianBlur(p, radius_min, radius_max), and MoCo's GaussianBlur(sigma)."""
+    if _runs(given, {"prob", "radius_min", "radius_max"}, _blur_with_probability, _blur_with_probability_and_return):
+        return RandomApply([PillowGaussianBlur((given.radius_min, given.radius_max))], given.prob)
+    return PillowGaussianBlur(given.sigma) if _runs(given, {"sigma"}, _blur_always) else None
+
+
+def _solarize(given: Any) -> Operation | None:
+    """DINO's and DeiT's Solarization(p), and MoCo v3's Solarize()."""
+    if _runs(given, {"p"}, _solarize_with_probability):
+        return RandomSolarize(128, given.p)
+    return RandomSolarize(128, 1) if _runs(given, set(), _solarize_always) else None
+
+
+def _gray_scale(given: Any) -> Operation | None:
+    """DeiT's gray_scale(p)."""
+    gray = getattr(given, "transf", None)
+    is_gray = (type(gray).__name__ == "Grayscale" and type(gray).__module__.startswith("torchvision.")
+               and gray.num_output_channels == 3)
+    return RandomGrayscale(given.p) if is_gray and _runs(given, {"p", "transf"}, _gray_with_probability) else None
+
+
+def _maybe_to_tensor(given: Any) -> Operation | None:
+    """DINOv2's subclass of torchvision's ToTensor, which leaves tensors as they are."""
+    code = getattr(type(given).__call__, "__code__", None)
+    is_subclass = any(kind.__name__ == "ToTensor" and kind.__module__.startswith("torchvision.")
+                      for kind in type(given).__mro__[1:])
+    names = {"isinstance", "torch", "Tensor", "super", "__call__"}
+    return ToTensor() if is_subclass and code is not None and set(code.co_names) == names else None
+
+
+_LOCAL = {"GaussianBlur": _blur, "Solarization": _solarize, "Solarize": _solarize, "gray_scale": _gray_scale,
+          "MaybeToTensor": _maybe_to_tensor}

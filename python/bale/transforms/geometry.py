@@ -1,0 +1,227 @@
+"""Transforms of the image's shape. Names, parameters and defaults are those of torchvision.transforms.v2.
+
+Sizes are pixels: a side, or (height, width). `antialias` is accepted and changes nothing: PIL images are always resized with
+antialiasing. `fill` is a number or (red, green, blue), 0 to 255; None is black. `interpolation` is "nearest", "bilinear", "bicubic",
+"box", "hamming" or "lanczos", also as torchvision's InterpolationMode or Pillow's constant.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bale.transforms import arguments
+from bale.transforms.operation import Operation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Size = int | Sequence[int]
+    Range = Sequence[float]
+    Fill = int | float | Sequence[float] | None
+
+
+@dataclass(frozen=True, repr=False)
+class Resize(Operation):
+    """Resizes.
+
+    size       the shorter side becomes this long; or (height, width)
+    max_size   with one side: the longer side becomes at most this long, and the shorter one shorter. It must exceed size
+    """
+
+    size: Size
+    interpolation: Any = "bilinear"
+    max_size: int | None = None
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        if self.size is None:
+            raise TypeError("size: None has no native counterpart. Give the shorter side and max_size")
+        longest = None if self.max_size is None else arguments.whole("max_size", self.max_size, 1, arguments.MAX_SIDE)
+        size: Any = arguments.sides("size", self.size)
+        if not isinstance(self.size, (tuple, list)) or len(self.size) == 1:
+            size = size[0]
+        if longest is not None:
+            if not isinstance(size, int):
+                raise ValueError("max_size: is only for a size of one number")
+            if longest <= size:
+                raise ValueError(f"max_size: {longest} must be larger than the size of the shorter side, {size}")
+        self._normalized(size=size, interpolation=arguments.resize_filter("interpolation", self.interpolation),
+                         max_size=longest)
+
+    def _members(self) -> dict[str, Any]:
+        height, width = (self.size, None) if isinstance(self.size, int) else self.size
+        return {"height": height, "width": width, "max_size": self.max_size, "interpolation": self.interpolation}
+
+
+@dataclass(frozen=True, repr=False)
+class CenterCrop(Operation):
+    """The middle of the image. An image that is smaller gets black borders."""
+
+    size: Size
+
+    def __post_init__(self) -> None:
+        self._normalized(size=arguments.sides("size", self.size))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomCrop(Operation):
+    """A part of the image at a random place.
+
+    padding         pixels that are added first: a number, (left and right, top and bottom), or (left, top, right, bottom)
+    pad_if_needed   also add what is missing, on both sides; without it, an image that is smaller is a bad sample
+    padding_mode    "constant" (the color `fill`), "edge", "reflect" or "symmetric"
+    """
+
+    size: Size
+    padding: Size | None = None
+    pad_if_needed: bool = False
+    fill: Fill = 0
+    padding_mode: str = "constant"
+
+    def __post_init__(self) -> None:
+        self._normalized(size=arguments.sides("size", self.size),
+                         padding=None if self.padding is None else arguments.padding("padding", self.padding),
+                         pad_if_needed=arguments.flag("pad_if_needed", self.pad_if_needed),
+                         fill=arguments.color("fill", self.fill),
+                         padding_mode=arguments.padding_mode("padding_mode", self.padding_mode))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomResizedCrop(Operation):
+    """A random part of the image, resized.
+
+    scale           range of the part's area, as a share of the image's
+    ratio           range of its width / height
+    interpolation   "random" (bilinear or bicubic), or a sequence, draws one per image, as timm does
+    """
+
+    size: Size
+    scale: Range = (0.08, 1.0)
+    ratio: Range = (3 / 4, 4 / 3)
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        self._normalized(size=arguments.sides("size", self.size), scale=arguments.positive_interval("scale", self.scale),
+                         ratio=arguments.positive_interval("ratio", self.ratio),
+                         interpolation=arguments.resize_filters("interpolation", self.interpolation))
+
+    def _members(self) -> dict[str, Any]:
+        filters = (self.interpolation,) if isinstance(self.interpolation, str) else self.interpolation
+        return {**super()._members(), "interpolation": filters}
+
+
+@dataclass(frozen=True, repr=False)
+class Pad(Operation):
+    """Adds pixels at the sides.
+
+    padding        a number, (left and right, top and bottom), or (left, top, right, bottom)
+    padding_mode   "constant" (the color `fill`), "edge", "reflect" or "symmetric"
+    """
+
+    padding: Size
+    fill: Fill = 0
+    padding_mode: str = "constant"
+
+    def __post_init__(self) -> None:
+        self._normalized(padding=arguments.padding("padding", self.padding), fill=arguments.color("fill", self.fill),
+                         padding_mode=arguments.padding_mode("padding_mode", self.padding_mode))
+
+
+@dataclass(frozen=True, repr=False)
+class PadIfSmaller(Operation):
+    """Adds pixels of the color `fill` at the right and the bottom up to `size`, as torchvision's segmentation reference does before
+    RandomCrop. Not in torchvision itself."""
+
+    size: Size
+    fill: Fill = 0
+
+    def __post_init__(self) -> None:
+        self._normalized(size=arguments.sides("size", self.size), fill=arguments.color("fill", self.fill))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomHorizontalFlip(Operation):
+    """Mirrors left to right with probability p."""
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._normalized(p=arguments.probability("p", self.p))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomVerticalFlip(Operation):
+    """Mirrors top to bottom with probability p."""
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._normalized(p=arguments.probability("p", self.p))
+
+
+@dataclass(frozen=True, repr=False)
+class ScaleJitter(Operation):
+    """Resizes with the image's shape kept: to min(height, width of target_size / those of the image), times a factor drawn from
+    scale_range (large scale jittering, https://arxiv.org/abs/2012.07177)."""
+
+    target_size: Sequence[int]
+    scale_range: Range = (0.1, 2.0)
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        self._normalized(target_size=arguments.sides("target_size", self.target_size),
+                         scale_range=arguments.positive_interval("scale_range", self.scale_range),
+                         interpolation=arguments.resize_filter("interpolation", self.interpolation))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomResize(Operation):
+    """The shorter side becomes min_size to max_size - 1 pixels."""
+
+    min_size: int
+    max_size: int
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        low = arguments.whole("min_size", self.min_size, 1, arguments.MAX_SIDE)
+        high = arguments.whole("max_size", self.max_size, 1, arguments.MAX_SIDE)
+        if low >= high:
+            raise ValueError(f"max_size: {high} must be larger than min_size, {low}: it is never drawn itself")
+        self._normalized(min_size=low, max_size=high,
+                         interpolation=arguments.resize_filter("interpolation", self.interpolation))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomShortestSize(Operation):
+    """The shorter side becomes one of min_size, and the longer one at most max_size."""
+
+    min_size: Size
+    max_size: int | None = None
+    interpolation: Any = "bilinear"
+    antialias: bool | None = True
+
+    def __post_init__(self) -> None:
+        given = self.min_size if isinstance(self.min_size, (tuple, list)) else (self.min_size,)
+        if not given:
+            raise ValueError("min_size: is empty")
+        longest = None if self.max_size is None else arguments.whole("max_size", self.max_size, 1, arguments.MAX_SIDE)
+        self._normalized(min_size=tuple(arguments.whole("min_size", side, 1, arguments.MAX_SIDE) for side in given),
+                         max_size=longest, interpolation=arguments.resize_filter("interpolation", self.interpolation))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomZoomOut(Operation):
+    """With probability p, places the image at random on a canvas whose sides are longer by a factor from side_range, of the color
+    `fill` (SSD's "zoom out", https://arxiv.org/abs/1512.02325)."""
+
+    fill: Fill = 0
+    side_range: Range = (1.0, 4.0)
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._normalized(fill=arguments.color("fill", self.fill), side_range=arguments.interval("side_range", self.side_range, 1),
+                         p=arguments.probability("p", self.p))

@@ -1,0 +1,236 @@
+"""Lists that papers and libraries train with, as they are in their sources. Each function returns a Compose, or a list of them,
+one per view.
+
+Sizes are pixels, and a size is a side or (height, width). `dtype` and `layout` are the batch's; `mean` and `std` those of Normalize.
+What a source does to a whole batch (mixup, label smoothing) and how often it repeats an image is not part of a list.
+"""
+from __future__ import annotations
+
+import math
+
+from bale.transforms.color import ColorJitter, GaussianBlur, PillowGaussianBlur, RandomGrayscale, RandomSolarize
+from bale.transforms.compose import Compose
+from bale.transforms.control import RandomApply
+from bale.transforms.ending import Normalize, RandomErasing, ToDtype
+from bale.transforms.geometry import (CenterCrop, PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize,
+                                      RandomResizedCrop, RandomVerticalFlip, Resize)
+from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TimmAutoAugment, TrivialAugmentWide
+from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
+from bale.transforms.three_augment import ThreeAugment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bale.transforms.operation import Operation
+
+    Size = int | Sequence[int]
+    Range = Sequence[float]
+
+OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)  # open_clip/constants.py
+OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)
+
+
+def _ending(dtype: Any, mean: Range, std: Range) -> list[Operation]:
+    return [ToDtype(dtype), Normalize(mean, std)]
+
+
+# --- torchvision's references
+
+
+def reference_train(size: Size = 224, *, auto_augment: str | None = None, interpolation: Any = "bilinear", hflip: float = 0.5,
+                    ra_magnitude: int = 9, augmix_severity: int = 3, random_erase: float = 0.0, mean: Range = IMAGENET_MEAN,
+                    std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """torchvision's reference for classification: ClassificationPresetTrain in references/classification/presets.py. As it stands,
+    the recipe of the weights IMAGENET1K_V1.
+
+    auto_augment   None, "ra", "ta_wide", "augmix", or a policy of AutoAugment ("imagenet", "cifar10", "svhn")
+    """
+    found: list[Operation] = [RandomResizedCrop(size, interpolation=interpolation)]
+    if hflip > 0:
+        found.append(RandomHorizontalFlip(hflip))
+    if auto_augment == "ra":
+        found.append(RandAugment(magnitude=ra_magnitude, interpolation=interpolation))
+    elif auto_augment == "ta_wide":
+        found.append(TrivialAugmentWide(interpolation=interpolation))
+    elif auto_augment == "augmix":
+        found.append(AugMix(augmix_severity, interpolation=interpolation))
+    elif auto_augment is not None:
+        found.append(AutoAugment(auto_augment, interpolation))
+    found += _ending(dtype, mean, std)
+    if random_erase > 0:
+        found.append(RandomErasing(random_erase))
+    return Compose(found, layout)
+
+
+def reference_v2_train(size: Size = 176, **options: Any) -> Compose:
+    """reference_train() as for the weights IMAGENET1K_V2: TrivialAugment, erasing with probability 0.1, a training size of 176.
+    Source: https://pytorch.org/blog/how-to-train-state-of-the-art-models-using-torchvision-latest-primitives/ (which also has mixup
+    0.2, cutmix 1.0, label smoothing 0.1 and 4 repetitions)."""
+    return reference_train(size, **{"auto_augment": "ta_wide", "random_erase": 0.1, **options})
+
+
+def reference_eval(size: Size = 224, *, resize: Size = 256, interpolation: Any = "bilinear", mean: Range = IMAGENET_MEAN,
+                   std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """torchvision's reference for classification: ClassificationPresetEval. For the weights IMAGENET1K_V2 of ResNets resize=232."""
+    return Compose([Resize(resize, interpolation), CenterCrop(size), *_ending(dtype, mean, std)], layout)
+
+
+def segmentation_train(base_size: int = 520, crop_size: Size = 480, *, hflip: float = 0.5, mean: Range = IMAGENET_MEAN,
+                       std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """torchvision's reference for segmentation: SegmentationPresetTrain in references/segmentation/presets.py (the v2 one, whose
+    largest size is 2 * base_size - 1)."""
+    found: list[Operation] = [RandomResize(int(0.5 * base_size), int(2.0 * base_size))]
+    if hflip > 0:
+        found.append(RandomHorizontalFlip(hflip))
+    return Compose([*found, PadIfSmaller(crop_size), RandomCrop(crop_size), *_ending(dtype, mean, std)], layout)
+
+
+def segmentation_eval(size: Size = (520, 520), *, mean: Range = IMAGENET_MEAN, std: Range = IMAGENET_STD,
+                      dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """torchvision's reference for segmentation: SegmentationPresetEval (the v2 one), which does not keep the image's shape."""
+    return Compose([Resize(size), *_ending(dtype, mean, std)], layout)
+
+
+# --- timm and DeiT
+
+
+def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
+               vflip: float = 0.0, color_jitter: float | Sequence[float] | None = 0.4, color_jitter_prob: float | None = None,
+               grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0, auto_augment: str | None = None,
+               interpolation: str = "bilinear", mean: Range = IMAGENET_MEAN, std: Range = IMAGENET_STD, re_prob: float = 0.0,
+               re_mode: str = "const", re_count: int = 1, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """timm.data.create_transform(size, is_training=True, ...) of timm 1.0, with its defaults: timm/data/transforms_factory.py. timm's
+    script train.py gives interpolation="random" and, for A1 to A3, auto_augment="rand-m7-mstd0.5-inc1" or "rand-m6-...".
+
+    auto_augment   a string of timm's; it turns color_jitter off, except with "3a"
+    """
+    found: list[Operation] = [RandomResizedCrop(size, scale, ratio, interpolation)]
+    found += [RandomHorizontalFlip(hflip)] if hflip > 0 else []
+    found += [RandomVerticalFlip(vflip)] if vflip > 0 else []
+    if auto_augment:
+        side = size if isinstance(size, int) else min(size)
+        fill = tuple(min(255, round(255 * value)) for value in mean)
+        found.append(TimmAutoAugment(auto_augment, int(side * 0.45), interpolation, fill))
+    if color_jitter is not None and (not auto_augment or "3a" in auto_augment):
+        strengths = (float(color_jitter),) * 3 if isinstance(color_jitter, (int, float)) else tuple(color_jitter)
+        jitter = ColorJitter(*strengths)
+        found.append(jitter if color_jitter_prob is None else RandomApply([jitter], color_jitter_prob))
+    if grayscale_prob:
+        found.append(RandomGrayscale(grayscale_prob))
+    if gaussian_blur_prob:
+        found.append(RandomApply([GaussianBlur(23)], gaussian_blur_prob))
+    found += _ending(dtype, mean, std)
+    if re_prob > 0:
+        value = {"const": 0, "rand": "channel_random", "pixel": "random"}[re_mode]
+        found.append(RandomErasing(re_prob, (0.02, 1 / 3), (0.3, 1 / 0.3), value, timm=True, max_count=re_count))
+    return Compose(found, layout)
+
+
+def timm_eval(size: int = 224, *, crop_pct: float = 0.875, interpolation: str = "bilinear", mean: Range = IMAGENET_MEAN,
+              std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """timm.data.create_transform(size) of timm 1.0 for a square size: crop_mode "center"."""
+    return Compose([Resize(math.floor(size / crop_pct), interpolation), CenterCrop(size), *_ending(dtype, mean, std)], layout)
+
+
+def deit3(size: Size = 224, *, color_jitter: float = 0.3, simple_crop: bool = False, dtype: Any = "float32",
+          layout: str = "nhwc") -> Compose:
+    """DeiT III (https://arxiv.org/abs/2204.07118): new_data_aug_generator in facebookresearch/deit's augment.py.
+
+    simple_crop   resize and crop with a border of 4 pixels (its option --src)
+    """
+    crop: list[Operation] = [RandomResizedCrop(size, interpolation="bicubic")]
+    if simple_crop:
+        crop = [Resize(size, "bicubic"), RandomCrop(size, 4, padding_mode="reflect")]
+    jitter = [ColorJitter(color_jitter, color_jitter, color_jitter)] if color_jitter else []
+    return Compose([*crop, RandomHorizontalFlip(), ThreeAugment(), *jitter, *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+
+
+# --- two and more views
+
+
+def simclr(size: Size = 224, *, strength: float = 1.0, views: int = 2, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+    """SimCLR (https://arxiv.org/abs/2002.05709, appendix A; google-research/simclr's data_util.py), which does not normalize. The
+    blur's kernel is a tenth of the side, made odd. TensorFlow's resize, which the source uses, does not antialias; this one does."""
+    side = size if isinstance(size, int) else min(size)
+    jitter = ColorJitter(0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
+    view = Compose([RandomResizedCrop(size, interpolation="bicubic"), RandomHorizontalFlip(), RandomApply([jitter], 0.8),
+                    RandomGrayscale(0.2), RandomApply([GaussianBlur(side // 10 // 2 * 2 + 1, (0.1, 2.0))], 0.5), ToDtype(dtype)],
+                   layout)
+    return [view] * views
+
+
+def _distorted() -> list[Operation]:
+    """The colors of MoCo v3, BYOL, DINO and DINOv2."""
+    return [RandomApply([ColorJitter(0.4, 0.4, 0.2, 0.1)], 0.8), RandomGrayscale(0.2)]
+
+
+def _blurred(p: float) -> Operation:
+    return RandomApply([PillowGaussianBlur((0.1, 2.0))], p)
+
+
+def moco_v3(size: Size = 224, *, crop_min: float = 0.08, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+    """MoCo v3 (https://arxiv.org/abs/2104.02057): augmentation1 and augmentation2 in facebookresearch/moco-v3's main_moco.py."""
+    def view(*more: Operation) -> Compose:
+        return Compose([RandomResizedCrop(size, (crop_min, 1.0)), *_distorted(), *more, RandomHorizontalFlip(),
+                        *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+    return [view(_blurred(1.0)), view(_blurred(0.1), RandomSolarize(128, 0.2))]
+
+
+def byol(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+    """BYOL (https://arxiv.org/abs/2006.07733, appendix B, table 6), with its kernel of 23 pixels."""
+    def view(*more: Operation) -> Compose:
+        return Compose([RandomResizedCrop(size, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), *more,
+                        *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+    blur = GaussianBlur(23, (0.1, 2.0))
+    return [view(RandomApply([blur], 1.0)), view(RandomApply([blur], 0.1), RandomSolarize(128, 0.2))]
+
+
+def dino(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.4, 1.0), local_scale: Range = (0.05, 0.4),
+         local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+    """DINO (https://arxiv.org/abs/2104.14294): DataAugmentationDINO in facebookresearch/dino's main_dino.py. Two global views, then
+    the local ones."""
+    def view(side: Size, scale: Range, *more: Operation) -> Compose:
+        return Compose([RandomResizedCrop(side, scale, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), *more,
+                        *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+    local = view(local_size, local_scale, _blurred(0.5))
+    return [view(size, global_scale, _blurred(1.0)), view(size, global_scale, _blurred(0.1), RandomSolarize(128, 0.2)),
+            *[local] * local_crops]
+
+
+def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.32, 1.0), local_scale: Range = (0.05, 0.32),
+           local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+    """DINOv2 (https://arxiv.org/abs/2304.07193): DataAugmentationDINO in facebookresearch/dinov2's dinov2/data/augmentations.py, and
+    its defaults in dinov2/configs/ssl_default_config.yaml.
+
+    As in its code, the blur has a kernel of 9 pixels and the probability 1 - p: 0 in the first global view, 0.9 in the second, 0.5
+    in local ones. (Its GaussianBlur(p) hands 1 - p to RandomApply.)
+    """
+    def view(side: Size, scale: Range, p: float, *more: Operation) -> Compose:
+        blur = RandomApply([GaussianBlur(9, (0.1, 2.0))], 1 - p)
+        return Compose([RandomResizedCrop(side, scale, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), blur, *more,
+                        *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+    local = view(local_size, local_scale, 0.5)
+    return [view(size, global_scale, 1.0), view(size, global_scale, 0.1, RandomSolarize(128, 0.2)), *[local] * local_crops]
+
+
+# --- one view, little augmentation
+
+
+def mae(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """MAE's pre-training (https://arxiv.org/abs/2111.06377): transform_train in facebookresearch/mae's main_pretrain.py."""
+    return Compose([RandomResizedCrop(size, (0.2, 1.0), interpolation="bicubic"), RandomHorizontalFlip(),
+                    *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+
+
+def open_clip_train(size: Size = 224, *, scale: Range = (0.9, 1.0), mean: Range = OPENAI_MEAN, std: Range = OPENAI_STD,
+                    dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """open_clip's image_transform(size, is_train=True): mlfoundations/open_clip's src/open_clip/transform.py."""
+    return Compose([RandomResizedCrop(size, scale, interpolation="bicubic"), *_ending(dtype, mean, std)], layout)
+
+
+def open_clip_eval(size: int = 224, *, mean: Range = OPENAI_MEAN, std: Range = OPENAI_STD, dtype: Any = "float32",
+                   layout: str = "nhwc") -> Compose:
+    """open_clip's image_transform(size, is_train=False), also that of OpenAI's CLIP."""
+    return Compose([Resize(size, "bicubic"), CenterCrop(size), *_ending(dtype, mean, std)], layout)

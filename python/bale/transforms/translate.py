@@ -1,0 +1,125 @@
+"""translate(): lists of torchvision and timm as native lists. Objects are recognized by the name and module of their class, so
+neither library is imported."""
+from __future__ import annotations
+
+from bale.transforms import from_code, from_timm, from_torchvision
+from bale.transforms.compose import Compose
+from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
+from bale.transforms.ending import ToDtype
+from bale.transforms.markers import Identity
+from bale.transforms.operation import Operation
+from bale.transforms.recipes import Transform, train
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+_LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
+_CONTAINERS = {"Sequential", "ModuleList", "Compose"}
+# What a subclass may not change if it is to be translated as its base.
+_BEHAVIOR = {"__call__", "forward", "transform", "_transform", "make_params", "_get_params", "get_params", "_call_kernel"}
+_RUNS_IT = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
+
+
+def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13") -> Compose:
+    """The native list of a transform of torchvision (v1 or v2) or timm, or of a list of them: the same operations with the same
+    parameters and distributions; the random numbers are bale's.
+
+    Also of: torch.nn.Sequential; the presets of torchvision's weights and references; the blurs and solarizations that DINO,
+    MoCo and DeiT define; `convert("RGB")`.
+    layout, pillow   as for Compose
+
+    Raises TypeError, naming the transform and its place, if one has no native counterpart, and ValueError if a parameter has
+    none.
+    """
+    if isinstance(transform, Compose):
+        return transform
+    found = _parts(transform, "transform", _Given())
+    return Compose(found, layout=layout, pillow=pillow)
+
+
+def of_loader(transform: Any) -> Transform | Compose:
+    """A Loader's `transform`: a recipe, a list, or something to translate. Raises TypeError and ValueError that say what to do."""
+    if transform is None:
+        return train()
+    if isinstance(transform, (Transform, Compose)):
+        return transform
+    try:
+        return translate(transform)
+    except (TypeError, ValueError) as error:
+        kind = type(transform)
+        raise type(error)(f"transform: {kind.__module__}.{kind.__qualname__} is not one of bale.transforms, and cannot be translated. "
+                          f"The Loader's workers decode and augment natively. {error}") from None
+
+
+class _Given:
+    """What the transforms so far have made of the image."""
+
+    is_float = False
+
+
+def _parts(given: Any, place: str, state: _Given) -> list[Operation]:
+    """The operations that a transform consists of."""
+    children = _children(given)
+    if children is not None:
+        inner = "transforms" if place == "transform" else f"{place}.transforms"
+        return [part for i, child in enumerate(children) for part in _parts(child, f"{inner}[{i}]", state)]
+    if isinstance(given, Operation):
+        made: Any = given
+    else:
+        made = _one(given, place, state)
+    parts = list(made) if isinstance(made, (tuple, list)) else [made]
+    state.is_float |= any(isinstance(part, ToDtype) and part.dtype != "uint8" for part in parts)
+    return parts
+
+
+def _children(given: Any) -> Any:
+    """Of a container that runs all of them in order; else None."""
+    if isinstance(given, (tuple, list)):
+        return given
+    kind = type(given)
+    if kind.__name__ in _CONTAINERS and kind.__module__.split(".")[0] in ("torch", "torchvision"):
+        return given if kind.__name__ != "Compose" else given.transforms
+    return from_code.inner_list(given)
+
+
+def _one(given: Any, place: str, state: _Given) -> Any:
+    local = from_code.recognized(given)
+    if local is not None:
+        return local
+    for kind in type(given).__mro__:
+        library, name = kind.__module__.split(".")[0], kind.__name__
+        if library == "torch" and name == "Identity":
+            return Identity()
+        if library == "torchvision" and name in _CONTROLS:
+            return _control(given, name, place, state)
+        make = _LIBRARIES.get(library, {}).get(name)
+        if make is not None:
+            try:
+                return make(given, state.is_float)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{place}: {name}: {error}. {_RUNS_IT}") from None
+        if _BEHAVIOR & vars(kind).keys():
+            break  # a subclass that does something else than its base
+    _refuse(given, place)
+
+
+_CONTROLS = ("RandomApply", "RandomChoice", "RandomOrder")
+
+
+def _control(given: Any, name: str, place: str, state: _Given) -> Operation:
+    children = [_parts(child, f"{place}.transforms[{i}]", state) for i, child in enumerate(given.transforms)]
+    alternatives = [parts[0] if len(parts) == 1 else Compose(parts) for parts in children]
+    if name == "RandomApply":
+        return RandomApply(alternatives, float(given.p))
+    if name == "RandomOrder":
+        return RandomOrder(alternatives)
+    weights = given.p
+    return RandomChoice(alternatives, None if weights is None or len(set(weights)) == 1 else list(weights))
+
+
+def _refuse(given: Any, place: str) -> NoReturn:
+    kind = given if hasattr(given, "__code__") else type(given)
+    library = kind.__module__.split(".")[0]
+    name = kind.__qualname__ if library in (*_LIBRARIES, "torch") else f"{kind.__module__}.{kind.__qualname__}"
+    raise TypeError(f"{place}: {name} has no native counterpart. {_RUNS_IT}")

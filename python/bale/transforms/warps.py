@@ -1,0 +1,97 @@
+"""Rotations and other warps. Names, parameters and defaults are those of torchvision.transforms.v2; pixels are those of
+Pillow's Image.rotate and Image.transform. `interpolation` is "nearest", "bilinear" or "bicubic", also as torchvision's
+InterpolationMode or Pillow's constant. `fill` is a number or (red, green, blue), 0 to 255; None is black."""
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+
+from bale.transforms import arguments
+from bale.transforms.operation import Operation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bale.transforms.geometry import Fill, Range
+
+
+@dataclass(frozen=True, repr=False)
+class RandomRotation(Operation):
+    """Rotates counterclockwise.
+
+    degrees   range of the angle; a number d means (-d, d)
+    expand    enlarge the image so that nothing is cut off. The list must make the size fixed again
+    center    (x, y) in pixels from the top left; None: the middle
+    """
+
+    degrees: float | Range
+    interpolation: Any = "nearest"
+    expand: bool = False
+    center: Sequence[float] | None = None
+    fill: Fill = 0
+
+    def __post_init__(self) -> None:
+        self._normalized(degrees=arguments.angles("degrees", self.degrees),
+                         interpolation=arguments.sampling("interpolation", self.interpolation),
+                         expand=arguments.flag("expand", self.expand), center=arguments.center("center", self.center),
+                         fill=arguments.color("fill", self.fill))
+
+
+@dataclass(frozen=True, repr=False)
+class RandomAffine(Operation):
+    """Rotates, moves, scales and shears at once; the size stays.
+
+    degrees     range of the angle; a number d means (-d, d)
+    translate   largest moves, as shares of the width and of the height
+    scale       range of the factor
+    shear       degrees: a number d means (-d, d) along x; (low, high) along x; or (x low, x high, y low, y high)
+    center      (x, y) in pixels from the top left; None: the middle
+    """
+
+    degrees: float | Range
+    translate: Sequence[float] | None = None
+    scale: Range | None = None
+    shear: float | Sequence[float] | None = None
+    interpolation: Any = "nearest"
+    fill: Fill = 0
+    center: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        translate = self.translate
+        if translate is not None:
+            translate = tuple(arguments.probability("translate", share)
+                              for share in arguments.values("translate", translate, 2))
+        shear: Any = self.shear
+        if shear is not None and isinstance(shear, numbers.Real):
+            shear = arguments.angles("shear", shear)
+        if shear is not None:
+            shear = tuple(arguments.number("shear", angle) for angle in arguments.values("shear", shear, 2, 4))
+            for i in range(0, len(shear), 2):
+                arguments.interval("shear", shear[i:i + 2])
+        self._normalized(degrees=arguments.angles("degrees", self.degrees), translate=translate,
+                         scale=None if self.scale is None else arguments.positive_interval("scale", self.scale), shear=shear,
+                         interpolation=arguments.sampling("interpolation", self.interpolation),
+                         fill=arguments.color("fill", self.fill), center=arguments.center("center", self.center))
+
+    def _members(self) -> dict[str, Any]:
+        members = super()._members()
+        shear = members.pop("shear") or ()
+        return {**members, "shear_x": shear[:2] or None, "shear_y": shear[2:] or None}
+
+
+@dataclass(frozen=True, repr=False)
+class RandomPerspective(Operation):
+    """With probability p, moves the four corners inward by random shares of half the sides, at most distortion_scale (0 to 1)."""
+
+    distortion_scale: float = 0.5
+    p: float = 0.5
+    interpolation: Any = "bilinear"
+    fill: Fill = 0
+
+    def __post_init__(self) -> None:
+        self._normalized(distortion_scale=arguments.probability("distortion_scale", self.distortion_scale),
+                         p=arguments.probability("p", self.p),
+                         interpolation=arguments.sampling("interpolation", self.interpolation),
+                         fill=arguments.color("fill", self.fill))
