@@ -66,6 +66,11 @@ values = np.asarray(image)
 mixed = step("Mixture", share=0.25, weights=[0.5, 0.25], chains=[[{"name": "Invert"}], []])
 expected = np.float32(0.25) * values + np.float32(0.5) * (255 - values).astype(np.float32) + np.float32(0.25) * values
 assert (np.asarray(mixed) == expected.astype(np.uint8)).all()
+inverted = Image.fromarray(255 - values)
+half = Image.fromarray((np.float32(0.5) * (255 - values).astype(np.float32) + np.float32(0.25) * values).astype(np.uint8))
+chains = {"weights": [0.5, 0.25], "chains": [[{"name": "Invert"}], []]}
+same(step("Mixture", rule="blend", share=0.3, **chains), Image.blend(image, half, 0.3))
+same(step("Mixture", rule="blend_each", share=1, **chains), Image.blend(Image.blend(image, inverted, 0.5), image, 0.25))
 erased = np.asarray(step("Erase", left=3, top=4, width=5, height=6, value=[1, 2, 3], converted=False, noise_seed=1))
 assert (erased[4:10, 3:8] == [1, 2, 3]).all() and (erased != values).any(axis=2).sum() <= 30
 steps = [{"name": "Erase", "left": 3, "top": 4, "width": 5, "height": 6, "with": kind, "value": [1, 2, 3], "converted": True}

@@ -143,17 +143,26 @@ def _pillow_blur(image: Any, radius: float) -> Any:
 # --- mixtures and erasing
 
 
-def _mixture(image: Any, share: float, weights: Any, chains: Any) -> Any:
-    """In float32, in the order of the chains, cut to 8 bits."""
+def _mixture(image: Any, share: float, weights: Any, chains: Any, rule: str = "sum") -> Any:
+    """In float32, in the order of the chains, cut to 8 bits; or with Pillow's blends, as timm."""
     import numpy as np
     from PIL import Image
-    total = np.float32(share) * np.asarray(image, dtype=np.float32)
+    if rule not in ("sum", "blend", "blend_each"):
+        raise ValueError(f"step: {rule!r} is no rule of Mixture")
+    result = image
+    total = np.float32(share if rule == "sum" else 0) * np.asarray(image, dtype=np.float32)
     for weight, chain in zip(weights, chains):
         mixed = image
         for step in chain:
             mixed = _step(step, mixed)
-        total = total + np.float32(weight) * np.asarray(mixed, dtype=np.float32)
-    return Image.fromarray(np.clip(total, 0, 255).astype(np.uint8))
+        if rule == "blend_each":
+            result = Image.blend(result, mixed, weight)
+        else:
+            total = total + np.float32(weight) * np.asarray(mixed, dtype=np.float32)
+    if rule == "blend_each":
+        return result
+    total = Image.fromarray(np.clip(total, 0, 255).astype(np.uint8))
+    return total if rule == "sum" else Image.blend(image, total, share)
 
 
 def _erase_bytes(image: Any, left: int, top: int, width: int, height: int, value: Any = (0, 0, 0), **others: Any) -> Any:
