@@ -238,12 +238,17 @@ void adjust_brightness(std::uint8_t* rgb, std::size_t num_pixels, double factor)
   HWY_DYNAMIC_DISPATCH(blend_with_level)(rgb, num_pixels * 3, 0, static_cast<float>(factor));
 }
 
-void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
-  if (num_pixels == 0) return;
+std::uint8_t mean_gray(const std::uint8_t* rgb, std::size_t num_pixels) {
+  if (num_pixels == 0) return 0;
   using namespace image_detail;
   const std::uint64_t sum = HWY_DYNAMIC_DISPATCH(sum_luma)(rgb, num_pixels);
   const double mean = static_cast<double>(sum) / static_cast<double>(num_pixels);
-  const int level = static_cast<int>(mean + 0.5);
+  return static_cast<std::uint8_t>(mean + 0.5);
+}
+
+void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
+  using namespace image_detail;
+  const std::uint8_t level = mean_gray(rgb, num_pixels);
   HWY_DYNAMIC_DISPATCH(blend_with_level)(rgb, num_pixels * 3, level, static_cast<float>(factor));
 }
 

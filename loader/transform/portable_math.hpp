@@ -1,14 +1,19 @@
-// exp and log with the same bits on every machine: only additions, multiplications and divisions of IEEE doubles, in a
-// fixed order. Math libraries differ in the last bits, and a last bit can move a crop by a pixel.
+// Functions with the same bits on every machine, for draws and matrices.
 #pragma once
+
+#include "bale/formats/base/portable_exp.hpp"
+#include "bale/formats/base/portable_trigonometry.hpp"
 
 namespace bale::transform_detail {
 
-/// Accurate to a few units in the last place for |x| <= 700.
-double portable_exp(double x);
+using bale::portable_cos;
+using bale::portable_exp;
+using bale::portable_log;
+using bale::portable_sin;
+using bale::portable_tan;
 
-/// Accurate to a few units in the last place for finite, normal x > 0.
-double portable_log(double x);
+/// Python's math.radians().
+constexpr double radians(double degrees) { return degrees * (3.141592653589793 / 180.0); }
 
 /// Python's round(): ties to even. Precondition: 0 <= x < 2^53.
 double round_half_even(double x);

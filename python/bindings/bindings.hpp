@@ -36,5 +36,6 @@ void bind_order(nb::module_& module);
 void bind_batch(nb::module_& module);
 void bind_loader(nb::module_& module);
 void bind_cuda(nb::module_& module);
+void bind_steps(nb::module_& module);
 
 }  // namespace bale::python

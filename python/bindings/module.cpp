@@ -87,4 +87,5 @@ NB_MODULE(_bale, module) {
   bale::python::bind_batch(module);
   bale::python::bind_loader(module);
   bale::python::bind_cuda(module);
+  bale::python::bind_steps(module);
 }

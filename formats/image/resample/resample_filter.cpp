@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bale/formats/base/portable_trigonometry.hpp"
 #include "bale/formats/base/rounding.hpp"
+#include "bale/formats/image/resample/nearest.hpp"
 
 namespace bale::image_detail {
 namespace {
+
+constexpr double k_pi = 3.141592653589793;
 
 struct Triangle {
   static constexpr double k_support = 1.0;
@@ -27,6 +31,32 @@ struct Cubic {
     if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
     if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
     return 0.0;
+  }
+};
+
+struct Box {
+  static constexpr double k_support = 0.5;
+  static double at(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
+};
+
+struct Hamming {
+  static constexpr double k_support = 1.0;
+  static double at(double x) {
+    x = std::abs(x);
+    if (x == 0.0) return 1.0;
+    if (x >= 1.0) return 0.0;
+    x *= k_pi;
+    return portable_sin(x) / x * (0.54 + 0.46 * portable_cos(x));
+  }
+};
+
+struct Lanczos {
+  static constexpr double k_support = 3.0;
+  static double at(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
+  static double sinc(double x) {
+    if (x == 0.0) return 1.0;
+    x *= k_pi;
+    return portable_sin(x) / x;
   }
 };
 
@@ -52,7 +82,29 @@ struct Grid {
   double support;
 };
 
-double support_of(Filter filter) { return filter == Filter::bicubic ? Cubic::k_support : Triangle::k_support; }
+/// Calls use(kernel) with the kernel of the filter.
+template <class Use>
+void with_kernel(Filter filter, const Use& use) {
+  switch (filter) {
+    case Filter::nearest:  // has no weights: see nearest.hpp
+    case Filter::bilinear:
+      return use(Triangle());
+    case Filter::bicubic:
+      return use(Cubic());
+    case Filter::box:
+      return use(Box());
+    case Filter::hamming:
+      return use(Hamming());
+    case Filter::lanczos:
+      return use(Lanczos());
+  }
+}
+
+double support_of(Filter filter) {
+  double support = 0;
+  with_kernel(filter, [&](auto kernel) { support = decltype(kernel)::k_support; });
+  return support;
+}
 
 std::int32_t to_fixed(double weight) {
   return static_cast<std::int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << k_fraction_bits));
@@ -76,6 +128,7 @@ void weigh(const Grid& grid, double center, std::uint32_t first, std::uint32_t n
 AxisSpan axis_needs(const AxisSpec& spec) {
   const std::uint32_t last = spec.first + spec.count - 1;
   if (spec.input == spec.output) return {spec.first, last + 1};
+  if (spec.filter == Filter::nearest) return nearest_needs(spec);
   const Grid grid(spec, support_of(spec.filter));
   return {grid.taps(grid.center(spec.first)).first, grid.taps(grid.center(last)).end};
 }
@@ -98,17 +151,17 @@ void AxisFilter::assign(const AxisSpec& spec) {
   taps_stride_ = round_up(most_taps, 4U);
   weights_.assign(std::size_t{spec.count} * taps_stride_, 0);
   raw_.resize(most_taps);
-  for (std::uint32_t i = 0; i < spec.count; ++i) {
-    std::int32_t* weights = weights_.data() + std::size_t{i} * taps_stride_;
-    const double center = grid.center(position_of(i));
-    if (same_size) {
-      weights[0] = 1 << k_fraction_bits;
-    } else if (spec.filter == Filter::bicubic) {
-      weigh<Cubic>(grid, center, origin + first_[i], num_taps_[i], raw_.data(), weights);
-    } else {
-      weigh<Triangle>(grid, center, origin + first_[i], num_taps_[i], raw_.data(), weights);
+  with_kernel(spec.filter, [&](auto kernel) {
+    for (std::uint32_t i = 0; i < spec.count; ++i) {
+      std::int32_t* weights = weights_.data() + std::size_t{i} * taps_stride_;
+      if (same_size) {
+        weights[0] = 1 << k_fraction_bits;
+      } else {
+        weigh<decltype(kernel)>(grid, grid.center(position_of(i)), origin + first_[i], num_taps_[i], raw_.data(),
+                                weights);
+      }
     }
-  }
+  });
 }
 
 }  // namespace bale::image_detail

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/image/resample/nearest.hpp"
 #include "bale/formats/image/resample/resample_kernels.hpp"
 
 namespace bale {
@@ -116,6 +117,7 @@ Region resize_needs(const ResizeSpec& spec) {
 }
 
 struct Resizer::State {
+  image_detail::NearestResize nearest;
   AxisFilter across;
   AxisFilter down;
   std::vector<std::uint8_t> between;  // output of the first pass
@@ -147,6 +149,10 @@ void Resizer::run(const ResizeSpec& spec, const PixelView& source, std::uint8_t*
   const bool need_across = spec.source_width != spec.width || spec.mirror;
   const bool need_down = spec.source_height != spec.height;
   State& state = *state_;
+  if (spec.filter == Filter::nearest) {
+    state.nearest.run(across_of(spec), down_of(spec), {source.rgb, source.stride, 3}, out.rgb, out.stride);
+    return;
+  }
   if (need_across) state.across.assign(across_of(spec));
   if (need_down) state.down.assign(down_of(spec));
   if (!need_across && !need_down) {

@@ -12,6 +12,8 @@ namespace bale {
 
 /// Blends with black: ImageEnhance.Brightness. Factor 0 gives black, 1 changes nothing, more is brighter.
 void adjust_brightness(std::uint8_t* rgb, std::size_t num_pixels, double factor);
+/// The mean gray level of these pixels, rounded: what adjust_contrast() blends with. 0 if there are none.
+std::uint8_t mean_gray(const std::uint8_t* rgb, std::size_t num_pixels);
 /// Blends with the mean gray level of these pixels: ImageEnhance.Contrast. Factor 0 gives gray, 1 changes nothing.
 void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor);
 /// Blends each pixel with its gray level: ImageEnhance.Color. Factor 0 gives gray, 1 changes nothing.

@@ -12,13 +12,9 @@
 #include <vector>
 
 #include "bale/formats/image/resample/resizer.hpp"
+#include "bale/formats/image/sampling.hpp"
 
 namespace bale {
-
-/// How a warp takes a pixel from its source: Pillow's Image.transform.
-enum class Sampling : std::uint8_t { nearest, bilinear, bicubic };
-
-enum class PadMode : std::uint8_t { constant, edge, reflect, symmetric };
 
 /// Red, green, blue.
 using Color = std::array<std::uint8_t, 3>;

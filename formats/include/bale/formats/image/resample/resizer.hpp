@@ -11,7 +11,8 @@
 
 namespace bale {
 
-enum class Filter : std::uint8_t { bilinear, bicubic };
+/// Pillow's filters. All but `nearest` weigh the pixels below them when an image shrinks.
+enum class Filter : std::uint8_t { bilinear, bicubic, nearest, box, hamming, lanczos };
 
 /// The order of the two passes, which changes the rounding and so the pixels.
 enum class PassOrder : std::uint8_t {

@@ -1,0 +1,15 @@
+// exp and log with the same bits on every machine: only additions, multiplications and divisions of IEEE doubles, in a
+// fixed order. Math libraries differ in the last bits, and a last bit can move a crop by a pixel.
+//
+// Threads: pure functions; may be called from any thread.
+#pragma once
+
+namespace bale {
+
+/// Accurate to a few units in the last place for |x| <= 700.
+double portable_exp(double x);
+
+/// Accurate to a few units in the last place for finite, normal x > 0.
+double portable_log(double x);
+
+}  // namespace bale

@@ -1,0 +1,17 @@
+// What steps refuse: parameters that are no numbers, and images that would be empty or far larger than any batch holds.
+#pragma once
+
+#include <string_view>
+
+namespace bale::transform_detail {
+
+/// Throws `invalid_argument` unless both sides are 1 to 65535 pixels and the area is at most 2^27 pixels.
+void check_size(std::string_view step, double width, double height);
+
+/// Throws `invalid_argument` for infinite numbers and NaN.
+void check_finite(std::string_view step, double value);
+
+/// Throws `invalid_argument` with the name of the step if a parameter is out of range.
+void check_that(bool holds, std::string_view step, std::string_view requirement);
+
+}  // namespace bale::transform_detail

@@ -1,0 +1,22 @@
+// Compiled without floating-point contraction.
+#include "bale/loader/transform/steps/mixture.hpp"
+
+namespace bale::transform_detail {
+
+void start_sum(const std::uint8_t* values, std::size_t count, float weight, float* sums) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] = weight * static_cast<float>(values[i]);
+}
+
+void add_to_sum(const std::uint8_t* values, std::size_t count, float weight, float* sums) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += weight * static_cast<float>(values[i]);
+}
+
+void store_sum(const float* sums, std::size_t count, std::uint8_t* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    float value = sums[i] > 0.0F ? sums[i] : 0.0F;
+    value = value < 255.0F ? value : 255.0F;
+    values[i] = static_cast<std::uint8_t>(static_cast<int>(value));
+  }
+}
+
+}  // namespace bale::transform_detail

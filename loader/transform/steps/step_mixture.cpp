@@ -1,0 +1,10 @@
+#include "bale/loader/transform/step.hpp"
+
+namespace bale::step {
+
+// Not in the header: a step that is not complete there has no ==.
+bool operator==(const Mixture& a, const Mixture& b) {
+  return a.share == b.share && a.weights == b.weights && a.chains == b.chains;
+}
+
+}  // namespace bale::step

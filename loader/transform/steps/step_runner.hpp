@@ -1,0 +1,34 @@
+// StepRunner: changes a picture by a list of steps, with the pixels of torchvision's functional transforms for PIL
+// images.
+//
+// Bit for bit, on every CPU, except step::GaussianBlur: values can differ by 1, since torch sums in an order of its
+// own. A picture of one channel is a mask: geometry takes the nearest pixel, its fill is the first value of a color,
+// and the other steps change nothing. Threads: a StepRunner reuses its memory and is used by one thread at a time.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "bale/loader/transform/picture.hpp"
+#include "bale/loader/transform/step.hpp"
+
+namespace bale::transform_detail {
+
+class StepRunner {
+ public:
+  StepRunner();
+  ~StepRunner();
+  StepRunner(StepRunner&&) noexcept;
+  StepRunner& operator=(StepRunner&&) noexcept;
+
+  /// Erases only if the step is not `converted`: pixels of a batch are not here. Throws `invalid_argument` for
+  /// parameters out of range and for images that would be empty or too large; then the picture holds the result of some
+  /// of the steps.
+  void run(std::span<const Step> steps, Picture& picture);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bale::transform_detail

@@ -1,0 +1,53 @@
+// Steps on NumPy arrays: what replays recorded draws.
+#include <algorithm>
+#include <memory>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/steps/step_json.hpp"
+#include "bale/loader/transform/steps/step_runner.hpp"
+#include "bale/python/bindings/bindings.hpp"
+
+namespace bale::python {
+namespace {
+
+using transform_detail::Picture;
+
+using Pixels = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using NewPixels = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<3>>;
+
+NewPixels apply_steps(const std::string& json, const Pixels& image) {
+  constexpr std::size_t k_max_side = 65535;
+  if (image.shape(0) > k_max_side || image.shape(1) > k_max_side || (image.shape(2) != 1 && image.shape(2) != 3)) {
+    throw Error(ErrorCode::invalid_argument, "image: the shape must be (height, width, 3) or (height, width, 1)");
+  }
+  auto picture = std::make_unique<Picture>(Picture{.width = static_cast<std::uint32_t>(image.shape(1)),
+                                                   .height = static_cast<std::uint32_t>(image.shape(0)),
+                                                   .channels = static_cast<std::uint32_t>(image.shape(2))});
+  {
+    const nb::gil_scoped_release released;
+    picture->pixels.assign(image.data(), image.data() + picture->size());
+    transform_detail::StepRunner().run(transform_detail::parse_steps(json), *picture);
+  }
+  const std::size_t shape[] = {picture->height, picture->width, picture->channels};
+  std::uint8_t* data = picture->pixels.data();
+  const nb::capsule owner(picture.release(), [](void* kept) noexcept { delete static_cast<Picture*>(kept); });
+  return NewPixels(data, 3, shape, owner);
+}
+
+/// Read and written again.
+std::string complete_steps(const std::string& json) {
+  return transform_detail::steps_json(transform_detail::parse_steps(json));
+}
+
+}  // namespace
+
+void bind_steps(nb::module_& module) {
+  module.def("apply_steps", &apply_steps, nb::arg("steps"), nb::arg("image"),
+             "A new array: the image after the steps, which are JSON.");
+  module.def("complete_steps", &complete_steps, nb::arg("steps"), "The JSON of the steps, with all members.");
+}
+
+}  // namespace bale::python
