@@ -1,5 +1,5 @@
-"""Transforms that projects define for themselves, recognized by their code: the class's name, its attributes, and the bytecode of
-its method."""
+"""Transforms that projects define for themselves, recognized by their code: the class's name, its attributes, and the
+bytecode of its method."""
 from __future__ import annotations
 
 from bale.transforms import from_torchvision
@@ -30,7 +30,8 @@ def recognized(given: Any) -> Operation | None:
 
 
 def inner_list(given: Any) -> Any:
-    """`transforms` of an object that does no more than call it with the image, as torchvision's reference presets; else None."""
+    """`transforms` of an object that does no more than call it with the image, as torchvision's reference presets; else
+    None."""
     code = getattr(getattr(type(given), "__call__", None), "__code__", None)
     if code is None or not _same_code(code, _calls_transforms.__code__):
         return None
