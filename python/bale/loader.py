@@ -125,7 +125,7 @@ class Loader:
             "augment_seed": seed if augment_seed is None else augment_seed, "no_label": no_label,
             "shuffle": order.shuffle_name(shuffle),
             "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
-            "tail": tail, "transform": self.transform, "field": field,
+            "tail": tail, "transform": self.transform, "further_views": [], "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "storage_timeout_s": storage_timeout_s, "read_ahead_bytes": read_ahead_bytes,
             "large_transfers": large_transfers, "direct_io": direct_io, "seek_point_cache_bytes": seek_point_cache_bytes,

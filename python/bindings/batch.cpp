@@ -8,6 +8,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include "bale/formats/base/error.hpp"
