@@ -16,6 +16,19 @@ namespace HWY_NAMESPACE {
 
 constexpr std::size_t k_lanes = 64;
 
+/// Moves the sums of the box by one row, and writes what they give. Not inlined: compilers vectorize it alone.
+HWY_NOINLINE void box_row(const std::uint8_t* HWY_RESTRICT leaving, const std::uint8_t* HWY_RESTRICT entering,
+                          const std::uint8_t* HWY_RESTRICT beyond, std::uint32_t weight, std::uint32_t edge_weight,
+                          std::uint32_t* HWY_RESTRICT sums, std::uint8_t* HWY_RESTRICT out) {
+  for (std::size_t i = 0; i < k_lanes; ++i) {
+    const std::uint32_t left = leaving[i];
+    const std::uint32_t sum = sums[i] + entering[i] - left;
+    sums[i] = sum;
+    const std::uint32_t total = sum * weight + (left + beyond[i]) * edge_weight;
+    out[i] = static_cast<std::uint8_t>((total + (1U << 23)) >> 24);
+  }
+}
+
 /// One pass of the box over `count` rows of a strip. Outside the strip its first and last rows continue.
 void box_pass(const std::uint8_t* HWY_RESTRICT in, std::uint8_t* HWY_RESTRICT out, std::size_t count,
               const ExtendedBox& box) {
@@ -34,16 +47,9 @@ void box_pass(const std::uint8_t* HWY_RESTRICT in, std::uint8_t* HWY_RESTRICT ou
     const auto rest = static_cast<std::uint32_t>(radius - last);
     for (std::size_t i = 0; i < k_lanes; ++i) sums[i] += row(last)[i] * rest;
   }
-  for (std::int64_t at = 0; at <= last; ++at, out += k_lanes) {
-    const std::uint8_t* HWY_RESTRICT leaving = row(at - radius - 1);
-    const std::uint8_t* HWY_RESTRICT entering = row(at + radius);
-    const std::uint8_t* HWY_RESTRICT beyond = row(at + radius + 1);
-    for (std::size_t i = 0; i < k_lanes; ++i) {
-      const std::uint32_t left = leaving[i];
-      sums[i] += entering[i] - left;
-      const std::uint32_t total = sums[i] * weight + (left + beyond[i]) * edge_weight;
-      out[i] = static_cast<std::uint8_t>((total + (1U << 23)) >> 24);
-    }
+  for (std::int64_t at = 0; at <= last; ++at) {
+    box_row(row(at - radius - 1), row(at + radius), row(at + radius + 1), weight, edge_weight, sums,
+            out + static_cast<std::size_t>(at) * k_lanes);
   }
 }
 

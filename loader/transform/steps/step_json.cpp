@@ -105,7 +105,8 @@ One read_members(const json& given, const std::string& place) {
     ++known;
   });
   if (known == given.size()) return step;
-  for (const auto& [key, value] : given.items()) {
+  for (const auto& item : given.items()) {
+    const std::string& key = item.key();
     bool exists = key == "name";
     for_members(step, [&](const char* name, auto&) { exists |= key == name; });
     if (!exists) refuse(place, fmt::format("has no parameter {}", shown(json(key))));
