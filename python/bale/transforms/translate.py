@@ -12,6 +12,7 @@ from bale.transforms.recipes import Transform, train
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, NoReturn
 
 _LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
@@ -51,6 +52,17 @@ def of_loader(transform: Any) -> Transform | Compose:
         kind = type(transform)
         raise type(error)(f"transform: {kind.__module__}.{kind.__qualname__} is not one of bale.transforms, and cannot be translated. "
                           f"The Loader's workers decode and augment natively. {error}") from None
+
+
+def views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Transform | Compose]:
+    """The views of a Loader, at least one. Raises TypeError and ValueError as of_loader() does."""
+    if views is None:
+        return [of_loader(transform)]
+    if transform is not None:
+        raise ValueError("give transform or views, not both")
+    if not isinstance(views, (list, tuple)) or not views:
+        raise TypeError(f"views: {views!r} is not a list of transforms")
+    return [of_loader(view) for view in views]
 
 
 class _Given:
