@@ -52,8 +52,9 @@ for one in [V.RandomHorizontalFlip(), V.RandomVerticalFlip(), V.ColorJitter(0.4,
             V.AutoAugment(), V.RandAugment(), V.TrivialAugmentWide(), V.RandomCrop(24, 4)]:
     check(V.Compose([CROP, one]))
 check(V.Compose([CROP, V.ColorJitter(hue=0.1)]))
+check(V.Compose([V.Resize((32, 40), V.InterpolationMode.NEAREST), V.RandomCrop(32)]))
 check(V.Compose([CROP, V.GaussianBlur(5)]), 1)
-check(V.Compose([CROP, V.AugMix()]), 1)
+check(V.Compose([CROP, V.AugMix()]))
 check(V.Compose([V.Resize(40), V.CenterCrop(32), V.ToTensor(), V.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), V.RandomErasing(1)]))
 """)
 
