@@ -11,7 +11,7 @@ from bale.cache import warn_of_cache
 from bale.dataset import Dataset, text_of_spec, warn_of_notices
 from bale.errors import make_error
 from bale.program import program_path
-from bale.transforms.translate import of_loader
+from bale.transforms.translate import of_loader, views_of_loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ class Loader:
                    masks the missing rows
     transform      one of bale.transforms, or one of torchvision or timm, which is translated (transforms.translate); default:
                    transforms.train()
+    views          instead of `transform`: a list of them. Each image is decoded once and made into one image per view, with
+                   draws of its own: `views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per
+                   view. Not with a device
     prefetch       number of batches in the ring, for all workers together, including those that you hold
     subset         positions in the dataset that make up an epoch
     weights        draw `num_draws` samples per epoch with these probabilities, with replacement; default: len(weights)
@@ -103,7 +106,7 @@ class Loader:
                  workers: int | None = None, seed: int = 0,
                  rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, block_samples: int = 64,
                  window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
-                 transform: Any = None, prefetch: int = 4,
+                 transform: Any = None, views: Sequence[Any] | None = None, prefetch: int = 4,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
                  augment_seed: int | None = None, no_label: int = _bale.NO_LABEL,
                  subset: Numbers | None = None, weights: Numbers | None = None,
@@ -117,7 +120,11 @@ class Loader:
         self.batch_size = batch_size
         tail = order.tail_name(tail, drop_last)
         self.drop_last = tail == "drop"
-        self.transform = of_loader(transform)
+        self.views = views_of_loader(transform, views)
+        self.transform = self.views[0]
+        if device is not None and len(self.views) > 1:
+            raise ValueError("views: batches on a device have one view; leave device out, and move the images of each view "
+                             "yourself")
         self.rank, self.world_size = rank, world_size
         options = {
             "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch,
@@ -125,7 +132,7 @@ class Loader:
             "augment_seed": seed if augment_seed is None else augment_seed, "no_label": no_label,
             "shuffle": order.shuffle_name(shuffle),
             "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
-            "tail": tail, "transform": self.transform, "field": field,
+            "tail": tail, "transform": self.transform, "further_views": self.views[1:], "field": field,
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "storage_timeout_s": storage_timeout_s, "read_ahead_bytes": read_ahead_bytes,
             "large_transfers": large_transfers, "direct_io": direct_io, "seek_point_cache_bytes": seek_point_cache_bytes,

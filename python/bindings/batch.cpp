@@ -8,6 +8,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include "bale/formats/base/error.hpp"
@@ -138,7 +139,7 @@ nb::object draw_of_row(nb::handle self, std::size_t i, std::size_t view) {
   if (batch.image(i).empty()) return nb::none();
   nb::dict dict;
   dict["source"] = nb::make_tuple(batch.source_width(i), batch.source_height(i));
-  dict["steps"] = nb::module_::import_("json").attr("loads")(steps_json(batch.steps(i, view)));
+  dict["steps"] = nb::module_::import_("json").attr("loads")(transform_detail::steps_json(batch.steps(i, view)));
   if (transform.kind != Transform::Kind::train || view > 0) return dict;
   const AugmentDraw& draw = batch.draw(i);
   dict["crop"] = nb::make_tuple(draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height);

@@ -112,10 +112,10 @@ raises(TypeError, "JPEG", lambda: T.translate(V.JPEG(50)))
 """)
 
 
-def test_classes_that_projects_define(run):
-    """As in DINO's utils.py, DeiT's augment.py, moco/loader.py, dinov2's transforms.py and torchvision's references."""
-    run("""
+# As in DINO's utils.py, DeiT's augment.py and dinov2's transforms.py.
+PROJECTS = """
 import random
+import numpy as np
 import torch
 from PIL import ImageFilter, ImageOps
 from torchvision import transforms
@@ -132,7 +132,6 @@ class GaussianBlur(object):
             return img
 
         return img.filter(ImageFilter.GaussianBlur(radius=random.uniform(self.radius_min, self.radius_max)))
-same(GaussianBlur(0.3), T.RandomApply([T.PillowGaussianBlur((0.1, 2.0))], 0.3))
 
 class Solarization(object):
     '''Apply Solarization to the PIL image.'''
@@ -144,7 +143,6 @@ class Solarization(object):
             return ImageOps.solarize(img)
         else:
             return img
-same(Solarization(0.2), T.RandomSolarize(128, 0.2))
 
 class gray_scale(object):
     def __init__(self, p=0.2):
@@ -156,7 +154,53 @@ class gray_scale(object):
             return self.transf(img)
         else:
             return img
-same(gray_scale(0.2), T.RandomGrayscale(0.2))
+
+class Dinov2Blur(transforms.RandomApply):
+    def __init__(self, *, p=0.5, radius_min=0.1, radius_max=2.0):
+        super().__init__(transforms=[transforms.GaussianBlur(kernel_size=9, sigma=(radius_min, radius_max))], p=1 - p)
+Dinov2Blur.__name__ = "GaussianBlur"
+"""
+
+
+def test_classes_that_projects_define(run):
+    """Also as in moco/loader.py, open_clip's transform.py, lightly's gaussian_blur.py and torchvision's references."""
+    run(PROJECTS + """
+same(GaussianBlur(0.3), T.RandomApply([T.PillowGaussianBlur((0.1, 2.0))], 0.3))
+same(GaussianBlur(1), T.PillowGaussianBlur((0.1, 2.0)))
+same(Solarization(0.2), T.RandomSolarize(128, 0.2))
+same(gray_scale(0.2), T.RandomApply([T.Grayscale()], 0.2))
+same(Dinov2Blur(p=0.25), T.RandomApply([T.GaussianBlur(9)], 0.75))
+
+class GaussianBlur:
+    def __init__(self, prob=0.5, sigmas=(0.2, 2)):
+        self.prob = prob
+        self.sigmas = sigmas
+
+    def __call__(self, sample):
+        prob = np.random.random_sample()
+        if prob < self.prob:
+            sigma = np.random.uniform(self.sigmas[0], self.sigmas[1])
+            return sample.filter(ImageFilter.GaussianBlur(radius=sigma))
+        return sample
+same(GaussianBlur(0.3), T.RandomApply([T.PillowGaussianBlur((0.2, 2))], 0.3))
+
+class RandomSolarization(object):
+    def __init__(self, prob=0.5, threshold=128):
+        self.prob = prob
+        self.threshold = threshold
+
+    def __call__(self, sample):
+        prob = np.random.random_sample()
+        if prob < self.prob:
+            return ImageOps.solarize(sample, threshold=self.threshold)
+        return sample
+same(RandomSolarization(0.2, 100), T.RandomSolarize(100, 0.2))
+
+class color_jitter(gray_scale):
+    def __init__(self, p):
+        self.p = p
+        self.transf = transforms.ColorJitter(0.4, hue=0.1)
+same(color_jitter(0.8), T.RandomApply([T.ColorJitter(0.4, hue=0.1)], 0.8))
 
 class Backwards(Solarization):
     def __call__(self, img):
@@ -187,11 +231,6 @@ class GaussianBlur(object):
         return x
 same(GaussianBlur(), T.PillowGaussianBlur((0.1, 2.0)))
 
-class GaussianBlur(transforms.RandomApply):
-    def __init__(self, *, p=0.5, radius_min=0.1, radius_max=2.0):
-        super().__init__(transforms=[transforms.GaussianBlur(kernel_size=9, sigma=(radius_min, radius_max))], p=1 - p)
-same(GaussianBlur(p=0.25), T.RandomApply([T.GaussianBlur(9)], 0.75))
-
 class MaybeToTensor(transforms.ToTensor):
     def __call__(self, pic):
         if isinstance(pic, torch.Tensor):
@@ -210,6 +249,41 @@ same(ClassificationPresetTrain(24), T.RandomResizedCrop(24), T.ToTensor())
 def _convert_to_rgb(image):
     return image.convert('RGB')
 same([transforms.CenterCrop(3), _convert_to_rgb], T.CenterCrop(3))
+""")
+
+
+def test_presets_of_papers(run):
+    """The lists of DINO's main_dino.py, dinov2's augmentations.py, moco-v3's main_moco.py, mae's main_pretrain.py and DeiT's
+    augment.py, written with torchvision and their own classes."""
+    run(PROJECTS + """
+V = transforms
+BICUBIC = V.InterpolationMode.BICUBIC
+NORMAL = V.Compose([V.ToTensor(), V.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
+colors = V.Compose([V.RandomApply([V.ColorJitter(brightness=0.4, contrast=0.4, saturation=0.2, hue=0.1)], p=0.8), V.RandomGrayscale(p=0.2)])
+def crop(size, scale, interpolation=BICUBIC):
+    return V.RandomResizedCrop(size, scale=scale, interpolation=interpolation)
+def plain(views):
+    # A probability of 1 is none.
+    found = [members(view) for view in views]
+    return [[one["transforms"][0] if one["name"] == "RandomApply" and one["p"] == 1 else one for one in view] for view in found]
+def check(theirs, ours):
+    assert plain(map(T.translate, theirs)) == plain(ours), (plain(map(T.translate, theirs)), plain(ours))
+flip = V.RandomHorizontalFlip(p=0.5)
+check([V.Compose([crop(224, (0.4, 1.)), V.Compose([flip, colors]), GaussianBlur(1.0), NORMAL]),
+       V.Compose([crop(224, (0.4, 1.)), V.Compose([flip, colors]), GaussianBlur(0.1), Solarization(0.2), NORMAL]),
+       *[V.Compose([crop(96, (0.05, 0.4)), V.Compose([flip, colors]), GaussianBlur(p=0.5), NORMAL])] * 8], T.presets.dino())
+check([V.Compose([crop(224, (0.32, 1.)), flip, colors, Dinov2Blur(p=1.0), NORMAL]),
+       V.Compose([crop(224, (0.32, 1.)), flip, colors, Dinov2Blur(p=0.1), V.RandomSolarize(threshold=128, p=0.2), NORMAL]),
+       *[V.Compose([crop(96, (0.05, 0.32)), flip, colors, Dinov2Blur(p=0.5), NORMAL])] * 8], T.presets.dinov2())
+bilinear = V.InterpolationMode.BILINEAR
+check([V.Compose([crop(224, (0.08, 1.), bilinear), colors, GaussianBlur(1.0), flip, NORMAL]),
+       V.Compose([crop(224, (0.08, 1.), bilinear), colors, GaussianBlur(0.1), Solarization(0.2), flip, NORMAL])], T.presets.moco_v3())
+check([V.Compose([crop(224, (0.2, 1.0)), V.RandomHorizontalFlip(), NORMAL])], [T.presets.mae()])
+three = V.RandomChoice([gray_scale(p=1.0), Solarization(p=1.0), GaussianBlur(p=1.0)])
+jitter = V.ColorJitter(0.3, 0.3, 0.3)
+check([V.Compose([crop(224, (0.08, 1.0)), V.RandomHorizontalFlip(), three, jitter, NORMAL]),
+       V.Compose([V.Resize(224, interpolation=BICUBIC), V.RandomCrop(224, padding=4, padding_mode="reflect"), flip, three, jitter, NORMAL])],
+      [T.presets.deit3(), T.presets.deit3(simple_crop=True)])
 """)
 
 

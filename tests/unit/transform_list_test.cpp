@@ -54,7 +54,7 @@ const char* const k_all = R"([
 Transform transform_of(const std::string& json) { return bale::list_transform(bale::parse_transforms(json)); }
 
 std::string refusal(const std::string& json) {
-  const bale::Error error = bale::tests::error_of([&] { transform_of(json); });
+  const bale::Error error = bale::test::error_of([&] { transform_of(json); });
   CHECK(error.code() == ErrorCode::invalid_argument);
   return error.message();
 }
@@ -186,9 +186,9 @@ TEST_CASE("RandomOrder draws every order alike") {
 TEST_CASE("An image that a list cannot take is a bad sample") {
   const Transform transform = bale::list_transform({T::RandomCrop{.size = {64, 64}}});
   CHECK(bale::draw_steps(transform, {}, 64, 64).empty());
-  const bale::Error error = bale::tests::error_of([&] { bale::draw_steps(transform, {}, 63, 64); });
+  const bale::Error error = bale::test::error_of([&] { bale::draw_steps(transform, {}, 63, 64); });
   CHECK(error.code() == ErrorCode::unsupported);
-  CHECK_THAT(error.message(), Contains("63x64 pixels is smaller than its crop of 64x64"));
+  CHECK_THAT(error.message(), Contains("63x64 pixels are less than the crop of 64x64"));
 }
 
 TEST_CASE("Sizes after a list are known if all images have the same") {

@@ -60,6 +60,43 @@ std::uint32_t to_fixed(double value) {
                                          : std::numeric_limits<std::int32_t>::min());
 }
 
+/// The positions of an output row in 16.16 fixed point, modulo 2^32.
+struct FixedLine {
+  std::uint32_t x;
+  std::uint32_t y;
+  std::uint32_t x_step;
+  std::uint32_t y_step;
+
+  /// The whole part; a position below 0 becomes a large number.
+  std::uint32_t column(std::uint32_t i) const { return whole(x + i * x_step); }
+  std::uint32_t line(std::uint32_t i) const { return whole(y + i * y_step); }
+  static std::uint32_t whole(std::uint32_t fixed) {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(fixed) >> 16);
+  }
+};
+
+template <std::uint32_t channels>
+void row_in_fixed(const Raster& source, const FixedLine& line, std::uint32_t width, std::uint8_t* out) {
+  const auto is_inside = [&](std::uint32_t i) { return line.column(i) < source.width && line.line(i) < source.height; };
+  const auto copy = [&](std::uint32_t i) {
+    const std::size_t at = std::size_t{line.line(i)} * source.width + line.column(i);
+    copy_pixel<channels>(source.pixels + at * channels, out + std::size_t{i} * channels);
+  };
+  std::uint32_t first = 0;
+  while (first < width && !is_inside(first)) ++first;
+  std::uint32_t end = width;
+  while (end > first && !is_inside(end - 1)) --end;
+  // The positions lie on a line, so those between two that are inside are inside. They could wrap around only if both
+  // ends were near 32768.
+  if (source.width > 16384 || source.height > 16384) {
+    for (std::uint32_t i = first; i < end; ++i) {
+      if (is_inside(i)) copy(i);
+    }
+    return;
+  }
+  for (std::uint32_t i = first; i < end; ++i) copy(i);
+}
+
 template <std::uint32_t channels>
 void warp_in_fixed(const Raster& source, const std::array<double, 6>& m, const Fill& fill, const RasterOut& out) {
   const std::uint32_t x_step = to_fixed(m[0]);
@@ -69,19 +106,7 @@ void warp_in_fixed(const Raster& source, const std::array<double, 6>& m, const F
   std::uint8_t* row = out.pixels;
   for (std::uint32_t y = 0; y < out.height; ++y, row += std::size_t{out.width} * channels) {
     fill_row<channels>(fill, out.width, row);
-    std::uint32_t x_in = x_start;
-    std::uint32_t y_in = y_start;
-    for (std::uint32_t x = 0; x < out.width; ++x) {
-      // A position below 0 becomes a large number.
-      const auto column = static_cast<std::uint32_t>(static_cast<std::int32_t>(x_in) >> 16);
-      const auto line = static_cast<std::uint32_t>(static_cast<std::int32_t>(y_in) >> 16);
-      if (column < source.width && line < source.height) {
-        const std::size_t at = std::size_t{line} * source.width + column;
-        copy_pixel<channels>(source.pixels + at * channels, row + std::size_t{x} * channels);
-      }
-      x_in += x_step;
-      y_in += y_step;
-    }
+    row_in_fixed<channels>(source, {x_start, y_start, x_step, y_step}, out.width, row);
     x_start += to_fixed(m[1]);
     y_start += to_fixed(m[4]);
   }

@@ -78,7 +78,7 @@ void draw_node(const transforms::RandomCrop& node, const NodeRandom& random, Dra
   }
   pad(sides, node.padding_mode, node.fill, drawing);
   if (drawing.width() < width || drawing.height() < height) {
-    throw Error(ErrorCode::unsupported, fmt::format("image of {}x{} pixels is smaller than its crop of {}x{}",
+    throw Error(ErrorCode::unsupported, fmt::format("{}x{} pixels are less than the crop of {}x{}",
                                                     drawing.width(), drawing.height(), width, height));
   }
   if (width == drawing.width() && height == drawing.height()) return;

@@ -14,7 +14,7 @@ constexpr std::uint64_t k_max_side = 65535;
 void Drawing::resize(std::uint64_t width, std::uint64_t height, Filter filter) {
   if (width == 0 || height == 0 || width > k_max_side || height > k_max_side) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("image of {}x{} pixels would be resized to {}x{}", width_, height_, width, height));
+                fmt::format("{}x{} pixels would be resized to {}x{}", width_, height_, width, height));
   }
   if (width == width_ && height == height_) return;
   add(step::Resize{.width = static_cast<std::uint32_t>(width),

@@ -4,6 +4,9 @@
 #include <map>
 #include <numeric>
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/draw_node.hpp"
 #include "bale/loader/transform/draw/policy.hpp"
 #include "bale/loader/transform/list/children.hpp"
@@ -98,7 +101,11 @@ ListDrawer::ListDrawer(TransformList list, PassOrder pass_order) : list_(std::mo
 
 void ListDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps) const {
   Drawing drawing(width, height, pass_order_, steps);
-  Run(key, drawing).list(list_, numbered_);
+  try {
+    Run(key, drawing).list(list_, numbered_);
+  } catch (const Error& error) {  // the list was checked: it is this image that cannot be changed so
+    throw Error(ErrorCode::unsupported, fmt::format("image of {}x{} pixels: {}", width, height, error.message()));
+  }
 }
 
 }  // namespace bale::transform_detail

@@ -1,5 +1,7 @@
 #include "bale/loader/transform/draw/step_drawer.hpp"
 
+#include "bale/loader/transform/list/check.hpp"
+
 namespace bale::transform_detail {
 namespace {
 
@@ -67,6 +69,13 @@ namespace bale {
 Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height) {
   Steps steps;
   transform_detail::StepDrawer(transform).draw(key, width, height, steps);
+  return steps;
+}
+
+Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t width, std::uint32_t height) {
+  transform_detail::check_list(list);
+  Steps steps;
+  transform_detail::ListDrawer(list, PassOrder::pillow_13).draw(key, width, height, steps);
   return steps;
 }
 

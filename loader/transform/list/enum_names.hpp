@@ -6,39 +6,23 @@
 #include <utility>
 
 #include "bale/loader/transform/dtype_name.hpp"
+#include "bale/loader/transform/steps/step_enum_names.hpp"
 #include "bale/loader/transform/transforms.hpp"
 
 namespace bale::transform_detail {
 
-template <typename Enum, std::size_t N>
-using EnumNames = std::array<std::pair<std::string_view, Enum>, N>;
-
-constexpr auto names_of(const Sampling*) {
-  return EnumNames<Sampling, 3>{
-      {{"nearest", Sampling::nearest}, {"bilinear", Sampling::bilinear}, {"bicubic", Sampling::bicubic}}};
-}
-constexpr auto names_of(const Filter*) {
-  return EnumNames<Filter, 2>{{{"bilinear", Filter::bilinear}, {"bicubic", Filter::bicubic}}};
-}
-constexpr auto names_of(const PadMode*) {
-  return EnumNames<PadMode, 4>{{{"constant", PadMode::constant},
-                                {"edge", PadMode::edge},
-                                {"reflect", PadMode::reflect},
-                                {"symmetric", PadMode::symmetric}}};
+// The names of enumerators of steps are the same.
+template <typename Enum>
+constexpr auto names_of(const Enum* none) -> decltype(step_names_of(none)) {
+  return step_names_of(none);
 }
 constexpr auto names_of(const transforms::AutoAugment::Policy*) {
   using Policy = transforms::AutoAugment::Policy;
-  return EnumNames<Policy, 3>{
+  return StepEnumNames<Policy, 3>{
       {{"imagenet", Policy::imagenet}, {"cifar10", Policy::cifar10}, {"svhn", Policy::svhn}}};
 }
-constexpr auto names_of(const step::Erase::With*) {
-  using With = step::Erase::With;
-  return EnumNames<With, 3>{{{"value", With::value},
-                             {"channel_noise", With::channel_noise},
-                             {"pixel_noise", With::pixel_noise}}};
-}
 constexpr auto names_of(const DType*) {
-  EnumNames<DType, k_dtypes.size()> names{};
+  StepEnumNames<DType, k_dtypes.size()> names{};
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = {dtype_name(k_dtypes[i]), k_dtypes[i]};
   return names;
 }

@@ -102,19 +102,23 @@ struct RunStep {
   void operator()(const step::Resize& resize) const {
     if (resize.width == picture.width && resize.height == picture.height) return;
     replace(resize.width, resize.height, [&](const Raster& source, const RasterOut& out) {
-      if (is_mask() || resize.filter == Filter::nearest) {
-        shop.nearest.run({.input = source.width, .output = out.width, .count = out.width, .filter = Filter::nearest},
-                         {.input = source.height, .output = out.height, .count = out.height, .filter = Filter::nearest},
-                         {source.pixels, source.stride(), source.channels}, out.pixels,
-                         std::size_t{out.width} * source.channels);
-        return;
-      }
+      if (is_mask() || resize.filter == Filter::nearest) return resize_nearest(source, out);
       ResizeSpec spec = resize_whole(source.width, source.height, out.width, out.height);
       spec.filter = resize.filter;
       spec.pass_order = resize.pass_order;
       shop.resizer.run(spec, {source.pixels, source.stride(), source.width, source.height}, out.pixels,
                        std::size_t{out.width} * 3);
     });
+  }
+  void resize_nearest(const Raster& source, const RasterOut& out) const {
+    const image_detail::AxisSpec across{
+        .input = source.width, .output = out.width, .count = out.width, .filter = Filter::nearest};
+    const image_detail::AxisSpec down{
+        .input = source.height, .output = out.height, .count = out.height, .filter = Filter::nearest};
+    const std::size_t first = image_detail::nearest_needs(down).first * source.stride() +
+                              std::size_t{image_detail::nearest_needs(across).first} * source.channels;
+    shop.nearest.run(across, down, {source.pixels + first, source.stride(), source.channels}, out.pixels,
+                     std::size_t{out.width} * source.channels);
   }
   void operator()(const step::HorizontalFlip&) const {
     replace(picture.width, picture.height,

@@ -15,7 +15,7 @@ from bale.torch.given import Part, given
 from bale.torch.prefetcher import Pixels
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
-from bale.transforms.translate import of_loader
+from bale.transforms.translate import views_of_loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     """bale.Loader with tensors: each batch is (images, labels).
 
     Images are N x C x H x W of the transform's dtype: channels_last if the transform's layout is "nhwc" (the default),
-    contiguous if it is "nchw"; for ragged and raw transforms a list of tensors. Labels are int64, -100 (IGNORE_INDEX, which
+    contiguous if it is "nchw"; with `views` a list of such tensors, one per view; for ragged and raw transforms a list of
+    tensors, one per row. Labels are int64, -100 (IGNORE_INDEX, which
     torch's losses ignore) for an unlabeled or skipped sample.
 
     Images are a view of a slot of shared memory, which the workers reuse when the last tensor of it is gone. You may keep
@@ -70,7 +71,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     """
 
     def __init__(self, spec: Spec, batch_size: int = 256, *, transform: Any = None,
-                 shuffle: Shuffle = True, seed: int | None = None, augment_seed: int | None = None,
+                 views: Sequence[Any] | None = None, shuffle: Shuffle = True, seed: int | None = None, augment_seed: int | None = None,
                  workers: int | None = None, threads: bool = False, prefetch: int = 4, persistent_workers: bool = True,
                  rank: int | None = None, world_size: int | None = None, tail: Tail = "pad", drop_last: bool = False,
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
@@ -98,7 +99,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)
         weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
         rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
-        delivered = of_loader(transform)
+        made_views = views_of_loader(transform, views)
+        delivered = made_views[0]
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
         self._part = subset if sampler is None and positions is None else None
         subset, weights = dataloader_names.within(taken, subset, weights)
@@ -110,9 +112,10 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         made: transforms.Transform | transforms.Compose = delivered
         if by_torch and isinstance(delivered, transforms.Transform):
             made = delivered._replace(dtype="uint8", layout="nhwc", normalize=None)
+        views = made_views if len(made_views) > 1 else None
         self._pixels = Pixels(delivered.normalize, getattr(torch, delivered.dtype)) if by_torch else None
         super().__init__(
-            spec, batch_size, transform=made, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
+            spec, batch_size, transform=made if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
             threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
             tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
             block_samples=block_samples, window_blocks=window_blocks, field=field, on_bad_sample=on_bad_sample,
@@ -202,9 +205,11 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                 images = [image.pin_memory() for image in images]
         else:
             images, labels = map(torch.utils.dlpack.from_dlpack, batch.capsules())
-            images = images[:rows]
+            more_views = [batch.capsules(view)[0] for view in range(1, len(self.views))]
+            views = [image[:rows] for image in (images, *map(torch.utils.dlpack.from_dlpack, more_views))]
             if self.pin:
-                images = images.pin_memory()
+                views = [view.pin_memory() for view in views]
+            images = views if more_views else views[0]
         labels = labels[:rows]
         if self.pin:
             labels = labels.pin_memory()

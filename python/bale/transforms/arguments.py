@@ -1,5 +1,5 @@
-"""Arguments of the transforms: what torchvision accepts becomes what the native list has. Each function raises ValueError or
-TypeError that names the parameter."""
+"""Arguments of the transforms: what torchvision accepts becomes what the native list has. Each function raises
+ValueError or TypeError that names the parameter."""
 from __future__ import annotations
 
 import numbers

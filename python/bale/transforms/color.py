@@ -50,8 +50,8 @@ class ColorJitter(Operation):
 
 @dataclass(frozen=True, repr=False)
 class Grayscale(Operation):
-    """Replaces the colors by their luma. Batches have three channels: num_output_channels=1, torchvision's default, has no native
-    counterpart."""
+    """Replaces the colors by their luma. Batches have three channels: num_output_channels=1, torchvision's default, has
+    no native counterpart."""
 
     num_output_channels: int = 3
 
@@ -72,8 +72,8 @@ class RandomGrayscale(_WithProbability):
 
 @dataclass(frozen=True, repr=False)
 class RandomPhotometricDistort(Operation):
-    """SSD's distortion of colors (https://arxiv.org/abs/1512.02325): brightness, contrast, saturation, hue and a permutation of
-    the channels, each with probability p. Ranges are as for ColorJitter."""
+    """SSD's distortion of colors (https://arxiv.org/abs/1512.02325): brightness, contrast, saturation, hue and a
+    permutation of the channels, each with probability p. Ranges are as for ColorJitter."""
 
     brightness: Range = (0.875, 1.125)
     contrast: Range = (0.5, 1.5)

@@ -24,8 +24,8 @@ class Compose(Operation):
     layout       memory layout of the batch's pixels: "nhwc" or "nchw"
     pillow       "13" or "12": the version of Pillow whose rounding is used
 
-    Flips and crops after ToTensor or ToDtype, as in some lists, run before it, which gives the same pixels; other transforms
-    there raise ValueError. In a nested Compose, layout and pillow are ignored.
+    Flips and crops after ToTensor or ToDtype, as in some lists, run before it, which gives the same pixels; other
+    transforms there raise ValueError. In a nested Compose, layout and pillow are ignored.
     """
 
     transforms: Sequence[Operation]

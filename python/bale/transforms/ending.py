@@ -1,4 +1,5 @@
-"""The end of a list: what becomes of the pixels in a batch. Names and parameters are those of torchvision.transforms.v2."""
+"""The end of a list: what becomes of the pixels in a batch. Names and parameters are those of
+torchvision.transforms.v2."""
 from __future__ import annotations
 
 import numbers
@@ -60,7 +61,8 @@ class ToTensor(ToDtype):
 
 @dataclass(frozen=True, repr=False)
 class Normalize(Operation):
-    """(value - mean) / std per channel, after ToDtype of a float type. torchvision has no defaults; these are ImageNet's.
+    """(value - mean) / std per channel, after ToDtype of a float type. torchvision has no defaults; these are
+    ImageNet's.
 
     mean, std   three numbers each, of values in [0, 1]
     """

@@ -1,8 +1,9 @@
-"""Transforms that projects define for themselves, recognized by their code: the class's name, its attributes, and the bytecode of
-its method."""
+"""Transforms that projects define for themselves, recognized by their code: the class's name, its attributes, and the
+bytecode of its method."""
 from __future__ import annotations
 
-from bale.transforms.color import PillowGaussianBlur, RandomGrayscale, RandomSolarize
+from bale.transforms import from_torchvision
+from bale.transforms.color import PillowGaussianBlur, RandomSolarize
 from bale.transforms.control import RandomApply
 from bale.transforms.ending import ToTensor
 from bale.transforms.markers import Identity
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import random
     from typing import Any
 
+    import numpy as np
     from PIL import ImageFilter, ImageOps
 
     from bale.transforms.operation import Operation
@@ -28,7 +30,8 @@ def recognized(given: Any) -> Operation | None:
 
 
 def inner_list(given: Any) -> Any:
-    """`transforms` of an object that does no more than call it with the image, as torchvision's reference presets; else None."""
+    """`transforms` of an object that does no more than call it with the image, as torchvision's reference presets; else
+    None."""
     code = getattr(getattr(type(given), "__call__", None), "__code__", None)
     if code is None or not _same_code(code, _calls_transforms.__code__):
         return None
@@ -85,6 +88,14 @@ def _blur_always(self: Any, image: Any) -> Any:
     return image
 
 
+def _blur_with_numpy(self: Any, image: Any) -> Any:
+    drawn = np.random.random_sample()
+    if drawn < self.prob:
+        sigma = np.random.uniform(self.sigmas[0], self.sigmas[1])
+        return image.filter(ImageFilter.GaussianBlur(radius=sigma))
+    return image
+
+
 def _solarize_with_probability(self: Any, image: Any) -> Any:
     if random.random() < self.p:
         return ImageOps.solarize(image)
@@ -92,47 +103,69 @@ def _solarize_with_probability(self: Any, image: Any) -> Any:
         return image
 
 
+def _solarize_with_numpy(self: Any, image: Any) -> Any:
+    drawn = np.random.random_sample()
+    if drawn < self.prob:
+        return ImageOps.solarize(image, threshold=self.threshold)
+    return image
+
+
 def _solarize_always(self: Any, image: Any) -> Any:
     return ImageOps.solarize(image)
 
 
-def _gray_with_probability(self: Any, image: Any) -> Any:
+def _other_with_probability(self: Any, image: Any) -> Any:
     if random.random() < self.p:
         return self.transf(image)
     else:
         return image
 
 
+def _with_probability(one: Operation, p: float) -> Operation:
+    return one if p == 1 else RandomApply([one], p)
+
+
 def _blur(given: Any) -> Operation | None:
-    """DINO's and DeiT's GaussianBlur(p, radius_min, radius_max), and MoCo's GaussianBlur(sigma)."""
+    """DINO's and DeiT's GaussianBlur(p, radius_min, radius_max), lightly's, and MoCo's GaussianBlur(sigma)."""
     if _runs(given, {"prob", "radius_min", "radius_max"}, _blur_with_probability, _blur_with_probability_and_return):
-        return RandomApply([PillowGaussianBlur((given.radius_min, given.radius_max))], given.prob)
+        return _with_probability(PillowGaussianBlur((given.radius_min, given.radius_max)), given.prob)
+    if _runs(given, {"prob", "sigmas"}, _blur_with_numpy):
+        return _with_probability(PillowGaussianBlur(given.sigmas), given.prob)
     return PillowGaussianBlur(given.sigma) if _runs(given, {"sigma"}, _blur_always) else None
 
 
 def _solarize(given: Any) -> Operation | None:
-    """DINO's and DeiT's Solarization(p), and MoCo v3's Solarize()."""
+    """DINO's and DeiT's Solarization(p), lightly's RandomSolarization, and MoCo v3's Solarize()."""
+    if _runs(given, {"prob", "threshold"}, _solarize_with_numpy):
+        return RandomSolarize(given.threshold, given.prob)
     if _runs(given, {"p"}, _solarize_with_probability):
         return RandomSolarize(128, given.p)
     return RandomSolarize(128, 1) if _runs(given, set(), _solarize_always) else None
 
 
-def _gray_scale(given: Any) -> Operation | None:
-    """DeiT's gray_scale(p)."""
-    gray = getattr(given, "transf", None)
-    is_gray = (type(gray).__name__ == "Grayscale" and type(gray).__module__.startswith("torchvision.")
-               and gray.num_output_channels == 3)
-    return RandomGrayscale(given.p) if is_gray and _runs(given, {"p", "transf"}, _gray_with_probability) else None
+def _other(given: Any) -> Operation | None:
+    """DeiT's and open_clip's gray_scale(p) and color_jitter(p=): a transform of torchvision with a probability."""
+    inner = getattr(given, "transf", None)
+    make = from_torchvision.TABLE.get(type(inner).__name__) if type(inner).__module__.startswith("torchvision.") else None
+    if make is None or not _runs(given, {"p", "transf"}, _other_with_probability):
+        return None
+    return _with_probability(make(inner, False), given.p)
 
 
 def _maybe_to_tensor(given: Any) -> Operation | None:
-    """DINOv2's subclass of torchvision's ToTensor, which leaves tensors as they are."""
+    """DINOv2's and open_clip's subclasses of torchvision's ToTensor, which leave tensors as they are."""
     code = getattr(type(given).__call__, "__code__", None)
     is_subclass = any(kind.__name__ == "ToTensor" and kind.__module__.startswith("torchvision.")
                       for kind in type(given).__mro__[1:])
-    names = {"isinstance", "torch", "Tensor", "super", "__call__"}
-    return ToTensor() if is_subclass and code is not None and set(code.co_names) == names else None
+    names = {"isinstance", "torch", "Tensor"}
+    is_known = code is not None and set(code.co_names) in (names | {"super", "__call__"}, names | {"F", "to_tensor"})
+    return ToTensor() if is_subclass and is_known else None
 
 
-_LOCAL = {"GaussianBlur": _blur, "Solarization": _solarize, "Solarize": _solarize, "gray_scale": _gray_scale,
-          "MaybeToTensor": _maybe_to_tensor}
+def _convert_mode(given: Any) -> Operation | None:
+    """open_clip's MaybeConvertMode("RGB")."""
+    return Identity() if type(given).__module__.startswith("open_clip.") and given.mode == "RGB" else None
+
+
+_LOCAL = {"GaussianBlur": _blur, "Solarization": _solarize, "Solarize": _solarize, "RandomSolarization": _solarize,
+          "gray_scale": _other, "color_jitter": _other, "MaybeToTensor": _maybe_to_tensor, "MaybeConvertMode": _convert_mode}

@@ -1,4 +1,5 @@
-"""Transforms of timm 1.0 as native ones: what create_transform returns. Its policies are read back into timm's strings."""
+"""Transforms of timm 1.0 as native ones: what create_transform returns. Its policies are read back into timm's
+strings."""
 from __future__ import annotations
 
 import hashlib

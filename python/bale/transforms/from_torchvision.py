@@ -1,5 +1,5 @@
-"""Transforms of torchvision, v1 (0.13 and later) and v2 (0.16 and later), as native ones: by their attributes, whose names are
-those of the parameters unless a function here says otherwise."""
+"""Transforms of torchvision, v1 (0.13 and later) and v2 (0.16 and later), as native ones: by their attributes, whose
+names are those of the parameters unless a function here says otherwise."""
 from __future__ import annotations
 
 from bale.transforms import color, ending, geometry, markers, policies, warps

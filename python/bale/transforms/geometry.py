@@ -1,8 +1,8 @@
 """Transforms of the image's shape. Names, parameters and defaults are those of torchvision.transforms.v2.
 
-Sizes are pixels: a side, or (height, width). `antialias` is accepted and changes nothing: PIL images are always resized with
-antialiasing. `fill` is a number or (red, green, blue), 0 to 255; None is black. `interpolation` is "nearest", "bilinear", "bicubic",
-"box", "hamming" or "lanczos", also as torchvision's InterpolationMode or Pillow's constant.
+Sizes are pixels: a side, or (height, width). `antialias` is accepted and changes nothing: PIL images are always resized
+with antialiasing. `fill` is a number or (red, green, blue), 0 to 255; None is black. `interpolation` is "nearest",
+"bilinear", "bicubic", "box", "hamming" or "lanczos", also as torchvision's InterpolationMode or Pillow's constant.
 """
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ class Pad(Operation):
 
 @dataclass(frozen=True, repr=False)
 class PadIfSmaller(Operation):
-    """Adds pixels of the color `fill` at the right and the bottom up to `size`, as torchvision's segmentation reference does before
-    RandomCrop. Not in torchvision itself."""
+    """Adds pixels of the color `fill` at the right and the bottom up to `size`, as torchvision's segmentation reference
+    does before RandomCrop. Not in torchvision itself."""
 
     size: Size
     fill: Fill = 0
@@ -163,8 +163,8 @@ class RandomVerticalFlip(Operation):
 
 @dataclass(frozen=True, repr=False)
 class ScaleJitter(Operation):
-    """Resizes with the image's shape kept: to min(height, width of target_size / those of the image), times a factor drawn from
-    scale_range (large scale jittering, https://arxiv.org/abs/2012.07177)."""
+    """Resizes with the image's shape kept: to min(height, width of target_size / those of the image), times a factor
+    drawn from scale_range (large scale jittering, https://arxiv.org/abs/2012.07177)."""
 
     target_size: Sequence[int]
     scale_range: Range = (0.1, 2.0)
@@ -215,8 +215,8 @@ class RandomShortestSize(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomZoomOut(Operation):
-    """With probability p, places the image at random on a canvas whose sides are longer by a factor from side_range, of the color
-    `fill` (SSD's "zoom out", https://arxiv.org/abs/1512.02325)."""
+    """With probability p, places the image at random on a canvas whose sides are longer by a factor from side_range, of
+    the color `fill` (SSD's "zoom out", https://arxiv.org/abs/1512.02325)."""
 
     fill: Fill = 0
     side_range: Range = (1.0, 4.0)

@@ -1,5 +1,5 @@
-"""Transforms that lists of torchvision contain and that change nothing here: images are decoded to RGB, and batches are made
-as arrays or tensors at the end of the list."""
+"""Transforms that lists of torchvision contain and that change nothing here: images are decoded to RGB, and batches are
+made as arrays or tensors at the end of the list."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class Identity(Marker):
 
 @dataclass(frozen=True, repr=False)
 class ToImage(Marker):
-    """Changes nothing. In torchvision it makes a tensor, on which later transforms round otherwise: pixels here are always those of
-    PIL images."""
+    """Changes nothing. In torchvision it makes a tensor, on which later transforms round otherwise: pixels here are
+    always those of PIL images."""
 
 
 @dataclass(frozen=True, repr=False)

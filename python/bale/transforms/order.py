@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def in_native_order(given: Sequence[Operation]) -> list[Operation]:
-    """The transforms without markers, in an order that the native list can run and that gives the same pixels. Raises ValueError
-    if there is none."""
+    """The transforms without markers, in an order that the native list can run and that gives the same pixels. Raises
+    ValueError if there is none."""
     pixels: list[Operation] = []
     end: list[Operation] = []  # of ToDtype, Normalize, RandomErasing
     for one in flattened(given):

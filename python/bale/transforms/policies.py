@@ -1,6 +1,6 @@
 """Learned and random policies. Names, parameters and defaults are those of torchvision.transforms.v2, except
-TimmAutoAugment. `interpolation` is "nearest", "bilinear" or "bicubic", also as torchvision's InterpolationMode or Pillow's
-constant; `fill` is a number or (red, green, blue), 0 to 255; None is black."""
+TimmAutoAugment. `interpolation` is "nearest", "bilinear" or "bicubic", also as torchvision's InterpolationMode or
+Pillow's constant; `fill` is a number or (red, green, blue), 0 to 255; None is black."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -41,7 +41,8 @@ class AutoAugment(_Policy):
 
 @dataclass(frozen=True, repr=False)
 class RandAugment(_Policy):
-    """RandAugment (https://arxiv.org/abs/1909.13719): num_ops random operations at `magnitude` of num_magnitude_bins."""
+    """RandAugment (https://arxiv.org/abs/1909.13719): num_ops random operations at `magnitude` of
+    num_magnitude_bins."""
 
     num_ops: int = 2
     magnitude: int = 9
@@ -58,7 +59,8 @@ class RandAugment(_Policy):
 
 @dataclass(frozen=True, repr=False)
 class TrivialAugmentWide(_Policy):
-    """TrivialAugment with wide ranges (https://arxiv.org/abs/2103.10158): one random operation at a random magnitude."""
+    """TrivialAugment with wide ranges (https://arxiv.org/abs/2103.10158): one random operation at a random
+    magnitude."""
 
     num_magnitude_bins: int = 31
     interpolation: Any = "nearest"
@@ -101,8 +103,8 @@ class AugMix(_Policy):
 
 @dataclass(frozen=True, repr=False)
 class TimmAutoAugment(Operation):
-    """timm's policies by timm's strings (timm.data.auto_augment, version 1.0): "rand-m9-mstd0.5-inc1", "original", "v0", "originalr",
-    "v0r", "3a", "augmix-m5-w4-d2".
+    """timm's policies by timm's strings (timm.data.auto_augment, version 1.0): "rand-m9-mstd0.5-inc1", "original",
+    "v0", "originalr", "v0r", "3a", "augmix-m5-w4-d2".
 
     translate_const   pixels of the largest absolute move; create_transform gives 0.45 of the image's shorter side
     interpolation     one, or several of which each operation draws one; "random": bilinear and bicubic, timm's default

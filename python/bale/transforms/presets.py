@@ -1,8 +1,9 @@
-"""Lists that papers and libraries train with, as they are in their sources. Each function returns a Compose, or a list of them,
-one per view.
+"""Lists that papers and libraries train with, as they are in their sources. Each function returns a Compose, or a list
+of them, one per view.
 
-Sizes are pixels, and a size is a side or (height, width). `dtype` and `layout` are the batch's; `mean` and `std` those of Normalize.
-What a source does to a whole batch (mixup, label smoothing) and how often it repeats an image is not part of a list.
+Sizes are pixels, and a size is a side or (height, width). `dtype` and `layout` are the batch's; `mean` and `std` those
+of Normalize. What a source does to a whole batch (mixup, label smoothing) and how often it repeats an image is not part
+of a list.
 """
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ def _ending(dtype: Any, mean: Range, std: Range) -> list[Operation]:
 def reference_train(size: Size = 224, *, auto_augment: str | None = None, interpolation: Any = "bilinear", hflip: float = 0.5,
                     ra_magnitude: int = 9, augmix_severity: int = 3, random_erase: float = 0.0, mean: Range = IMAGENET_MEAN,
                     std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
-    """torchvision's reference for classification: ClassificationPresetTrain in references/classification/presets.py. As it stands,
-    the recipe of the weights IMAGENET1K_V1.
+    """torchvision's reference for classification: ClassificationPresetTrain in references/classification/presets.py. As
+    it stands, the recipe of the weights IMAGENET1K_V1.
 
     auto_augment   None, "ra", "ta_wide", "augmix", or a policy of AutoAugment ("imagenet", "cifar10", "svhn")
     """
@@ -65,22 +66,23 @@ def reference_train(size: Size = 224, *, auto_augment: str | None = None, interp
 
 
 def reference_v2_train(size: Size = 176, **options: Any) -> Compose:
-    """reference_train() as for the weights IMAGENET1K_V2: TrivialAugment, erasing with probability 0.1, a training size of 176.
-    Source: https://pytorch.org/blog/how-to-train-state-of-the-art-models-using-torchvision-latest-primitives/ (which also has mixup
-    0.2, cutmix 1.0, label smoothing 0.1 and 4 repetitions)."""
+    """reference_train() as for the weights IMAGENET1K_V2: TrivialAugment, erasing with probability 0.1, a training size
+    of 176. Source: https://pytorch.org/blog/how-to-train-state-of-the-art-models-using-torchvision-latest-primitives/
+    (which also has mixup 0.2, cutmix 1.0, label smoothing 0.1 and 4 repetitions)."""
     return reference_train(size, **{"auto_augment": "ta_wide", "random_erase": 0.1, **options})
 
 
 def reference_eval(size: Size = 224, *, resize: Size = 256, interpolation: Any = "bilinear", mean: Range = IMAGENET_MEAN,
                    std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
-    """torchvision's reference for classification: ClassificationPresetEval. For the weights IMAGENET1K_V2 of ResNets resize=232."""
+    """torchvision's reference for classification: ClassificationPresetEval. For the weights IMAGENET1K_V2 of ResNets
+    resize=232."""
     return Compose([Resize(resize, interpolation), CenterCrop(size), *_ending(dtype, mean, std)], layout)
 
 
 def segmentation_train(base_size: int = 520, crop_size: Size = 480, *, hflip: float = 0.5, mean: Range = IMAGENET_MEAN,
                        std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
-    """torchvision's reference for segmentation: SegmentationPresetTrain in references/segmentation/presets.py (the v2 one, whose
-    largest size is 2 * base_size - 1)."""
+    """torchvision's reference for segmentation: SegmentationPresetTrain in references/segmentation/presets.py (the v2
+    one, whose largest size is 2 * base_size - 1)."""
     found: list[Operation] = [RandomResize(int(0.5 * base_size), int(2.0 * base_size))]
     if hflip > 0:
         found.append(RandomHorizontalFlip(hflip))
@@ -89,7 +91,8 @@ def segmentation_train(base_size: int = 520, crop_size: Size = 480, *, hflip: fl
 
 def segmentation_eval(size: Size = (520, 520), *, mean: Range = IMAGENET_MEAN, std: Range = IMAGENET_STD,
                       dtype: Any = "float32", layout: str = "nhwc") -> Compose:
-    """torchvision's reference for segmentation: SegmentationPresetEval (the v2 one), which does not keep the image's shape."""
+    """torchvision's reference for segmentation: SegmentationPresetEval (the v2 one), which does not keep the image's
+    shape."""
     return Compose([Resize(size), *_ending(dtype, mean, std)], layout)
 
 
@@ -101,8 +104,9 @@ def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (
                grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0, auto_augment: str | None = None,
                interpolation: str = "bilinear", mean: Range = IMAGENET_MEAN, std: Range = IMAGENET_STD, re_prob: float = 0.0,
                re_mode: str = "const", re_count: int = 1, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
-    """timm.data.create_transform(size, is_training=True, ...) of timm 1.0, with its defaults: timm/data/transforms_factory.py. timm's
-    script train.py gives interpolation="random" and, for A1 to A3, auto_augment="rand-m7-mstd0.5-inc1" or "rand-m6-...".
+    """timm.data.create_transform(size, is_training=True, ...) of timm 1.0, with its defaults:
+    timm/data/transforms_factory.py. timm's script train.py gives interpolation="random" and, for A1 to A3,
+    auto_augment="rand-m7-mstd0.5-inc1" or "rand-m6-...".
 
     auto_augment   a string of timm's; it turns color_jitter off, except with "3a"
     """
@@ -151,8 +155,9 @@ def deit3(size: Size = 224, *, color_jitter: float = 0.3, simple_crop: bool = Fa
 
 
 def simclr(size: Size = 224, *, strength: float = 1.0, views: int = 2, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
-    """SimCLR (https://arxiv.org/abs/2002.05709, appendix A; google-research/simclr's data_util.py), which does not normalize. The
-    blur's kernel is a tenth of the side, made odd. TensorFlow's resize, which the source uses, does not antialias; this one does."""
+    """SimCLR (https://arxiv.org/abs/2002.05709, appendix A; google-research/simclr's data_util.py), which does not
+    normalize. The blur's kernel is a tenth of the side, made odd. TensorFlow's resize, which the source uses, does not
+    antialias; this one does."""
     side = size if isinstance(size, int) else min(size)
     jitter = ColorJitter(0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
     view = Compose([RandomResizedCrop(size, interpolation="bicubic"), RandomHorizontalFlip(), RandomApply([jitter], 0.8),
@@ -171,7 +176,8 @@ def _blurred(p: float) -> Operation:
 
 
 def moco_v3(size: Size = 224, *, crop_min: float = 0.08, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
-    """MoCo v3 (https://arxiv.org/abs/2104.02057): augmentation1 and augmentation2 in facebookresearch/moco-v3's main_moco.py."""
+    """MoCo v3 (https://arxiv.org/abs/2104.02057): augmentation1 and augmentation2 in facebookresearch/moco-v3's
+    main_moco.py."""
     def view(*more: Operation) -> Compose:
         return Compose([RandomResizedCrop(size, (crop_min, 1.0)), *_distorted(), *more, RandomHorizontalFlip(),
                         *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
@@ -189,8 +195,8 @@ def byol(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> l
 
 def dino(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.4, 1.0), local_scale: Range = (0.05, 0.4),
          local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
-    """DINO (https://arxiv.org/abs/2104.14294): DataAugmentationDINO in facebookresearch/dino's main_dino.py. Two global views, then
-    the local ones."""
+    """DINO (https://arxiv.org/abs/2104.14294): DataAugmentationDINO in facebookresearch/dino's main_dino.py. Two global
+    views, then the local ones."""
     def view(side: Size, scale: Range, *more: Operation) -> Compose:
         return Compose([RandomResizedCrop(side, scale, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), *more,
                         *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
@@ -201,11 +207,11 @@ def dino(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.4,
 
 def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.32, 1.0), local_scale: Range = (0.05, 0.32),
            local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
-    """DINOv2 (https://arxiv.org/abs/2304.07193): DataAugmentationDINO in facebookresearch/dinov2's dinov2/data/augmentations.py, and
-    its defaults in dinov2/configs/ssl_default_config.yaml.
+    """DINOv2 (https://arxiv.org/abs/2304.07193): DataAugmentationDINO in facebookresearch/dinov2's
+    dinov2/data/augmentations.py, and its defaults in dinov2/configs/ssl_default_config.yaml.
 
-    As in its code, the blur has a kernel of 9 pixels and the probability 1 - p: 0 in the first global view, 0.9 in the second, 0.5
-    in local ones. (Its GaussianBlur(p) hands 1 - p to RandomApply.)
+    As in its code, the blur has a kernel of 9 pixels and the probability 1 - p: 0 in the first global view, 0.9 in the
+    second, 0.5 in local ones. (Its GaussianBlur(p) hands 1 - p to RandomApply.)
     """
     def view(side: Size, scale: Range, p: float, *more: Operation) -> Compose:
         blur = RandomApply([GaussianBlur(9, (0.1, 2.0))], 1 - p)
@@ -219,7 +225,8 @@ def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.
 
 
 def mae(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
-    """MAE's pre-training (https://arxiv.org/abs/2111.06377): transform_train in facebookresearch/mae's main_pretrain.py."""
+    """MAE's pre-training (https://arxiv.org/abs/2111.06377): transform_train in facebookresearch/mae's
+    main_pretrain.py."""
     return Compose([RandomResizedCrop(size, (0.2, 1.0), interpolation="bicubic"), RandomHorizontalFlip(),
                     *_ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
 

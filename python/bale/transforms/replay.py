@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 
 
 def replay(steps: str | list[dict[str, Any]], image: PilImage.Image) -> Any:
-    """Applies steps, as the Loader draws and records them, to a PIL image: a JSON array, or a list, of {"name": "Crop", "left": 3, ...}.
+    """Applies steps, as the Loader draws and records them, to a PIL image: a JSON array, or a list, of {"name": "Crop",
+    "left": 3, ...}.
 
-    Returns the PIL image; if a step erases converted pixels, a function that takes the float tensor (3 x height x width) which
-    the list's ToDtype and Normalize have made, and returns it erased, comes with it: (image, erase).
+    Returns the PIL image; if a step erases converted pixels, a function that takes the float tensor (3 x height x
+    width) which the list's ToDtype and Normalize have made, and returns it erased, comes with it: (image, erase).
 
-    Needs Pillow; torchvision for hue, blur with a kernel, and erasing. Raises ValueError for a step that it does not know.
+    Needs Pillow; torchvision for hue, blur with a kernel, and erasing. Raises ValueError for a step that it does not
+    know.
     """
     found = json.loads(steps) if isinstance(steps, str) else steps
     late = [step for step in found if step["name"] == "Erase" and step.get("converted", True)]

@@ -1,5 +1,5 @@
-"""translate(): lists of torchvision and timm as native lists. Objects are recognized by the name and module of their class, so
-neither library is imported."""
+"""translate(): lists of torchvision and timm as native lists. Objects are recognized by the name and module of their
+class, so neither library is imported."""
 from __future__ import annotations
 
 from bale.transforms import from_code, from_timm, from_torchvision
@@ -12,6 +12,7 @@ from bale.transforms.recipes import Transform, train
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, NoReturn
 
 _LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
@@ -22,15 +23,15 @@ _RUNS_IT = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
 
 
 def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13") -> Compose:
-    """The native list of a transform of torchvision (v1 or v2) or timm, or of a list of them: the same operations with the same
-    parameters and distributions; the random numbers are bale's.
+    """The native list of a transform of torchvision (v1 or v2) or timm, or of a list of them: the same operations with
+    the same parameters and distributions; the random numbers are bale's.
 
-    Also of: torch.nn.Sequential; the presets of torchvision's weights and references; the blurs and solarizations that DINO,
-    MoCo and DeiT define; `convert("RGB")`.
+    Also of: torch.nn.Sequential; the presets of torchvision's weights and references; the blurs and solarizations that
+    DINO, MoCo and DeiT define; `convert("RGB")`.
     layout, pillow   as for Compose
 
-    Raises TypeError, naming the transform and its place, if one has no native counterpart, and ValueError if a parameter has
-    none.
+    Raises TypeError, naming the transform and its place, if one has no native counterpart, and ValueError if a
+    parameter has none.
     """
     if isinstance(transform, Compose):
         return transform
@@ -39,7 +40,8 @@ def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13")
 
 
 def of_loader(transform: Any) -> Transform | Compose:
-    """A Loader's `transform`: a recipe, a list, or something to translate. Raises TypeError and ValueError that say what to do."""
+    """A Loader's `transform`: a recipe, a list, or something to translate. Raises TypeError and ValueError that say
+    what to do."""
     if transform is None:
         return train()
     if isinstance(transform, (Transform, Compose)):
@@ -50,6 +52,17 @@ def of_loader(transform: Any) -> Transform | Compose:
         kind = type(transform)
         raise type(error)(f"transform: {kind.__module__}.{kind.__qualname__} is not one of bale.transforms, and cannot be translated. "
                           f"The Loader's workers decode and augment natively. {error}") from None
+
+
+def views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Transform | Compose]:
+    """The views of a Loader, at least one. Raises TypeError and ValueError as of_loader() does."""
+    if views is None:
+        return [of_loader(transform)]
+    if transform is not None:
+        raise ValueError("give transform or views, not both")
+    if not isinstance(views, (list, tuple)) or not views:
+        raise TypeError(f"views: {views!r} is not a list of transforms")
+    return [of_loader(view) for view in views]
 
 
 class _Given:

@@ -83,7 +83,8 @@ class RandomAffine(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomPerspective(Operation):
-    """With probability p, moves the four corners inward by random shares of half the sides, at most distortion_scale (0 to 1)."""
+    """With probability p, moves the four corners inward by random shares of half the sides, at most distortion_scale (0
+    to 1)."""
 
     distortion_scale: float = 0.5
     p: float = 0.5

@@ -266,6 +266,9 @@ struct TransformNode
 /// workers run. Throws `unsupported` if the list cannot take an image of this size.
 Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height);
 
+/// The steps of a list, which need not end with a fixed size. Throws also what list_transform() throws for its parameters.
+Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t width, std::uint32_t height);
+
 /// Reads a list from JSON: an array of objects, each {"name": "RandomResizedCrop", ...} with the members of the struct
 /// of that name above; absent members have their defaults. Sizes are [height, width], ranges [low, high], colors
 /// [red, green, blue], enumerators their names ("bilinear"). Throws `invalid_argument`, naming the member, for anything
