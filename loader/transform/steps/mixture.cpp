@@ -19,4 +19,12 @@ void store_sum(const float* sums, std::size_t count, std::uint8_t* values) {
   }
 }
 
+void blend_into(const std::uint8_t* values, std::size_t count, float alpha, std::uint8_t* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const int from = out[i];
+    out[i] = static_cast<std::uint8_t>(
+        static_cast<int>(static_cast<float>(from) + alpha * static_cast<float>(values[i] - from)));
+  }
+}
+
 }  // namespace bale::transform_detail

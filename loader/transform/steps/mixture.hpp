@@ -15,4 +15,7 @@ void add_to_sum(const std::uint8_t* values, std::size_t count, float weight, flo
 /// Truncated to 8 bits.
 void store_sum(const float* sums, std::size_t count, std::uint8_t* values);
 
+/// out = Image.blend(out, values, alpha). Precondition: alpha is within [0, 1].
+void blend_into(const std::uint8_t* values, std::size_t count, float alpha, std::uint8_t* out);
+
 }  // namespace bale::transform_detail

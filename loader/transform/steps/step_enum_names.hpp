@@ -38,5 +38,9 @@ constexpr auto step_names_of(const step::Erase::With*) {
   return StepEnumNames<With, 3>{
       {{"value", With::value}, {"channel_noise", With::channel_noise}, {"pixel_noise", With::pixel_noise}}};
 }
+constexpr auto step_names_of(const step::Mixture::Rule*) {
+  using Rule = step::Mixture::Rule;
+  return StepEnumNames<Rule, 3>{{{"sum", Rule::sum}, {"blend", Rule::blend}, {"blend_each", Rule::blend_each}}};
+}
 
 }  // namespace bale::transform_detail

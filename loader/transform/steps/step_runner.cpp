@@ -64,6 +64,7 @@ struct Workshop {
   image_detail::Blurrer blurrer{};
   std::vector<float> sums{};
   Picture chain{};
+  std::vector<std::uint8_t> blended{};
   std::unique_ptr<StepRunner> chain_runner{};  // of the chains of a mixture
 };
 
@@ -214,14 +215,20 @@ void RunStep::operator()(const step::Erase& erase) const {
 }
 
 void RunStep::operator()(const step::Mixture& mixture) const {
+  using Rule = step::Mixture::Rule;
   check_that(mixture.weights.size() == mixture.chains.size(), "Mixture", "each chain needs one weight");
   check_finite("Mixture", mixture.share);
+  const bool is_sum = mixture.rule == Rule::sum;
+  check_that(is_sum || (0 <= mixture.share && mixture.share <= 1), "Mixture", "share of a blend must be 0 to 1");
   const std::size_t size = picture.size();
   if (shop.sums.size() < size) shop.sums.resize(size);
   float* sums = shop.sums.data();
-  start_sum(pixels(), size, mixture.share, sums);
+  start_sum(pixels(), size, is_sum ? mixture.share : 0, sums);
+  std::vector<std::uint8_t>& blended = shop.blended;
+  if (mixture.rule != Rule::sum) blended.assign(pixels(), pixels() + size);
   for (std::size_t i = 0; i < mixture.chains.size(); ++i) {
-    check_finite("Mixture", mixture.weights[i]);
+    const float weight = mixture.weights[i];
+    check_finite("Mixture", weight);
     Picture& chain = shop.chain;
     chain.width = picture.width;
     chain.height = picture.height;
@@ -231,9 +238,22 @@ void RunStep::operator()(const step::Mixture& mixture) const {
     shop.inner().run(mixture.chains[i], chain);
     check_that(chain.width == picture.width && chain.height == picture.height, "Mixture",
                "steps of a chain must keep the size of the image");
-    add_to_sum(chain.pixels.data(), size, mixture.weights[i], sums);
+    if (mixture.rule == Rule::blend_each) {
+      check_that(0 <= weight && weight <= 1, "Mixture", "weights of blends must be 0 to 1");
+      blend_into(chain.pixels.data(), size, weight, blended.data());
+    } else {
+      add_to_sum(chain.pixels.data(), size, weight, sums);
+    }
   }
-  store_sum(sums, size, pixels());
+  switch (mixture.rule) {
+    case Rule::sum:
+      return store_sum(sums, size, pixels());
+    case Rule::blend:
+      store_sum(sums, size, blended.data());
+      return blend_into(blended.data(), size, mixture.share, pixels());
+    case Rule::blend_each:
+      std::copy_n(blended.data(), size, pixels());
+  }
 }
 
 /// Whether a step moves pixels. The others do nothing to masks.
