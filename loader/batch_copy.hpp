@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/loader/ring/ring.hpp"
 #include "bale/loader/loader_options.hpp"
-#include "bale/loader/view_places.hpp"
+#include "bale/loader/ring/ring.hpp"
+#include "bale/loader/ring/view_places.hpp"
 
 namespace bale::loader_detail {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bale/loader/loader_options.hpp"
-#include "bale/loader/view_places.hpp"
+#include "bale/loader/ring/view_places.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale::loader_detail {

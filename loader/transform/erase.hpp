@@ -7,8 +7,8 @@
 
 namespace bale::transform_detail {
 
-/// Overwrites the step's rectangle in an image of `transform`'s size, type and layout at `out`. Normal numbers come from
-/// KeyedRandom{noise_seed}: per channel, or in the order channel, row, column.
+/// Overwrites the step's rectangle in an image of `transform`'s size, type and layout at `out`. Normal numbers come
+/// from KeyedRandom{noise_seed}: per channel, or in the order channel, row, column.
 void erase_converted(const step::Erase& erase, const Transform& transform, MutableBytes out);
 
 }  // namespace bale::transform_detail

@@ -119,8 +119,9 @@ Transform list_transform(TransformList list, PixelLayout layout, PassOrder pass_
   transform_detail::check_list(list);
   const auto size = transform_detail::output_size(list);
   if (!size) {
-    refuse("list", "leaves images of different sizes: end it with CenterCrop, RandomCrop, RandomResizedCrop or a Resize "
-                   "to (height, width)");
+    refuse("list",
+           "leaves images of different sizes: end it with CenterCrop, RandomCrop, RandomResizedCrop or a Resize "
+           "to (height, width)");
   }
   Transform transform{.kind = Transform::Kind::list,
                       .width = size->width,

@@ -11,9 +11,9 @@
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/loader/ring/ring.hpp"
+#include "bale/loader/ring/view_places.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/loader/worker/seek_point_cache.hpp"
-#include "bale/loader/view_places.hpp"
 #include "bale/loader/worker/worker_config.hpp"
 #include "bale/reader/open_shards.hpp"
 
@@ -37,7 +37,9 @@ class Worker {
  private:
   /// What is needed to fill one row; reused for the next one.
   struct Lane {
-    explicit Lane(const WorkerConfig& config) : pipeline(config.transform, config.max_pixels, config.further_views), further_places(config.further_views.size()) {}
+    explicit Lane(const WorkerConfig& config)
+        : pipeline(config.transform, config.max_pixels, config.further_views),
+          further_places(config.further_views.size()) {}
 
     SamplePipeline pipeline;
     std::vector<MutableBytes> further_places;

@@ -73,7 +73,8 @@ class Reader {
 
 Transform take_transform(Reader& reader) {
   Transform transform;
-  for_members(transform, [&reader](auto& member) { member = reader.value<std::remove_reference_t<decltype(member)>>(); });
+  for_members(transform,
+              [&reader](auto& member) { member = reader.value<std::remove_reference_t<decltype(member)>>(); });
   const std::string list = reader.text();
   if (!list.empty()) transform.list = std::make_shared<const TransformList>(parse_transforms(list));
   return transform;

@@ -178,15 +178,18 @@ void bind_batch(nb::module_& module) {
       .def_prop_ro(
           "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
           "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. With several "
-          "views a list of such arrays, one per view. A list of arrays, one per row, if images differ in size (ragged) or "
+          "views a list of such arrays, one per view. A list of arrays, one per row, if images differ in size (ragged) "
+          "or "
           "are stored bytes (raw).")
       .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
            "Row `i`. Raises IndexError.")
       .def("draw", &draw_of_row, nb::arg("i"), nb::arg("view") = 0,
            nb::sig("def draw(self, i: int, view: int = 0) -> dict[str, typing.Any] | None"),
-           "What was done to row `i` of a view: `source`, the size of the stored image (width, height), and `steps`, a list "
+           "What was done to row `i` of a view: `source`, the size of the stored image (width, height), and `steps`, a "
+           "list "
            "of dicts with the name and the parameters of each step, which bale.transforms.replay() takes. For "
-           "transforms.train() also `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `gray`. None if "
+           "transforms.train() also `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `gray`. None "
+           "if "
            "the row is empty. Raises IndexError.")
       .def_prop_ro("labels", &labels, nb::rv_policy::move,
                    "int64 class numbers, one per row; the loader's `no_label` if there is none.")
@@ -204,7 +207,8 @@ void bind_batch(nb::module_& module) {
            nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
            "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
       .def("capsules", &capsules, nb::arg("view") = 0,
-           "DLPack capsules of the images of a view, N x C x H x W with strides according to the layout, and of a copy of the "
+           "DLPack capsules of the images of a view, N x C x H x W with strides according to the layout, and of a copy "
+           "of the "
            "labels. Each can be imported once. Raises TypeError if images differ in size.")
       .def_prop_ro(
           "is_copy", [](nb::handle self) { return batch_of(self).is_copy(); },

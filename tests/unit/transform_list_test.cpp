@@ -19,7 +19,6 @@ using bale::Step;
 using bale::Steps;
 using bale::Transform;
 using bale::TransformList;
-using Catch::Matchers::Contains;
 
 /// One of each transform, in an order that can be run.
 const char* const k_all = R"([
@@ -94,35 +93,40 @@ TEST_CASE("Every transform draws steps, the same for the same key and others for
     CHECK(bale::draw_steps(transform, key, width, height) == bale::draw_steps(transform, key, width, height));
   }
   const Steps steps = bale::draw_steps(transform, key, 100, 80);
-  for (const DrawKey& other : {DrawKey{2, 2, 3, 4}, DrawKey{1, 3, 3, 4}, DrawKey{1, 2, 4, 4}, DrawKey{1, 2, 3, 5},
-                               DrawKey{1, 2, 3, 4, 1}}) {
+  for (const DrawKey& other :
+       {DrawKey{2, 2, 3, 4}, DrawKey{1, 3, 3, 4}, DrawKey{1, 2, 4, 4}, DrawKey{1, 2, 3, 5}, DrawKey{1, 2, 3, 4, 1}}) {
     CHECK(bale::draw_steps(transform, other, 100, 80) != steps);
   }
 }
 
 TEST_CASE("What cannot be run is refused with its place in the list") {
   const std::string end = R"(, {"name": "CenterCrop", "size": [8, 8]}])";
-  CHECK_THAT(refusal("nonsense"), Contains("not JSON"));
-  CHECK_THAT(refusal(R"([{"name": "Cutout"}])"), Contains("transforms[0]: there is no transform 'Cutout'"));
-  CHECK_THAT(refusal(R"([{"name": "Grayscale", "p": 1}])"), Contains("transforms[0].Grayscale: has no parameter 'p'"));
-  CHECK_THAT(refusal(R"([{"name": "RandomInvert", "p": 1.5})" + end), Contains("transforms[0].RandomInvert: p 1.5"));
-  CHECK_THAT(refusal(R"([{"name": "RandomInvert", "p": "x"})" + end), Contains("RandomInvert.p: \"x\" is not a"));
-  CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": 9})" + end), Contains("bits 9 is not within"));
-  CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": -1})" + end), Contains("whole number in range"));
-  CHECK_THAT(refusal(R"([{"name": "GaussianBlur", "kernel_size": [3, 4]})" + end), Contains("kernel_size 4"));
+  CHECK_THAT(refusal("nonsense"), ContainsSubstring("not JSON"));
+  CHECK_THAT(refusal(R"([{"name": "Cutout"}])"), ContainsSubstring("transforms[0]: there is no transform 'Cutout'"));
+  CHECK_THAT(refusal(R"([{"name": "Grayscale", "p": 1}])"),
+             ContainsSubstring("transforms[0].Grayscale: has no parameter 'p'"));
+  CHECK_THAT(refusal(R"([{"name": "RandomInvert", "p": 1.5})" + end),
+             ContainsSubstring("transforms[0].RandomInvert: p 1.5"));
+  CHECK_THAT(refusal(R"([{"name": "RandomInvert", "p": "x"})" + end),
+             ContainsSubstring("RandomInvert.p: \"x\" is not a"));
+  CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": 9})" + end), ContainsSubstring("bits 9 is not within"));
+  CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": -1})" + end), ContainsSubstring("whole number in range"));
+  CHECK_THAT(refusal(R"([{"name": "GaussianBlur", "kernel_size": [3, 4]})" + end), ContainsSubstring("kernel_size 4"));
   CHECK_THAT(refusal(R"([{"name": "RandomResizedCrop", "size": [8, 8], "interpolation": ["cubic"]}])"),
-             Contains("\"cubic\" is not one of"));
-  CHECK_THAT(refusal(R"([{"name": "RandomChoice", "transforms": []})" + end), Contains("transforms is empty"));
-  CHECK_THAT(refusal(R"([{"name": "TimmAutoAugment", "config": "rand-q7"})" + end), Contains("TimmAutoAugment"));
+             ContainsSubstring("\"cubic\" is not one of"));
+  CHECK_THAT(refusal(R"([{"name": "RandomChoice", "transforms": []})" + end), ContainsSubstring("transforms is empty"));
+  CHECK_THAT(refusal(R"([{"name": "TimmAutoAugment", "config": "rand-q7"})" + end),
+             ContainsSubstring("TimmAutoAugment"));
   CHECK_THAT(refusal(R"([{"name": "RandomApply", "transforms": [{"name": "ToDtype"}]})" + end),
-             Contains("transforms[0].RandomApply[0].ToDtype: this must not be inside"));
-  CHECK_THAT(refusal(R"([{"name": "CenterCrop", "size": [8, 8]}, {"name": "Normalize"}])"), Contains("needs float"));
-  CHECK_THAT(refusal(R"([{"name": "ToDtype", "dtype": "float32"})" + end), Contains("put it before ToDtype"));
-  CHECK_THAT(refusal(R"([{"name": "Resize", "height": 8}])"), Contains("different sizes"));
-  CHECK_THAT(refusal(R"([{"name": "CenterCrop", "size": [8, 0]}])"), Contains("size 0 is not within"));
+             ContainsSubstring("transforms[0].RandomApply[0].ToDtype: this must not be inside"));
+  CHECK_THAT(refusal(R"([{"name": "CenterCrop", "size": [8, 8]}, {"name": "Normalize"}])"),
+             ContainsSubstring("needs float"));
+  CHECK_THAT(refusal(R"([{"name": "ToDtype", "dtype": "float32"})" + end), ContainsSubstring("put it before ToDtype"));
+  CHECK_THAT(refusal(R"([{"name": "Resize", "height": 8}])"), ContainsSubstring("different sizes"));
+  CHECK_THAT(refusal(R"([{"name": "CenterCrop", "size": [8, 0]}])"), ContainsSubstring("size 0 is not within"));
   std::string deep = R"({"name": "Grayscale"})";
   for (int i = 0; i < 30; ++i) deep = R"({"name": "RandomApply", "transforms": [)" + deep + "]}";
-  CHECK_THAT(refusal("[" + deep + end), Contains("nested more than"));
+  CHECK_THAT(refusal("[" + deep + end), ContainsSubstring("nested more than"));
 }
 
 TEST_CASE("A list draws what train_transform() draws") {
@@ -188,7 +192,7 @@ TEST_CASE("An image that a list cannot take is a bad sample") {
   CHECK(bale::draw_steps(transform, {}, 64, 64).empty());
   const bale::Error error = bale::test::error_of([&] { bale::draw_steps(transform, {}, 63, 64); });
   CHECK(error.code() == ErrorCode::unsupported);
-  CHECK_THAT(error.message(), Contains("63x64 pixels are less than the crop of 64x64"));
+  CHECK_THAT(error.message(), ContainsSubstring("63x64 pixels are less than the crop of 64x64"));
 }
 
 TEST_CASE("Sizes after a list are known if all images have the same") {

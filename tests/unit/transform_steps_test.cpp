@@ -75,9 +75,8 @@ Steps all_steps() {
     steps.push_back(step::Affine{{0.7, 0, 0.4, 0, 1.7, -3}, sampling, {}});
     steps.push_back(step::Perspective{{0.9, 0.1, 1, -0.1, 1.1, 0, 1e-3, 2e-3}, sampling, {}});
   }
-  steps.push_back(step::Mixture{.share = 0.4F,
-                                .weights = {0.35F, 0.25F},
-                                .chains = {{step::Invert{}}, {step::Equalize{}, step::Posterize{4}}}});
+  steps.push_back(step::Mixture{
+      .share = 0.4F, .weights = {0.35F, 0.25F}, .chains = {{step::Invert{}}, {step::Equalize{}, step::Posterize{4}}}});
   return steps;
 }
 

@@ -105,10 +105,8 @@ void draw_node(const transforms::RandomChannelPermutation&, const NodeRandom& ra
 void draw_node(const transforms::GaussianBlur& node, const NodeRandom& random, Drawing& drawing) {
   KeyedRandom sequence = random.part(0);
   const double sigma = draw_between(node.sigma, sequence);
-  drawing.add(step::GaussianBlur{.kernel_width = node.kernel_size[1],
-                                 .kernel_height = node.kernel_size[0],
-                                 .sigma_x = sigma,
-                                 .sigma_y = sigma});
+  drawing.add(step::GaussianBlur{
+      .kernel_width = node.kernel_size[1], .kernel_height = node.kernel_size[0], .sigma_x = sigma, .sigma_y = sigma});
 }
 
 void draw_node(const transforms::PillowGaussianBlur& node, const NodeRandom& random, Drawing& drawing) {

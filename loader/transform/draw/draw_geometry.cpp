@@ -20,7 +20,8 @@ void resize_shorter(std::uint32_t size, std::optional<std::uint32_t> max_size, F
   std::uint64_t new_shorter = size;
   auto new_longer = static_cast<std::uint64_t>(static_cast<double>(std::uint64_t{size} * longer) / shorter);
   if (max_size && new_longer > *max_size) {
-    new_shorter = static_cast<std::uint64_t>(static_cast<double>(*max_size * new_shorter) / static_cast<double>(new_longer));
+    new_shorter =
+        static_cast<std::uint64_t>(static_cast<double>(*max_size * new_shorter) / static_cast<double>(new_longer));
     new_longer = *max_size;
   }
   drawing.resize(wide ? new_longer : new_shorter, wide ? new_shorter : new_longer, filter);
@@ -60,10 +61,8 @@ void draw_node(const transforms::CenterCrop& node, const NodeRandom&, Drawing& d
   const std::uint32_t lack_y = height > drawing.height() ? height - drawing.height() : 0;
   pad({lack_x / 2, lack_y / 2, (lack_x + 1) / 2, (lack_y + 1) / 2}, PadMode::constant, {}, drawing);
   if (width == drawing.width() && height == drawing.height()) return;
-  drawing.add(step::Crop{.left = half(drawing.width() - width),
-                         .top = half(drawing.height() - height),
-                         .width = width,
-                         .height = height});
+  drawing.add(step::Crop{
+      .left = half(drawing.width() - width), .top = half(drawing.height() - height), .width = width, .height = height});
 }
 
 void draw_node(const transforms::RandomCrop& node, const NodeRandom& random, Drawing& drawing) {
@@ -78,8 +77,8 @@ void draw_node(const transforms::RandomCrop& node, const NodeRandom& random, Dra
   }
   pad(sides, node.padding_mode, node.fill, drawing);
   if (drawing.width() < width || drawing.height() < height) {
-    throw Error(ErrorCode::unsupported, fmt::format("{}x{} pixels are less than the crop of {}x{}",
-                                                    drawing.width(), drawing.height(), width, height));
+    throw Error(ErrorCode::unsupported, fmt::format("{}x{} pixels are less than the crop of {}x{}", drawing.width(),
+                                                    drawing.height(), width, height));
   }
   if (width == drawing.width() && height == drawing.height()) return;
   KeyedRandom place = random.part(0);

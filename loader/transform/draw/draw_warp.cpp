@@ -66,9 +66,8 @@ void draw_node(const transforms::RandomPerspective& node, const NodeRandom& rand
   const double right = width - 1.0;
   const double bottom = height - 1.0;
   const Corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
-  drawing.add(step::Perspective{.coefficients = perspective_coefficients(from, to),
-                                .sampling = node.interpolation,
-                                .fill = node.fill});
+  drawing.add(step::Perspective{
+      .coefficients = perspective_coefficients(from, to), .sampling = node.interpolation, .fill = node.fill});
 }
 
 }  // namespace bale::transform_detail

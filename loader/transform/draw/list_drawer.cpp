@@ -16,7 +16,9 @@ namespace bale::transform_detail {
 namespace {
 
 template <typename Node>
-concept Policy = requires(const Node& node, KeyedRandom& random, Drawing& drawing) { draw_policy(node, random, drawing); };
+concept Policy = requires(const Node& node, KeyedRandom& random, Drawing& drawing) {
+  draw_policy(node, random, drawing);
+};
 
 }  // namespace
 

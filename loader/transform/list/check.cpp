@@ -42,7 +42,8 @@ void check_within(std::string_view parameter, const Range& range, double least, 
   }
 }
 void check_positive(std::string_view parameter, const Range& range) {
-  if (!(range.low > 0)) refuse(parameter, fmt::format("[{}, {}] is no range of positive numbers", range.low, range.high));
+  if (!(range.low > 0))
+    refuse(parameter, fmt::format("[{}, {}] is no range of positive numbers", range.low, range.high));
   check_within(parameter, range, 0, k_max_factor);
 }
 void check_factor(std::string_view parameter, const Range& range) { check_within(parameter, range, 0, k_max_factor); }
@@ -51,7 +52,9 @@ void check_hue(const Range& range) { check_within("hue", range, -0.5, 0.5); }
 /// Every transform with a probability has the member `p`.
 template <typename Node>
 void check_probability(const Node& node) {
-  if constexpr (requires { { node.p } -> std::convertible_to<double>; }) {
+  if constexpr (requires {
+                  { node.p } -> std::convertible_to<double>;
+                }) {
     if (!(0 <= node.p && node.p <= 1)) refuse("p", fmt::format("{} is not within [0, 1]", node.p));
   }
 }

@@ -1,4 +1,5 @@
-// The name and the members of every transform, in one place. Reading and writing JSON, and the random sequences, use it.
+// The name and the members of every transform, in one place. Reading and writing JSON, and the random sequences, use
+// it.
 #pragma once
 
 #include <string_view>
@@ -8,13 +9,11 @@
 namespace bale::transform_detail {
 
 // name_of(Node) and for_members(node, visit): visit(name, member) for each member. `Node` may be const.
-#define BALE_TRANSFORM(Type, ...)                                                             \
-  constexpr std::string_view name_of(const transforms::Type*) { return #Type; }               \
-  template <typename Node, typename Visit>                                                    \
-    requires std::is_same_v<std::remove_const_t<Node>, transforms::Type>                      \
-  void for_members([[maybe_unused]] Node& node, [[maybe_unused]] Visit&& visit) {             \
-    __VA_ARGS__;                                                                              \
-  }
+#define BALE_TRANSFORM(Type, ...)                                               \
+  constexpr std::string_view name_of(const transforms::Type*) { return #Type; } \
+  template <typename Node, typename Visit>                                      \
+  requires std::is_same_v<std::remove_const_t<Node>, transforms::Type>          \
+  void for_members([[maybe_unused]] Node& node, [[maybe_unused]] Visit&& visit) { __VA_ARGS__; }
 #define BALE_MEMBER(name) visit(#name, node.name)
 
 BALE_TRANSFORM(Resize, BALE_MEMBER(height), BALE_MEMBER(width), BALE_MEMBER(max_size), BALE_MEMBER(interpolation))

@@ -50,8 +50,8 @@ Known after(const transforms::RandomApply& node, const Known& size) {
 }
 Known after(const transforms::RandomChoice& node, const Known& size) {
   const Known first = after_list({node.transforms.front()}, size);
-  const bool same = std::ranges::all_of(
-      node.transforms, [&](const TransformNode& child) { return after_list({child}, size) == first; });
+  const bool same = std::ranges::all_of(node.transforms,
+                                        [&](const TransformNode& child) { return after_list({child}, size) == first; });
   return same ? first : std::nullopt;
 }
 

@@ -39,7 +39,7 @@ struct ReadValue {
     out = given.get<std::string>();
   }
   template <typename Number>
-    requires std::is_arithmetic_v<Number>
+  requires std::is_arithmetic_v<Number>
   void operator()(const json& given, const Place& place, Number& out) const {
     if constexpr (std::is_integral_v<Number>) {
       const bool fits = given.is_number_integer() && given >= std::numeric_limits<Number>::min() &&
@@ -51,7 +51,7 @@ struct ReadValue {
     out = given.get<Number>();
   }
   template <typename Enum>
-    requires std::is_enum_v<Enum>
+  requires std::is_enum_v<Enum>
   void operator()(const json& given, const Place& place, Enum& out) const {
     std::string known;
     for (const auto& [name, value] : transform_detail::names_of(static_cast<const Enum*>(nullptr))) {

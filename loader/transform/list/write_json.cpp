@@ -12,13 +12,11 @@ using nlohmann::ordered_json;
 ordered_json list_json(const TransformList& list);
 
 template <typename Value>
-  requires std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>
-ordered_json value_json(const Value& value) {
+requires std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string> ordered_json value_json(const Value& value) {
   return value;
 }
 template <typename Enum>
-  requires std::is_enum_v<Enum>
-ordered_json value_json(const Enum& value) {
+requires std::is_enum_v<Enum> ordered_json value_json(const Enum& value) {
   for (const auto& [name, named] : transform_detail::names_of(static_cast<const Enum*>(nullptr))) {
     if (named == value) return name;
   }

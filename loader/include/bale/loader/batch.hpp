@@ -6,7 +6,8 @@
 // Loader.
 // Threads: a Batch is used by one thread at a time. It may be destroyed in another thread than the one that called
 // next(), also while that thread uses the Loader.
-// Preconditions, which are not checked: row numbers are below size(), views below num_views(), and the Batch was not moved from.
+// Preconditions, which are not checked: row numbers are below size(), views below num_views(), and the Batch was not
+// moved from.
 #pragma once
 
 #include <cstdint>
@@ -41,16 +42,16 @@ class Batch {
   /// Number of views of each image: 1 + LoaderOptions::further_views.
   std::size_t num_views() const;
 
-  /// All rows of a view without gaps: size() x H x W x 3 or size() x 3 x H x W, in the transform's layout and dtype. Throws
-  /// `invalid_argument` for ragged and raw transforms.
+  /// All rows of a view without gaps: size() x H x W x 3 or size() x 3 x H x W, in the transform's layout and dtype.
+  /// Throws `invalid_argument` for ragged and raw transforms.
   Bytes pixels(std::size_t view = 0) const;
   /// The same as values of the transform's dtype.
   template <typename Value>
   std::span<const Value> pixels_as() const {
     return {reinterpret_cast<const Value*>(pixels().data()), pixels().size() / sizeof(Value)};
   }
-  /// Row `i` of the first view: one image in the transform's layout and dtype; for raw, the stored bytes. Empty if the row
-  /// has no image.
+  /// Row `i` of the first view: one image in the transform's layout and dtype; for raw, the stored bytes. Empty if the
+  /// row has no image.
   Bytes image(std::size_t i) const;
   /// Size in pixels of row `i` of the first view. 0 for raw transforms and for rows without an image.
   std::uint32_t width(std::size_t i) const;
@@ -68,8 +69,8 @@ class Batch {
   std::span<const std::uint8_t> mask() const;
   /// The random parameters of row `i`, if the transform is train_transform().
   const AugmentDraw& draw(std::size_t i) const;
-  /// The steps that made row `i` of a view of its stored image: drawn again, which gives the same. Empty if the row has no image,
-  /// and for padded, ragged and raw transforms.
+  /// The steps that made row `i` of a view of its stored image: drawn again, which gives the same. Empty if the row has
+  /// no image, and for padded, ragged and raw transforms.
   Steps steps(std::size_t i, std::size_t view = 0) const;
   /// Size in pixels of the stored image of row `i`.
   std::uint32_t source_width(std::size_t i) const;

@@ -51,8 +51,8 @@ struct LoaderOptions {
   Tail tail = Tail::pad;  // DataLoader(drop_last), DistributedSampler(drop_last)
 
   Transform transform = train_transform();
-  /// Further views of each image, which is decoded once: two crops for SimCLR, two large and six small ones for DINO. They
-  /// draw independently. All views, with the first, have a fixed shape; not for batches on a device.
+  /// Further views of each image, which is decoded once: two crops for SimCLR, two large and six small ones for DINO.
+  /// They draw independently. All views, with the first, have a fixed shape; not for batches on a device.
   std::vector<Transform> further_views{};
   std::string field{};                 // field of the image; empty: the first one with an image's name
   std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows

@@ -24,8 +24,8 @@ struct AppliedTransform {
 
 class SamplePipeline {
  public:
-  /// Images of more than `max_pixels` pixels are refused. `further_views` are made of the same decoded image. Throws what
-  /// check_transform() throws.
+  /// Images of more than `max_pixels` pixels are refused. `further_views` are made of the same decoded image. Throws
+  /// what check_transform() throws.
   SamplePipeline(const Transform& transform, std::uint64_t max_pixels, std::span<const Transform> further_views = {});
   ~SamplePipeline();
   SamplePipeline(SamplePipeline&&) noexcept;
@@ -37,9 +37,9 @@ class SamplePipeline {
   /// `invalid_argument` if `out` is too small for a fixed shape. After an error, the content of `out` is undefined.
   AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptSeekPoints& kept = {});
 
-  /// run() in two parts, for all views. begin() reads the image's header, checks as `check` says that the image is complete, and
-  /// draws. finish() makes the pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run()
-  /// does.
+  /// run() in two parts, for all views. begin() reads the image's header, checks as `check` says that the image is
+  /// complete, and draws. finish() makes the pixels. `image` and `kept` must stay valid until finish() returns. Both
+  /// throw as run() does.
   void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end);
   /// `further` has a place of image_bytes() bytes for each further view.
   AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});

@@ -186,8 +186,8 @@ using Step = std::variant<step::Crop, step::Pad, step::Resize, step::HorizontalF
 
 namespace step {
 
-/// AugMix. Steps of a chain keep the image's size. "The sum" is that of weights[i] * (image after chains[i]), in float32
-/// in this order.
+/// AugMix. Steps of a chain keep the image's size. "The sum" is that of weights[i] * (image after chains[i]), in
+/// float32 in this order.
 struct Mixture {
   enum class Rule : std::uint8_t {
     sum,         // torchvision's: share * image + the sum, truncated to 8 bits

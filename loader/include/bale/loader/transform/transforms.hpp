@@ -61,7 +61,8 @@ struct Pad {
   Color fill{};
   PadMode padding_mode = PadMode::constant;
 };
-/// Not torchvision's: pads right and bottom up to `size`, as torchvision's segmentation reference does before RandomCrop.
+/// Not torchvision's: pads right and bottom up to `size`, as torchvision's segmentation reference does before
+/// RandomCrop.
 struct PadIfSmaller {
   Size size{};
   Color fill{};
@@ -249,16 +250,16 @@ struct RandomErasing {
 struct TransformNode
     : std::variant<
           transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
-          transforms::Pad, transforms::PadIfSmaller, transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::RandomRotation,
-          transforms::RandomAffine, transforms::RandomPerspective, transforms::ScaleJitter, transforms::RandomResize,
-          transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::ColorJitter, transforms::Grayscale,
-          transforms::RandomGrayscale, transforms::RandomPhotometricDistort, transforms::RandomSolarize,
-          transforms::RandomPosterize, transforms::RandomEqualize, transforms::RandomAutocontrast,
-          transforms::RandomInvert, transforms::RandomAdjustSharpness, transforms::RandomChannelPermutation,
-          transforms::GaussianBlur, transforms::PillowGaussianBlur, transforms::AutoAugment, transforms::RandAugment,
-          transforms::TrivialAugmentWide, transforms::AugMix, transforms::TimmAutoAugment, transforms::RandomApply,
-          transforms::RandomChoice, transforms::RandomOrder, transforms::Compose, transforms::ToDtype,
-          transforms::Normalize, transforms::RandomErasing> {
+          transforms::Pad, transforms::PadIfSmaller, transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip,
+          transforms::RandomRotation, transforms::RandomAffine, transforms::RandomPerspective, transforms::ScaleJitter,
+          transforms::RandomResize, transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::ColorJitter,
+          transforms::Grayscale, transforms::RandomGrayscale, transforms::RandomPhotometricDistort,
+          transforms::RandomSolarize, transforms::RandomPosterize, transforms::RandomEqualize,
+          transforms::RandomAutocontrast, transforms::RandomInvert, transforms::RandomAdjustSharpness,
+          transforms::RandomChannelPermutation, transforms::GaussianBlur, transforms::PillowGaussianBlur,
+          transforms::AutoAugment, transforms::RandAugment, transforms::TrivialAugmentWide, transforms::AugMix,
+          transforms::TimmAutoAugment, transforms::RandomApply, transforms::RandomChoice, transforms::RandomOrder,
+          transforms::Compose, transforms::ToDtype, transforms::Normalize, transforms::RandomErasing> {
   using variant::variant;
 };
 
@@ -266,7 +267,8 @@ struct TransformNode
 /// workers run. Throws `unsupported` if the list cannot take an image of this size.
 Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height);
 
-/// The steps of a list, which need not end with a fixed size. Throws also what list_transform() throws for its parameters.
+/// The steps of a list, which need not end with a fixed size. Throws also what list_transform() throws for its
+/// parameters.
 Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t width, std::uint32_t height);
 
 /// Reads a list from JSON: an array of objects, each {"name": "RandomResizedCrop", ...} with the members of the struct

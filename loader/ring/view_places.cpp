@@ -1,4 +1,4 @@
-#include "bale/loader/view_places.hpp"
+#include "bale/loader/ring/view_places.hpp"
 
 namespace bale::loader_detail {
 
