@@ -3,14 +3,16 @@
     accelerate launch imagenet_accelerate.py packs/train packs/val
     accelerate launch imagenet_accelerate.py packs/train packs/val --resume
 
-Without a GPU, newer versions of Accelerate want `accelerate launch --cpu` or ACCELERATE_USE_CPU=true.
+Without a GPU, `accelerate launch` starts one process. torchrun starts several:
+
+    torchrun --nproc-per-node 2 imagenet_accelerate.py packs/train packs/val
 """
 import argparse
 
 import torch
 import torchvision
 from accelerate import Accelerator
-from accelerate.utils import set_seed
+from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch.nn import functional as F
 
 import bale
@@ -34,7 +36,7 @@ def main():
     parser.add_argument("--max-steps", type=int, help="write a checkpoint and stop there")
     args = parser.parse_args()
 
-    accelerator = Accelerator()  # before the loaders: they ask torch.distributed for rank and world size
+    accelerator = make_accelerator()  # before the loaders: they ask torch.distributed for rank and world size
     set_seed(1)
     train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
                       transform=bale.transforms.train(args.size))
@@ -70,6 +72,14 @@ def main():
                 return
         correct, seen = accuracy(model, val, accelerator)
         accelerator.print(f"epoch {epoch} accuracy {correct}/{seen}", flush=True)
+
+
+def make_accelerator():
+    """Several processes without a GPU need two options. Newer versions of Accelerate do not connect them without `cpu`.
+    And Accelerate prefers MPI if PyTorch has it, as Debian 13's does. MPI knows only processes that mpirun started: under
+    torchrun each would be alone and train on everything."""
+    on_cpus = torch.distributed.is_torchelastic_launched() and not torch.cuda.is_available()
+    return Accelerator(cpu=on_cpus, kwargs_handlers=[InitProcessGroupKwargs(backend="gloo")] if on_cpus else [])
 
 
 @torch.no_grad()

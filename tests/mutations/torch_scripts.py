@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 USAGE = ("python", "tests/python/test_python_torch_usage.py")
 SCRIPTS = ("python", "tests/python/test_python_scripts.py")
+RANKS = ("python", "tests/python/test_python_ranks.py", "-k", "do_not_know")
 
 MUTATIONS = [
     Mutation("the epoch of a given sampler is lost", "python/bale/torch/following.py",
@@ -23,6 +24,11 @@ MUTATIONS = [
              (*USAGE, "-k", "ranks_are_followed")),
     Mutation("a state is lost when ranks are followed", "python/bale/torch/following.py",
              "super().state_dict() if self._resumed else None", "None", (*USAGE, "-k", "ranks_are_followed")),
+    Mutation("ranks that do not know each other train in silence", "python/bale/torch/ranks.py",
+             "int(launched) > world_size:", "False:", RANKS),
+    Mutation("a process per GPU is taken for one too few", "python/bale/torch/ranks.py",
+             "int(launched) > world_size:", "int(launched) != world_size:", RANKS),
+    Mutation("each look at the ranks is a warning", "python/bale/torch/ranks.py", "@functools.cache\n", "", RANKS),
     Mutation("positions in a Subset are taken for those in its dataset", "python/bale/torch/dataloader_names.py",
              "        return places[np.asarray(subset, np.int64)], weights\n", "        return subset, weights\n",
              (*USAGE, "-k", "in_place_of_a_path")),

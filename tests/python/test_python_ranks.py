@@ -163,3 +163,32 @@ def test_ranks_of_the_environment_and_of_arguments(pack):
     """
     assert run_script(script, pack, python=SYSTEM_PYTHON) == "0 1 10\n0 2 5\n"
     assert run_script(script, pack, python=SYSTEM_PYTHON, RANK="1", WORLD_SIZE="3") == "1 3 4\n0 2 5\n"
+
+
+def test_ranks_that_do_not_know_each_other(pack):
+    """As under torchrun with the MPI backend, which does not ask the launcher: each process reads everything, and says so."""
+    script = """
+        import os, sys, warnings
+        import torch.distributed as dist
+        import bale.torch as bt
+
+        def found(world_size=1, given={}, **launched):
+            dist.get_world_size = lambda: world_size
+            os.environ.update(launched)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                with bt.Loader(sys.argv[1], 4, workers=0, **given) as loader:
+                    assert sum(len(labels) for _, labels in loader) == len(loader.sampler)
+                    assert len(bt.IterableDataset(sys.argv[1], **given)) == len(loader.sampler)
+            return loader.rank, loader.world_size, [(str(one.message), one.filename) for one in caught]
+
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        assert found() == (0, 1, [])
+        assert found(RANK="1", WORLD_SIZE="") == found(WORLD_SIZE="1") == (0, 1, [])
+        assert found(4, WORLD_SIZE="2") == (0, 4, [])  # two nodes were launched, and each started a process per GPU
+        assert found(given={"rank": 0, "world_size": 1}) == (0, 1, [])  # the caller knows
+        rank, world_size, [(message, file)] = found()
+        assert (rank, world_size, file) == (0, 1, "<string>")
+        assert message.startswith("torch.distributed has world size 1 (backend gloo), but the launcher's WORLD_SIZE is 2: ")
+    """
+    run_script(script, pack, python=SYSTEM_PYTHON)

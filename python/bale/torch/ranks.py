@@ -1,7 +1,9 @@
 """Rank and world size of this process."""
 from __future__ import annotations
 
+import functools
 import os
+import warnings
 from typing import Any
 
 import torch.distributed
@@ -11,16 +13,29 @@ from bale import _bale
 
 def rank_and_world_size(rank: int | None = None, world_size: int | None = None) -> tuple[int, int]:
     """(rank, world_size): the arguments if they are given, else those of torch.distributed if it is initialized, else the
-    launcher's $RANK and $WORLD_SIZE, else (0, 1). Raises ValueError if only one argument is given."""
+    launcher's $RANK and $WORLD_SIZE, else (0, 1). Raises ValueError if only one argument is given.
+
+    Issues a UserWarning, once per process, if torch.distributed has fewer ranks than the launcher started."""
     if rank is not None and world_size is not None:
         return rank, world_size
     if rank is not None or world_size is not None:
         raise ValueError("rank and world_size: give both or none")
+    launched = os.environ["WORLD_SIZE"] if "RANK" in os.environ and "WORLD_SIZE" in os.environ else None
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    return 0, 1
+        rank, world_size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        # More ranks than launched are common: a script may start one process per GPU, and $WORLD_SIZE counts nodes.
+        if launched is not None and launched.isdecimal() and int(launched) > world_size:
+            _warn_of_duplicates(world_size, torch.distributed.get_backend(), int(launched))
+        return rank, world_size
+    return (0, 1) if launched is None else (int(os.environ["RANK"]), int(launched))
+
+
+@functools.cache
+def _warn_of_duplicates(world_size: int, backend: str, launched: int) -> None:
+    """The MPI backend, for one, ignores what torchrun says, and makes each process the only rank of its own world."""
+    warnings.warn(f"torch.distributed has world size {world_size} (backend {backend}), but the launcher's WORLD_SIZE "
+                  f"is {launched}: processes that are not connected read the same samples. Initialize torch.distributed "
+                  "with the backend gloo or nccl, or pass rank and world_size", stacklevel=4)
 
 
 class Sampler:
