@@ -4,6 +4,8 @@
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/signature.hpp"
+#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {
@@ -15,6 +17,7 @@ bool has_end(Bytes image, ImageKind kind) {
     return true;
   }
   if (kind == ImageKind::png) return image_detail::pieces_have_end(image);
+  if (const image_detail::WholeCodec* const codec = image_detail::whole_codec(kind)) return codec->has_end(image);
   image_detail::JpegDecoder decoder;
   decoder.open(image);
   // A file with many scans may lack some of them and still have an end marker. It is accepted.
@@ -27,8 +30,8 @@ bool has_end(Bytes image, ImageKind kind) {
 ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels) {
   const ImageHeader header = probe_image(image);
   ImageFacts facts{.width = header.width, .height = header.height};
-  const bool is_pixels = header.kind == ImageKind::array && header.width != 0;
-  if (header.kind != ImageKind::jpeg && header.kind != ImageKind::png && !is_pixels) return facts;
+  const bool other_array = header.kind == ImageKind::array && header.width == 0;
+  if (!can_decode(header.kind) || other_array) return facts;
   bool complete = true;
   try {
     complete = has_end(image, header.kind);
