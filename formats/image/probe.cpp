@@ -5,7 +5,6 @@
 #include "bale/formats/base/field_names.hpp"
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/byte_reader.hpp"
-#include "bale/formats/image/gif/gif_header.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 #include "bale/formats/image/jpeg/probe_jpeg.hpp"
@@ -67,20 +66,13 @@ ImageHeader probe_bmp(const ByteReader& in) {
   return header;
 }
 
-// GIF89a specification, 18: the logical screen descriptor follows the 6-byte signature. The first frame may be larger.
-ImageHeader probe_gif(const ByteReader& in, Bytes bytes) {
+// GIF89a specification, 18: the logical screen descriptor follows the 6-byte signature.
+ImageHeader probe_gif(const ByteReader& in) {
   ImageHeader header{.kind = ImageKind::gif};
   if (!in.has(6, 4)) return header;
   header.width = in.le16(6);
   header.height = in.le16(8);
   header.channels = 3;
-  try {
-    const image_detail::GifHeader whole = image_detail::read_gif_header(bytes);
-    header.width = whole.width;
-    header.height = whole.height;
-  } catch (const Error&) {
-    // No image in it; the decoder reports it.
-  }
   return header;
 }
 
@@ -123,14 +115,15 @@ ImageHeader probe_tiff(const ByteReader& in, Bytes bytes, bool big_endian) {
   return header;
 }
 
-/// The header of a kind whose library alone can read it.
-ImageHeader probe_by_codec(ImageKind kind, Bytes bytes) {
-  const image_detail::WholeCodec* const codec = image_detail::whole_codec(kind);
-  if (codec == nullptr) return {.kind = kind};
+/// The header as the decoder reads it: a GIF's first frame may exceed its screen, and a TIFF's sides depend on more
+/// than their tags. If it refuses the image, what the header says by itself.
+ImageHeader probe_by_codec(Bytes bytes, const ImageHeader& otherwise) {
+  const image_detail::WholeCodec* const codec = image_detail::whole_codec(otherwise.kind);
+  if (codec == nullptr) return otherwise;
   try {
     return codec->open(bytes, std::numeric_limits<std::uint64_t>::max());
   } catch (const Error&) {
-    return {.kind = kind};  // the decoder reports why
+    return otherwise;
   }
 }
 
@@ -241,23 +234,31 @@ std::string_view image_field_name(ImageKind kind) {
   }
 }
 
+namespace {
+
+/// Of the kinds without a probe of their own only the kind. The library knows more.
+ImageHeader probe_header(const ByteReader& in, Bytes bytes) {
+  if (in.matches(0, "GIF87a") || in.matches(0, "GIF89a")) return probe_gif(in);
+  if (in.matches(0, "RIFF") && in.matches(8, "WEBP")) return probe_webp(in);
+  if (in.matches(0, std::string_view("II*\0", 4))) return probe_tiff(in, bytes, false);
+  if (in.matches(0, std::string_view("MM\0*", 4))) return probe_tiff(in, bytes, true);
+  const bool is_big_tiff = in.matches(0, std::string_view("II+\0", 4)) || in.matches(0, std::string_view("MM\0+", 4));
+  if (is_big_tiff) return {.kind = ImageKind::tiff};
+  if (is_avif(in)) return {.kind = ImageKind::avif};
+  if (is_jxl(in)) return {.kind = ImageKind::jxl};
+  if (in.matches(0, "BM")) return probe_bmp(in);
+  if (in.matches(0, "P") && in.has(1, 1) && in.u8(1) >= '1' && in.u8(1) <= '6') return probe_pnm(in);
+  return {};
+}
+
+}  // namespace
+
 ImageHeader probe_image(Bytes bytes) {
   const ByteReader in(bytes);
   if (in.matches(0, "\xFF\xD8")) return probe_jpeg_file(in, bytes);
   if (in.matches(0, "\x89PNG\r\n\x1A\n")) return probe_png(in);
-  if (in.matches(0, "GIF87a") || in.matches(0, "GIF89a")) return probe_gif(in, bytes);
-  if (in.matches(0, "RIFF") && in.matches(8, "WEBP")) return probe_webp(in);
-  if (in.matches(0, std::string_view("II*\0", 4))) return probe_tiff(in, bytes, false);
-  if (in.matches(0, std::string_view("MM\0*", 4))) return probe_tiff(in, bytes, true);
-  if (in.matches(0, std::string_view("II+\0", 4)) || in.matches(0, std::string_view("MM\0+", 4))) {
-    return probe_by_codec(ImageKind::tiff, bytes);  // BigTIFF
-  }
-  if (is_avif(in)) return probe_by_codec(ImageKind::avif, bytes);
-  if (is_jxl(in)) return probe_by_codec(ImageKind::jxl, bytes);
   if (in.matches(0, k_array_magic)) return image_detail::probe_array(bytes);
-  if (in.matches(0, "BM")) return probe_bmp(in);
-  if (in.matches(0, "P") && in.has(1, 1) && in.u8(1) >= '1' && in.u8(1) <= '6') return probe_pnm(in);
-  return {};
+  return probe_by_codec(bytes, probe_header(in, bytes));
 }
 
 }  // namespace bale

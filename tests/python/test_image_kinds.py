@@ -10,6 +10,7 @@ import pytest
 from conftest import BUILD, by_tier
 from image_support import encoded, picture
 from picture_files import HEIGHT, KINDS, WIDTH, bmp, gif, noise, photo, raster, tiff
+from python_support import SYSTEM_PYTHON, run_script
 from PIL import Image, features
 
 TOOL = BUILD / "tests" / "bale_pixel_tool"
@@ -155,24 +156,133 @@ def write_folder(root, extensions=FIELDS):
 
 
 def loaded(pack, **options):
-    """{key: pixels} as bale's loader decodes them."""
+    """{key: pixels} as bale's loader decodes them; None for a sample that it could not decode."""
     import bale as python_bale
-    found = {}
-    keys = list(python_bale.Dataset(pack).keys())
-    with python_bale.Loader(pack, batch_size=3, order="none", transform=python_bale.transforms.ragged(), **options) as loader:
-        for batch in loader:
-            for image, index in zip(batch.images, batch.indices):
-                found[keys[index]] = np.array(image)
-    return found
+    from bale import transforms
+    keys = list(python_bale.Dataset(os.fspath(pack)).keys())
+    with python_bale.Loader(pack, 3, **{"workers": 1, "threads": True, "shuffle": False, "tail": "pad",
+                                        "transform": transforms.ragged(), **options}) as loader:
+        return {keys[sample]: np.array(image) if good else None
+                for batch in loader for sample, image, good in zip(batch.samples, batch.images, batch.mask) if sample >= 0}
 
 
-@pytest.mark.parametrize("format", ["tar", "lmdb", "recordio"])
+def same(found, expected):
+    assert found.keys() == expected.keys()
+    for key in expected:
+        assert found[key].shape == expected[key].shape and np.array_equal(found[key], expected[key]), key
+
+
+@pytest.mark.parametrize("format", ["tar", "lmdb", "tfrecord"])
 def test_a_folder_of_every_extension_of_imagefolder(bale, tmp_path, format):
     expected = write_folder(tmp_path / "in")
     result = bale.ok("pack", tmp_path / "in", tmp_path / "out", "--format", format, "--json")
     assert json.loads(result.out)["images"] == {"complete": len(expected), "incomplete": 0, "undecodable": 0, "unknown": 0}
-    assert "does not decode" not in result.err
+    assert json.loads(result.out)["undecodable"] == {}
     sizes = {line.split()[-1]: line.split()[2] for line in bale.ok("ls", "-l", tmp_path / "out").out.splitlines()}
     assert sizes == {key: f"{pixels.shape[1]}x{pixels.shape[0]}" for key, pixels in expected.items()}
     assert "every image decodes" in bale.ok("verify", "--decode", tmp_path / "out").out
     bale.ok("preview", tmp_path / "out", tmp_path / "sheet.png")
+    same(loaded(tmp_path / "out"), expected)
+    same(loaded(tmp_path / "out", threads=False, workers=2), expected)
+
+
+def test_layouts_of_pixels_take_every_kind(bale, tmp_path):
+    for i, extension in enumerate(FIELDS):
+        path = tmp_path / "in" / "a" / f"{i}.{extension}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encoded(Image.fromarray(picture(40, 30, seed=i)), FIELDS[extension]))
+    bale.ok("pack", tmp_path / "in", tmp_path / "out", "--format", "npy")
+    for i, extension in enumerate(FIELDS):
+        stored = np.load(io.BytesIO(bale.ok("cat", tmp_path / "out", f"a/{i}").stdout))
+        assert np.array_equal(stored, pillows((tmp_path / "in" / "a" / f"{i}.{extension}").read_bytes())), extension
+
+
+def test_other_kinds_are_packed_if_they_are_listed(bale, tmp_path):
+    """ImageFolder does not take these extensions, so a folder's files of that name are no images."""
+    contents = {"a.gif": encoded(photo(), "GIF"), "b.pbm": encoded(photo().convert("1"), "PPM"), "c.jpg": encoded(photo(), "JPEG")}
+    if features.check("avif") and has_avif():
+        contents["d.avif"] = encoded(photo(), "AVIF")
+    folder = tmp_path / "in" / "x"
+    folder.mkdir(parents=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    bale.ok("pack", tmp_path / "in", tmp_path / "folder")
+    assert bale.ok("ls", tmp_path / "folder").out.split() == ["x/c"]
+    (tmp_path / "list.txt").write_text("".join(f"{folder / name}\t0\n" for name in contents))
+    bale.ok("pack", tmp_path / "list.txt", tmp_path / "listed")
+    found = loaded(tmp_path / "listed")
+    for name, content in contents.items():
+        key, = (key for key in found if key.endswith("/" + name[0]) or key == name[0])
+        assert np.array_equal(found[key], pillows(content)), name
+
+
+def write_bad_folder(root):
+    """Of each kind one image that is good, and one that is cut off. Returns the names of the latter."""
+    for kind in ("bmp", "ppm", "tif", "webp"):
+        content = WHOLE[kind]
+        for name, part in ((f"good_{kind}", content), (f"cut_{kind}", content[:len(content) * 2 // 3])):
+            path = root / "a" / f"{name}.{kind}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(part)
+    (root / "a" / "text.webp").write_bytes(b"<!DOCTYPE html><html>")
+    return {"cut_bmp", "cut_ppm", "cut_tif", "cut_webp"}
+
+
+def test_what_is_cut_off_is_named(bale, tmp_path):
+    cut = write_bad_folder(tmp_path / "in")
+    assert bale("pack", tmp_path / "in", tmp_path / "out").code == 1
+    result = bale("pack", tmp_path / "in", tmp_path / "out", "--on-error", "skip", "--json")
+    assert result.code == 4 and "text.webp" in result.err, result
+    images = json.loads(result.out)["images"]
+    assert images["complete"] == 4 and images["incomplete"] + images["undecodable"] == 4
+    for name in cut:
+        assert f'"a/{name}"' in result.err, result.err
+    assert json.loads(bale.ok("inspect", "--json", tmp_path / "out").out)["images"] == images
+    checked = bale("verify", "--decode", tmp_path / "out")
+    assert checked.code == 3
+    assert {name for name in cut if f"a/{name}" in checked.out} == cut and "good_" not in checked.out
+    found = loaded(tmp_path / "out", on_bad_sample="mask")
+    assert {key.removeprefix("a/") for key, pixels in found.items() if pixels is None} == cut
+
+
+def test_crops_are_those_of_the_same_image_as_png(bale, tmp_path):
+    """A kind that decodes only as a whole gives the same batches as one that decodes regions."""
+    from bale import transforms
+    images = {i: Image.fromarray(picture(90 + i, 70 + i, seed=i)) for i in range(8)}
+    for kind in ("png", "bmp", "tif", "webp", "ppm"):
+        for i, image in images.items():
+            path = tmp_path / kind / "a" / f"{i}.{kind}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            options = {"lossless": True} if kind == "webp" else {}
+            path.write_bytes(encoded(image, "PPM" if kind == "ppm" else FIELDS[kind], **options))
+        bale.ok("pack", tmp_path / kind, tmp_path / f"{kind}-out")
+    for transform in (transforms.train(32), transforms.val(32, resize=40)):
+        expected = loaded(tmp_path / "png-out", transform=transform, seed=3)
+        for kind in ("bmp", "tif", "webp", "ppm"):
+            same(loaded(tmp_path / f"{kind}-out", transform=transform, seed=3), expected)
+
+
+def test_torch_and_the_loader_agree(bale, tmp_path):
+    """bale.torch's Dataset decodes with the Pillow of its Python, the Loader with bale."""
+    write_folder(tmp_path / "in")
+    bale.ok("pack", tmp_path / "in", tmp_path / "out")
+    print(run_script("""
+        import sys
+        import numpy as np
+        import bale.torch as bt
+        from bale import transforms
+
+        dataset = bt.Dataset(sys.argv[1])
+        with bt.Loader(sys.argv[1], 1, workers=0, shuffle=False, transform=transforms.padded(100)) as loader:
+            for (image, label), (images, labels) in zip(dataset, loader, strict=True):
+                ours = images[0].permute(1, 2, 0).numpy()[:image.height, :image.width]
+                assert np.array_equal(ours, np.array(image)) and label == labels[0]
+    """, tmp_path / "out", python=SYSTEM_PYTHON))
+
+
+def test_resizing_makes_no_file_of_another_kind_than_its_name(bale, tmp_path):
+    (tmp_path / "in" / "a").mkdir(parents=True)
+    (tmp_path / "in" / "a" / "1.webp").write_bytes(WHOLE["webp"])
+    result = bale("pack", tmp_path / "in", tmp_path / "out", "--resize-short", "10")
+    assert result.code == 1 and "bale encodes JPEG and PNG only" in result.error_line()
+    bale.ok("pack", tmp_path / "in", tmp_path / "same", "--resize-short", str(min(WIDTH, HEIGHT)))

@@ -31,19 +31,14 @@ struct Fields {
 struct Layout {
   std::array<std::uint32_t, 4> masks;
   std::array<std::uint8_t, 3> order;
-  std::uint32_t channels;
 };
 
 // Pillow's list. Masks that are all zero mean the usual order.
 constexpr std::array k_layouts_32{
-    Layout{{0xFF0000, 0xFF00, 0xFF, 0}, {2, 1, 0}, 3},
-    Layout{{0xFF000000, 0xFF0000, 0xFF00, 0}, {3, 2, 1}, 3},
-    Layout{{0xFF000000, 0xFF00, 0xFF, 0}, {3, 1, 0}, 3},
-    Layout{{0xFF000000, 0xFF0000, 0xFF00, 0xFF}, {3, 2, 1}, 4},
-    Layout{{0xFF, 0xFF00, 0xFF0000, 0xFF000000}, {0, 1, 2}, 4},
-    Layout{{0xFF0000, 0xFF00, 0xFF, 0xFF000000}, {2, 1, 0}, 4},
-    Layout{{0xFF000000, 0xFF00, 0xFF, 0xFF0000}, {3, 1, 0}, 4},
-    Layout{{0, 0, 0, 0}, {2, 1, 0}, 4},
+    Layout{{0xFF0000, 0xFF00, 0xFF, 0}, {2, 1, 0}},          Layout{{0xFF000000, 0xFF0000, 0xFF00, 0}, {3, 2, 1}},
+    Layout{{0xFF000000, 0xFF00, 0xFF, 0}, {3, 1, 0}},        Layout{{0xFF000000, 0xFF0000, 0xFF00, 0xFF}, {3, 2, 1}},
+    Layout{{0xFF, 0xFF00, 0xFF0000, 0xFF000000}, {0, 1, 2}}, Layout{{0xFF0000, 0xFF00, 0xFF, 0xFF000000}, {2, 1, 0}},
+    Layout{{0xFF000000, 0xFF00, 0xFF, 0xFF0000}, {3, 1, 0}}, Layout{{0, 0, 0, 0}, {2, 1, 0}},
 };
 
 Fields read_fields(const ByteReader& in, BmpHeader& out) {
@@ -101,7 +96,6 @@ void set_masked(const ByteReader& in, Fields& fields, BmpHeader& out) {
       fail_image(ErrorCode::unsupported, "BMP: color masks that Pillow does not read");
     }
     out.order = found->order;
-    out.channels = found->channels;
   }
 }
 
@@ -151,6 +145,7 @@ BmpHeader read_bmp_header(Bytes bytes) {
     throw Error(ErrorCode::unsupported, fmt::format("BMP: pixels of {} bits", fields.bits));
   }
   out.pixel_bytes = fields.bits / 8;
+  if (fields.bits == 32) out.channels = 4;
   out.order = {2, 1, 0};
   const bool indexed = fields.bits <= 8;
   const bool packed = fields.compression == k_rle_8 || fields.compression == k_rle_4;

@@ -33,7 +33,7 @@ struct BmpHeader {
   std::size_t stride = 0;               // from row to row
   std::size_t row_bytes = 0;            // of a row that are read
   std::size_t offset = 0;               // of the pixels
-  std::uint32_t channels = 3;           // in the file: 4 with alpha
+  std::uint32_t channels = 3;           // in the file: 4 of 32 bits
   std::array<Rgb, 256> palette{};       // black after its end
 };
 

@@ -132,6 +132,7 @@ ImageHeader open(Bytes bytes, std::uint64_t max_pixels) {
   const TiffLayout layout = read_tiff_layout(file, max_pixels);
   ImageHeader header{
       .kind = ImageKind::tiff, .width = layout.width, .height = layout.height, .channels = layout.samples};
+  if (layout.pixels == TiffPixels::palette) header.channels = 3;
   if (swaps_sides(orientation_of(file))) std::swap(header.width, header.height);
   return header;
 }
