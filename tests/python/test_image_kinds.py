@@ -37,14 +37,15 @@ def pillows(content):
         return None
 
 
-def ours(folder, contents):
+def ours(folder, contents, may_print=False):
     """What bale makes of them: (pixels, the header's size) or (None, the error)."""
     files = []
     for i, content in enumerate(contents):
         files.append(folder / f"{i}.image")
         files[-1].write_bytes(content)
     done = subprocess.run([TOOL, "each", *files], capture_output=True, timeout=60)
-    assert done.returncode == 0 and not done.stderr, done.stderr
+    # libavif's decoder prints what is wrong with an image, and cannot be told not to.
+    assert done.returncode == 0 and (may_print or not done.stderr), done.stderr
     out = io.BytesIO(done.stdout)
     for _ in contents:
         line = out.readline().decode()
@@ -89,7 +90,7 @@ def test_a_part_of_a_file_is_refused_as_by_pillow(tmp_path, name):
     lengths = sorted({*range(0, len(content), max(1, len(content) // by_tier(60, 600))),
                       *range(max(0, len(content) - 16), len(content) + 1)})
     parts = [content[:length] for length in lengths]
-    for length, part, (pixels, said) in zip(lengths, parts, ours(tmp_path, parts)):
+    for length, part, (pixels, said) in zip(lengths, parts, ours(tmp_path, parts, name == "avif")):
         expected = pillows(part)
         if expected is None:
             assert pixels is None and said.startswith(("damaged: ", "unsupported: ")), (length, said)

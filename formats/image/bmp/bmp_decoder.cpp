@@ -42,7 +42,7 @@ Rgb pixel_of(const BmpHeader& header, const std::uint8_t* row, std::size_t x) {
 
 /// Whether the rows are all there. Those of a packed bitmap have no known length.
 bool has_rows(Bytes bytes, const BmpHeader& header) {
-  if (header.rle != BmpRle::none || header.height == 0) return false;
+  if (header.rle != BmpRle::none || header.width == 0 || header.height == 0) return false;
   if (header.row_bytes > header.stride || header.offset > bytes.size()) return false;
   const std::size_t rest = bytes.size() - header.offset;
   return header.row_bytes <= rest && header.height - 1 <= (rest - header.row_bytes) / header.stride;

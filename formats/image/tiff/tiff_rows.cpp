@@ -89,6 +89,10 @@ void TiffRows::convert_color(const TiffPlanes& planes, std::uint32_t x, std::uin
 }
 
 void TiffRows::convert(const TiffPlanes& planes, std::uint32_t width, std::uint8_t* rgb) const {
+  if (layout_.pixels == TiffPixels::rgb && layout_.bits == 8 && step_ == 3) {
+    std::memcpy(rgb, planes[0], std::size_t{width} * 3);
+    return;
+  }
   for (std::uint32_t x = 0; x < width; ++x, rgb += 3) {
     if (layout_.pixels == TiffPixels::gray) {
       put(rgb, gray(gray_of(planes[0], x)));
