@@ -1,5 +1,7 @@
 #include "bale/formats/image/image_check.hpp"
 
+#include <limits>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/image_end.hpp"
@@ -17,7 +19,11 @@ bool has_end(Bytes image, ImageKind kind) {
     return true;
   }
   if (kind == ImageKind::png) return image_detail::pieces_have_end(image);
-  if (const image_detail::WholeCodec* const codec = image_detail::whole_codec(kind)) return codec->has_end(image);
+  if (const image_detail::WholeCodec* const codec = image_detail::whole_codec(kind)) {
+    if (!codec->has_end(image)) return false;
+    codec->open(image, std::numeric_limits<std::uint64_t>::max());  // the limit is not for this check to apply
+    return true;
+  }
   image_detail::JpegDecoder decoder;
   decoder.open(image);
   // A file with many scans may lack some of them and still have an end marker. It is accepted.

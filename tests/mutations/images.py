@@ -76,7 +76,7 @@ MUTATIONS = [
     Mutation("a transparent AVIF is blended with black", "formats/image/avif/avif_decoder.cpp",
              "  if (decoder->alphaPresent == AVIF_FALSE) return", "  return", PIXELS),
     Mutation("a cut image of another kind is complete", "formats/image/image_check.cpp",
-             "return codec->has_end(image);", "return codec != nullptr;", (*KINDS, "-k", "cut_off_is_named")),
+             "    if (!codec->has_end(image)) return false;\n", "", (*KINDS, "-k", "cut_off_is_named")),
     Mutation("a crop of a kind without regions is its corner", "formats/image/image_decoder.cpp",
              "pixels + region.y * stride + std::size_t{region.x} * 3,\n            .stride = stride,\n            .width",
              "pixels,\n            .stride = stride,\n            .width", (*KINDS, "-k", "crops_are")),

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "bale/formats/shard/key.hpp"
+#include "bale/writer/source/file_rows.hpp"
 
 namespace bale {
 
