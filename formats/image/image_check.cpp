@@ -47,7 +47,9 @@ ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels) 
     }
     facts.condition = ImageCondition::complete;
   } catch (const Error& error) {
-    facts.condition = complete ? ImageCondition::undecodable : ImageCondition::incomplete;
+    // Of an image that is not supported no end was looked for.
+    const bool undecodable = complete || error.code() == ErrorCode::unsupported;
+    facts.condition = undecodable ? ImageCondition::undecodable : ImageCondition::incomplete;
     facts.why = error.message();
   }
   return facts;

@@ -211,8 +211,8 @@ def test_other_kinds_are_packed_if_they_are_listed(bale, tmp_path):
         (folder / name).write_bytes(content)
     bale.ok("pack", tmp_path / "in", tmp_path / "folder")
     assert bale.ok("ls", tmp_path / "folder").out.split() == ["x/c"]
-    (tmp_path / "list.txt").write_text("".join(f"{folder / name}\t0\n" for name in contents))
-    bale.ok("pack", tmp_path / "list.txt", tmp_path / "listed")
+    (tmp_path / "list.txt").write_text("".join(f"{folder / name}\n" for name in contents))
+    bale.ok("pack", tmp_path / "list.txt", tmp_path / "listed", "--source", "list")
     found = loaded(tmp_path / "listed")
     for name, content in contents.items():
         key, = (key for key in found if key.endswith("/" + name[0]) or key == name[0])
