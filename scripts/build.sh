@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 
-install_packages "${BALE_BUILD_PACKAGES[@]}"
+install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_EXTRA_PACKAGES[@]}"
 log=$(mktemp)
 if ! cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DBALE_TESTS=OFF "$@" >"$log" 2>&1; then
   cat "$log" >&2

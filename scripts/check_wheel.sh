@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 step() { printf '\n== %s\n' "$*"; }
 
 step "Packages"
-install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_SAMPLE_PACKAGES[@]}" python3-dev python3-venv python3-torch
+install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_EXTRA_PACKAGES[@]}" "${BALE_SAMPLE_PACKAGES[@]}" python3-dev python3-venv python3-torch
 /usr/bin/python3 scripts/make_images.py "$work/images" --classes 4 --per-class 25 --odd
 
 # try_out ENVIRONMENT: outside of the tree, so that only what was installed is there

@@ -27,7 +27,7 @@ done
 step() { printf '\n== %s\n' "$*"; }
 
 step "Packages"
-install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_TEST_PACKAGES[@]}"
+install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_EXTRA_PACKAGES[@]}" "${BALE_TEST_PACKAGES[@]}"
 
 # python_environment DIRECTORY "REQUIREMENTS..." [VENV-ARGUMENT...]: made once, and again when the requirements change.
 python_environment() {

@@ -174,6 +174,14 @@ void ImageEditor::encode(const FieldView& original, const ImageHeader& header, c
     name_ = k_array_field;
     return;
   }
+  const bool encodes = original.name == "jpg" || original.name == "png" || header.kind == ImageKind::jpeg ||
+                       header.kind == ImageKind::png || header.kind == ImageKind::array;
+  if (!encodes) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("a {} image would have to be encoded again, and bale encodes JPEG and PNG only",
+                            image_kind_name(header.kind)),
+                {.hint = "pack it as it is, or as pixels (a layout of decoded images)"});
+  }
   const bool jpeg = original.name == "jpg" || (original.name != "png" && header.kind == ImageKind::jpeg);
   const bool gray = header.kind == ImageKind::jpeg && header.channels == 1;
   const std::vector<std::byte> encoded =

@@ -9,15 +9,16 @@
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
+#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 
 void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels) {
   if (width == 0 || height == 0) throw Error(ErrorCode::damaged, fmt::format("image of {}x{} pixels", width, height));
   if (width > max_pixels / height) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("image of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", width,
-                            height, max_pixels));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("image of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", width, height, max_pixels));
   }
 }
 
@@ -53,8 +54,9 @@ ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels) {
     case ImageKind::unknown:
       throw Error(ErrorCode::unsupported, "not an image of a known kind");
     default:
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("decoding {} images is not supported; JPEG and PNG are", image_kind_name(header.kind)));
+      if (whole_codec(header.kind) != nullptr) break;  // it knows the size better
+      throw Error(ErrorCode::unsupported, fmt::format("decoding {} images needs {}, without which bale was built",
+                                                      image_kind_name(header.kind), missing_library(header.kind)));
   }
   return header.kind;
 }
@@ -81,6 +83,12 @@ Image decode(Bytes bytes, std::uint64_t max_pixels, std::uint32_t min_side) {
     decoder.open(bytes);
     check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
     return read_whole(decoder, make_image(decoder.width(), decoder.height()));
+  }
+  if (const WholeCodec* const codec = whole_codec(kind)) {
+    const ImageHeader header = codec->open(bytes, max_pixels);
+    Image image = make_image(header.width, header.height);
+    codec->decode(bytes, max_pixels, image.rgb.data());
+    return image;
   }
   JpegDecoder decoder;
   decoder.open(bytes);

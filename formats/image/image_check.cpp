@@ -1,9 +1,13 @@
 #include "bale/formats/image/image_check.hpp"
 
+#include <limits>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/signature.hpp"
+#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {
@@ -15,6 +19,11 @@ bool has_end(Bytes image, ImageKind kind) {
     return true;
   }
   if (kind == ImageKind::png) return image_detail::pieces_have_end(image);
+  if (const image_detail::WholeCodec* const codec = image_detail::whole_codec(kind)) {
+    if (!codec->has_end(image)) return false;
+    codec->open(image, std::numeric_limits<std::uint64_t>::max());  // the limit is not for this check to apply
+    return true;
+  }
   image_detail::JpegDecoder decoder;
   decoder.open(image);
   // A file with many scans may lack some of them and still have an end marker. It is accepted.
@@ -27,8 +36,8 @@ bool has_end(Bytes image, ImageKind kind) {
 ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels) {
   const ImageHeader header = probe_image(image);
   ImageFacts facts{.width = header.width, .height = header.height};
-  const bool is_pixels = header.kind == ImageKind::array && header.width != 0;
-  if (header.kind != ImageKind::jpeg && header.kind != ImageKind::png && !is_pixels) return facts;
+  const bool other_array = header.kind == ImageKind::array && header.width == 0;
+  if (!can_decode(header.kind) || other_array) return facts;
   bool complete = true;
   try {
     complete = has_end(image, header.kind);
@@ -38,7 +47,9 @@ ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels) 
     }
     facts.condition = ImageCondition::complete;
   } catch (const Error& error) {
-    facts.condition = complete ? ImageCondition::undecodable : ImageCondition::incomplete;
+    // Of an image that is not supported no end was looked for.
+    const bool undecodable = complete || error.code() == ErrorCode::unsupported;
+    facts.condition = undecodable ? ImageCondition::undecodable : ImageCondition::incomplete;
     facts.why = error.message();
   }
   return facts;

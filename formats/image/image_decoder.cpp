@@ -12,6 +12,7 @@
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
+#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {
@@ -70,7 +71,9 @@ struct ImageDecoder::State {
   image_detail::PngDecoder png;
   PixelBuffer buffer;
   const std::uint8_t* array = nullptr;  // pixels of an image that is already decoded
-  ImageHeader header{};                 // kind `unknown` if no image is open
+  Bytes whole{};                        // an image that read() decodes as a whole
+  std::uint64_t pixel_limit = 0;
+  ImageHeader header{};  // kind `unknown` if no image is open
   std::size_t num_bytes = 0;
   KeptSeekPoints kept{};
   /// The result of decode_ahead(): whether the baseline decoder decoded the region into the buffer, or could not.
@@ -99,6 +102,17 @@ struct ImageDecoder::State {
 
   bool can_decode_ahead(const Region& region) const {
     return header.kind == ImageKind::jpeg && !ahead && is_inside(region, header);
+  }
+
+  /// The whole image is decoded, whatever the region: so its errors do not depend on the region.
+  PixelView read_whole(const ImageHeader& image, const Region& region) {
+    const std::size_t stride = std::size_t{image.width} * 3;
+    std::uint8_t* const pixels = buffer.get(stride * image.height);
+    image_detail::whole_codec(image.kind)->decode(whole, pixel_limit, pixels);
+    return {.rgb = pixels + region.y * stride + std::size_t{region.x} * 3,
+            .stride = stride,
+            .width = region.width,
+            .height = region.height};
   }
 
   PixelView read_jpeg(const Region& region) {
@@ -135,6 +149,10 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck
     state_->header = probe_image(bytes);
   } else if (kind == ImageKind::png) {
     state_->open(state_->png, kind, bytes, max_pixels);
+  } else if (const image_detail::WholeCodec* const codec = image_detail::whole_codec(kind)) {
+    state_->whole = bytes;
+    state_->pixel_limit = max_pixels;
+    state_->header = codec->open(bytes, max_pixels);
   } else {
     state_->open(state_->jpeg, kind, bytes, max_pixels);
   }
@@ -165,6 +183,7 @@ PixelView ImageDecoder::read(const Region& region) {
     case ImageKind::png:
       return read_region(state_->png, region, state_->buffer);
     default:
+      if (image_detail::whole_codec(header.kind) != nullptr) return state_->read_whole(header, region);
       return state_->read_jpeg(region);
   }
 }

@@ -1,3 +1,6 @@
+#include <limits>
+#include <utility>
+
 #include "bale/formats/base/array_header.hpp"
 #include "bale/formats/base/field_names.hpp"
 #include "bale/formats/image/array_image.hpp"
@@ -6,6 +9,8 @@
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 #include "bale/formats/image/jpeg/probe_jpeg.hpp"
 #include "bale/formats/image/metadata/tiff_directory.hpp"
+#include "bale/formats/image/tiff/tiff_orientation.hpp"
+#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {
@@ -94,7 +99,7 @@ ImageHeader probe_webp(const ByteReader& in) {
 }
 
 // Type 3 is SHORT, 4 is LONG; both are at the start of the value.
-ImageHeader probe_tiff(const ByteReader& in, bool big_endian) {
+ImageHeader probe_tiff(const ByteReader& in, Bytes bytes, bool big_endian) {
   const image_detail::TiffDirectory tiff(in, big_endian);
   ImageHeader header{.kind = ImageKind::tiff};
   for (std::size_t i = 0; i < tiff.entries(); ++i) {
@@ -106,7 +111,36 @@ ImageHeader probe_tiff(const ByteReader& in, bool big_endian) {
     if (tiff.tag(i) == 257) header.height = value;
     if (tiff.tag(i) == 277) header.channels = value;  // SamplesPerPixel
   }
+  if (image_detail::tiff_orientation(bytes) >= 5) std::swap(header.width, header.height);
   return header;
+}
+
+/// The header as the decoder reads it: a GIF's first frame may exceed its screen, and a TIFF's sides depend on more
+/// than their tags. If it refuses the image, what the header says by itself.
+ImageHeader probe_by_codec(Bytes bytes, const ImageHeader& otherwise) {
+  const image_detail::WholeCodec* const codec = image_detail::whole_codec(otherwise.kind);
+  if (codec == nullptr) return otherwise;
+  try {
+    return codec->open(bytes, std::numeric_limits<std::uint64_t>::max());
+  } catch (const Error&) {
+    return otherwise;
+  }
+}
+
+// ISO/IEC 14496-12: a box's length, "ftyp", the brand; then a version, and brands that the file also fits. Files of
+// several brands may call themselves mif1 or msf1, those of HEIF.
+bool is_avif(const ByteReader& in) {
+  if (!in.has(0, 12) || !in.matches(4, "ftyp")) return false;
+  if (in.matches(8, "avif") || in.matches(8, "avis")) return true;
+  if (!in.matches(8, "mif1") && !in.matches(8, "msf1")) return false;
+  for (std::size_t at = 16; at < in.be32(0) && in.has(at, 4); at += 4) {
+    if (in.matches(at, "avif") || in.matches(at, "avis")) return true;
+  }
+  return false;
+}
+
+bool is_jxl(const ByteReader& in) {
+  return in.matches(0, "\xFF\x0A") || in.matches(0, std::string_view("\0\0\0\x0CJXL \r\n\x87\n", 12));
 }
 
 /// This walk over the markers is faster; libjpeg reads some headers that it does not.
@@ -177,6 +211,10 @@ std::string_view image_kind_name(ImageKind kind) {
       return "pnm";
     case ImageKind::array:
       return "array";
+    case ImageKind::avif:
+      return "avif";
+    case ImageKind::jxl:
+      return "jxl";
   }
   return "unknown";
 }
@@ -196,18 +234,31 @@ std::string_view image_field_name(ImageKind kind) {
   }
 }
 
+namespace {
+
+/// Of the kinds without a probe of their own only the kind. The library knows more.
+ImageHeader probe_header(const ByteReader& in, Bytes bytes) {
+  if (in.matches(0, "GIF87a") || in.matches(0, "GIF89a")) return probe_gif(in);
+  if (in.matches(0, "RIFF") && in.matches(8, "WEBP")) return probe_webp(in);
+  if (in.matches(0, std::string_view("II*\0", 4))) return probe_tiff(in, bytes, false);
+  if (in.matches(0, std::string_view("MM\0*", 4))) return probe_tiff(in, bytes, true);
+  const bool is_big_tiff = in.matches(0, std::string_view("II+\0", 4)) || in.matches(0, std::string_view("MM\0+", 4));
+  if (is_big_tiff) return {.kind = ImageKind::tiff};
+  if (is_avif(in)) return {.kind = ImageKind::avif};
+  if (is_jxl(in)) return {.kind = ImageKind::jxl};
+  if (in.matches(0, "BM")) return probe_bmp(in);
+  if (in.matches(0, "P") && in.has(1, 1) && in.u8(1) >= '1' && in.u8(1) <= '6') return probe_pnm(in);
+  return {};
+}
+
+}  // namespace
+
 ImageHeader probe_image(Bytes bytes) {
   const ByteReader in(bytes);
   if (in.matches(0, "\xFF\xD8")) return probe_jpeg_file(in, bytes);
   if (in.matches(0, "\x89PNG\r\n\x1A\n")) return probe_png(in);
-  if (in.matches(0, "GIF87a") || in.matches(0, "GIF89a")) return probe_gif(in);
-  if (in.matches(0, "RIFF") && in.matches(8, "WEBP")) return probe_webp(in);
-  if (in.matches(0, std::string_view("II*\0", 4))) return probe_tiff(in, false);
-  if (in.matches(0, std::string_view("MM\0*", 4))) return probe_tiff(in, true);
   if (in.matches(0, k_array_magic)) return image_detail::probe_array(bytes);
-  if (in.matches(0, "BM")) return probe_bmp(in);
-  if (in.matches(0, "P") && in.has(1, 1) && in.u8(1) >= '1' && in.u8(1) <= '6') return probe_pnm(in);
-  return {};
+  return probe_by_codec(bytes, probe_header(in, bytes));
 }
 
 }  // namespace bale

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "bale/formats/image/whole_codec.hpp"
+
 namespace bale {
 namespace {
 
@@ -19,10 +21,6 @@ constexpr std::string_view bytes(const char (&text)[size]) {
 
 // The first match counts, so a brand comes before its container.
 constexpr std::array k_signatures{
-    Signature{"BigTIFF", 0, bytes("II+\0")},
-    Signature{"BigTIFF", 0, bytes("MM\0+")},
-    Signature{"AVIF", 4, "ftypavif"},
-    Signature{"AVIF", 4, "ftypavis"},
     Signature{"HEIF", 4, "ftyphei"},
     Signature{"HEIF", 4, "ftyphev"},
     Signature{"HEIF", 4, "ftypmif1"},
@@ -30,8 +28,6 @@ constexpr std::array k_signatures{
     Signature{"MP4 video", 4, "ftyp"},
     Signature{"JPEG 2000", 0, bytes("\0\0\0\x0CjP  \r\n\x87\n")},
     Signature{"JPEG 2000", 0, "\xFF\x4F\xFF\x51"},
-    Signature{"JPEG XL", 0, bytes("\0\0\0\x0CJXL \r\n\x87\n")},
-    Signature{"JPEG XL", 0, "\xFF\x0A"},
     Signature{"JPEG XR", 0, "II\xBC"},
     Signature{"ICO", 0, bytes("\0\0\1\0")},
     Signature{"CUR", 0, bytes("\0\0\2\0")},
@@ -67,7 +63,8 @@ std::string_view name_by_signature(Bytes file) {
 }
 
 bool can_decode(ImageKind kind) {
-  return kind == ImageKind::jpeg || kind == ImageKind::png || kind == ImageKind::array;
+  return kind == ImageKind::jpeg || kind == ImageKind::png || kind == ImageKind::array ||
+         image_detail::whole_codec(kind) != nullptr;
 }
 
 }  // namespace bale

@@ -13,13 +13,33 @@ macro(bale_find package name)
   endif()
 endmacro()
 
-# bale_find_module(DEBIAN-PACKAGE PREFIX MODULE): PkgConfig::PREFIX, by pkg-config.
-macro(bale_find_module package prefix module)
+# bale_find_module(DEBIAN-PACKAGE PREFIX MODULE...): PkgConfig::PREFIX, by pkg-config.
+macro(bale_find_module package prefix)
   if(PKG_CONFIG_FOUND)
-    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET GLOBAL ${module})
+    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
   endif()
   if(NOT ${prefix}_FOUND)
     list(APPEND BALE_MISSING ${package})
+  endif()
+endmacro()
+
+# bale_find_extra(DEBIAN-PACKAGE PREFIX MODULE WHAT): the same of a library that bale can be built without, which is then
+# said with WHAT it would decode. An installed bale needs it if it was built with it: BALE_BUILT_WITH lists its PREFIX.
+macro(bale_find_extra package prefix module what)
+  if(NOT CMAKE_FIND_PACKAGE_NAME)
+    set(${prefix}_WANTED ON CACHE BOOL "Decode ${what} images, if ${package} is installed")
+    if(${prefix}_WANTED AND PKG_CONFIG_FOUND)
+      pkg_check_modules(${prefix} QUIET IMPORTED_TARGET GLOBAL ${module})
+    else()
+      set(${prefix}_FOUND FALSE)
+    endif()
+    if(${prefix}_FOUND)
+      list(APPEND BALE_BUILT_WITH ${prefix})
+    elseif(${prefix}_WANTED)
+      message(STATUS "${what} images: not decoded (apt-get install ${package})")
+    endif()
+  elseif("${prefix}" IN_LIST BALE_BUILT_WITH)
+    bale_find_module(${package} ${prefix} ${module})
   endif()
 endmacro()
 
@@ -44,6 +64,10 @@ bale_find_module(libjpeg-dev BALE_JPEG libjpeg)
 bale_find_module(libxxhash-dev BALE_XXHASH libxxhash)
 bale_find_module(libisal-dev BALE_ISAL libisal)
 bale_find_module(libhwy-dev BALE_HWY libhwy)
+bale_find_module(libwebp-dev BALE_WEBP libwebp libwebpdemux)
+bale_find_module(libtiff-dev BALE_TIFF libtiff-4>=4.5)
+bale_find_extra(libavif-dev BALE_AVIF libavif AVIF)
+bale_find_extra(libjxl-dev BALE_JXL libjxl "JPEG XL")
 
 if(NOT CMAKE_FIND_PACKAGE_NAME)  # bale itself is built: what its program, tests and Python package need besides
   bale_find(libcli11-dev CLI11)

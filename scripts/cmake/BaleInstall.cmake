@@ -10,6 +10,7 @@ install(EXPORT bale-targets NAMESPACE bale:: DESTINATION "${package_dir}")
 
 file(RELATIVE_PATH libexec_from_package "${CMAKE_INSTALL_FULL_LIBDIR}/cmake/bale" "${CMAKE_INSTALL_FULL_LIBEXECDIR}/bale")
 file(WRITE "${CMAKE_BINARY_DIR}/baleConfig.cmake"
+  "set(BALE_BUILT_WITH \"${BALE_BUILT_WITH}\")\n"
   "include(\"\${CMAKE_CURRENT_LIST_DIR}/BaleDependencies.cmake\")\n"
   "if(NOT BALE_MISSING)\n"
   "  include(\"\${CMAKE_CURRENT_LIST_DIR}/bale-targets.cmake\")\n"

@@ -4,6 +4,9 @@ from mutations.mutation import Mutation
 METADATA = ("python", "tests/python/test_image_metadata.py")
 INCOMPLETE = ("python", "tests/python/test_incomplete_images.py")
 LIMIT = ("python", "tests/python/test_max_pixels.py")
+KINDS = ("python", "tests/python/test_image_kinds.py")
+PIXELS = (*KINDS, "-k", "pixels_are_pillows")
+HUGE = (*KINDS, "-k", "huge")
 
 MUTATIONS = [
     Mutation("bytes between segments stay where they are", "formats/image/image_pieces.cpp",
@@ -44,4 +47,39 @@ MUTATIONS = [
     Mutation("loaders have a limit of their own", "loader/include/bale/loader/loader_options.hpp",
              "std::uint64_t max_pixels = k_default_max_pixels;", "std::uint64_t max_pixels = std::uint64_t{1} << 27;",
              (*LIMIT, "-k", "loading")),
+
+    # Kinds that are decoded as a whole.
+    Mutation("every BMP is read from the bottom", "formats/image/bmp/bmp_decoder.cpp",
+             "header.top_down ? y : header.height - 1 - y", "header.height - 1 - y", PIXELS),
+    Mutation("a run of a BMP goes on in the next row", "formats/image/bmp/bmp_rle.cpp",
+             "    if (x_ + count > width_) count = x_ < width_ ? width_ - x_ : 0;\n", "", PIXELS),
+    Mutation("rows of a BMP need not be there", "formats/image/bmp/bmp_decoder.cpp",
+             "  if (header.rle == BmpRle::none && !has_rows(bytes, header)) {",
+             "  if (header.rle == BmpRle::none && bytes.size() < header.offset) {", (*KINDS, "-k", "part_of_a_file")),
+    Mutation("values of a PNM are not rounded", "formats/image/pnm/pnm_header.cpp",
+             "std::nearbyint(static_cast<double>(i) / header.max_value * limit)",
+             "std::floor(static_cast<double>(i) / header.max_value * limit)", PIXELS),
+    Mutation("what a GIF's frame leaves free is black", "formats/image/gif/gif_decoder.cpp",
+             "put(rgb + i * 3, header.palette[header.background]);", "put(rgb + i * 3, {});", PIXELS),
+    Mutation("a gray ramp replaces a GIF's palette", "formats/image/gif/gif_header.cpp",
+             "if (!is_gray_ramp) out_.palette = colors;", "out_.palette = colors;", PIXELS),
+    Mutation("a WebP's frame is at its canvas's corner", "formats/image/webp/webp_decoder.cpp",
+             "rgb + y * stride + std::size_t{x} * 3", "rgb", PIXELS),
+    Mutation("a TIFF is not turned", "formats/image/tiff/tiff_decoder.cpp",
+             "  if (orientation == 1) return read_pixels(file, layout, rgb);", "  return read_pixels(file, layout, rgb);", PIXELS),
+    Mutation("premultiplied colors stay so", "formats/image/tiff/tiff_layout.cpp",
+             "return premultiplied ? TiffPixels::premultiplied : TiffPixels::rgb;", "return TiffPixels::rgb;", PIXELS),
+    Mutation("libtiff prints its errors", "formats/image/tiff/tiff_file.cpp",
+             "  TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, this);\n", "", (*KINDS, "-k", "part_of_a_file")),
+    Mutation("a TIFF's tiles may have any size", "formats/image/tiff/tiff_layout.cpp",
+             "    check_pixel_budget(out.block_width, out.block_height, max_pixels);\n", "", HUGE),
+    Mutation("a transparent AVIF is blended with black", "formats/image/avif/avif_decoder.cpp",
+             "  if (decoder->alphaPresent == AVIF_FALSE) return", "  return", PIXELS),
+    Mutation("a cut image of another kind is complete", "formats/image/image_check.cpp",
+             "    if (!codec->has_end(image)) return false;\n", "", (*KINDS, "-k", "cut_off_is_named")),
+    Mutation("a crop of a kind without regions is its corner", "formats/image/image_decoder.cpp",
+             "pixels + region.y * stride + std::size_t{region.x} * 3,\n            .stride = stride,\n            .width",
+             "pixels,\n            .stride = stride,\n            .width", (*KINDS, "-k", "crops_are")),
+    Mutation("a resized WebP becomes a PNG of its name", "writer/image_edits.cpp",
+             "  if (!encodes) {", "  if (false) {", (*KINDS, "-k", "resizing_makes")),
 ]

@@ -100,22 +100,26 @@ def configure(directory, *arguments, **env):
                           env={**os.environ, **env})
     lines = [line for line in done.stderr.splitlines() if "bale needs" in line]
     assert done.returncode != 0 and len(lines) == 1, done.stdout + done.stderr
-    return set(re.fullmatch(r" *bale needs: apt-get install ([\w.+ -]+)", lines[0]).group(1).split())
+    return set(re.fullmatch(r" *bale needs: apt-get install ([\w.+ -]+)", lines[0]).group(1).split()), done.stdout
 
 
 def test_all_missing_packages_are_named_at_once(tmp_path):
     hidden = {"fmt": "libfmt-dev", "CLI11": "libcli11-dev", "PNG": "libpng-dev"}
-    found = configure(tmp_path, *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in hidden),
-                      PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
+    found, said = configure(tmp_path, *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in hidden),
+                            PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
     assert found == {*hidden.values(), "liblmdb-dev", "libhdf5-dev", "libarchive-dev", "libprotobuf-dev", "libzstd-dev",
-                     "libjpeg-dev", "libxxhash-dev", "libisal-dev", "libhwy-dev", "libpugixml-dev"}
+                     "libjpeg-dev", "libxxhash-dev", "libisal-dev", "libhwy-dev", "libpugixml-dev",
+                     "libwebp-dev", "libtiff-dev"}
+    # What bale can be built without.
+    assert "AVIF images: not decoded (apt-get install libavif-dev)" in said
+    assert "JPEG XL images: not decoded (apt-get install libjxl-dev)" in said
 
 
 def test_a_bare_machine_is_told_what_the_scripts_install(tmp_path):
     """Without a compiler nothing can be looked for, so everything is named; then it must be the list of packages.sh."""
     listed = subprocess.run(["bash", "-c", ". scripts/packages.sh; echo ${BALE_BUILD_PACKAGES[*]}"], cwd=REPO,
                             capture_output=True, text=True, check=True).stdout.split()
-    assert configure(tmp_path, CXX="/nowhere") == {*listed, "catch2", "python3-dev"} - {"cmake", "ninja-build"}
+    assert configure(tmp_path, CXX="/nowhere")[0] == {*listed, "catch2", "python3-dev"} - {"cmake", "ninja-build"}
 
 
 # --- beside other libraries of the same formats

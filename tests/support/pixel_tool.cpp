@@ -2,6 +2,8 @@
 //
 //   bale_pixel_tool probe FILE           "KIND WIDTH HEIGHT CHANNELS"
 //   bale_pixel_tool decode FILE          PPM
+//   bale_pixel_tool each FILE...         per file a line "WIDTH HEIGHT HEADER-WIDTH HEADER-HEIGHT" and the pixels, or a
+//                                        line "CODE: message"
 //   bale_pixel_tool thumbnail FILE SIDE  PPM
 //   bale_pixel_tool resize FILE W H [bilinear|bicubic [pillow_13|pillow_12]]  PPM
 //   bale_pixel_tool crop FILE SIZE       PPM
@@ -53,8 +55,26 @@ const char* code_name(bale::ErrorCode code) {
   }
 }
 
+void write_each(const std::vector<std::string>& args) {
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    const std::vector<std::byte> bytes = bale::read_file(args[i]);
+    try {
+      const bale::Image image = bale::decode_image(bytes);
+      const bale::ImageHeader header = bale::probe_image(bytes);
+      fmt::print("{} {} {} {}\n", image.width, image.height, header.width, header.height);
+      if (std::fwrite(image.rgb.data(), 1, image.rgb.size(), stdout) != image.rgb.size()) std::exit(1);
+    } catch (const bale::Error& error) {
+      fmt::print("{}: {}\n", code_name(error.code()), error.message());
+    }
+  }
+}
+
 int run(const std::vector<std::string>& args) {
   if (args.size() < 2) return 2;
+  if (args[0] == "each") {
+    write_each(args);
+    return 0;
+  }
   const std::string& command = args[0];
   const std::vector<std::byte> bytes = bale::read_file(args[1]);
   if (command == "probe" && args.size() == 2) {

@@ -133,7 +133,7 @@ TEST_CASE("What no codec here reads is named as such") {
   CHECK(error_of({}) == bale::ErrorCode::damaged);
   CHECK(error_of(Buffer(100)) == bale::ErrorCode::unsupported);
   const bale::Bytes gif = bale::as_bytes("GIF89a\x05\x01\x07\x01 and so on");
-  CHECK(error_of({gif.begin(), gif.end()}) == bale::ErrorCode::unsupported);
+  CHECK(error_of({gif.begin(), gif.end()}) == bale::ErrorCode::damaged);
 
   Buffer jpeg = bale::encode_jpeg(gradient(16, 16), 80);
   const std::size_t frame = find(jpeg, {0xFF, 0xC0});

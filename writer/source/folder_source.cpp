@@ -11,18 +11,14 @@
 #include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/imagefolder_names.hpp"
 #include "bale/writer/source/name_filter.hpp"
 #include "bale/writer/source/pair_rules.hpp"
 
 namespace bale {
 namespace {
 
-constexpr std::string_view k_extensions = ".jpg, .jpeg, .png, .ppm, .bmp, .pgm, .tif, .tiff, .webp";
 constexpr std::size_t k_max_named_classes = 20;
-
-bool is_image_name(std::string_view name) {
-  return name.find('.') != std::string_view::npos && is_image_field(field_name(split_file_name(name).extension));
-}
 
 class FolderLister {
  public:
@@ -39,7 +35,7 @@ class FolderLister {
     std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name); });
     if (options_.flat) {
       add_tree(root_, k_no_label);
-      if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", k_extensions));
+      if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", k_imagefolder_extensions));
     } else {
       add_classes(top);
     }
@@ -64,7 +60,7 @@ class FolderLister {
 
   void add_classes(const TopLevel& top) {
     if (top.directories.empty()) {
-      if (std::any_of(top.files.begin(), top.files.end(), is_image_name)) {
+      if (std::any_of(top.files.begin(), top.files.end(), is_imagefolder_name)) {
         refuse("the images are not in class folders", "give `flat` to pack them without labels");
       }
       refuse(fmt::format("Couldn't find any class folder in {}.", printable(root_)),
@@ -93,7 +89,8 @@ class FolderLister {
       names += fmt::format("{}{}", i == 0 ? "" : ", ", printable(empty[i]));
     }
     if (empty.size() > k_max_named_classes) names += fmt::format(", ... ({} in all)", empty.size());
-    refuse(fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names, k_extensions),
+    refuse(fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names,
+                       k_imagefolder_extensions),
            "remove the empty folders or give `allow_empty`");
   }
 
@@ -115,7 +112,7 @@ class FolderLister {
     if (walk_) return *walk_;
     WalkRules rules{.wanted =
                         [this](std::string_view name) {
-                          return pair_.empty() ? is_image_name(name) : pair_.part_of(name).index >= 0;
+                          return pair_.empty() ? is_imagefolder_name(name) : pair_.part_of(name).index >= 0;
                         },
                     .skip_unreadable = options_.skip_damaged};
     if (!filter_.takes_all()) {

@@ -10,12 +10,12 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/imagefolder_names.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/source.hpp"
 #include "bale/writer/source/table_rows.hpp"
@@ -48,9 +48,7 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
   const bool is_asked_for = options.flat || !options.pair.empty();  // only folders have these options
   if (!top.directories.empty() || top.files.empty() || is_asked_for) return {k_folder};
   const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
-  const auto num_images = std::count_if(top.files.begin(), top.files.end(), [](const std::string& name) {
-    return is_image_field(field_name(split_file_name(name).extension));
-  });
+  const auto num_images = std::count_if(top.files.begin(), top.files.end(), is_imagefolder_name);
   if (num_shards == 0 && num_images > 0) return {k_folder};
   if (num_shards == 0) {
     if (!are_shards_by_content(path)) return {k_folder};

@@ -1,5 +1,5 @@
-// ImageDecoder: decodes a region of a JPEG or PNG, or the whole image, and reuses its memory for the next image. A
-// region of an array of pixels is a view of the stored bytes.
+// ImageDecoder: decodes a region of an image, or the whole image, and reuses its memory for the next image. A region of
+// an array of pixels is a view of the stored bytes. Of other kinds than JPEG and PNG, read() decodes the whole image.
 //
 // The pixels are those of decode_image() at that place, bit for bit. The cost of a region is little more than the
 // entropy decoding of the rows down to its last one. A truncated image is refused whichever region is read: open()

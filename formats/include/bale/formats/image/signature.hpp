@@ -13,7 +13,7 @@ namespace bale {
 /// "AVIF", "JPEG 2000", "HTML", ...; empty if nothing is recognized. A literal.
 std::string_view name_by_signature(Bytes file);
 
-/// Whether decode_image() decodes images of this kind.
+/// Whether this build's decode_image() decodes images of this kind.
 bool can_decode(ImageKind kind);
 
 }  // namespace bale

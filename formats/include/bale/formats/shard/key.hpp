@@ -55,7 +55,7 @@ class ForeignKeys {
   std::unordered_set<std::string> used_;
 };
 
-/// Whether the field's name is that of an image: torchvision's IMG_EXTENSIONS, "jpg", "png", "webp", ...
+/// Whether the field's name is that of an image: of torchvision's IMG_EXTENSIONS, or gif, pbm, pnm, avif, jxl.
 bool is_image_field(std::string_view field);
 
 }  // namespace bale

@@ -1,0 +1,83 @@
+#include "bale/formats/image/avif/avif_decoder.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <avif/avif.h>
+#include <fmt/format.h>
+
+#include "bale/formats/image/box_end.hpp"
+
+namespace bale::image_detail {
+namespace {
+
+struct DeleteDecoder {
+  void operator()(avifDecoder* decoder) const { avifDecoderDestroy(decoder); }
+};
+using Decoder = std::unique_ptr<avifDecoder, DeleteDecoder>;
+
+void require(avifResult result) {
+  if (result == AVIF_RESULT_OK) return;
+  if (result == AVIF_RESULT_OUT_OF_MEMORY) throw std::bad_alloc();
+  const bool unsupported = result == AVIF_RESULT_NO_CODEC_AVAILABLE || result == AVIF_RESULT_NOT_IMPLEMENTED ||
+                           result == AVIF_RESULT_UNSUPPORTED_DEPTH;
+  throw Error(unsupported ? ErrorCode::unsupported : ErrorCode::damaged,
+              fmt::format("AVIF: {}", avifResultToString(result)));
+}
+
+/// libavif refuses an image above the limit when it reads the header, without saying so: the size is compared here too.
+Decoder parse(Bytes bytes, std::uint64_t max_pixels) {
+  Decoder decoder(avifDecoderCreate());
+  if (decoder == nullptr) throw std::bad_alloc();
+  decoder->maxThreads = 1;
+  decoder->ignoreExif = AVIF_TRUE;
+  decoder->ignoreXMP = AVIF_TRUE;
+  // Files of older programs, which Pillow accepts as well.
+  decoder->strictFlags &= ~static_cast<avifStrictFlags>(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
+  decoder->imageSizeLimit = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(max_pixels, 1, std::uint64_t{AVIF_DEFAULT_IMAGE_SIZE_LIMIT}));
+  require(avifDecoderSetIOMemory(decoder.get(), as_uchar(bytes), bytes.size()));
+  require(avifDecoderParse(decoder.get()));
+  check_pixel_budget(decoder->image->width, decoder->image->height, max_pixels);
+  return decoder;
+}
+
+ImageHeader open(Bytes bytes, std::uint64_t max_pixels) {
+  const Decoder decoder = parse(bytes, max_pixels);
+  return {.kind = ImageKind::avif,
+          .width = decoder->image->width,
+          .height = decoder->image->height,
+          .channels = decoder->alphaPresent != AVIF_FALSE ? 4u : 3u};
+}
+
+void convert(const avifImage* image, avifRGBFormat format, std::uint32_t pixel_bytes, std::uint8_t* pixels) {
+  avifRGBImage out;
+  avifRGBImageSetDefaults(&out, image);
+  out.depth = 8;
+  out.format = format;
+  out.pixels = pixels;
+  out.rowBytes = image->width * pixel_bytes;
+  require(avifImageYUVToRGB(image, &out));
+}
+
+void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
+  const Decoder decoder = parse(bytes, max_pixels);
+  const std::uint32_t width = decoder->image->width;
+  const std::uint32_t height = decoder->image->height;
+  require(avifDecoderNextImage(decoder.get()));
+  if (decoder->image->width != width || decoder->image->height != height) {
+    fail_image(ErrorCode::damaged, "AVIF: the header and the image have different sizes");
+  }
+  if (decoder->alphaPresent == AVIF_FALSE) return convert(decoder->image, AVIF_RGB_FORMAT_RGB, 3, rgb);
+  // Without a place for alpha libavif would blend with black.
+  const std::size_t num_pixels = std::size_t{width} * height;
+  const auto rgba = std::make_unique<std::uint8_t[]>(num_pixels * 4);
+  convert(decoder->image, AVIF_RGB_FORMAT_RGBA, 4, rgba.get());
+  for (std::size_t i = 0; i < num_pixels; ++i) put(rgb + i * 3, {rgba[i * 4], rgba[i * 4 + 1], rgba[i * 4 + 2]});
+}
+
+}  // namespace
+
+const WholeCodec k_avif_codec{open, decode, boxes_have_end};
+
+}  // namespace bale::image_detail

@@ -1,0 +1,10 @@
+// AVIF's first frame with libavif; internal.
+#pragma once
+
+#include "bale/formats/image/whole_codec.hpp"
+
+namespace bale::image_detail {
+
+extern const WholeCodec k_avif_codec;
+
+}  // namespace bale::image_detail

@@ -1,0 +1,10 @@
+// BMP; internal.
+#pragma once
+
+#include "bale/formats/image/whole_codec.hpp"
+
+namespace bale::image_detail {
+
+extern const WholeCodec k_bmp_codec;
+
+}  // namespace bale::image_detail

@@ -1,0 +1,10 @@
+// GIF's first frame; internal.
+#pragma once
+
+#include "bale/formats/image/whole_codec.hpp"
+
+namespace bale::image_detail {
+
+extern const WholeCodec k_gif_codec;
+
+}  // namespace bale::image_detail

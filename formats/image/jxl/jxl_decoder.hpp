@@ -1,0 +1,10 @@
+// JPEG XL's first frame with libjxl; internal.
+#pragma once
+
+#include "bale/formats/image/whole_codec.hpp"
+
+namespace bale::image_detail {
+
+extern const WholeCodec k_jxl_codec;
+
+}  // namespace bale::image_detail

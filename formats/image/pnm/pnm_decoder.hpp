@@ -1,0 +1,10 @@
+// PBM, PGM and PPM; internal.
+#pragma once
+
+#include "bale/formats/image/whole_codec.hpp"
+
+namespace bale::image_detail {
+
+extern const WholeCodec k_pnm_codec;
+
+}  // namespace bale::image_detail

@@ -1,0 +1,10 @@
+// TIFF's first image with libtiff; internal.
+#pragma once
+
+#include "bale/formats/image/whole_codec.hpp"
+
+namespace bale::image_detail {
+
+extern const WholeCodec k_tiff_codec;
+
+}  // namespace bale::image_detail

@@ -1,0 +1,49 @@
+#include "bale/formats/image/whole_codec.hpp"
+
+#include "bale/formats/image/bmp/bmp_decoder.hpp"
+#include "bale/formats/image/gif/gif_decoder.hpp"
+#include "bale/formats/image/pnm/pnm_decoder.hpp"
+#include "bale/formats/image/tiff/tiff_decoder.hpp"
+#include "bale/formats/image/webp/webp_decoder.hpp"
+#ifdef BALE_HAS_AVIF
+#include "bale/formats/image/avif/avif_decoder.hpp"
+#endif
+#ifdef BALE_HAS_JXL
+#include "bale/formats/image/jxl/jxl_decoder.hpp"
+#endif
+
+namespace bale::image_detail {
+
+const WholeCodec* whole_codec(ImageKind kind) {
+  switch (kind) {
+    case ImageKind::bmp:
+      return &k_bmp_codec;
+    case ImageKind::pnm:
+      return &k_pnm_codec;
+    case ImageKind::gif:
+      return &k_gif_codec;
+    case ImageKind::webp:
+      return &k_webp_codec;
+    case ImageKind::tiff:
+      return &k_tiff_codec;
+#ifdef BALE_HAS_AVIF
+    case ImageKind::avif:
+      return &k_avif_codec;
+#endif
+#ifdef BALE_HAS_JXL
+    case ImageKind::jxl:
+      return &k_jxl_codec;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+std::string_view missing_library(ImageKind kind) {
+  if (whole_codec(kind) != nullptr) return {};
+  if (kind == ImageKind::avif) return "libavif";
+  if (kind == ImageKind::jxl) return "libjxl";
+  return {};
+}
+
+}  // namespace bale::image_detail
