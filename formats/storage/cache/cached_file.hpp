@@ -22,8 +22,8 @@ class CachedFile {
   static std::shared_ptr<CachedFile> open(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                           std::uint64_t file_bytes);
 
-  /// Fills `out` from `offset`; precondition: the range ends within the file. Returns false unless all of it is there and
-  /// is what its checksums say; units that are not are dropped.
+  /// Fills `out` from `offset`; precondition: the range ends within the file. Returns false unless all of it is there
+  /// and is what its checksums say; units that are not are dropped.
   bool read(std::uint64_t offset, MutableBytes out);
   bool has(UnitRun units) const { return map_.all_present(units); }
   std::uint64_t num_present(UnitRun units) const;
