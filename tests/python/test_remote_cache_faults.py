@@ -1,15 +1,19 @@
 """The cache of remote files at every call that changes it: killed there, or refused by the disk from there on. By the shim
 (tests/support/shim.c), which counts the calls for what lies below the cache's directory."""
+import contextlib
 import errno
 import json
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 
 import pytest
-from conftest import by_tier, shim
+from conftest import PROGRAM, by_tier, shim
 from fault_support import KILLED, count_calls
-from remote_support import disk_use, files_size, heavy, heavy_tar, remote, serve  # noqa: F401
+from python_support import ENVIRONMENT, command, run_script
+from remote_support import disk_use, heavy, heavy_tar, remote, serve, wait_for  # noqa: F401
 
 DAMAGE = 3
 MIB = 1 << 20
@@ -125,7 +129,7 @@ def test_killed_at_every_call(remote_64, server, verified, name, tmp_path):
     calls = count_calls(remote_64, tmp_path, *words, code=scenario.code, env=below(remote_64))
     assert calls > 10
     num_killed = 0
-    for n in chosen(calls, 6):
+    for n in chosen(calls, 3):
         make()
         if scenario.is_scan:
             server.add("*.bidx", status=404, times=None)
@@ -133,4 +137,144 @@ def test_killed_at_every_call(remote_64, server, verified, name, tmp_path):
         assert killed.code in (KILLED, scenario.code), (n, killed)
         num_killed += killed.code == KILLED
         is_as_local(remote_64, server, verified, scenario)
-    assert num_killed >= len(chosen(calls, 6)) // 2  # how many calls there are depends on what comes together
+    assert num_killed >= len(chosen(calls, 3)) // 2  # how many calls there are depends on what comes together
+
+
+# --- refused from a call on
+
+ERRORS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EDQUOT": errno.EDQUOT, "EROFS": errno.EROFS}
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("name", by_tier(["fill", "keep scans"], ["fill", "fill and evict", "keep scans", "mend"]))
+def test_refused_from_every_call_on(remote_64, server, verified, name, error, tmp_path):
+    """The run goes on without the cache and says so once. The next one uses it."""
+    scenario = SCENARIOS[name]
+    make = scenario.prepare(remote_64, server)
+    make()
+    words = scenario.command(server)
+    expected = remote_64.ok(*words).out
+    make()
+    calls = count_calls(remote_64, tmp_path, *words, env=below(remote_64))
+    for n in chosen(calls, 3):
+        make()
+        if scenario.is_scan:
+            server.add("*.bidx", status=404, times=None)
+        refused = remote_64(*words, env=shim(FAIL_AT=n, FAIL_ON=1, ERRNO=ERRORS[error], BELOW=remote_64.cache))
+        assert refused.code == 0 and (scenario.words[0] == "read" or refused.out == expected), (n, refused)
+        warnings = [line for line in refused.err.splitlines() if line.startswith("bale: ")]
+        assert len(warnings) <= 1 and (n > 1 or warnings), (n, refused)
+        assert error in ("ENOSPC", "EDQUOT") or "is full" not in refused.err, (n, refused)
+        is_as_local(remote_64, server, verified, scenario)
+    server.clear()
+    assert remote_64.ok("verify", server.url).out == verified
+    assert server.sent() == 0 or scenario.is_tight
+
+
+# --- beside other processes
+
+WITNESS = """
+    import sys, bale
+    dataset = bale.Dataset(sys.argv[1])
+    dataset[0]
+    print("open", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@contextlib.contextmanager
+def witness(remote, server):
+    """A process that uses the cache all the time, so that nobody counts it from nothing."""
+    process = subprocess.Popen(command(WITNESS, server.url), env={**ENVIRONMENT, **remote.env}, text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == "open\n"
+        yield
+    finally:
+        process.communicate("\n", timeout=60)
+
+
+def test_what_killed_processes_had_reserved_is_free(remote_64, server, verified):
+    """Also while another process uses the cache. Each is killed in the middle of a transfer."""
+    pad(remote_64.cache, LIMIT - 6 * MIB)
+    with witness(remote_64, server):
+        for number in range(12):
+            stalls = server.add(f"*-00000{1 + number % 4}.tar", stall=1, skip=1)
+            victim = subprocess.Popen([PROGRAM, "cache", "warm", server.url], env={**os.environ, **remote_64.env},
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with contextlib.suppress(AssertionError):
+                wait_for(lambda: stalls.times == 0 or victim.poll() is not None, 3)
+            victim.kill()
+            victim.communicate()
+            server.heal()
+            for data in remote_64.cache.rglob("*.map"):
+                data.unlink()  # so that the next one fetches all again
+        assert remote_64.ok("verify", server.url).out == verified
+        server.clear()
+        assert remote_64.ok("verify", server.url).out == verified
+        assert server.sent() == 0
+    assert disk_use(remote_64.cache) <= LIMIT
+
+
+PARENT = """
+    import os, sys, threading, time
+    import bale
+    dataset = bale.Dataset(sys.argv[1])
+    threading.Thread(target=lambda: [dataset[i] for i in range(40)], daemon=True).start()
+    sys.stdin.readline()
+    if os.fork() == 0:
+        time.sleep(120)
+    print("forked", flush=True)
+    time.sleep(120)
+"""
+
+
+def test_a_child_does_not_keep_what_its_parent_has_claimed(remote_64, server, verified):
+    """The parent is killed in the middle of a transfer, and its child lives on."""
+    remote_64.env["BALE_NETWORK_TIMEOUT"] = "8"
+    stalls = server.add("*-000002.tar", stall=50_000)
+    parent = subprocess.Popen(command(PARENT, server.url), env={**ENVIRONMENT, **remote_64.env}, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        wait_for(lambda: stalls.times == 0 and server.sent("*-000002.tar") >= 50_000)
+        parent.stdin.write("\n")
+        parent.stdin.flush()
+        assert parent.stdout.readline() == "forked\n"
+        parent.kill()
+        parent.wait()
+        server.heal()
+        assert remote_64.ok("verify", server.url).out == verified
+        server.clear()
+        assert remote_64.ok("verify", server.url).out == verified
+        assert server.sent() == 0
+    finally:
+        os.killpg(parent.pid, signal.SIGKILL)
+
+
+TRAINER = """
+    import hashlib, sys
+    import bale
+    with bale.Loader(sys.argv[1], 4, workers=2, seed=int(sys.argv[2]), transform=bale.transforms.train(32)) as loader:
+        for epoch in range(3):
+            for batch in loader:
+                print(hashlib.sha256(batch.images.tobytes() + batch.labels.tobytes()).hexdigest(), flush=True)
+"""
+
+
+def test_two_trainers_and_one_is_killed(remote_64, server, heavy_tar, verified):
+    """The other one gets the batches of local files, and the cache stays valid, with all of its room."""
+    expected = run_script(TRAINER, heavy_tar, "1", **remote_64.env)
+    pad(remote_64.cache, LIMIT - 3 * MIB)
+    server.add("*", times=None, latency_ms=5)
+    trainers = [subprocess.Popen(command(TRAINER, server.url, str(seed)), env={**ENVIRONMENT, **remote_64.env}, text=True,
+                                 stdout=subprocess.PIPE) for seed in (1, 2)]
+    for _ in range(3):
+        assert trainers[1].stdout.readline()
+    trainers[1].kill()
+    trainers[1].communicate()
+    out, _ = trainers[0].communicate(timeout=120)
+    assert trainers[0].returncode == 0 and out == expected
+    (remote_64.cache / "bale-cache-1" / "pad").unlink()
+    is_as_local(remote_64, server, verified, SCENARIOS["fill"])
+    server.clear()
+    assert remote_64.ok("verify", server.url).out == verified and server.sent() == 0

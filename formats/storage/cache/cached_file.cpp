@@ -47,6 +47,13 @@ bool read_vectors(int fd, std::uint64_t offset, std::array<MutableBytes, 3> part
   return true;
 }
 
+/// The size is only the end of a hole: it takes no room.
+File open_data(const std::string& path, std::uint64_t file_bytes) {
+  File data = open_shared_file(path, 1);
+  if (data.size() != file_bytes) data.truncate(file_bytes);
+  return data;
+}
+
 }  // namespace
 
 std::shared_ptr<CachedFile> CachedFile::open(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
@@ -77,11 +84,7 @@ std::shared_ptr<CachedFile> CachedFile::open_whole(std::shared_ptr<CacheDirector
   const bool is_new = !path_exists(map_path);
   if (is_new && !cache->reserve(map_bytes)) return nullptr;
   try {
-    // The size is only the end of a hole: it takes no room.
-    const std::string data_path = cache->path_of(identity, ".data");
-    File data = open_shared_file(data_path, 1);
-    if (data.size() != file_bytes) data.truncate(file_bytes);
-    std::shared_ptr<CachedFile> file(new CachedFile(cache, map_path, std::move(data), file_bytes));
+    std::shared_ptr<CachedFile> file(new CachedFile(cache, identity, file_bytes));
     if (is_new) cache->stored(map_bytes);
     return file;
   } catch (const Error&) {
@@ -90,9 +93,11 @@ std::shared_ptr<CachedFile> CachedFile::open_whole(std::shared_ptr<CacheDirector
   }
 }
 
-CachedFile::CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& map_path, File data,
-                       std::uint64_t file_bytes)
-    : cache_(std::move(cache)), map_(map_path, file_bytes), data_(std::move(data)) {}
+/// The map first: content without a map is what a killed process left.
+CachedFile::CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& identity, std::uint64_t file_bytes)
+    : cache_(std::move(cache)),
+      map_(cache_->path_of(identity, ".map"), file_bytes),
+      data_(open_data(cache_->path_of(identity, ".data"), file_bytes)) {}
 
 bool CachedFile::read(std::uint64_t offset, MutableBytes out) {
   if (out.empty()) return true;

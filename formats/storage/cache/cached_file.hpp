@@ -51,7 +51,7 @@ class CachedFile {
  private:
   static std::shared_ptr<CachedFile> open_whole(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                                 std::uint64_t file_bytes);
-  CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& map_path, File data, std::uint64_t file_bytes);
+  CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& identity, std::uint64_t file_bytes);
 
   std::shared_ptr<CacheDirectory> cache_;
   UnitMap map_;

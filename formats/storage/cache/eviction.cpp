@@ -24,6 +24,7 @@ namespace bale {
 namespace {
 
 constexpr std::string_view k_map_suffix = ".map";
+constexpr std::string_view k_data_suffix = ".data";
 constexpr std::string_view k_kept_suffix = ".kept";
 constexpr std::uint64_t k_block_bytes = 512;  // of st_blocks
 
@@ -73,7 +74,7 @@ std::uint64_t disk_bytes(const std::string& path) {
 }
 
 std::string data_path_of(const std::string& map_path) {
-  return map_path.substr(0, map_path.size() - k_map_suffix.size()) + ".data";
+  return map_path.substr(0, map_path.size() - k_map_suffix.size()) + std::string(k_data_suffix);
 }
 
 /// The file of a map's content, locked against CachedFile::pin(); nullopt if it is pinned. A file that was removed by
@@ -180,6 +181,10 @@ std::uint64_t remove_claimed(UnitMap& map, const File& data, UnitRun claimed, st
 
 void remove_abandoned(const std::string& files, const ProcessSlots& slots) {
   for_each_file(files, [&](const std::string& path) {
+    if (path.ends_with(k_data_suffix)) {
+      const std::string entry = path.substr(0, path.size() - k_data_suffix.size());
+      if (!path_exists(entry + std::string(k_map_suffix))) ::unlink(path.c_str());
+    }
     if (!path.ends_with(k_map_suffix)) return;
     try {
       UnitMap map(path);

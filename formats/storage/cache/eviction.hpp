@@ -28,7 +28,7 @@ std::uint64_t content_bytes(const std::string& directory);
 /// gone. Returns the bytes that are free now.
 std::uint64_t remove_claimed(UnitMap& map, const File& data, UnitRun claimed, std::uint32_t token);
 
-/// Removes what killed processes had claimed below `files`, and may have written.
+/// Removes what killed processes had claimed below `files`, and may have written, and content without a map.
 void remove_abandoned(const std::string& files, const ProcessSlots& slots);
 
 /// Removes a map and its content, for good. Returns the bytes that they had on the disk.

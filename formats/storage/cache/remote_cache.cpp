@@ -187,7 +187,10 @@ std::uint64_t RemoteCache::trim(std::uint64_t down_to) {
 std::uint64_t RemoteCache::clear() {
   const CacheDirectory::Removal removal(state_->cache);
   std::uint64_t bytes = 0;
-  for (const std::string& path : state_->paths()) {
+  std::vector<std::string> paths = state_->paths();
+  // Maps first: who is killed leaves no map without its content.
+  std::partition(paths.begin(), paths.end(), [](const std::string& path) { return path.ends_with(".map"); });
+  for (const std::string& path : paths) {
     struct stat info {};
     if (::stat(path.c_str(), &info) == 0 && ::unlink(path.c_str()) == 0) {
       bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
