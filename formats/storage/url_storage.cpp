@@ -110,7 +110,7 @@ class Node {
     } catch (const Error& error) {
       ::unlink(temporary.c_str());
       cache_->give_back(bytes);
-      if (is_full_disk(error)) cache_->set_full();
+      if (is_full_disk(error)) cache_->set_full(error);
     }
   }
 

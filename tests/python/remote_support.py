@@ -43,6 +43,14 @@ def age_cache(cache):
         os.utime(path, (then, then))
 
 
+def pad_cache(cache, size):
+    """Takes `size` bytes of the limit. Nothing of it is evicted."""
+    directory = pathlib.Path(cache, "bale-cache-1")
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "pad", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+
+
 class RemoteBale:
     """Runs bale with a cache directory of its own; `env` may be changed between runs."""
 

@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <ratio>
 
@@ -94,8 +95,12 @@ Tick CacheDirectory::now() {
   return static_cast<Tick>(std::chrono::duration_cast<Ticks>(since_epoch).count());
 }
 
-void CacheDirectory::set_full() {
+void CacheDirectory::set_full(const Error& failure) {
   if (is_full_.exchange(true)) return;
+  if (const int error = failure.context().system_error; error != ENOSPC && error != EDQUOT) {
+    warn_of_cache(std::string(failure.what()) + "; this run caches nothing more");
+    return;
+  }
   warn_of_cache(
       fmt::format("{}: the disk of the cache is full, so this run caches nothing more; free some space on it, or give "
                   "BALE_CACHE_LIMIT less than it has",

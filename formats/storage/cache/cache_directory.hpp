@@ -24,6 +24,7 @@
 #include <string>
 #include <string_view>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/cache/cache_settings.hpp"
 #include "bale/formats/storage/cache/eviction.hpp"
 #include "bale/formats/storage/cache/order_table.hpp"
@@ -74,8 +75,8 @@ class CacheDirectory {
   std::string files() const;
   std::string lock_path() const;
 
-  /// Stops using the disk after a write failed because it is full. Reads go on.
-  void set_full();
+  /// Stops using the disk after a write failed, in most cases because it is full. Reads go on.
+  void set_full(const Error& failure);
   bool is_full() const { return is_full_; }
 
   static constexpr std::uint64_t k_least_limit = std::uint64_t{64} << 20;

@@ -154,8 +154,8 @@ std::uint64_t CachedFile::num_present(UnitRun units) const {
 bool CachedFile::write(std::uint64_t first_unit, Bytes bytes) {
   try {
     data_.write_at(first_unit * k_unit_bytes, bytes);
-  } catch (const Error&) {
-    cache_->set_full();
+  } catch (const Error& error) {
+    cache_->set_full(error);
     return false;
   }
   std::uint64_t unit = first_unit;
