@@ -2,7 +2,7 @@
 from mutations.mutation import Mutation
 
 HTTP, S3 = "tests/python/test_remote_http.py", "tests/python/test_remote_s3.py"
-CACHE_FAULTS = "tests/python/test_remote_cache_faults.py"
+CACHE_DISK, CACHE_FAULTS = "tests/python/test_remote_cache_disk.py", "tests/python/test_remote_cache_faults.py"
 FAULTS, CACHE = "tests/python/test_remote_faults.py", "tests/python/test_remote_cache.py"
 
 
@@ -44,7 +44,7 @@ MUTATIONS = [
              python(CACHE, "a_new_version")),
     Mutation("the checksum of a cached unit is not compared", "formats/storage/cache/cached_file.cpp",
              "if (crc32c(bytes) == expected) return;", "if (crc32c(bytes) == expected || map_.file_bytes() != 0) return;",
-             python(CACHE, "without_an_index")),
+             python(CACHE_DISK, "without_an_index")),
     Mutation("what killed processes had reserved stays reserved", "formats/storage/cache/cache_directory.cpp",
              "const bool was_killed = usage_.sweep();", "const bool was_killed = false;",
              python(CACHE_FAULTS, "had_reserved")),
