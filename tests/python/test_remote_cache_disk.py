@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import FORMATS, NOBODY, fields_by_key, let_others_in, shards, tree_bytes
+from conftest import FORMATS, NOBODY, let_others_in, shards, tree_bytes
 from remote_support import ends_well, heavy, remote, serve, start, wait_for, warnings_of  # noqa: F401
 
 FAILURE, USAGE = 1, 2
