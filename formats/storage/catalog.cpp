@@ -118,15 +118,18 @@ void Catalog::record(const Location& location, const FileVersion& version) const
                          {"ranges", version.has_ranges ? 1 : 0}};
   json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
-  if (!path_exists(path) && !cache_->reserve(k_unit_bytes)) return;
+  const bool is_new = !path_exists(path);
+  if (is_new && !cache_->reserve(k_unit_bytes)) return;
   const std::string name = join_path(parent_directory(path), temporary_name());
   try {
     File file = File::create(name);
     file.write_at(0, as_bytes(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
     const auto renamed = [&] { return ::rename(name.c_str(), path.c_str()) == 0; };
     if (!renamed() && !(std::remove(path.c_str()) == 0 && renamed())) throw_errno("rename", name);
+    if (is_new) cache_->stored(k_unit_bytes);
   } catch (const Error&) {
     ::unlink(name.c_str());
+    if (is_new) cache_->give_back(k_unit_bytes);
   }
 }
 

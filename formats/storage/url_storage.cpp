@@ -106,10 +106,11 @@ class Node {
       file.write_at(0, content);
       file.close();
       if (::rename(temporary.c_str(), path.c_str()) != 0) throw_errno("rename", temporary);
+      cache_->stored(bytes);
     } catch (const Error& error) {
       ::unlink(temporary.c_str());
       cache_->give_back(bytes);
-      if (is_full_disk(error)) cache_->set_full();
+      if (is_full_disk(error)) cache_->set_full(error);
     }
   }
 
@@ -158,16 +159,24 @@ class Node {
 
 /// The node's view of this process. A child of fork() gets one of its own; its copy of the parent's is left alone.
 Node& node() {
-  static std::mutex mutex;
-  static Node* current = nullptr;
-  static pid_t owner = 0;
-  const std::lock_guard lock(mutex);
-  if (owner != ::getpid()) {
-    current = new Node();
-    owner = ::getpid();
-    g_is_used = true;
+  struct OfProcess {
+    pid_t owner = 0;
+    std::once_flag is_made;
+    std::unique_ptr<Node> node;
+  };
+  // No mutex: another thread might hold it when the process forks.
+  static std::atomic<OfProcess*> current = nullptr;
+  OfProcess* here = current.load();
+  if (here == nullptr || here->owner != ::getpid()) {
+    auto made = std::make_unique<OfProcess>();
+    made->owner = ::getpid();
+    if (current.compare_exchange_strong(here, made.get())) here = made.release();
   }
-  return *current;
+  std::call_once(here->is_made, [&] {
+    here->node = std::make_unique<Node>();
+    g_is_used = true;
+  });
+  return *here->node;
 }
 
 class UrlStorage final : public Storage {

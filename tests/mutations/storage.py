@@ -2,6 +2,7 @@
 from mutations.mutation import Mutation
 
 HTTP, S3 = "tests/python/test_remote_http.py", "tests/python/test_remote_s3.py"
+CACHE_DISK, CACHE_FAULTS = "tests/python/test_remote_cache_disk.py", "tests/python/test_remote_cache_faults.py"
 FAULTS, CACHE = "tests/python/test_remote_faults.py", "tests/python/test_remote_cache.py"
 
 
@@ -43,7 +44,16 @@ MUTATIONS = [
              python(CACHE, "a_new_version")),
     Mutation("the checksum of a cached unit is not compared", "formats/storage/cache/cached_file.cpp",
              "if (crc32c(bytes) == expected) return;", "if (crc32c(bytes) == expected || map_.file_bytes() != 0) return;",
-             python(CACHE, "without_an_index")),
+             python(CACHE_DISK, "without_an_index")),
+    Mutation("what killed processes had reserved stays reserved", "formats/storage/cache/cache_directory.cpp",
+             "const bool was_killed = usage_.sweep();", "const bool was_killed = false;",
+             python(CACHE_FAULTS, "had_reserved")),
+    Mutation("a child of fork() keeps its parent's locks", "formats/storage/cache/lock_file.cpp",
+             "for (File* const file : locks->files) *file = {};", "", python(CACHE_FAULTS, "a_child")),
+    Mutation("bale cache clear removes content before its map", "formats/storage/cache/remote_cache.cpp",
+             'return path.ends_with(".map");', 'return path.ends_with(".data");', python(CACHE_FAULTS, "at_every_call and clear")),
+    Mutation("a disk that is read-only is called full", "formats/storage/cache/cache_directory.cpp",
+             "error != ENOSPC && error != EDQUOT", "error == 0", python(CACHE_FAULTS, "refused and EROFS")),
     Mutation("what a dead process claimed is never fetched", "formats/storage/cache/unit_map.cpp",
              "state != known_alive && slots.is_alive(state)) known_alive = state;", "state != known_alive) known_alive = state;",
              python(CACHE, "after_a_kill")),

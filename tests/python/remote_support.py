@@ -10,11 +10,12 @@ import os
 import pathlib
 import random
 import struct
+import subprocess
 import threading
 import time
 
 import pytest
-from conftest import format_options
+from conftest import PROGRAM, format_options
 from servers.fault import Fault, Request  # noqa: F401 - for tests, as are the others
 from servers.fault_server import FaultServer
 from servers.hub import Hub  # noqa: F401
@@ -43,6 +44,14 @@ def age_cache(cache):
         os.utime(path, (then, then))
 
 
+def pad_cache(cache, size):
+    """Takes `size` bytes of the limit. Nothing of it is evicted."""
+    directory = pathlib.Path(cache, "bale-cache-1")
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "pad", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+
+
 class RemoteBale:
     """Runs bale with a cache directory of its own; `env` may be changed between runs."""
 
@@ -63,6 +72,21 @@ class RemoteBale:
 @pytest.fixture
 def remote(bale, tmp_path):
     return RemoteBale(bale, tmp_path / "cache")
+
+
+def start(remote, *words, env=None, prefix=()):
+    return subprocess.Popen([*prefix, PROGRAM, *words], env={**os.environ, **remote.env, **(env or {})}, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def ends_well(process):
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, (process.returncode, err)
+    return out
+
+
+def warnings_of(result):
+    return [line for line in result.err.splitlines() if line.startswith("bale: ")]
 
 
 # --- data

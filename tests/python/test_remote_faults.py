@@ -250,6 +250,29 @@ def test_faults_that_stay(bale, remote, server, expected, fault, code, pattern, 
     assert fields_by_key(bale, tmp_path / "out") == expected
 
 
+CACHES = ["half", "full", "full and old"]
+MATRIX = [(fault, state) for fault in [*PASSING, *[fault for fault, _ in STAYING]] for state in CACHES]
+
+
+@pytest.mark.parametrize("fault, state", MATRIX[::by_tier(7, 1)], ids=str)
+def test_faults_with_a_cache(bale, remote, server, expected, fault, state, tmp_path):
+    """That is half or wholly filled when the fault comes, and stays: the right bytes or one error, in time, and it is resumed."""
+    remote.ok("verify", f"{server.url}/p-00000[01].tar".replace("[01]", "{0,1}") if state == "half" else server.url)
+    if state == "full and old":
+        remote.age()
+    for pattern in FILES:
+        server.add(pattern, **{**fault, "times": None})
+    words = ["convert", server.url, tmp_path / "out", "--name", "q", "--shard-samples", "10"]
+    result = remote(*words, env={"BALE_NETWORK_TIMEOUT": "1"}, timeout=60)
+    assert result.code == 0 or (result.code in (FAILURE, TRY_AGAIN) and server.url in result.error_line()), result
+    server.heal()
+    if result.code != 0:
+        assert state != "full"  # nothing was asked for
+        assert not (tmp_path / "out" / "manifest.json").exists()
+        remote.ok(*words, *(["--resume"] if (tmp_path / "out").exists() else []))
+    assert fields_by_key(bale, tmp_path / "out") == expected
+
+
 @pytest.mark.parametrize("command", ["verify", "inspect", "bench"])
 def test_every_command_ends_so(remote, server, command):
     server.add("*", times=None, status=503)

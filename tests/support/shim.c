@@ -2,8 +2,9 @@
 //
 // Environment:
 //
-//   BALE_SHIM_COUNT=FILE         8-byte file (mapped, shared) in which the calls are counted, so that a killed run tells
-//   BALE_SHIM_ONLY=PREFIX        count only functions whose name starts so ("fsync"); "flock" is counted then only
+//   BALE_SHIM_COUNT=FILE         8-byte file (mapped, shared) in which the calls are counted, so that a killed run
+//   tells BALE_SHIM_ONLY=PREFIX        count only functions whose name starts so ("fsync"); "flock" is counted then
+//   only BALE_SHIM_BELOW=DIRECTORY    count only calls for what lies below it (an absolute path without links)
 //
 //   BALE_SHIM_KILL_AT=N          SIGKILL instead of the N-th counted call (from 1); a write is torn: half of it is done
 //   BALE_SHIM_FAIL_AT=N          the N-th counted call fails with BALE_SHIM_ERRNO
@@ -39,8 +40,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -57,7 +58,7 @@ static uint64_t kill_at, fail_at, delay_ms, unreadable_from;
 static uint64_t stop_at;
 static int record_fd = -1;
 static int fail_errno = EIO, fail_on, short_writes, eintr;
-static const char *only = "", *shrink, *unreadable, *stall, *stall_while;
+static const char *only = "", *below, *shrink, *unreadable, *stall, *stall_while;
 
 static uint64_t number(const char* name) {
   const char* text = getenv(name);
@@ -75,6 +76,7 @@ __attribute__((constructor)) static void start(void) {
   eintr = (int)number("BALE_SHIM_EINTR");
   if (getenv("BALE_SHIM_ERRNO")) fail_errno = (int)number("BALE_SHIM_ERRNO");
   if (getenv("BALE_SHIM_ONLY")) only = getenv("BALE_SHIM_ONLY");
+  below = getenv("BALE_SHIM_BELOW");
   shrink = getenv("BALE_SHIM_SHRINK");
   unreadable = getenv("BALE_SHIM_UNREADABLE");
   stall = getenv("BALE_SHIM_STALL");
@@ -148,9 +150,26 @@ static int interrupted(void) {
   return 1;
 }
 
-#define BEFORE(function)                       \
-  do {                                         \
-    if (count(function, 0) == fail) return -1; \
+// Whether calls for a file are counted.
+static int is_below(const char* path) { return strncmp(path, below, strlen(below)) == 0; }
+
+static int concerns_path(int directory, const char* path) {
+  char whole[PATH_MAX] = "";
+  return !below || (mount_absolute(directory, path, whole) && is_below(whole));
+}
+
+static int concerns_fd(int fd) {
+  char link[64], path[PATH_MAX];
+  if (!below) return 1;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t size = readlink(link, path, sizeof path - 1);
+  path[size < 0 ? 0 : size] = 0;
+  return is_below(path);
+}
+
+#define BEFORE(function, is_concerned)                           \
+  do {                                                           \
+    if ((is_concerned) && count(function, 0) == fail) return -1; \
   } while (0)
 
 // --- writes: all end here, as (pointer, length) lists
@@ -160,7 +179,7 @@ static ssize_t any_write(const char* function, int fd, const struct iovec* parts
   const writev_t next_writev = NEXT(writev, writev_t);
   const pwritev_t next_pwritev = NEXT(pwritev64, pwritev_t);
   if (fd == STDOUT_FILENO || fd == STDERR_FILENO) return next_writev(fd, parts, num_parts);
-  const enum outcome outcome = count(function, 1);
+  const enum outcome outcome = concerns_fd(fd) ? count(function, 1) : go_on;
   if (outcome == fail || interrupted()) return -1;
   struct iovec half = parts[0];
   if (outcome == torn || (short_writes && half.iov_len > 1)) {
@@ -252,7 +271,7 @@ int openat(int directory, const char* path, int flags, ...) {
   const mode_t mode = mode_of(flags, rest);
   va_end(rest);
   const int changes = flags & (O_CREAT | O_TRUNC);
-  if (changes) BEFORE("openat");
+  if (changes) BEFORE("openat", concerns_path(directory, path));
   if (mount_ways.no_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
     errno = EOPNOTSUPP;
     return -1;
@@ -287,36 +306,37 @@ int open64(const char* path, int flags, ...) {
 FILE* fopen64(const char* path, const char* mode) {
   char buffer[PATH_MAX];
   path = mount_path(AT_FDCWD, path, buffer);
-  if (mode[0] != 'r' && count("fopen", 0) == fail) return NULL;
+  if (mode[0] != 'r' && concerns_path(AT_FDCWD, path) && count("fopen", 0) == fail) return NULL;
   if (mode[0] != 'r') record_line("create", path, "", 0, 0);
   return NEXT(fopen64, FILE * (*)(const char*, const char*))(path, mode);
 }
 FILE* fopen(const char* path, const char* mode) { return fopen64(path, mode); }
 
 // --- everything else that changes a file or a directory
-#define PASS_AND(result, name, parameters, arguments, record)          \
-  result name parameters {                                             \
-    BEFORE(#name);                                                     \
-    const result done = NEXT(name, result(*) parameters) arguments;    \
-    if (done >= 0) record;                                             \
-    return done;                                                       \
+#define PASS_AND(result, name, parameters, arguments, is_concerned, record) \
+  result name parameters {                                                  \
+    BEFORE(#name, is_concerned);                                            \
+    const result done = NEXT(name, result(*) parameters) arguments;         \
+    if (done >= 0) record;                                                  \
+    return done;                                                            \
   }
-#define PASS(result, name, parameters, arguments) PASS_AND(result, name, parameters, arguments, (void)0)
-PASS(int, msync, (void* data, size_t size, int flags), (data, size, flags))
-PASS_AND(int, ftruncate, (int fd, off_t size), (fd, size), record_fd_call("truncate", fd, size, 0))
-PASS_AND(int, ftruncate64, (int fd, off64_t size), (fd, size), record_fd_call("truncate", fd, size, 0))
-PASS(int, fallocate, (int fd, int mode, off_t offset, off_t size), (fd, mode, offset, size))
-PASS(int, fallocate64, (int fd, int mode, off64_t offset, off64_t size), (fd, mode, offset, size))
+#define PASS(result, name, parameters, arguments, is_concerned) \
+  PASS_AND(result, name, parameters, arguments, is_concerned, (void)0)
+PASS(int, msync, (void* data, size_t size, int flags), (data, size, flags), !below)
+PASS_AND(int, ftruncate, (int fd, off_t size), (fd, size), concerns_fd(fd), record_fd_call("truncate", fd, size, 0))
+PASS_AND(int, ftruncate64, (int fd, off64_t size), (fd, size), concerns_fd(fd), record_fd_call("truncate", fd, size, 0))
+PASS(int, fallocate, (int fd, int mode, off_t offset, off_t size), (fd, mode, offset, size), concerns_fd(fd))
+PASS(int, fallocate64, (int fd, int mode, off64_t offset, off64_t size), (fd, mode, offset, size), concerns_fd(fd))
 PASS_AND(ssize_t, copy_file_range, (int in, off64_t* at_in, int out, off64_t* at_out, size_t size, unsigned flags),
-         (in, at_in, out, at_out, size, flags),
+         (in, at_in, out, at_out, size, flags), concerns_fd(out),
          record_write(out, (at_out ? *at_out : lseek(out, 0, SEEK_CUR)) - done, (size_t)done))
-PASS_AND(ssize_t, sendfile64, (int out, int in, off64_t* at, size_t size), (out, in, at, size),
+PASS_AND(ssize_t, sendfile64, (int out, int in, off64_t* at, size_t size), (out, in, at, size), concerns_fd(out),
          record_write(out, lseek(out, 0, SEEK_CUR) - done, (size_t)done))
 ssize_t sendfile(int out, int in, off_t* at, size_t size) { return sendfile64(out, in, at, size); }
 
 // These two return the error instead of setting errno.
 int posix_fallocate64(int fd, off64_t offset, off64_t size) {
-  if (count("posix_fallocate", 0) == fail) return fail_errno;
+  if (concerns_fd(fd) && count("posix_fallocate", 0) == fail) return fail_errno;
   return NEXT(posix_fallocate64, int (*)(int, off64_t, off64_t))(fd, offset, size);
 }
 int posix_fallocate(int fd, off_t offset, off_t size) { return posix_fallocate64(fd, offset, size); }
@@ -328,7 +348,7 @@ static int refused(int error) {
 }
 
 static int any_fsync(const char* function, int fd) {
-  BEFORE(function);
+  BEFORE(function, concerns_fd(fd));
   const int error = mount_refuses_fsync(fd);
   if (error) return refused(error);
   const int done = NEXT(fsync, int (*)(int))(fd);
@@ -340,7 +360,7 @@ int fdatasync(int fd) { return any_fsync("fdatasync", fd); }
 
 static int any_rename(const char* function, int a, const char* from, int b, const char* to, unsigned flags) {
   char from_buffer[PATH_MAX], to_buffer[PATH_MAX];
-  BEFORE(function);
+  BEFORE(function, concerns_path(b, to));
   if (flags && mount_ways.no_renameat2) return refused(EINVAL);
   from = mount_path(a, from, from_buffer);
   to = mount_path(b, to, to_buffer);
@@ -359,7 +379,7 @@ int renameat2(int a, const char* from, int b, const char* to, unsigned flags) {
 
 static int any_unlink(const char* function, int directory, const char* path, int flags) {
   char buffer[PATH_MAX];
-  BEFORE(function);
+  BEFORE(function, concerns_path(directory, path));
   path = mount_path(directory, path, buffer);
   if (!(flags & AT_REMOVEDIR) && mount_keep_open_file(directory, path)) return 0;
   const int done = NEXT(unlinkat, int (*)(int, const char*, int))(directory, path, flags);
@@ -376,7 +396,7 @@ int remove(const char* path) {
 
 static int any_mkdir(const char* function, int directory, const char* path, mode_t mode) {
   char buffer[PATH_MAX];
-  BEFORE(function);
+  BEFORE(function, concerns_path(directory, path));
   path = mount_path(directory, path, buffer);
   const int done = NEXT(mkdirat, int (*)(int, const char*, mode_t))(directory, path, mode);
   if (done >= 0) record_names("mkdir", directory, path, 0, NULL);
@@ -386,14 +406,14 @@ int mkdir(const char* path, mode_t mode) { return any_mkdir("mkdir", AT_FDCWD, p
 int mkdirat(int directory, const char* path, mode_t mode) { return any_mkdir("mkdirat", directory, path, mode); }
 
 int linkat(int a, const char* from, int b, const char* to, int flags) {
-  BEFORE("linkat");
+  BEFORE("linkat", concerns_path(b, to));
   if (mount_ways.no_hard_links) return refused(EPERM);
   return NEXT(linkat, int (*)(int, const char*, int, const char*, int))(a, from, b, to, flags);
 }
 int link(const char* from, const char* to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
 
 int flock(int fd, int operation) {
-  if (strcmp(only, "flock") == 0) BEFORE("flock");
+  if (strcmp(only, "flock") == 0) BEFORE("flock", concerns_fd(fd));
   if (mount_ways.no_flock) return refused(ENOSYS);
   return NEXT(flock, int (*)(int, int))(fd, operation);
 }

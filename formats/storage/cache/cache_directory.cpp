@@ -1,10 +1,10 @@
 #include "bale/formats/storage/cache/cache_directory.hpp"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <ratio>
 
@@ -14,8 +14,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/cache/cache_place.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
-#include "bale/formats/storage/cache/eviction.hpp"
-#include "bale/formats/storage/cache/shared_file.hpp"
 
 namespace bale {
 namespace {
@@ -32,10 +30,6 @@ std::uint64_t free_bytes(const std::string& path) {
 
 }  // namespace
 
-struct CacheDirectory::Usage {
-  std::atomic<std::uint64_t> bytes;
-};
-
 void CacheDirectory::check_limit(const CacheSettings& settings) {
   if (settings.limit_bytes == 0 || settings.limit_bytes >= k_least_limit) return;
   throw Error(ErrorCode::invalid_argument,
@@ -47,28 +41,26 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings)
     : path_((check_limit(settings), prepare_cache(settings.directory))),
       limit_bytes_(settings.limit_bytes),
       slots_(join_path(path_, "slots")),
+      usage_(join_path(path_, "usage"), slots_),
       orders_(join_path(path_, "orders")) {
   if (slots_.token() == 0) {
     throw Error(ErrorCode::io, "more than 255 processes use the cache, or its file system has no locks",
                 {.path = path_, .hint = "name another directory in BALE_CACHE_DIR"});
   }
-  const File file = open_shared_file(join_path(path_, "usage"), sizeof(Usage));
-  make_room(file, sizeof(Usage));  // it may have been truncated
-  void* const memory = ::mmap(nullptr, sizeof(Usage), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
-  if (memory == MAP_FAILED) throw_errno("map", file.path());
-  usage_ = static_cast<Usage*>(memory);
-  if (!slots_.has_others()) count_again();
+  if (!slots_.has_others()) {  // nothing is being written, so the disk says how full it is
+    const Removal removal(*this);
+    usage_.count_again([&] { return content_bytes(path_); });
+  }
   if (limit_bytes_ != 0) return;
-  limit_bytes_ = (free_bytes(path_) + usage_->bytes.load()) / 10 * 9;
+  limit_bytes_ = (free_bytes(path_) + usage_.bytes()) / 10 * 9;
   if (limit_bytes_ >= k_least_limit) return;
-  ::munmap(usage_, sizeof(Usage));
   throw Error(ErrorCode::io, fmt::format("the disk has room for a cache of {} bytes only", limit_bytes_),
               {.path = path_,
                .hint = fmt::format("free at least {}MiB, or name a directory on another disk in BALE_CACHE_DIR",
                                    k_least_limit >> 20)});
 }
 
-CacheDirectory::~CacheDirectory() { ::munmap(usage_, sizeof(Usage)); }
+CacheDirectory::~CacheDirectory() = default;
 
 std::string CacheDirectory::files() const { return join_path(path_, "files"); }
 std::string CacheDirectory::lock_path() const { return join_path(path_, "lock"); }
@@ -83,24 +75,18 @@ std::string CacheDirectory::path_of(std::string_view identity, std::string_view 
   const std::string hash = entry_of(identity);
   const std::string directory = join_path(files(), hash.substr(0, 2));
   // Whoever opens a file in it meets the failure.
-  if (::mkdir(directory.c_str(), 0700) == 0) usage_->bytes.fetch_add(k_unit_bytes);
+  if (::mkdir(directory.c_str(), 0700) == 0) usage_.added(k_unit_bytes);
   return join_path(directory, hash + std::string(suffix));
 }
 
 bool CacheDirectory::reserve(std::uint64_t bytes) {
   const std::uint64_t capacity = limit_bytes_ - limit_bytes_ / k_spare_part - k_spare_bytes;
   if (bytes > capacity || is_full_) return false;
-  if (usage_->bytes.fetch_add(bytes) + bytes <= capacity) return true;
+  if (usage_.reserve(bytes) <= capacity) return true;
   evict(capacity, capacity - capacity / k_slack);
-  if (usage_->bytes.load() <= capacity) return true;
+  if (usage_.bytes() <= capacity) return true;
   give_back(bytes);
   return false;
-}
-
-void CacheDirectory::give_back(std::uint64_t bytes) {
-  std::uint64_t used = usage_->bytes.load();
-  while (!usage_->bytes.compare_exchange_weak(used, used > bytes ? used - bytes : 0)) {
-  }
 }
 
 Tick CacheDirectory::now() {
@@ -109,29 +95,35 @@ Tick CacheDirectory::now() {
   return static_cast<Tick>(std::chrono::duration_cast<Ticks>(since_epoch).count());
 }
 
-std::uint64_t CacheDirectory::used_bytes() const { return usage_->bytes.load(); }
-
-void CacheDirectory::set_full() {
+void CacheDirectory::set_full(const Error& failure) {
   if (is_full_.exchange(true)) return;
-  warn_of_cache(fmt::format("{}: the disk of the cache is full, so this run caches nothing more; free some space on it, or give "
-                            "BALE_CACHE_LIMIT less than it has",
-                            printable(path_)));
+  if (const int error = failure.context().system_error; error != ENOSPC && error != EDQUOT) {
+    warn_of_cache(std::string(failure.what()) + "; this run caches nothing more");
+    return;
+  }
+  warn_of_cache(
+      fmt::format("{}: the disk of the cache is full, so this run caches nothing more; free some space on it, or give "
+                  "BALE_CACHE_LIMIT less than it has",
+                  printable(path_)));
 }
 
 /// Unless at most `enough` bytes are reserved, removes content until at most `down_to` are. One process at a time does;
 /// the others wait.
 void CacheDirectory::evict(std::uint64_t enough, std::uint64_t down_to) {
   const std::lock_guard in_process(evict_mutex_);
-  const EvictionLock lock(lock_path());
-  const std::uint64_t used = usage_->bytes.load();
+  const Removal removal(*this);
+  const std::uint64_t used = usage_.bytes();
   if (used <= enough) return;  // another one made room meanwhile
-  give_back(bale::evict(files(), used - down_to, orders_, now(), slots_.token()));
+  usage_.removed(bale::evict(files(), used - down_to, orders_, now(), slots_.token()));
 }
 
-/// Counts what is on the disk: a killed process leaves the number too high. Only while no other process uses the cache.
-void CacheDirectory::count_again() {
-  const EvictionLock lock(lock_path());
-  usage_->bytes.store(content_bytes(path_));
+/// Carries on what a killed process left undone.
+CacheDirectory::Removal::Removal(CacheDirectory& cache) : lock_(cache.lock_path()), usage_(cache.usage_) {
+  const bool was_killed = usage_.sweep();
+  usage_.begin_removal();
+  if (!was_killed) return;
+  remove_abandoned(cache.files(), cache.slots_);
+  usage_.count_again([&] { return content_bytes(cache.path_); });
 }
 
 }  // namespace bale

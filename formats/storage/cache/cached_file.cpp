@@ -47,6 +47,13 @@ bool read_vectors(int fd, std::uint64_t offset, std::array<MutableBytes, 3> part
   return true;
 }
 
+/// The size is only the end of a hole: it takes no room.
+File open_data(const std::string& path, std::uint64_t file_bytes) {
+  File data = open_shared_file(path, 1);
+  if (data.size() != file_bytes) data.truncate(file_bytes);
+  return data;
+}
+
 }  // namespace
 
 std::shared_ptr<CachedFile> CachedFile::open(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
@@ -57,13 +64,13 @@ std::shared_ptr<CachedFile> CachedFile::open(std::shared_ptr<CacheDirectory> cac
     if (error.code() != ErrorCode::damaged) throw;
   }
   {
-    const EvictionLock lock(cache->lock_path());
+    const CacheDirectory::Removal removal(*cache);
     const std::string map_path = cache->path_of(identity, ".map");
     try {
       const UnitMap made_by_another(map_path, file_bytes);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::damaged) throw;
-      cache->give_back(remove_entry(map_path));
+      cache->removed(remove_entry(map_path));
     }
   }
   return open_whole(std::move(cache), identity, file_bytes);
@@ -72,18 +79,25 @@ std::shared_ptr<CachedFile> CachedFile::open(std::shared_ptr<CacheDirectory> cac
 std::shared_ptr<CachedFile> CachedFile::open_whole(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                                    std::uint64_t file_bytes) {
   const std::string map_path = cache->path_of(identity, ".map");
-  const std::uint64_t map_bytes = UnitMap::size_of_map(file_bytes) + 2 * k_unit_bytes;  // and the file system's part
-  if (!path_exists(map_path) && !cache->reserve(map_bytes)) return nullptr;
-  // The size is only the end of a hole: it takes no room.
-  const std::string data_path = cache->path_of(identity, ".data");
-  File data = open_shared_file(data_path, 1);
-  if (data.size() != file_bytes) data.truncate(file_bytes);
-  return std::shared_ptr<CachedFile>(new CachedFile(std::move(cache), map_path, std::move(data), file_bytes));
+  const std::uint64_t map_bytes =
+      (units_of(0, UnitMap::size_of_map(file_bytes)).end + 2) * k_unit_bytes;  // and the file system's part
+  const bool is_new = !path_exists(map_path);
+  if (is_new && !cache->reserve(map_bytes)) return nullptr;
+  try {
+    std::shared_ptr<CachedFile> file(new CachedFile(cache, identity, file_bytes));
+    if (is_new) cache->stored(map_bytes);
+    return file;
+  } catch (const Error&) {
+    if (is_new) cache->give_back(map_bytes);
+    throw;
+  }
 }
 
-CachedFile::CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& map_path, File data,
-                       std::uint64_t file_bytes)
-    : cache_(std::move(cache)), map_(map_path, file_bytes), data_(std::move(data)) {}
+/// The map first: content without a map is what a killed process left.
+CachedFile::CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& identity, std::uint64_t file_bytes)
+    : cache_(std::move(cache)),
+      map_(cache_->path_of(identity, ".map"), file_bytes),
+      data_(open_data(cache_->path_of(identity, ".data"), file_bytes)) {}
 
 bool CachedFile::read(std::uint64_t offset, MutableBytes out) {
   if (out.empty()) return true;
@@ -107,10 +121,11 @@ bool CachedFile::read(std::uint64_t offset, MutableBytes out) {
       inner_begin < inner_end ? out.subspan(inner_begin - offset, inner_end - inner_begin) : MutableBytes();
   if (!read_vectors(data_.fd(), begin_aligned, {head_bytes, inner, tail_bytes})) return false;
   bool is_right = true;
+  const std::uint32_t token = cache_->slots().token();
   const auto check = [&](std::uint64_t unit, Bytes bytes) {
     const std::uint32_t expected = map_.crc_of(unit);
     if (crc32c(bytes) == expected) return;
-    if (map_.drop(unit, expected)) cache_->give_back(k_unit_bytes);
+    if (map_.claim_wrong(unit, expected, token)) cache_->removed(remove_claimed(map_, data_, {unit, unit + 1}, token));
     is_right = false;
   };
   if (cuts_head) check(units.first, head_bytes);
@@ -139,8 +154,8 @@ std::uint64_t CachedFile::num_present(UnitRun units) const {
 bool CachedFile::write(std::uint64_t first_unit, Bytes bytes) {
   try {
     data_.write_at(first_unit * k_unit_bytes, bytes);
-  } catch (const Error&) {
-    cache_->set_full();
+  } catch (const Error& error) {
+    cache_->set_full(error);
     return false;
   }
   std::uint64_t unit = first_unit;
@@ -149,6 +164,7 @@ bool CachedFile::write(std::uint64_t first_unit, Bytes bytes) {
     map_.set_present(unit, crc32c(content));
     rest = rest.subspan(content.size());
   }
+  cache_->stored((unit - first_unit) * k_unit_bytes);
   map_.touch({first_unit, unit}, cache_->now());
   map_.announce();
   return true;
@@ -181,7 +197,10 @@ void CachedFile::will_use(UnitRun units, const NextUse& use) {
 }
 
 void CachedFile::forget(UnitRun units) {
-  for (const UnitRun& run : map_.claim_present(units, cache_->slots().token())) release(run, true);
+  for (const UnitRun& run : map_.claim_present(units, cache_->slots().token())) {
+    cache_->removed(run.size() * k_unit_bytes);
+    release(run, false);
+  }
 }
 
 void CachedFile::release(UnitRun units, bool is_reserved) {

@@ -22,8 +22,8 @@ class CachedFile {
   static std::shared_ptr<CachedFile> open(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                           std::uint64_t file_bytes);
 
-  /// Fills `out` from `offset`; precondition: the range ends within the file. Returns false unless all of it is there and
-  /// is what its checksums say; units that are not are dropped.
+  /// Fills `out` from `offset`; precondition: the range ends within the file. Returns false unless all of it is there
+  /// and is what its checksums say; units that are not are dropped.
   bool read(std::uint64_t offset, MutableBytes out);
   bool has(UnitRun units) const { return map_.all_present(units); }
   std::uint64_t num_present(UnitRun units) const;
@@ -51,7 +51,7 @@ class CachedFile {
  private:
   static std::shared_ptr<CachedFile> open_whole(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                                 std::uint64_t file_bytes);
-  CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& map_path, File data, std::uint64_t file_bytes);
+  CachedFile(std::shared_ptr<CacheDirectory> cache, const std::string& identity, std::uint64_t file_bytes);
 
   std::shared_ptr<CacheDirectory> cache_;
   UnitMap map_;

@@ -9,7 +9,9 @@
 #include <bit>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <vector>
 
@@ -22,6 +24,7 @@ namespace bale {
 namespace {
 
 constexpr std::string_view k_map_suffix = ".map";
+constexpr std::string_view k_data_suffix = ".data";
 constexpr std::string_view k_kept_suffix = ".kept";
 constexpr std::uint64_t k_block_bytes = 512;  // of st_blocks
 
@@ -71,18 +74,18 @@ std::uint64_t disk_bytes(const std::string& path) {
 }
 
 std::string data_path_of(const std::string& map_path) {
-  return map_path.substr(0, map_path.size() - k_map_suffix.size()) + ".data";
+  return map_path.substr(0, map_path.size() - k_map_suffix.size()) + std::string(k_data_suffix);
 }
 
-/// The file of a map's content, locked against CachedFile::pin(); nullopt if it is pinned. A file that was removed by hand
-/// has no descriptor.
+/// The file of a map's content, locked against CachedFile::pin(); nullopt if it is pinned. A file that was removed by
+/// hand has no descriptor.
 std::optional<File> data_of(const std::string& map_path) {
   try {
     File data = File::open_update(data_path_of(map_path));
     if (::flock(data.fd(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
     return data;
-  } catch (const Error&) {
-    return File();
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::not_found ? std::optional(File()) : std::nullopt;
   }
 }
 
@@ -121,26 +124,15 @@ Victims choose(const std::vector<std::uint64_t>& bytes_of_rank, std::uint64_t by
   return {0, bytes};
 }
 
-/// Removes the victims among the units of a map. Returns their bytes.
-std::uint64_t remove_units(UnitMap& map, const File& data, Ranking& ranking, Victims& victims, std::uint32_t token) {
+/// The victims among the units of a map.
+std::vector<UnitRun> victims_of(const UnitMap& map, Ranking& ranking, Victims& victims) {
   std::vector<UnitRun> chosen;
   for_each_unit(map, ranking, [&](std::uint64_t unit, std::uint32_t rank) {
     if (!victims.take(rank, k_unit_bytes)) return;
     if (chosen.empty() || chosen.back().end != unit) chosen.push_back({unit, unit});
     chosen.back().end = unit + 1;
   });
-  std::uint64_t bytes = 0;
-  for (const UnitRun& part : chosen) {
-    for (const UnitRun& run : map.claim_present(part, token)) {
-      const auto offset = static_cast<off_t>(run.first * k_unit_bytes);
-      const auto length = static_cast<off_t>(run.size() * k_unit_bytes);
-      const bool is_punched =
-          data.is_open() && ::fallocate(data.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
-      map.release(run, token);
-      if (is_punched || !data.is_open()) bytes += run.size() * k_unit_bytes;
-    }
-  }
-  return bytes;
+  return chosen;
 }
 
 /// A kept file has no map: its time of change is that of its last use.
@@ -151,7 +143,7 @@ Tick last_use_of(const std::string& path) {
 
 }  // namespace
 
-EvictionLock::EvictionLock(const std::string& path) : file_(open_shared_file(path, 1)) {
+EvictionLock::EvictionLock(const std::string& path) : file_(LockFile(open_shared_file(path, 1))) {
   while (::flock(file_.fd(), LOCK_EX) != 0) {
     if (errno != EINTR) throw_errno("lock", path);
   }
@@ -178,40 +170,135 @@ std::uint64_t remove_entry(const std::string& map_path) {
   return bytes;
 }
 
-std::uint64_t evict(const std::string& files, std::uint64_t bytes, const OrderTable& orders, Tick now,
-                    std::uint32_t token) {
-  std::uint64_t removed = 0;
-  std::vector<std::uint64_t> bytes_of_rank(Ranking::k_num_ranks);
-  Ranking ranking(orders, now);
-  // Maps are opened twice, and not kept open: there may be more of them than a process may have mappings.
-  const auto for_each_entry = [&](const auto& each_map, const auto& each_kept) {
-    for_each_file(files, [&](const std::string& path) {
-      if (path.ends_with(k_kept_suffix)) each_kept(path, ranking.rank(last_use_of(path)));
-      if (!path.ends_with(k_map_suffix)) return;
-      const std::optional<File> data = data_of(path);
-      if (!data) return;
-      try {
-        UnitMap map(path);
-        each_map(map, *data);
-      } catch (const Error& error) {
-        if (error.code() == ErrorCode::damaged) removed += remove_entry(path);
+std::uint64_t remove_claimed(UnitMap& map, const File& data, UnitRun claimed, std::uint32_t token) {
+  const auto offset = static_cast<off_t>(claimed.first * k_unit_bytes);
+  const auto length = static_cast<off_t>(claimed.size() * k_unit_bytes);
+  const bool is_free =
+      !data.is_open() || ::fallocate(data.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0;
+  map.release(claimed, token);
+  return is_free ? claimed.size() * k_unit_bytes : 0;
+}
+
+void remove_abandoned(const std::string& files, const ProcessSlots& slots) {
+  for_each_file(files, [&](const std::string& path) {
+    if (path.ends_with(k_data_suffix)) {
+      const std::string entry = path.substr(0, path.size() - k_data_suffix.size());
+      if (!path_exists(entry + std::string(k_map_suffix))) ::unlink(path.c_str());
+    }
+    if (!path.ends_with(k_map_suffix)) return;
+    try {
+      UnitMap map(path);
+      const std::vector<UnitRun> abandoned = map.claim_abandoned(slots);
+      if (abandoned.empty()) return;
+      const File data = data_of(path).value_or(File());  // of a pinned file only the claims are given up
+      for (const UnitRun& run : abandoned) remove_claimed(map, data, run, slots.token());
+    } catch (const Error&) {  // not a map: evict() removes it
+    }
+  });
+}
+
+namespace {
+
+/// One choice of victims, and their removal.
+class Eviction {
+ public:
+  Eviction(const std::string& files, const OrderTable& orders, Tick now, std::uint32_t token)
+      : files_(files), ranking_(orders, now), token_(token) {}
+
+  /// Returns the bytes removed, which are less than `bytes` if victims turn out to be pinned: the next call leaves
+  /// those out.
+  std::uint64_t remove(std::uint64_t bytes) {
+    entries_.clear();
+    removed_ = 0;
+    rank();
+    if (removed_ < bytes) remove_victims(choose(bytes_of_rank_, bytes - removed_));
+    return removed_;
+  }
+  std::size_t num_pinned() const { return pinned_.size(); }
+
+ private:
+  struct Entry {
+    std::string path;
+    std::unique_ptr<UnitMap> map;
+  };
+
+  void rank() {
+    bytes_of_rank_.assign(Ranking::k_num_ranks, 0);
+    for_each_file(files_, [&](const std::string& path) {
+      if (path.ends_with(k_kept_suffix)) {
+        bytes_of_rank_[ranking_.rank(last_use_of(path))] += disk_bytes(path);
+        entries_.push_back({path, nullptr});
+      } else if (path.ends_with(k_map_suffix) && !pinned_.contains(path)) {
+        rank_units(path);
       }
     });
-  };
-  for_each_entry(
-      [&](UnitMap& map, const File&) {
-        for_each_unit(map, ranking, [&](std::uint64_t, std::uint32_t rank) { bytes_of_rank[rank] += k_unit_bytes; });
-      },
-      [&](const std::string& path, std::uint32_t rank) { bytes_of_rank[rank] += disk_bytes(path); });
-  if (removed >= bytes) return removed;
-  Victims victims = choose(bytes_of_rank, bytes - removed);
-  for_each_entry(
-      [&](UnitMap& map, const File& data) { removed += remove_units(map, data, ranking, victims, token); },
-      [&](const std::string& path, std::uint32_t rank) {
-        const std::uint64_t size = disk_bytes(path);
-        if (victims.take(rank, size) && ::unlink(path.c_str()) == 0) removed += size;
-      });
-  return removed;
+  }
+
+  void rank_units(const std::string& path) {
+    auto map = open_map(path);
+    if (!map) return;
+    for_each_unit(*map, ranking_, [&](std::uint64_t, std::uint32_t rank) { bytes_of_rank_[rank] += k_unit_bytes; });
+    // There may be more maps than a process may have mappings.
+    if (entries_.size() >= k_max_kept_open) map.reset();
+    entries_.push_back({path, std::move(map)});
+  }
+
+  std::unique_ptr<UnitMap> open_map(const std::string& path) {
+    try {
+      return std::make_unique<UnitMap>(path);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::damaged) removed_ += remove_entry(path);
+      return nullptr;
+    }
+  }
+
+  void remove_victims(Victims victims) {
+    for (Entry& entry : entries_) {
+      if (entry.path.ends_with(k_kept_suffix)) {
+        const std::uint64_t size = disk_bytes(entry.path);
+        if (victims.take(ranking_.rank(last_use_of(entry.path)), size) && ::unlink(entry.path.c_str()) == 0)
+          removed_ += size;
+        continue;
+      }
+      const std::unique_ptr<UnitMap> map = entry.map ? std::move(entry.map) : open_map(entry.path);
+      if (map) remove_units(entry.path, *map, victims);
+    }
+  }
+
+  void remove_units(const std::string& path, UnitMap& map, Victims& victims) {
+    const std::vector<UnitRun> chosen = victims_of(map, ranking_, victims);
+    if (chosen.empty()) return;
+    const std::optional<File> data = data_of(path);
+    if (!data) {
+      pinned_.insert(path);
+      return;
+    }
+    for (const UnitRun& part : chosen) {
+      for (const UnitRun& run : map.claim_present(part, token_)) removed_ += remove_claimed(map, *data, run, token_);
+    }
+  }
+
+  static constexpr std::size_t k_max_kept_open = 1024;
+
+  const std::string& files_;
+  Ranking ranking_;
+  const std::uint32_t token_;
+  std::vector<std::uint64_t> bytes_of_rank_;
+  std::vector<Entry> entries_;
+  std::set<std::string> pinned_;
+  std::uint64_t removed_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t evict(const std::string& files, std::uint64_t bytes, const OrderTable& orders, Tick now,
+                    std::uint32_t token) {
+  Eviction eviction(files, orders, now, token);
+  std::uint64_t removed = 0;
+  for (std::size_t num_pinned = 0;; num_pinned = eviction.num_pinned()) {
+    removed += eviction.remove(bytes - removed);
+    if (removed >= bytes || eviction.num_pinned() == num_pinned) return removed;
+  }
 }
 
 }  // namespace bale

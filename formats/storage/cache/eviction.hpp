@@ -5,7 +5,9 @@
 #include <string>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/storage/cache/lock_file.hpp"
 #include "bale/formats/storage/cache/order_table.hpp"
+#include "bale/formats/storage/cache/unit_map.hpp"
 
 namespace bale {
 
@@ -16,11 +18,18 @@ class EvictionLock {
   explicit EvictionLock(const std::string& path);
 
  private:
-  File file_;  // closing it releases the lock
+  LockFile file_;  // closing it releases the lock
 };
 
 /// Bytes on the disk of `directory` and all that is in it. Removes temporary files of killed processes.
 std::uint64_t content_bytes(const std::string& directory);
+
+/// Removes the content of units that the caller has claimed, and gives up the claims. `data` is not open if the file is
+/// gone. Returns the bytes that are free now.
+std::uint64_t remove_claimed(UnitMap& map, const File& data, UnitRun claimed, std::uint32_t token);
+
+/// Removes what killed processes had claimed below `files`, and may have written, and content without a map.
+void remove_abandoned(const std::string& files, const ProcessSlots& slots);
 
 /// Removes a map and its content, for good. Returns the bytes that they had on the disk.
 std::uint64_t remove_entry(const std::string& map_path);

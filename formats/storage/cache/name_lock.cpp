@@ -19,7 +19,7 @@ constexpr auto k_pause = std::chrono::milliseconds(10);
 
 NameLock::NameLock(const std::string& path, std::string_view name, std::chrono::seconds patience) {
   try {
-    file_ = open_shared_file(path, 1);
+    file_ = LockFile(open_shared_file(path, 1));
   } catch (const Error&) {
     return;
   }

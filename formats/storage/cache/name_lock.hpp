@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "bale/formats/base/file.hpp"
+#include "bale/formats/storage/cache/lock_file.hpp"
 
 namespace bale {
 
@@ -15,11 +15,12 @@ class NameLock {
  public:
   /// Holds nothing.
   NameLock() = default;
-  /// Waits for the lock of `name` in the file `path`. After `patience`, or if the file cannot be used, it goes on without.
+  /// Waits for the lock of `name` in the file `path`. After `patience`, or if the file cannot be used, it goes on
+  /// without.
   NameLock(const std::string& path, std::string_view name, std::chrono::seconds patience);
 
  private:
-  File file_;  // one per lock, so that threads of one process exclude each other, too
+  LockFile file_;  // one per lock, so that threads of one process exclude each other, too
 };
 
 }  // namespace bale

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
@@ -44,8 +43,8 @@ std::map<std::string, Record> records_below(const std::vector<std::string>& path
     if (!path.ends_with(".url") || ::stat(path.c_str(), &info) != 0) continue;
     try {
       const nlohmann::json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
-      records[text_from_json(json_member(json, "content"), "content")] = {
-          bytes_from_json(json_member(json, "name")), info.st_mtim.tv_sec};
+      records[text_from_json(json_member(json, "content"), "content")] = {bytes_from_json(json_member(json, "name")),
+                                                                          info.st_mtim.tv_sec};
     } catch (const Error&) {  // the next process that needs it writes it again
     }
   }
@@ -75,7 +74,8 @@ struct RemoteCache::State {
     std::vector<std::string> found;
     std::error_code error;
     const std::filesystem::recursive_directory_iterator end;
-    for (std::filesystem::recursive_directory_iterator at(cache.files(), error); !error && at != end; at.increment(error)) {
+    for (std::filesystem::recursive_directory_iterator at(cache.files(), error); !error && at != end;
+         at.increment(error)) {
       if (at->is_regular_file(error)) found.push_back(at->path().string());
     }
     return found;
@@ -94,7 +94,8 @@ struct RemoteCache::State {
                     .data_path = std::filesystem::path(map_path).replace_extension(".data").string(),
                     .map = std::make_unique<UnitMap>(path),
                     .record = {}};
-        if (const auto known = records.find(map_path.stem().string()); known != records.end()) entry.record = known->second;
+        if (const auto known = records.find(map_path.stem().string()); known != records.end())
+          entry.record = known->second;
         entries.push_back(std::move(entry));
       } catch (const Error& error) {
         if (error.code() == ErrorCode::io) throw;
@@ -107,11 +108,12 @@ struct RemoteCache::State {
 
   /// Returns the bytes that were wrong.
   std::uint64_t check(const Entry& entry, Progress& progress) {
-    std::optional<bale::File> data;
+    bale::File data;
     try {
-      data = bale::File::open_read(entry.data_path);
+      data = bale::File::open_update(entry.data_path);
     } catch (const Error&) {  // then nothing of it is right
     }
+    const std::uint32_t token = cache.slots().token();
     std::vector<std::byte> buffer(k_units_per_region * k_unit_bytes);
     std::uint64_t wrong = 0;
     for (std::uint64_t region = 0; region < entry.map->num_regions(); ++region) {
@@ -120,8 +122,8 @@ struct RemoteCache::State {
       const std::uint64_t offset = units.first * k_unit_bytes;
       std::size_t got = 0;
       try {
-        while (data && got < buffer.size()) {
-          const std::size_t now = data->read_some(offset + got, MutableBytes(buffer).subspan(got));
+        while (data.is_open() && got < buffer.size()) {
+          const std::size_t now = data.read_some(offset + got, MutableBytes(buffer).subspan(got));
           if (now == 0) break;
           got += now;
         }
@@ -134,8 +136,8 @@ struct RemoteCache::State {
         const std::uint64_t size = std::min(k_unit_bytes, entry.map->file_bytes() - unit * k_unit_bytes);
         progress.bytes += size;
         if (begin + size <= got && crc32c(Bytes(buffer).subspan(begin, size)) == expected) continue;
-        if (!entry.map->drop(unit, expected)) continue;  // evicted meanwhile
-        cache.give_back(k_unit_bytes);
+        if (!entry.map->claim_wrong(unit, expected, token)) continue;  // evicted meanwhile
+        cache.removed(remove_claimed(*entry.map, data, {unit, unit + 1}, token));
         wrong += size;
       }
     }
@@ -168,7 +170,8 @@ RemoteCache::CheckReport RemoteCache::check(Progress& progress) {
   for (const Entry& entry : entries) progress.total_bytes += cached_bytes_of(*entry.map);
   CheckReport report{.num_files = entries.size()};
   for (const Entry& entry : entries) {
-    if (const std::uint64_t wrong = state_->check(entry, progress)) report.damages.push_back({entry.record.name, wrong});
+    if (const std::uint64_t wrong = state_->check(entry, progress))
+      report.damages.push_back({entry.record.name, wrong});
   }
   report.num_bytes = progress.bytes;
   return report;
@@ -182,15 +185,18 @@ std::uint64_t RemoteCache::trim(std::uint64_t down_to) {
 }
 
 std::uint64_t RemoteCache::clear() {
-  const EvictionLock lock(state_->cache.lock_path());
+  const CacheDirectory::Removal removal(state_->cache);
   std::uint64_t bytes = 0;
-  for (const std::string& path : state_->paths()) {
+  std::vector<std::string> paths = state_->paths();
+  // Maps first: who is killed leaves no map without its content.
+  std::partition(paths.begin(), paths.end(), [](const std::string& path) { return path.ends_with(".map"); });
+  for (const std::string& path : paths) {
     struct stat info {};
     if (::stat(path.c_str(), &info) == 0 && ::unlink(path.c_str()) == 0) {
       bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
     }
   }
-  state_->cache.give_back(bytes);
+  state_->cache.removed(bytes);
   return bytes;
 }
 

@@ -24,6 +24,11 @@ std::uint32_t state_of(std::uint64_t word) { return static_cast<std::uint32_t>(w
 std::uint32_t crc_in(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 bool has_content(std::uint64_t word) { return (state_of(word) & k_present) != 0; }
 
+void append(std::vector<UnitRun>& runs, std::uint64_t unit) {
+  if (runs.empty() || runs.back().end != unit) runs.push_back({unit, unit});
+  runs.back().end = unit + 1;
+}
+
 }  // namespace
 
 struct UnitMap::Header {
@@ -104,19 +109,18 @@ std::uint32_t UnitMap::crc_of(std::uint64_t number) const { return crc_in(unit(n
 
 UnitMap::Claims UnitMap::claim(UnitRun units, const ProcessSlots& slots) {
   Claims claims;
+  const std::uint32_t token = slots.token();
   std::uint32_t known_alive = k_absent;  // most units of a range have one owner
   for (std::uint64_t i = units.first; i < units.end; ++i) {
     std::uint64_t word = unit(i).load();
     const std::uint32_t state = state_of(word);
     if (has_content(word)) continue;
     if (state != k_absent && state != known_alive && slots.is_alive(state)) known_alive = state;
-    if ((state != k_absent && state == known_alive) ||
-        !unit(i).compare_exchange_strong(word, word_of(slots.token(), 0))) {
+    if ((state != k_absent && state == known_alive) || !unit(i).compare_exchange_strong(word, word_of(token, 0))) {
       claims.others = true;
       continue;
     }
-    if (claims.runs.empty() || claims.runs.back().end != i) claims.runs.push_back({i, i});
-    claims.runs.back().end = i + 1;
+    append(claims.runs, i);
   }
   return claims;
 }
@@ -134,13 +138,30 @@ void UnitMap::release(UnitRun units, std::uint32_t token) {
   }
 }
 
-bool UnitMap::drop(std::uint64_t number, std::uint32_t crc) {
+bool UnitMap::claim_wrong(std::uint64_t number, std::uint32_t crc, std::uint32_t token) {
   std::uint64_t word = unit(number).load();
   do {
     if (!has_content(word) || crc_in(word) != crc) return false;
-  } while (!unit(number).compare_exchange_weak(word, word_of(k_absent, 0)));
+  } while (!unit(number).compare_exchange_weak(word, word_of(token, 0)));
   region(number / k_units_per_region).num_present.fetch_sub(1);
   return true;
+}
+
+std::vector<UnitRun> UnitMap::claim_abandoned(const ProcessSlots& slots) {
+  std::vector<UnitRun> runs;
+  const std::uint32_t token = slots.token();
+  std::uint32_t known_alive = token;
+  for (std::uint64_t i = 0; i < num_units(); ++i) {
+    std::uint64_t word = unit(i).load();
+    const std::uint32_t state = state_of(word);
+    if (state == k_absent || has_content(word) || state == known_alive) continue;
+    if (slots.is_alive(state)) {
+      known_alive = state;
+    } else if (unit(i).compare_exchange_strong(word, word_of(token, 0))) {
+      append(runs, i);
+    }
+  }
+  return runs;
 }
 
 UnitRun UnitMap::units_of_region(std::uint64_t number) const {
@@ -153,8 +174,7 @@ std::vector<UnitRun> UnitMap::claim_present(UnitRun units, std::uint32_t token) 
     std::uint64_t word = unit(i).load();
     if (!has_content(word) || !unit(i).compare_exchange_strong(word, word_of(token, 0))) continue;
     region(i / k_units_per_region).num_present.fetch_sub(1);
-    if (runs.empty() || runs.back().end != i) runs.push_back({i, i});
-    runs.back().end = i + 1;
+    append(runs, i);
   }
   return runs;
 }

@@ -1,8 +1,9 @@
 // UnitMap: which units (4 KiB) of a remote file are in the cache, with the CRC32C of each. A file that all processes of
 // the node map.
 //
-// A unit is absent, present, or claimed by the process that is fetching it. Who finds a unit absent claims it; who finds
-// it claimed waits, and takes over if the owner has died. A present unit has the time of its next use, if it is known.
+// A unit is absent, present, or claimed by the process that is fetching it. Who finds a unit absent claims it; who
+// finds it claimed waits, and takes over if the owner has died. A present unit has the time of its next use, if it is
+// known.
 //
 // Threads and processes: all functions may be called by any number of them at once.
 #pragma once
@@ -65,9 +66,10 @@ class UnitMap {
   void set_present(std::uint64_t unit, std::uint32_t crc);
   /// Gives up claims of `token` that have no content yet.
   void release(UnitRun units, std::uint32_t token);
-  /// Makes a present unit absent whose content is not what its checksum says. Returns false if it is no longer present.
-  bool drop(std::uint64_t unit, std::uint32_t crc);
-
+  /// Claims a present unit whose content is not what its checksum says. Returns false if it is no longer present.
+  bool claim_wrong(std::uint64_t unit, std::uint32_t crc, std::uint32_t token);
+  /// Claims all units whose owner has died.
+  std::vector<UnitRun> claim_abandoned(const ProcessSlots& slots);
   /// Claims the units of a range that are present, so that their content can be removed; release() makes them absent.
   std::vector<UnitRun> claim_present(UnitRun units, std::uint32_t token);
   UnitRun units_of_region(std::uint64_t region) const;
