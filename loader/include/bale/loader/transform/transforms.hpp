@@ -1,6 +1,6 @@
 // Transforms as a list: names, parameters and defaults are those of torchvision.transforms.v2 unless a comment says so.
 //
-// A list is a value. It becomes Steps by drawing (draw_steps.hpp): what is drawn depends on (seed, epoch, sample, copy)
+// A list is a value. It becomes Steps by drawing (draw_steps()): what is drawn depends on (seed, epoch, sample, copy)
 // and on the image's size only. Sizes are (height, width) where torchvision has them so; all are in pixels.
 // Threads: plain values and pure functions; may be called from any thread.
 #pragma once
