@@ -72,7 +72,7 @@ MUTATIONS = [
     Mutation("libtiff prints its errors", "formats/image/tiff/tiff_file.cpp",
              "  TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, this);\n", "", (*KINDS, "-k", "part_of_a_file")),
     Mutation("a TIFF's tiles may have any size", "formats/image/tiff/tiff_layout.cpp",
-             "    check_pixel_budget(out.block_width, out.block_height, max_pixels);\n", "", HUGE),
+             "    check_pixel_budget(out.block_width, out.block_height, max_pixels);\n", "    static_cast<void>(max_pixels);\n", HUGE),
     Mutation("a transparent AVIF is blended with black", "formats/image/avif/avif_decoder.cpp",
              "  if (decoder->alphaPresent == AVIF_FALSE) return", "  return", PIXELS),
     Mutation("a cut image of another kind is complete", "formats/image/image_check.cpp",

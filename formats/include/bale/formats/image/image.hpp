@@ -47,12 +47,12 @@ struct Image {
 /// decompression bomb.
 inline constexpr std::uint64_t k_default_max_pixels = 178'956'970;
 
-/// Decodes JPEG (gray, YCbCr, RGB, CMYK, YCCK; ISLOW DCT, fancy upsampling), PNG (any depth), WebP, BMP, PNM, TIFF, GIF,
-/// and AVIF and JPEG XL if this build has their libraries, to the pixels that Pillow's `Image.open(f).convert("RGB")`
-/// gives: the first of several images, without alpha. formats/image/README.md names the exceptions. Corrupt data that
-/// libjpeg only warns about is tolerated. A NumPy array of height x width x 3 bytes is copied. Throws `damaged`, also if
-/// the bytes end too early, and `unsupported` for other kinds. Throws `unsupported` before it allocates if width * height
-/// exceeds `max_pixels`.
+/// Decodes JPEG (gray, YCbCr, RGB, CMYK, YCCK; ISLOW DCT, fancy upsampling), PNG (any depth), WebP, BMP, PNM, TIFF,
+/// GIF, and AVIF and JPEG XL if this build has their libraries, to the pixels that Pillow's
+/// `Image.open(f).convert("RGB")` gives: the first of several images, without alpha. formats/image/README.md names the
+/// exceptions. Corrupt data that libjpeg only warns about is tolerated. A NumPy array of height x width x 3 bytes is
+/// copied. Throws `damaged`, also if the bytes end too early, and `unsupported` for other kinds. Throws `unsupported`
+/// before it allocates if width * height exceeds `max_pixels`.
 Image decode_image(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels);
 
 /// Decodes at a reduced scale if the codec can (JPEG: 1/2, 1/4, 1/8), with both sides at least `min_side` if the
