@@ -23,7 +23,7 @@ SCRIPT = """
 
     spec, ranks, states, found = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3]), []
     for number, (world, rank) in enumerate(ranks):
-        with bale.Loader(spec, 4, world_size=world, rank=rank, workers=number % 2 * 2, seed=5,
+        with bale.Loader(spec, 4, world_size=world, rank=rank, workers=number %% 2 * 2, seed=5,
                          transform=bale.transforms.train(32)) as loader:
             if states:
                 loader.load_state_dict(states[number])
