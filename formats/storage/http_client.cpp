@@ -246,7 +246,7 @@ class HttpClient::Engine {
       end_cancelled();
       int running = 0;
       curl_multi_perform(multi_, &running);
-      take_finished();
+      if (take_finished()) continue;  // there is room for one that waits
       curl_multi_poll(multi_, nullptr, 0, k_poll_ms, nullptr);
     }
     const Error stopped(ErrorCode::interrupted, "the program ends");
@@ -292,8 +292,10 @@ class HttpClient::Engine {
     }
   }
 
-  void take_finished() {
+  /// Returns whether any has finished.
+  bool take_finished() {
     int left = 0;
+    bool has_any = false;
     while (CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       CURL* const easy = message->easy_handle;
@@ -303,7 +305,9 @@ class HttpClient::Engine {
       const std::unique_ptr<Transfer> transfer = std::move(found->second);
       active_.erase(found);
       transfer->finish(code);
+      has_any = true;
     }
+    return has_any;
   }
 
   const std::string certificates_;
