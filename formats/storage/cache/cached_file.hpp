@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "bale/formats/base/bytes.hpp"
@@ -22,17 +23,17 @@ class CachedFile {
   static std::shared_ptr<CachedFile> open(std::shared_ptr<CacheDirectory> cache, const std::string& identity,
                                           std::uint64_t file_bytes);
 
-  /// Fills `out` from `offset`; precondition: the range ends within the file. Returns false unless all of it is there and
-  /// is what its checksums say; units that are not are dropped.
+  /// Fills `out` from `offset`; precondition: the range ends within the file. Returns false unless all of it is there
+  /// and is what its checksums say; units that are not are dropped.
   bool read(std::uint64_t offset, MutableBytes out);
   bool has(UnitRun units) const { return map_.all_present(units); }
   std::uint64_t num_present(UnitRun units) const;
   UnitMap::Claims claim(UnitRun units) { return map_.claim(units, cache_->slots()); }
   /// Reserves room for claimed units. Returns false if there is none; the claims stay the caller's to release().
   bool reserve(UnitRun units) { return cache_->reserve(units.size() * k_unit_bytes); }
-  /// Stores the content of claimed units. `bytes` starts at the first one's start and has whole units, but for the last
-  /// of the file. Returns false if the disk is full.
-  bool write(std::uint64_t first_unit, Bytes bytes);
+  /// Stores the content of claimed units. The parts follow each other from the first one's start, and each has whole
+  /// units, but for the last of the file. Returns false if the disk is full.
+  bool write(std::uint64_t first_unit, std::span<const Bytes> parts);
   /// Keeps the content from eviction while the result is open: the file in which each unit has its place. Throws `io`.
   File pin() const;
   /// Gives up claims that were not written, and the room that was reserved for them.
