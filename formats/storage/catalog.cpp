@@ -21,6 +21,7 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_head_bytes = 16 << 10;
+constexpr std::uint64_t k_read_whole_bytes = 1 << 20;
 constexpr std::uint64_t k_whole_bytes = 16 << 20;
 constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
@@ -30,6 +31,12 @@ constexpr long k_bad_range = 416;
 /// What If-None-Match takes, which compares weakly (RFC 9110, 13.1.2); empty if there is nothing.
 std::string validator_of(const FileVersion& version) {
   return version.strong_etag().empty() && !version.etag.starts_with("W/") ? std::string() : version.etag;
+}
+
+/// How much is asked for of a file of which nothing is known. Indexes and manifests are read as a whole.
+std::uint64_t head_bytes_of(const Location& location) {
+  const std::string_view name = std::string_view(location.name()).substr(0, location.name().find('?'));
+  return name.ends_with(".bidx") || name.ends_with(".json") ? k_read_whole_bytes : k_head_bytes;
 }
 
 /// How much of the body is kept: all of a file that the server sends in any case, if it is not large.
@@ -133,7 +140,7 @@ void Catalog::record(const Location& location, const FileVersion& version) const
 Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known>& known) const {
   const std::string if_none_match = known ? validator_of(known->version) : std::string();
   // Of a file that is probably the same only the header is wanted.
-  const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : k_head_bytes;
+  const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : head_bytes_of(location);
   // Most servers that do not answer at all are named wrongly: nobody should wait long for them.
   for (Retry retry(std::max(network_timeout() / 4, std::chrono::seconds(1)));;) {
     HttpResult result = ask_once(location, if_none_match, head_bytes, retry, cache_ != nullptr);
