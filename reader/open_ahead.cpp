@@ -6,6 +6,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
@@ -15,7 +16,8 @@ constexpr std::size_t k_max_threads = 32;  // each waits for an answer nearly al
 
 }  // namespace
 
-OpenAhead::OpenAhead(const Dataset& dataset) : dataset_(dataset), is_named_(dataset.num_shards()) {}
+OpenAhead::OpenAhead(const Dataset& dataset, bool wants_seek_points)
+    : dataset_(dataset), wants_seek_points_(wants_seek_points), is_named_(dataset.num_shards()) {}
 
 OpenAhead::~OpenAhead() {
   {
@@ -32,9 +34,15 @@ void OpenAhead::add(std::size_t shard) {
   const std::string& path = dataset_.shard_path(shard);
   const Storage* const storage = remote_storage_of(path);
   if (storage == nullptr) return;
-  // The index is asked for beside the shard and not after it. Without a cache it would be asked for twice.
-  if (storage->cache_bytes() > 0) submit([beside = index_path(path)] { path_exists(beside); });
+  // Without a cache all but the shard itself would be asked for twice.
+  if (storage->cache_bytes() == 0) return submit([this, shard] { dataset_.index(shard); });
+  const std::string beside = index_path(path);
+  submit([beside] { path_exists(beside); });  // the index is asked for beside the shard and not after it
   submit([this, shard] { dataset_.index(shard); });
+  if (!wants_seek_points_) return;
+  for (const std::string& seek_points : {seek_point_path(path), old_seek_point_path(path)}) {
+    submit([beside, seek_points] { path_exists(beside) && path_exists(seek_points); });
+  }
 }
 
 void OpenAhead::submit(std::function<void()> work) {

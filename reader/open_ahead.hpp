@@ -20,7 +20,8 @@ namespace bale {
 
 class OpenAhead {
  public:
-  explicit OpenAhead(const Dataset& dataset);
+  /// `wants_seek_points`: they are looked for, too.
+  OpenAhead(const Dataset& dataset, bool wants_seek_points);
   /// Waits for requests that are under way to be interrupted.
   ~OpenAhead();
   OpenAhead(const OpenAhead&) = delete;
@@ -35,6 +36,7 @@ class OpenAhead {
   bool is_stopped();
 
   const Dataset& dataset_;
+  const bool wants_seek_points_;
   std::vector<bool> is_named_;  // by shard
 
   std::mutex mutex_;

@@ -43,7 +43,7 @@ class ReadAhead::Worker {
     if (const Storage* const storage = storage_of(dataset)) {
       window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->max_bytes_ahead()));
       if (options.clock && options.clock->knows()) clock_ = options.clock;
-      if (window_bytes_ > 0) open_ahead_.emplace(dataset);
+      if (window_bytes_ > 0) open_ahead_.emplace(dataset, options.wants_seek_points);
     }
     if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
   }
