@@ -39,7 +39,7 @@ MUTATIONS = [
     Mutation("each process asks for seek points that are not there", "formats/storage/catalog.cpp",
              "  return age >= 0 && age < k_recent_s;\n}", "  return age < 0;\n}", python(OPENING, "one_request")),
     Mutation("a server that refuses is asked for as much as before", "formats/storage/transfer_limit.cpp",
-             "at_a_time_ = std::max(at_a_time_ / 2, k_fewest);", "", ("test_storage", "*refuses gets half*")),
+             "at_a_time_ = std::max(at_a_time_ / 2, k_fewest);", "", ("storage", "*refuses gets half*")),
     Mutation("an answer of another version is believed", "formats/storage/range_body.cpp",
              "  if (is_other) {\n", "  if (is_other && wanted_.length == 0) {\n", python(FAULTS, "changes_while_it_is_read")),
     Mutation("compressed bytes are taken for the file's", "formats/storage/range_body.cpp",
