@@ -184,6 +184,12 @@ class ReadAhead::Worker {
     }
   }
 
+  /// Of a server, more if that many are requested before them: more neighbors are then found, and fetched together.
+  std::uint64_t max_group_samples() const {
+    constexpr std::uint64_t k_part = 4;
+    return open_ahead_ ? std::max(group_samples_, (planned_ - seen_) / k_part) : group_samples_;
+  }
+
   /// Plans the requests for the next deliveries. Returns false if there are none yet.
   bool plan_group() {
     open_ahead();
@@ -192,10 +198,11 @@ class ReadAhead::Worker {
     group_bytes_ = 0;
     std::optional<std::uint64_t> window;
     std::uint64_t count = 0;
+    const std::uint64_t most = max_group_samples();
     for (; group_bytes_ < window_bytes_; ++count) {
       const std::optional<UpcomingSample> next = upcoming_(planned_);
       if (!next || (count > 0 && next->window != window)) break;
-      if (!next->window && count == group_samples_) break;
+      if (!next->window && count == most) break;
       window = next->window;
       lengths_.push_back(locate(next->sample));
       if (clock_) announce_this_use(*next);
