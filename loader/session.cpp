@@ -110,6 +110,7 @@ void Session::start_read_ahead() {
       ReadAheadOptions{.window_bytes = options_.read_ahead_bytes,
                        .large_transfers = options_.large_transfers,
                        .clock = UseClock(stream_.order(), fingerprint_),
+                       .wants_seek_points = options_.transform.kind != Transform::Kind::raw,
                        .in_flight = std::uint64_t{k_rows_per_worker} * std::max(options_.workers, 1u)});
 }
 

@@ -14,6 +14,7 @@
 #include "bale/formats/base/large_reads.hpp"
 #include "bale/formats/base/read_limit.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/reader/open_ahead.hpp"
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {
@@ -42,6 +43,7 @@ class ReadAhead::Worker {
     if (const Storage* const storage = storage_of(dataset)) {
       window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->max_bytes_ahead()));
       if (options.clock && options.clock->knows()) clock_ = options.clock;
+      if (window_bytes_ > 0) open_ahead_.emplace(dataset, options.wants_seek_points);
     }
     if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
   }
@@ -172,17 +174,35 @@ class ReadAhead::Worker {
     idle_ = false;
   }
 
+  /// Opens the shards of the next deliveries.
+  void open_ahead() {
+    if (!open_ahead_) return;
+    for (foreseen_ = std::max(foreseen_, planned_); foreseen_ < planned_ + k_foreseen; ++foreseen_) {
+      const std::optional<UpcomingSample> next = upcoming_(foreseen_);
+      if (!next) return;
+      open_ahead_->add(dataset_.position(next->sample).first);
+    }
+  }
+
+  /// Of a server, more if that many are requested before them: more neighbors are then found, and fetched together.
+  std::uint64_t max_group_samples() const {
+    constexpr std::uint64_t k_part = 4;
+    return open_ahead_ ? std::max(group_samples_, (planned_ - seen_) / k_part) : group_samples_;
+  }
+
   /// Plans the requests for the next deliveries. Returns false if there are none yet.
   bool plan_group() {
+    open_ahead();
     requests_.clear();
     next_request_ = 0;
     group_bytes_ = 0;
     std::optional<std::uint64_t> window;
     std::uint64_t count = 0;
+    const std::uint64_t most = max_group_samples();
     for (; group_bytes_ < window_bytes_; ++count) {
       const std::optional<UpcomingSample> next = upcoming_(planned_);
       if (!next || (count > 0 && next->window != window)) break;
-      if (!next->window && count == group_samples_) break;
+      if (!next->window && count == most) break;
       window = next->window;
       lengths_.push_back(locate(next->sample));
       if (clock_) announce_this_use(*next);
@@ -255,20 +275,23 @@ class ReadAhead::Worker {
   static constexpr std::uint64_t k_max_window_bytes = std::uint64_t{1} << 60;
   static constexpr std::uint64_t k_awake = ~std::uint64_t{0};
   static constexpr std::int64_t k_steps = 16;
+  static constexpr std::uint64_t k_foreseen = 1024;  // deliveries
 
   const Dataset& dataset_;
   const Upcoming upcoming_;
   std::int64_t window_bytes_;
   const std::uint64_t group_samples_;
   const bool large_transfers_;
-  std::optional<UseClock> clock_{};  // null: no cache wants to know
+  std::optional<UseClock> clock_{};        // null: no cache wants to know
+  std::optional<OpenAhead> open_ahead_{};  // null: all shards are local
   const std::uint64_t in_flight_;
 
   // Used by the thread only.
-  std::uint64_t seen_ = 0;             // consumed_ at the last check
-  std::uint64_t planned_ = 0;          // deliveries before this are planned
-  std::uint64_t announced_ = 0;        // of deliveries before this, the next use was announced
-  std::uint64_t now_ = 0;              // clock_'s time of the last of them
+  std::uint64_t seen_ = 0;       // consumed_ at the last check
+  std::uint64_t planned_ = 0;    // deliveries before this are planned
+  std::uint64_t foreseen_ = 0;   // the shards of deliveries before this are being opened
+  std::uint64_t announced_ = 0;  // of deliveries before this, the next use was announced
+  std::uint64_t now_ = 0;        // clock_'s time of the last of them
   struct KnownFile {
     std::size_t shard = 0;
     std::weak_ptr<const RemoteFile> file{};

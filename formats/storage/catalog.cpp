@@ -21,15 +21,32 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_head_bytes = 16 << 10;
+constexpr std::uint64_t k_read_whole_bytes = 1 << 20;
 constexpr std::uint64_t k_whole_bytes = 16 << 20;
 constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
+constexpr std::string_view k_missing_suffix = ".none";
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
 
 /// What If-None-Match takes, which compares weakly (RFC 9110, 13.1.2); empty if there is nothing.
 std::string validator_of(const FileVersion& version) {
   return version.strong_etag().empty() && !version.etag.starts_with("W/") ? std::string() : version.etag;
+}
+
+std::string_view path_of(const Location& location) {
+  return std::string_view(location.name()).substr(0, location.name().find('?'));
+}
+
+/// Seek points, by their present and their former suffix.
+bool is_hint(const Location& location) {
+  return path_of(location).ends_with(".bseek") || path_of(location).ends_with(".bentry");
+}
+
+/// How much is asked for of a file of which nothing is known. Indexes and manifests are read as a whole.
+std::uint64_t head_bytes_of(const Location& location) {
+  const std::string_view name = path_of(location);
+  return name.ends_with(".bidx") || name.ends_with(".json") ? k_read_whole_bytes : k_head_bytes;
 }
 
 /// How much of the body is kept: all of a file that the server sends in any case, if it is not large.
@@ -41,8 +58,8 @@ std::size_t kept_bytes(const HttpResponse& head, std::size_t head_bytes, bool ke
 }
 
 /// One try. Returns the response with the first bytes of its body; with its length, if all of it came.
-HttpResult ask_once(const Location& location, const std::string& if_none_match, std::size_t head_bytes, const Retry& retry,
-                    bool keeps_whole) {
+HttpResult ask_once(const Location& location, const std::string& if_none_match, std::size_t head_bytes,
+                    const Retry& retry, bool keeps_whole) {
   HttpRequest request = location.get({.range = FileRange{0, head_bytes}, .if_none_match = if_none_match});
   retry.set_limits(request);
   request.fresh_connection = retry.num_failures() > 0;
@@ -133,10 +150,36 @@ void Catalog::record(const Location& location, const FileVersion& version) const
   }
 }
 
+bool Catalog::is_recorded_as_missing(const Location& location) const {
+  if (!cache_ || !is_hint(location)) return false;
+  struct stat info {};
+  if (::stat(cache_->path_of(location.identity(), k_missing_suffix).c_str(), &info) != 0) return false;
+  const std::time_t age = std::time(nullptr) - info.st_mtim.tv_sec;
+  return age >= 0 && age < k_recent_s;
+}
+
+/// An empty file, which takes no room.
+void Catalog::record_missing(const Location& location) const {
+  if (!cache_ || !is_hint(location)) return;
+  try {
+    File::create(cache_->path_of(location.identity(), k_missing_suffix));
+  } catch (const Error&) {  // then each process asks
+  }
+}
+
+Catalog::Answer Catalog::ask_or_record_missing(const Location& location, const std::optional<Known>& known) const {
+  try {
+    return ask(location, known);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::not_found || is_refusal(error)) record_missing(location);
+    throw;
+  }
+}
+
 Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known>& known) const {
   const std::string if_none_match = known ? validator_of(known->version) : std::string();
   // Of a file that is probably the same only the header is wanted.
-  const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : k_head_bytes;
+  const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : head_bytes_of(location);
   // Most servers that do not answer at all are named wrongly: nobody should wait long for them.
   for (Retry retry(std::max(network_timeout() / 4, std::chrono::seconds(1)));;) {
     HttpResult result = ask_once(location, if_none_match, head_bytes, retry, cache_ != nullptr);
@@ -156,19 +199,22 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
     auto version = version_of(response);
     if (!version && cache_ && has_marked_end(response)) version = measured_version(location);
     if (is_part(response) && (!version || response.header("content-range").find(" 0-") == std::string::npos)) {
-      retry.wait_after(Error(ErrorCode::retryable, "the server answers with another range than the one it was asked for",
+      retry.wait_after(Error(ErrorCode::retryable,
+                             "the server answers with another range than the one it was asked for",
                              {.path = location.shown()}));
       continue;
     }
     if (!version) {
       throw Error(ErrorCode::unsupported, "the server does not tell the size of the file",
-                  {.path = location.shown(), .hint = "copy it to a local disk first, or read it through a cache: BALE_CACHE_DIR"});
+                  {.path = location.shown(),
+                   .hint = "copy it to a local disk first, or read it through a cache: BALE_CACHE_DIR"});
     }
     if (version->etag.empty()) version->instance = temporary_name();
     if (response.body.size() >= std::min(head_bytes, version->size)) {
       return {.version = *version, .head = std::move(response.body)};
     }
-    retry.wait_after(Error(ErrorCode::retryable, "the server sent less than it was asked for", {.path = location.shown()}));
+    retry.wait_after(
+        Error(ErrorCode::retryable, "the server sent less than it was asked for", {.path = location.shown()}));
   }
 }
 
@@ -180,8 +226,10 @@ Catalog::Answer Catalog::look_up(const Location& location) {
   }
   NameLock asking;
   if (cache_) asking = NameLock(join_path(cache_->path(), "names"), identity, network_timeout());
+  if (is_recorded_as_missing(location)) throw Error(ErrorCode::not_found, "no such file", {.path = location.shown()});
   const std::optional<Known> known = recorded(location);
-  Answer answer = known && known->is_recent ? Answer{.version = known->version} : ask(location, known);
+  Answer answer =
+      known && known->is_recent ? Answer{.version = known->version} : ask_or_record_missing(location, known);
   if (!known || !known->is_recent) record(location, answer.version);
   answer.asking = std::move(asking);
   const std::lock_guard lock(mutex_);

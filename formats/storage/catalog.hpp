@@ -1,11 +1,15 @@
 // Catalog: which version of a remote file a name stands for. It is asked of the server once per process, or not at all
-// of the node asked within the last minute, so that the workers of one run do not all ask. Of processes that come at the
-// same time one asks, and the others wait.
+// of the node asked within the last minute, so that the workers of one run do not all ask. Of processes that come at
+// the same time one asks, and the others wait.
+//
+// That the seek points of a shard are not there is known to the node for a minute, too: they are a hint, and each
+// worker would ask for them.
 //
 // A file of which the server tells neither ETag nor time of change may be another one each time it is asked for. It is
 // read from the cache only while the process that asked lives.
 //
-// Within a process a name keeps its version: a file that changes on the server is an error from then on, never a mixture.
+// Within a process a name keeps its version: a file that changes on the server is an error from then on, never a
+// mixture.
 //
 // Threads and processes: any number of them.
 #pragma once
@@ -50,6 +54,9 @@ class Catalog {
   };
   std::optional<Known> recorded(const Location& location) const;
   void record(const Location& location, const FileVersion& version) const;
+  bool is_recorded_as_missing(const Location& location) const;
+  void record_missing(const Location& location) const;
+  Answer ask_or_record_missing(const Location& location, const std::optional<Known>& known) const;
   Answer ask(const Location& location, const std::optional<Known>& known) const;
 
   const std::shared_ptr<CacheDirectory> cache_;

@@ -5,8 +5,8 @@
 //
 // Threads: any number may call. Processes: the thread is started by the first request, so fork before that; a child of
 // fork() that uses the client gets a new one.
-// Errors: a response of any status is a result. `retryable` if no complete response came: the connection failed, was cut
-// or stalled. `io` if trying again cannot help: a certificate that is not trusted, a malformed URL.
+// Errors: a response of any status is a result. `retryable` if no complete response came: the connection failed, was
+// cut or stalled. `io` if trying again cannot help: a certificate that is not trusted, a malformed URL.
 #pragma once
 
 #include <atomic>
@@ -39,18 +39,20 @@ struct HttpRequest {
   std::string url{};  // percent-encoded
   std::vector<std::pair<std::string, std::string>> headers{};
   std::string body{};  // of PUT and POST
-  /// Called on the client's thread with each part of the body, as it comes, and with status and headers. The body is then
-  /// not kept. Returns false to end the transfer, which is then an `interrupted` error. Must not block for long or throw.
+  /// Called on the client's thread with each part of the body, as it comes, and with status and headers. The body is
+  /// then not kept. Returns false to end the transfer, which is then an `interrupted` error. Must not block for long or
+  /// throw.
   std::function<bool(const HttpResponse& head, Bytes part)> on_body{};
-  std::uint64_t max_body_bytes = std::uint64_t{64} << 20;  // without on_body: a longer response is an `io` error
+  std::uint64_t max_body_bytes = std::uint64_t{64} << 20;   // without on_body: a longer response is an `io` error
   std::shared_ptr<const std::atomic<bool>> is_cancelled{};  // if it becomes true, the transfer ends as `interrupted`
-  bool urgent = false;  // at once; others wait while many are under way
-  bool fresh_connection = false;                     // do not reuse a connection, and resolve the host again
+  bool urgent = false;               // at once; others wait while many are under way (transfer_limit.hpp)
+  std::uint64_t expected_bytes = 0;  // of the answer, if it is known
+  bool fresh_connection = false;     // do not reuse a connection, and resolve the host again
   bool follow_redirects = true;
   std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds stall_timeout{30'000};   // longest time with less than least_bytes_per_s; in whole seconds
+  std::chrono::milliseconds stall_timeout{30'000};  // longest time with less than least_bytes_per_s; in whole seconds
   std::uint64_t least_bytes_per_s = 1;
-  std::chrono::milliseconds total_timeout{0};        // 0: none
+  std::chrono::milliseconds total_timeout{0};  // 0: none
 };
 
 using HttpResult = std::variant<HttpResponse, Error>;
@@ -62,8 +64,8 @@ class HttpClient {
 
   /// Starts a request. `done` is called once, on the client's thread: it must not block or throw.
   void submit(HttpRequest request, std::function<void(HttpResult)> done);
-  /// Carries out a request and waits for it. Throws what poll_remote_wait() throws; the request has ended then, too. Must
-  /// not be called from a `done`.
+  /// Carries out a request and waits for it. Throws what poll_remote_wait() throws; the request has ended then, too.
+  /// Must not be called from a `done`.
   HttpResult carry_out(HttpRequest request);
   /// To be called after `is_cancelled` of a request became true: it ends soon after.
   void look_for_cancelled();

@@ -26,6 +26,7 @@ void RangeRequest::send(const Adjust& adjust) {
 
 void RangeRequest::send_one(bool fresh_connection) {
   HttpRequest request = location_->get({.range = range_, .if_match = version_.strong_etag()});
+  request.expected_bytes = range_.length;
   adjust_(request);
   if (fresh_connection) request.fresh_connection = true;
   if (!fresh_connection && request.urgent && version_.has_ranges && range_.length <= k_most_hedged_bytes) {

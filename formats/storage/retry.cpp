@@ -47,14 +47,14 @@ seconds network_timeout() {
   return seconds(value);
 }
 
-Retry::Retry(seconds limit)
-    : limit_(limit), begin_(std::chrono::steady_clock::now()), random_(std::random_device{}()) {}
+Retry::Retry(seconds limit) : limit_(limit), begin_(std::chrono::steady_clock::now()) {}
 
 void Retry::wait_after(const Error& error, const HttpResponse* response) {
   if (error.code() != ErrorCode::retryable) throw Error(error);
   ++num_failures_;
   const milliseconds longest = std::min(k_longest_pause, k_first_pause * (1u << std::min(num_failures_ - 1, 10u)));
-  const milliseconds drawn(std::uniform_int_distribution<long>(longest.count() / 2, longest.count())(random_));
+  if (!random_) random_.emplace(std::random_device{}());
+  const milliseconds drawn(std::uniform_int_distribution<long>(longest.count() / 2, longest.count())(*random_));
   const milliseconds pause = std::max<milliseconds>(drawn, asked_pause(response));
   const auto now = std::chrono::steady_clock::now();
   if (now + pause >= begin_ + limit_) {

@@ -1,12 +1,13 @@
 #include "bale/formats/storage/unit_fetch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace bale {
 namespace {
 
-constexpr std::size_t k_store_bytes = 256 << 10;  // stored at a time
+constexpr std::size_t k_store_bytes = 64 << 10;  // stored at a time, at least
 
 FileRange bytes_of(UnitRun run, std::uint64_t file_bytes) {
   const std::uint64_t begin = run.first * k_unit_bytes;
@@ -30,7 +31,7 @@ UnitFetch::UnitFetch(std::shared_ptr<CachedFile> file, UnitRun run, std::uint64_
     : file_(std::move(file)), rest_(run), wanted_end_(wanted_end), range_(range) {}
 
 UnitFetch::~UnitFetch() {
-  store_complete(false);  // of a body that was cut, too
+  store_complete({}, false);  // of a body that was cut, too
   file_->release(rest_, true);
 }
 
@@ -39,22 +40,33 @@ bool UnitFetch::put(std::uint64_t offset, Bytes part) {
   const std::uint64_t begin = std::clamp(offset, range_.offset, range_.offset + range_.length);
   const std::uint64_t end = std::clamp(offset + part.size(), range_.offset, range_.offset + range_.length);
   const Bytes wanted = begin < end ? part.subspan(begin - offset, end - begin) : Bytes();
-  waiting_.insert(waiting_.end(), wanted.begin(), wanted.end());
   const bool is_end = end == range_.offset + range_.length;
   const bool is_wanted = rest_.first < wanted_end_ && end >= wanted_end_ * k_unit_bytes;
-  if (waiting_.size() < k_store_bytes && !is_wanted && !is_end) return true;
-  return store_complete(is_end) && (!is_end || offset + part.size() == end);
+  if (waiting_.size() + wanted.size() < k_store_bytes && !is_wanted && !is_end) {
+    waiting_.insert(waiting_.end(), wanted.begin(), wanted.end());
+    return true;
+  }
+  return store_complete(wanted, is_end) && (!is_end || offset + part.size() == end);
 }
 
-bool UnitFetch::store_complete(bool is_end) {
-  if (waiting_.empty()) return true;
-  const std::size_t whole = waiting_.size() / k_unit_bytes * k_unit_bytes;
-  const Bytes complete = Bytes(waiting_).first(is_end ? waiting_.size() : whole);
-  if (complete.empty()) return true;
-  if (!file_->write(rest_.first, complete)) return false;
-  rest_.first += units_of(0, complete.size()).end;
-  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(complete.size()));
-  if (const auto request = request_.lock()) request->look();
+/// Stores the whole units of what waits and `more`, which follows it; what is left waits.
+bool UnitFetch::store_complete(Bytes more, bool is_end) {
+  const std::size_t begun = waiting_.size() % k_unit_bytes;
+  const Bytes rest_of_unit = more.first(std::min<std::size_t>(more.size(), begun > 0 ? k_unit_bytes - begun : 0));
+  waiting_.insert(waiting_.end(), rest_of_unit.begin(), rest_of_unit.end());
+  more = more.subspan(rest_of_unit.size());
+  const auto complete = [&](Bytes bytes) {
+    return bytes.first(is_end ? bytes.size() : bytes.size() / k_unit_bytes * k_unit_bytes);
+  };
+  const std::array<Bytes, 2> parts{complete(waiting_), complete(more)};
+  const std::size_t stored = parts[0].size() + parts[1].size();
+  if (stored > 0 && !file_->write(rest_.first, parts)) return false;
+  rest_.first += units_of(0, stored).end;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(parts[0].size()));
+  const Bytes left = more.subspan(parts[1].size());
+  waiting_.insert(waiting_.end(), left.begin(), left.end());
+  const auto request = stored > 0 ? request_.lock() : nullptr;
+  if (request) request->look();
   return true;
 }
 

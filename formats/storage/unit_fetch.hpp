@@ -14,10 +14,11 @@ namespace bale {
 
 class UnitFetch {
  public:
-  /// A request for a run that this process has claimed and reserved room for. Before it is sent, or if sending fails, its
-  /// end gives up the claims. `wanted_end`: unit before which the caller waits for, stored as soon as it came.
-  static std::shared_ptr<RangeRequest> request(const std::shared_ptr<const Location>& location, const FileVersion& version,
-                                               std::shared_ptr<CachedFile> file, UnitRun run, std::uint64_t wanted_end);
+  /// A request for a run that this process has claimed and reserved room for. Before it is sent, or if sending fails,
+  /// its end gives up the claims. `wanted_end`: unit before which the caller waits for, stored as soon as it came.
+  static std::shared_ptr<RangeRequest> request(const std::shared_ptr<const Location>& location,
+                                               const FileVersion& version, std::shared_ptr<CachedFile> file,
+                                               UnitRun run, std::uint64_t wanted_end);
 
   UnitFetch(std::shared_ptr<CachedFile> file, UnitRun run, std::uint64_t wanted_end, FileRange range);
   ~UnitFetch();
@@ -26,14 +27,15 @@ class UnitFetch {
 
  private:
   bool put(std::uint64_t offset, Bytes part);
-  bool store_complete(bool is_end);
+  bool store_complete(Bytes more, bool is_end);
 
   const std::shared_ptr<CachedFile> file_;
   UnitRun rest_;  // claimed and not stored
   const std::uint64_t wanted_end_;
   const FileRange range_;
   std::weak_ptr<RangeRequest> request_{};
-  std::vector<std::byte> waiting_;  // bytes from the start of rest_ on that are not stored
+  std::vector<std::byte>
+      waiting_;  // bytes from the start of rest_ on that are not stored; large parts are not copied here
 };
 
 }  // namespace bale

@@ -39,7 +39,7 @@ void UrlFile::store_head(Bytes head) const {
     const std::uint64_t begin = run.first * k_unit_bytes;
     const bool is_reserved = cached_->reserve(run);
     const Bytes content = head.subspan(begin, std::min(run.end * k_unit_bytes, head.size()) - begin);
-    if (!is_reserved || !cached_->write(run.first, content)) cached_->release(run, is_reserved);
+    if (!is_reserved || !cached_->write(run.first, {&content, 1})) cached_->release(run, is_reserved);
   }
 }
 

@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 HTTP, S3 = "tests/python/test_remote_http.py", "tests/python/test_remote_s3.py"
 CACHE_DISK, CACHE_FAULTS = "tests/python/test_remote_cache_disk.py", "tests/python/test_remote_cache_faults.py"
+OPENING = "tests/python/test_remote_opening.py"
 FAULTS, CACHE = "tests/python/test_remote_faults.py", "tests/python/test_remote_cache.py"
 
 
@@ -25,12 +26,21 @@ MUTATIONS = [
     Mutation("Retry-After is not waited for", "formats/storage/retry.cpp",
              "std::max<milliseconds>(drawn, asked_pause(response))", "drawn + 0 * asked_pause(response)",
              python(FAULTS, "retry_after")),
-    Mutation("a token goes to the host of a redirect", "formats/storage/http_client.cpp",
+    Mutation("a token goes to the host of a redirect", "formats/storage/http_transfer.cpp",
              "set(CURLOPT_MAXREDIRS, k_max_redirects);",
-             "set(CURLOPT_MAXREDIRS, k_max_redirects);\n    set(CURLOPT_UNRESTRICTED_AUTH, 1L);", python(HTTP, "test_hub and tar")),
+             "set(CURLOPT_MAXREDIRS, k_max_redirects);\n  set(CURLOPT_UNRESTRICTED_AUTH, 1L);", python(HTTP, "test_hub and tar")),
     Mutation("a child of fork() uses the parent's connections", "formats/storage/http_client.cpp",
              "if (here.owner != ::getpid()) {", "if (here.client == nullptr) {",
              ("python", "tests/python/test_python_remote.py", "-k", "test_forks and unused")),
+    Mutation("remote shards are opened one after another", "reader/open_ahead.cpp",
+             "constexpr std::size_t k_max_threads = 32;", "constexpr std::size_t k_max_threads = 1;",
+             python(OPENING, "opened_together")),
+    Mutation("an index is asked for in two parts", "formats/storage/catalog.cpp",
+             'name.ends_with(".bidx") || name.ends_with(".json")', 'name.ends_with(".json")', python(OPENING, "one_request")),
+    Mutation("each process asks for seek points that are not there", "formats/storage/catalog.cpp",
+             "  return age >= 0 && age < k_recent_s;\n}", "  return age < 0;\n}", python(OPENING, "one_request")),
+    Mutation("a server that refuses is asked for as much as before", "formats/storage/transfer_limit.cpp",
+             "at_a_time_ = std::max(at_a_time_ / 2, k_fewest);", "", ("storage", "*refuses gets half*")),
     Mutation("an answer of another version is believed", "formats/storage/range_body.cpp",
              "  if (is_other) {\n", "  if (is_other && wanted_.length == 0) {\n", python(FAULTS, "changes_while_it_is_read")),
     Mutation("compressed bytes are taken for the file's", "formats/storage/range_body.cpp",

@@ -42,7 +42,9 @@ struct Cache {
   static void store(CachedFile& file, UnitRun units) {
     REQUIRE(file.claim(units).runs.size() == 1);
     REQUIRE(file.reserve(units));
-    REQUIRE(file.write(units.first, std::vector<std::byte>(units.size() * k_unit_bytes)));
+    const std::vector<std::byte> zeros(units.size() * k_unit_bytes);
+    const Bytes content = zeros;
+    REQUIRE(file.write(units.first, {&content, 1}));
   }
   std::uint64_t remove(std::uint64_t units, Tick later = 0) const {
     return evict(cache->path() + "/files", units * k_unit_bytes, cache->orders(), CacheDirectory::now() + later,

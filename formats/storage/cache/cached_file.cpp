@@ -151,18 +151,20 @@ std::uint64_t CachedFile::num_present(UnitRun units) const {
   return count;
 }
 
-bool CachedFile::write(std::uint64_t first_unit, Bytes bytes) {
+bool CachedFile::write(std::uint64_t first_unit, std::span<const Bytes> parts) {
   try {
-    data_.write_at(first_unit * k_unit_bytes, bytes);
+    data_.write_all_at(first_unit * k_unit_bytes, parts);
   } catch (const Error& error) {
     cache_->set_full(error);
     return false;
   }
   std::uint64_t unit = first_unit;
-  for (Bytes rest = bytes; !rest.empty(); ++unit) {
-    const Bytes content = rest.first(std::min<std::size_t>(rest.size(), k_unit_bytes));
-    map_.set_present(unit, crc32c(content));
-    rest = rest.subspan(content.size());
+  for (Bytes rest : parts) {
+    for (; !rest.empty(); ++unit) {
+      const Bytes content = rest.first(std::min<std::size_t>(rest.size(), k_unit_bytes));
+      map_.set_present(unit, crc32c(content));
+      rest = rest.subspan(content.size());
+    }
   }
   cache_->stored((unit - first_unit) * k_unit_bytes);
   map_.touch({first_unit, unit}, cache_->now());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "bale/formats/base/bytes.hpp"
@@ -30,9 +31,9 @@ class CachedFile {
   UnitMap::Claims claim(UnitRun units) { return map_.claim(units, cache_->slots()); }
   /// Reserves room for claimed units. Returns false if there is none; the claims stay the caller's to release().
   bool reserve(UnitRun units) { return cache_->reserve(units.size() * k_unit_bytes); }
-  /// Stores the content of claimed units. `bytes` starts at the first one's start and has whole units, but for the last
-  /// of the file. Returns false if the disk is full.
-  bool write(std::uint64_t first_unit, Bytes bytes);
+  /// Stores the content of claimed units. The parts follow each other from the first one's start, and each has whole
+  /// units, but for the last of the file. Returns false if the disk is full.
+  bool write(std::uint64_t first_unit, std::span<const Bytes> parts);
   /// Keeps the content from eviction while the result is open: the file in which each unit has its place. Throws `io`.
   File pin() const;
   /// Gives up claims that were not written, and the room that was reserved for them.

@@ -36,6 +36,7 @@ struct ReadAheadOptions {
   bool large_transfers = false;
   std::uint64_t group_samples = 32;  // samples per group if the order has no windows
   std::optional<UseClock> clock{};   // of the order, for a remote dataset
+  bool wants_seek_points = false;    // of remote shards: readers will ask for them
   std::uint64_t in_flight = 0;       // of the consumed deliveries, this many may still be being read
 };
 
