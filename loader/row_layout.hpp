@@ -24,6 +24,7 @@ class RowLayout {
 
  private:
   void require_sizes(std::size_t shard) const;
+  std::uint64_t row_bytes(const ShardIndex& index, std::size_t shard, std::uint64_t sample) const;
 
   const Dataset& dataset_;
   Transform transform_;

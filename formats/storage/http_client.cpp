@@ -16,6 +16,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/file_transport.hpp"
 #include "bale_version.hpp"
 
 namespace bale {
@@ -340,6 +341,7 @@ HttpClient& HttpClient::instance() {
 }
 
 void HttpClient::submit(HttpRequest request, std::function<void(HttpResult)> done) {
+  if (is_file_url(request.url)) return submit_to_files(std::move(request), std::move(done));
   engine_->submit(std::make_unique<Transfer>(std::move(request), std::move(done)));
 }
 

@@ -20,6 +20,7 @@
 #include "bale/formats/storage/cache/cache_place.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
 #include "bale/formats/storage/catalog.hpp"
+#include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_file.hpp"
@@ -206,6 +207,7 @@ void warn_of_cache(const std::string& what) {
 }
 
 void require_apart_from_cache(const std::string& place) {
+  if (is_file_url(place)) return require_apart_from_cache(path_of_file_url(place));
   if (is_served(place) || !is_cache_named()) return;
   const CacheSettings settings = cache_settings();
   if (settings.directory.empty()) return;
