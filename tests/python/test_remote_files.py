@@ -149,3 +149,19 @@ def test_doctor_names_the_network(remote, heavy_tar, serve):  # noqa: F811
         assert cached["bound_by"] in ("read", "decode") and cached["read_again_images_per_s"] > 0, cached
     local = json.loads(doctor(remote, heavy_tar))
     assert local["bound_by"] in ("read", "decode") and local["read_again_images_per_s"] is None
+
+
+# --- the cache's options
+
+def test_options_of_a_command(remote, heavy_tar, serve, tmp_path):  # noqa: F811
+    """They come before the environment, and processes that the command starts have them, too."""
+    server, other = serve(heavy_tar), tmp_path / "other"
+    for words in (["verify"], ["bench", "--stages", "train", "--batch", "4", "--size", "32", "--workers", "2"]):
+        remote.ok(*words, server.url, "--cache-dir", other)
+    assert server.sent("*.tar") <= 1.01 * sum(path.stat().st_size for path in heavy_tar.glob("*.tar"))
+    assert files_size(other) > 0 and not remote.cache.exists()
+    result = remote("verify", server.url, "--cache-dir", other, "--cache-limit", "1MiB")
+    assert result.code == USAGE and "limit of the cache" in result.error_line(), result
+    assert remote("verify", server.url, "--cache-limit", "much").code == USAGE
+    remote.ok("verify", server.url, "--cache-dir", "none")
+    assert not remote.cache.exists()
