@@ -6,8 +6,8 @@
 //
 // Ownership: names of fields and classes borrow from the Dataset. A sample borrows from the caller's Scratch and lives
 // until it is used again.
-// Memory: some hundred bytes per shard, the indexes of shards that are open or were used lately (DatasetOptions::index_budget), and
-// the manifest.
+// Memory: some hundred bytes per shard, the manifest, and the indexes of shards that are open or were used lately
+// (DatasetOptions::index_budget).
 // Threads: const methods may be called by many threads at once, each with its own Scratch.
 // Processes: do not use a Dataset after fork(); open one in each process that reads.
 #pragma once
