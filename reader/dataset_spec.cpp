@@ -22,6 +22,7 @@ namespace {
 /// Servers have files only. A name that is not like a shard's is taken as a directory.
 bool may_be_remote_directory(const std::string& name) {
   return remote_storage_of(name) != nullptr && name.find_first_of("*{?") == std::string::npos &&
+         end_of_first_name(name) == std::string_view::npos &&
          base_name(name) != k_manifest_name && !is_called_as_shard(base_name(name));
 }
 
