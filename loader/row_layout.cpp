@@ -67,7 +67,8 @@ std::uint64_t RowLayout::bytes_of_first_view(const LoaderOptions& options, std::
   LargestRows largest(options.batch_size, max_deliveries);
   for (std::size_t shard = 0; shard < dataset_.num_shards(); ++shard) {
     if (transform_.kind == Transform::Kind::ragged) require_sizes(shard);
-    for (std::uint64_t i = 0; i < dataset_.shard_size(shard); ++i) largest.add(row_bytes(shard, i));
+    const IndexInUse index = dataset_.use_index(shard);
+    for (std::uint64_t i = 0; i < index->size(); ++i) largest.add(row_bytes(*index, shard, i));
   }
   return largest.total();
 }
@@ -76,7 +77,7 @@ std::uint64_t RowLayout::bytes_of_first_view(const LoaderOptions& options, std::
 /// headers: an image with a size shows that the writer did not.
 void RowLayout::require_sizes(std::size_t shard) const {
   const ShardInUse images = dataset_.use_shard(shard);
-  const ShardIndex& index = dataset_.index(shard);
+  const ShardIndex& index = images->index();
   std::uint64_t known = 0;
   while (known < index.size() && (index.width(known) == 0 || index.height(known) == 0)) ++known;
   if (known < index.size()) return;
@@ -98,7 +99,10 @@ void RowLayout::require_sizes(std::size_t shard) const {
 
 std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) const {
   if (transform_.has_fixed_shape()) return transform_.image_bytes();
-  const ShardIndex& index = dataset_.index(shard);
+  return row_bytes(*dataset_.use_index(shard), shard, sample);
+}
+
+std::uint64_t RowLayout::row_bytes(const ShardIndex& index, std::size_t shard, std::uint64_t sample) const {
   const auto field = field_.empty() ? index.image_field(sample) : index.field_id(field_);
   if (!field || !index.extent(sample, *field).present()) return 0;  // the worker reports it
   if (transform_.kind == Transform::Kind::raw) {

@@ -28,6 +28,7 @@ class RowLayout {
  private:
   std::uint64_t bytes_of_first_view(const LoaderOptions& options, std::uint64_t max_deliveries) const;
   void require_sizes(std::size_t shard) const;
+  std::uint64_t row_bytes(const ShardIndex& index, std::size_t shard, std::uint64_t sample) const;
 
   const Dataset& dataset_;
   Transform transform_;

@@ -24,7 +24,7 @@ bool is_failed(const Row& row) {
 /// Empty if the shard, and so the key, cannot be read.
 std::string Session::key_of(const Row& row) const {
   try {
-    return std::string(dataset_.key(row.sample));
+    return dataset_.key(row.sample);
   } catch (const Error&) {
     return "";
   }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <limits>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
@@ -83,7 +86,9 @@ struct Dataset::State {
   std::vector<Entry> entries;
   std::unique_ptr<OpenShards> shards;
   std::vector<std::string> fields;
-  std::set<std::string> known_fields;
+  std::set<std::string, std::less<>> known_fields;
+  std::mutex other_fields_mutex;
+  std::set<std::string> other_fields;
   std::vector<std::string> classes;
   std::vector<std::string> label_texts;  // numbers of the merged classes, as text of `cls` fields
   bool translates_labels = false;
@@ -190,15 +195,18 @@ struct Dataset::State {
       const std::string& path = entries[unlisted[i]].path;
       const File file = File::open_read(path);  // while it is open, what is fetched is known
       if (has_room && needs_scan(path)) file.advise_will_need(0, file.size());
-      shards->index(unlisted[i]);
+      shards->use_index(unlisted[i]);
     });
   }
 
   /// Shards without a manifest must be opened to count their samples.
   void count_samples() {
     shards = std::make_unique<OpenShards>(
-        entries.size(), [this](std::size_t number, const Format* format,
-                               const std::shared_ptr<const ShardIndex>& index) { return open(number, format, index); });
+        entries.size(),
+        [this](std::size_t number, const Format* format, const std::shared_ptr<const ShardIndex>& index) {
+          return open(number, format, index);
+        },
+        options.salvage ? std::numeric_limits<std::uint64_t>::max() : options.index_budget);  // entries keep salvaged indexes
     open_unlisted_remote();
     for (std::size_t number = 0; number < entries.size(); ++number) {
       Entry& entry = entries[number];
@@ -207,19 +215,19 @@ struct Dataset::State {
         num_samples += entry.index ? entry.index->size() : entry.expected->num_samples;
         continue;
       }
-      const ShardIndex& index = shards->index(number);
-      num_samples += index.size();
-      notices.merge(index.notices(), entry.path);
-      for (const FieldInfo& field : index.fields()) add_field(field.name);
+      const IndexInUse index = shards->use_index(number);
+      num_samples += index->size();
+      notices.merge(index->notices(), entry.path);
+      for (const FieldInfo& field : index->fields()) add_field(field.name);
     }
   }
 
   bool has_labels(std::size_t part) const {
     for (std::size_t number = 0; number < entries.size(); ++number) {
       if (entries[number].part != part) continue;
-      const ShardIndex& index = shards->index(number);
-      for (std::uint64_t i = 0; i < index.size(); ++i) {
-        if (index.label(i) >= 0) return true;
+      const IndexInUse index = shards->use_index(number);
+      for (std::uint64_t i = 0; i < index->size(); ++i) {
+        if (index->label(i) >= 0) return true;
       }
     }
     return false;
@@ -250,6 +258,21 @@ struct Dataset::State {
     }
     for (std::size_t label = 0; translates_labels && label < classes.size(); ++label) {
       label_texts.push_back(fmt::format_int(label).str());
+    }
+  }
+
+  /// The shard's index, which has the texts of a sample, may be dropped: the sample gets the key from its Scratch, and the
+  /// names of its fields from here.
+  void keep_texts(SampleView& sample, Scratch& scratch) {
+    scratch.text() = sample.key;
+    sample.key = scratch.text();
+    for (FieldView& field : scratch.fields()) {
+      if (const auto known = known_fields.find(field.name); known != known_fields.end()) {
+        field.name = *known;
+        continue;
+      }
+      const std::lock_guard lock(other_fields_mutex);  // a name that the manifest does not have
+      field.name = *other_fields.emplace(field.name).first;
     }
   }
 
@@ -317,7 +340,7 @@ std::uint64_t Dataset::shard_size(std::size_t shard) const {
 }
 std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->shards->share(shard); }
 ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->shards->use(shard); }
-const ShardIndex& Dataset::index(std::size_t shard) const { return state_->shards->index(shard); }
+IndexInUse Dataset::use_index(std::size_t shard) const { return state_->shards->use_index(shard); }
 
 std::uint64_t Dataset::identity() const {
   DatasetIdentity identity;
@@ -325,10 +348,13 @@ std::uint64_t Dataset::identity() const {
     const ManifestShard* const expected = state_->entries[number].expected;
     if (expected != nullptr) {
       identity.add(expected->digest);
-    } else if (const auto digest = index(number).digest()) {
+      continue;
+    }
+    const IndexInUse index = use_index(number);
+    if (const auto digest = index->digest()) {
       identity.add(digest_text(*digest));
     } else {
-      identity.add(index(number));
+      identity.add(*index);
     }
   }
   return identity.value();
@@ -336,7 +362,7 @@ std::uint64_t Dataset::identity() const {
 
 std::uint64_t Dataset::identity_of_samples() const {
   DatasetIdentity identity;
-  for (std::size_t number = 0; number < num_shards(); ++number) identity.add(index(number));
+  for (std::size_t number = 0; number < num_shards(); ++number) identity.add(*use_index(number));
   return identity.value();
 }
 
@@ -352,7 +378,9 @@ std::pair<std::size_t, std::uint64_t> Dataset::position(std::uint64_t i) const {
 
 SampleView Dataset::read(std::uint64_t i, Scratch& scratch) const {
   const auto [number, sample] = position(i);
-  SampleView view = use_shard(number)->read(sample, scratch);
+  const ShardInUse shard = use_shard(number);
+  SampleView view = shard->read(sample, scratch);
+  if (shard.is_counted()) state_->keep_texts(view, scratch);
   if (!state_->labels_of(number).changes_labels()) return view;
   view.label = label_in_shard(number, sample);
   for (FieldView& field : scratch.fields()) {
@@ -367,9 +395,9 @@ Bytes Dataset::read_field(std::uint64_t i, std::string_view field, Scratch& scra
   return field == k_label_field ? state_->translated(number, bytes) : bytes;
 }
 
-std::string_view Dataset::key(std::uint64_t i) const {
+std::string Dataset::key(std::uint64_t i) const {
   const auto [number, sample] = position(i);
-  return index(number).key(sample);
+  return std::string(use_index(number)->key(sample));
 }
 
 std::int64_t Dataset::label(std::uint64_t i) const {
@@ -378,12 +406,12 @@ std::int64_t Dataset::label(std::uint64_t i) const {
 }
 
 std::int64_t Dataset::label_in_shard(std::size_t shard, std::uint64_t sample) const {
-  return state_->labels_of(shard)(index(shard).label(sample));
+  return state_->labels_of(shard)(use_index(shard)->label(sample));
 }
 
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
   for (std::size_t number = 0; number < num_shards(); ++number) {
-    if (const auto found = index(number).find(key)) return state_->entries[number].first_sample + *found;
+    if (const auto found = use_index(number)->find(key)) return state_->entries[number].first_sample + *found;
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
@@ -21,6 +22,7 @@ namespace {
 /// Servers have files only. A name that is not like a shard's is taken as a directory.
 bool may_be_remote_directory(const std::string& name) {
   return remote_storage_of(name) != nullptr && name.find_first_of("*{?") == std::string::npos &&
+         end_of_first_name(name) == std::string_view::npos &&
          base_name(name) != k_manifest_name && !is_called_as_shard(base_name(name));
 }
 
@@ -56,11 +58,10 @@ std::vector<std::string> shards_at(const std::string& path) {
 
 /// Before any remote file is opened, which makes the cache.
 void require_named_apart_from_cache(const std::string& spec) {
-  constexpr std::string_view k_separator = "::";
-  for (std::size_t begin = 0; begin <= spec.size();) {
-    const std::size_t end = std::min(spec.find(k_separator, begin), spec.size());
-    if (end > begin) require_apart_from_cache(spec.substr(begin, end - begin));
-    begin = end + k_separator.size();
+  for (std::string_view rest = spec; !rest.empty();) {
+    const std::size_t end = std::min(end_of_first_name(rest), rest.size());
+    if (end > 0) require_apart_from_cache(std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 2, rest.size()));
   }
 }
 

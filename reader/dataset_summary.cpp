@@ -32,7 +32,8 @@ DatasetSummary summarize_dataset(const std::string& spec) {
                          .classes = dataset.classes(),
                          .notices = dataset.notices()};
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const ShardIndex& index = dataset.index(number);
+    const IndexInUse held = dataset.use_index(number);
+    const ShardIndex& index = *held;
     const std::string& path = dataset.shard_path(number);
     if (number == 0) summary.format = dataset.shard(number)->format().name;
     const auto digest = index.digest();

@@ -5,7 +5,8 @@ namespace bale {
 ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named) {
   ImageConditions out;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const ShardIndex& index = dataset.index(number);
+    const IndexInUse held = dataset.use_index(number);
+    const ShardIndex& index = *held;
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       const ImageCondition condition = index.condition(i);
       switch (condition) {

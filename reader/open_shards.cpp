@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {
@@ -14,12 +15,28 @@ namespace {
 
 constexpr std::chrono::milliseconds k_poll_interval{100};
 
+/// What an index takes besides its bytes, about.
+constexpr std::uint64_t k_index_object_bytes = 1 << 10;
+
 /// Number of shards that are open in this process, over all datasets.
 std::atomic<std::size_t> open_in_process{0};
+
+std::uint64_t memory_of(const ShardIndex& index) { return index.bytes().size() + k_index_object_bytes; }
+
+/// A hash of the index's content: its header has a checksum of all that follows.
+std::uint64_t fingerprint_of(const ShardIndex& index) {
+  constexpr std::size_t k_header_bytes = 80;  // INDEX.md
+  return hash_key(as_text(index.bytes().first(std::min(index.bytes().size(), k_header_bytes))));
+}
 
 bool is_out_of_descriptors(const Error& error) {
   const int why = error.context().system_error;
   return why == EMFILE || why == ENFILE;
+}
+
+/// Writes only if it changes: other threads read it.
+void mark(std::atomic<bool>& used) {
+  if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -40,8 +57,11 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-OpenShards::OpenShards(std::size_t count, Open open)
-    : open_(std::move(open)), slots_(count), closes_(count > max_open_shards() / k_kept_share) {}
+OpenShards::OpenShards(std::size_t count, Open open, std::uint64_t index_budget)
+    : open_(std::move(open)),
+      slots_(count),
+      closes_(count > max_open_shards() / k_kept_share),
+      index_budget_(index_budget) {}
 
 OpenShards::~OpenShards() { open_in_process -= opened_.size(); }
 
@@ -50,17 +70,29 @@ ShardInUse OpenShards::use(std::size_t number) const {
   return kept != nullptr ? ShardInUse(kept) : ShardInUse(share(number));
 }
 
-std::shared_ptr<const Shard> OpenShards::share(std::size_t number) const {
-  Slot& slot = slots_[number];
-  if (!slot.recently_used.load(std::memory_order_relaxed)) slot.recently_used.store(true, std::memory_order_relaxed);
+std::unique_lock<std::timed_mutex> OpenShards::lock(Slot& slot) const {
   std::unique_lock lock(slot.mutex, std::defer_lock);
   while (!lock.try_lock_for(k_poll_interval)) poll_remote_wait();  // the thread that opens it may wait for a server
+  return lock;
+}
+
+std::shared_ptr<const Shard> OpenShards::share(std::size_t number) const {
+  Slot& slot = slots_[number];
+  mark(slot.recently_used);
+  mark(slot.index_recently_used);
+  const auto locked = lock(slot);
   return slot.shard ? slot.shard : open(slot, number);
 }
 
-const ShardIndex& OpenShards::index(std::size_t number) const {
-  const ShardIndex* const known = slots_[number].known_index.load(std::memory_order_acquire);
-  return known != nullptr ? *known : share(number)->index();
+IndexInUse OpenShards::use_index(std::size_t number) const {
+  Slot& slot = slots_[number];
+  const Shard* const kept = slot.kept_shard.load(std::memory_order_acquire);
+  if (kept != nullptr) return IndexInUse(&kept->index());
+  mark(slot.index_recently_used);
+  const auto locked = lock(slot);
+  if (!slot.index) open(slot, number);
+  if (!closes_) return IndexInUse(slot.index.get());
+  return IndexInUse(slot.index);
 }
 
 /// Call with the slot's lock held.
@@ -75,16 +107,32 @@ std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) co
     close_unused(open_in_process.load() / 2);
     slot.shard = open_now();
   }
-  if (!slot.index) {
-    slot.format = &slot.shard->format();
-    slot.index = slot.shard->shared_index();
-    slot.known_index.store(slot.index.get(), std::memory_order_release);
-  }
+  if (!slot.index) keep_index(slot, number);
   if (!closes_) slot.kept_shard.store(slot.shard.get(), std::memory_order_release);
   const std::lock_guard lock(mutex_);
   opened_.push_back(number);
   ++open_in_process;
   return slot.shard;
+}
+
+/// Call with the slot's lock held, when its shard was opened without an index.
+void OpenShards::keep_index(Slot& slot, std::size_t number) const {
+  const std::uint64_t fingerprint = fingerprint_of(slot.shard->index());
+  if (slot.format != nullptr && fingerprint != slot.fingerprint) {
+    const std::string path = slot.shard->path();
+    slot.shard.reset();
+    throw Error(ErrorCode::changed, "the shard or its index was changed while it was read",
+                {.path = path, .hint = "open the dataset again"});
+  }
+  const std::uint64_t bytes = memory_of(slot.shard->index());
+  drop_unused_indexes(index_budget_ - std::min(bytes, index_budget_));
+  slot.format = &slot.shard->format();
+  slot.fingerprint = fingerprint;
+  slot.index = slot.shard->shared_index();
+  if (!closes_) return;
+  const std::lock_guard lock(mutex_);
+  indexed_.push_back(number);
+  index_bytes_ += bytes;
 }
 
 /// Closes unused shards of this object until at most `limit` are open in the process. A shard that was used since the
@@ -112,6 +160,38 @@ bool OpenShards::close_if_unused(std::size_t number) const {
   const std::unique_lock lock(slot.mutex, std::try_to_lock);
   if (!lock || slot.shard.use_count() != 1) return false;
   slot.shard.reset();
+  return true;
+}
+
+/// Drops unused indexes until those in memory take at most `limit` bytes. One that was used since the hand last passed
+/// it is spared once.
+void OpenShards::drop_unused_indexes(std::uint64_t limit) const {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t looks = 2 * indexed_.size(); looks > 0 && index_bytes_ > limit && !indexed_.empty(); --looks) {
+    index_hand_ = index_hand_ < indexed_.size() ? index_hand_ : 0;
+    if (!drop_if_unused(indexed_[index_hand_])) {
+      ++index_hand_;
+      continue;
+    }
+    indexed_[index_hand_] = indexed_.back();
+    indexed_.pop_back();
+  }
+}
+
+/// Call with mutex_ held. Never waits for a slot. Closes the shard, which refers to its index.
+bool OpenShards::drop_if_unused(std::size_t number) const {
+  Slot& slot = slots_[number];
+  if (slot.index_recently_used.exchange(false, std::memory_order_relaxed)) return false;
+  const std::unique_lock lock(slot.mutex, std::try_to_lock);
+  if (!lock || (slot.shard && slot.shard.use_count() != 1)) return false;
+  if (slot.index.use_count() != (slot.shard ? 2 : 1)) return false;
+  if (slot.shard) {
+    slot.shard.reset();
+    std::erase(opened_, number);
+    --open_in_process;
+  }
+  index_bytes_ -= memory_of(*slot.index);
+  slot.index.reset();
   return true;
 }
 

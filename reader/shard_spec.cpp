@@ -279,7 +279,7 @@ std::vector<std::string> expand_shard_spec(std::string_view spec) {
   if (name_is_taken(std::string(spec))) return {std::string(spec)};
   std::vector<std::string> paths;
   for (;;) {
-    const std::size_t colons = spec.find("::");
+    const std::size_t colons = end_of_first_name(spec);
     const std::string_view part = spec.substr(0, colons);
     if (part.empty()) refuse(spec, "an empty name beside \"::\"");
     require_local_name(part, NameUse::dataset);

@@ -89,7 +89,7 @@ AddedSeekPoints add_seek_points(const Dataset& dataset, unsigned jobs, bool repl
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
     if (!replace && has_seek_points(*dataset.use_shard(number))) continue;
     shards.push_back(number);
-    added.num_samples += dataset.index(number).size();
+    added.num_samples += dataset.use_index(number)->size();
   }
   added.num_shards = shards.size();
   progress.total_samples = added.num_samples;

@@ -65,7 +65,8 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
     if (parent_directory(path) != directory) {
       throw Error(ErrorCode::invalid_argument, "shards of one list must lie in one directory", {.path = path});
     }
-    const ShardIndex& index = dataset.index(number);
+    const IndexInUse held = dataset.use_index(number);
+    const ShardIndex& index = *held;
     listed.push_back({base_name(path), index.size(), index.shard_bytes()});
     for (const Sidecar& sidecar : sidecars_of(*made.layout, names)) {
       if (sidecar.name.empty()) continue;

@@ -7,6 +7,7 @@
 
 #include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/utf8.hpp"
 
 namespace bale {
@@ -35,18 +36,6 @@ std::string format_error(const std::string& message, const ErrorContext& context
   return text;
 }
 
-/// End of the first name in a list that is joined by "::", npos if there is one name. An address in brackets, as in
-/// http://[::1]/, has such colons of its own.
-std::size_t end_of_first(std::string_view list) {
-  std::size_t end = list.find("::");
-  const auto is_in_brackets = [&] {
-    const std::size_t open = list.substr(0, end).rfind('[');
-    return open != std::string_view::npos && list.substr(0, end).find(']', open) == std::string_view::npos;
-  };
-  while (end != std::string_view::npos && is_in_brackets()) end = list.find("::", end + 1);
-  return end;
-}
-
 }  // namespace
 
 Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
@@ -66,7 +55,7 @@ void throw_errno(std::string_view action, const std::string& path) {
 }
 
 std::string shown_name(std::string_view name) {
-  const std::size_t end = end_of_first(name);
+  const std::size_t end = end_of_first_name(name);
   if (end != std::string_view::npos) return shown_name(name.substr(0, end)) + "::" + shown_name(name.substr(end + 2));
   const std::size_t scheme = name.find("://");
   if (scheme == std::string_view::npos) return std::string(name);

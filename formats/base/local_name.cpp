@@ -74,6 +74,17 @@ std::string hint_for(std::string_view name, const std::string& scheme, NameUse u
 
 }  // namespace
 
+std::size_t end_of_first_name(std::string_view list) {
+  const std::size_t end = list.find("::");
+  const std::size_t scheme = list.find("://");
+  if (end == std::string_view::npos || scheme > end) return end;
+  const std::size_t host = scheme + 3;
+  const std::size_t path = std::min(list.find_first_of("/?#", host), list.size());
+  const std::size_t open = std::min(list.find('[', host), path);
+  const std::size_t close = std::min(list.find(']', open), path);
+  return open < path && close < path ? list.find("::", close) : end;
+}
+
 void require_local_name(std::string_view name, NameUse use) {
   const bool is_command = name.starts_with("pipe:");
   const std::string scheme = scheme_of(name);

@@ -15,6 +15,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/http_transfer.hpp"
 #include "bale/formats/storage/socket_events.hpp"
 #include "bale/formats/storage/transfer_limit.hpp"
@@ -251,6 +252,7 @@ HttpClient& HttpClient::instance() {
 }
 
 void HttpClient::submit(HttpRequest request, std::function<void(HttpResult)> done) {
+  if (is_file_url(request.url)) return submit_to_files(std::move(request), std::move(done));
   engine_->submit(std::make_unique<HttpTransfer>(std::move(request), std::move(done)));
 }
 

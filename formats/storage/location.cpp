@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +12,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json_bytes.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
+#include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/s3.hpp"
 
@@ -84,6 +87,40 @@ class HttpLocation final : public Location {
                        [&](std::string_view sign) { return query.find(sign) != std::string_view::npos; });
   }
 
+  std::string url_;
+};
+
+/// file:///PATH: a mounted file system that is read through the cache.
+class FileLocation final : public Location {
+ public:
+  explicit FileLocation(const std::string& name)
+      : Location(name), url_(std::string(k_file_scheme) + path_of_file_url(name)) {}
+
+  std::string identity() const override { return url_; }
+
+  HttpRequest get(const GetCondition& condition) const override {
+    HttpRequest request{.url = url_};
+    set_condition(request, condition);
+    return request;
+  }
+
+  std::vector<std::string> list() const override {
+    std::vector<std::string> names;
+    std::error_code error;
+    const std::filesystem::path directory(path_of_file_url(url_));
+    for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->is_regular_file()) names.push_back(join_path(name(), entry->path().filename().string()));
+    }
+    if (error) {
+      throw Error(ErrorCode::not_found, fmt::format("cannot list the directory: {}", error.message()),
+                  {.path = shown(), .hint = "check the name"});
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
   std::string url_;
 };
 
@@ -229,12 +266,13 @@ bool is_refusal(const Error& error) { return error.context().hint.starts_with(k_
 
 bool is_served(std::string_view name) {
   return begins_with(name, k_http) || begins_with(name, k_https) || begins_with(name, k_hub) ||
-         begins_with(name, k_s3_scheme);
+         begins_with(name, k_s3_scheme) || is_file_url(name);
 }
 
 std::shared_ptr<const Location> locate(const std::string& name) {
   if (begins_with(name, k_s3_scheme)) return locate_s3(name);
   if (begins_with(name, k_hub)) return std::make_shared<HubLocation>(name);
+  if (is_file_url(name)) return std::make_shared<FileLocation>(name);
   return std::make_shared<HttpLocation>(name);
 }
 

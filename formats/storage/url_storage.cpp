@@ -20,6 +20,7 @@
 #include "bale/formats/storage/cache/cache_place.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
 #include "bale/formats/storage/catalog.hpp"
+#include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_file.hpp"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{8} << 20;
 constexpr const char* k_without_cache = "; remote files are read without a cache, and fetched again whenever they are read";
+constexpr std::size_t k_least_known = 1024;
 constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 60;
 constexpr std::uint64_t k_part_ahead = 32;  // of the cache may be what is not read yet, for each reader
 
@@ -132,6 +134,10 @@ class Node {
   std::shared_ptr<const UrlFile> open(const std::shared_ptr<const Location>& location, const Catalog::Answer& answer) {
     const std::string identity = Catalog::content_identity(*location, answer.version);
     const std::lock_guard lock(mutex_);
+    if (open_.size() > forget_closed_at_) {
+      std::erase_if(open_, [](const auto& entry) { return entry.second.expired(); });
+      forget_closed_at_ = 2 * open_.size() + k_least_known;
+    }
     std::weak_ptr<const UrlFile>& known = open_[identity];
     if (std::shared_ptr<const UrlFile> file = known.lock()) return file;
     auto file = std::make_shared<const UrlFile>(location, answer.version, cached(identity, answer.version), answer.head);
@@ -154,7 +160,8 @@ class Node {
   std::shared_ptr<CacheDirectory> cache_;
   std::unique_ptr<Catalog> catalog_;
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<const UrlFile>> open_;
+  std::map<std::string, std::weak_ptr<const UrlFile>> open_;  // and some that were closed
+  std::size_t forget_closed_at_ = k_least_known;
 };
 
 /// The node's view of this process. A child of fork() gets one of its own; its copy of the parent's is left alone.
@@ -215,6 +222,7 @@ void warn_of_cache(const std::string& what) {
 }
 
 void require_apart_from_cache(const std::string& place) {
+  if (is_file_url(place)) return require_apart_from_cache(path_of_file_url(place));
   if (is_served(place) || !is_cache_named()) return;
   const CacheSettings settings = cache_settings();
   if (settings.directory.empty()) return;

@@ -35,12 +35,13 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
     if not isinstance(spec, (str, bytes, os.PathLike)):
         raise TypeError(f"spec: {spec!r} is not a path, or a list of paths")
     spec = os.fsdecode(spec)
-    is_remote = [_bale.is_remote_name(part) for part in spec.split("::")]
+    names = _bale.names_in_spec(spec)
+    is_remote = [_bale.is_remote_name(name) for name in names]
     here = os.getcwd()
     if _SPECIAL.intersection(here) or "::" in here:
         return spec
-    parts = zip(spec.split("::"), is_remote, strict=True)
-    return "::".join(part if remote or not part else os.path.join(here, part) for part, remote in parts)
+    return "::".join(name if remote or not name else os.path.join(here, name)
+                     for name, remote in zip(names, is_remote, strict=True))
 
 
 def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:

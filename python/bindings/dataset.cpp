@@ -84,9 +84,9 @@ nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find,
   {
     const WithoutGil without_gil;
     const auto position = dataset.position(i);
-    const ShardIndex& index = dataset.index(position.first);
-    const std::optional<std::uint32_t> field = find(index, position.second);
-    if (field) size = index.extent(position.second, *field).length;
+    const IndexInUse index = dataset.use_index(position.first);
+    const std::optional<std::uint32_t> field = find(*index, position.second);
+    if (field) size = index->extent(position.second, *field).length;
   }
   const auto object = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
   if (!object.is_valid()) throw nb::python_error();
@@ -129,7 +129,11 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> labels(ProcessDataset& self) {
   auto values = std::make_unique<std::vector<std::int64_t>>(dataset.size());
   {
     const WithoutGil without_gil;
-    for (std::uint64_t i = 0; i < values->size(); ++i) (*values)[i] = dataset.label(i);
+    auto value = values->begin();
+    for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+      const IndexInUse held = dataset.use_index(shard);  // so that it is read once
+      for (std::uint64_t i = 0; i < held->size(); ++i) *value++ = dataset.label_in_shard(shard, i);
+    }
   }
   std::vector<std::int64_t>* const kept = values.release();
   const nb::capsule owner(kept, [](void* vector) noexcept { delete static_cast<std::vector<std::int64_t>*>(vector); });
@@ -185,6 +189,19 @@ void bind_dataset(nb::module_& module) {
         return remote_storage_of(text) != nullptr;
       },
       nb::arg("name"));
+  module.def(
+      "names_in_spec",
+      [](const nb::str& spec) {
+        const std::string text = from_str(spec);
+        nb::list found;
+        for (std::string_view rest = text;;) {
+          const std::size_t end = end_of_first_name(rest);
+          found.append(to_str(rest.substr(0, end)));
+          if (end == std::string_view::npos) return nb::typed<nb::list, nb::str>(found);
+          rest.remove_prefix(end + 2);
+        }
+      },
+      nb::arg("spec"));
   nb::class_<ProcessDataset>(module, "Dataset")
       .def(
           "__init__",

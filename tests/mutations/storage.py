@@ -12,6 +12,12 @@ def python(file, name):
 
 
 MUTATIONS = [
+    Mutation("a local file that changes is not noticed", "formats/storage/file_transport.cpp",
+             "if (!wanted.empty() && wanted != response.headers[\"etag\"]) return HttpResponse{.status = 412};", "",
+             python("tests/python/test_remote_files.py", "changes")),
+    Mutation("the network is never what training waits for", "tools/measure/doctor_verdict.cpp",
+             "  if (waits_for_network(figures)) return Bottleneck::network;\n", "",
+             python("tests/python/test_remote_files.py", "doctor")),
     Mutation("requests for ranges do not name the version", "formats/storage/location.cpp",
              'if (!condition.if_match.empty()) request.headers.emplace_back("If-Match", condition.if_match);',
              "(void)condition.if_match;", python(HTTP, "version_is_pinned")),

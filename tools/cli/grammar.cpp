@@ -54,6 +54,7 @@ class Grammar::State {
                         int (*run)(const Command&, Terminal&), void (*declare)(Command&, CLI::App&)) {
     CLI::App* app = add_command(name, summary, [&command, run](Terminal& terminal) { return run(command, terminal); });
     declare(command, *app);
+    add_cache_options(*app);
     return app;
   }
   void declare_writing_commands();
@@ -122,6 +123,7 @@ void Grammar::State::declare_writing_commands() {
   auto* convert = add_command("convert", "Write a packed dataset again, in another format, order or number of shards.",
                               [this](Terminal& terminal) { return run_pack(convert_, terminal); });
   declare_pack(convert_, *convert, needed_);
+  add_cache_options(*convert);
   convert->footer(fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats()[1]->name));
 
   add_command("index", "Write an index beside each shard that another program made, and what other readers want.",

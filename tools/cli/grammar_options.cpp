@@ -1,5 +1,6 @@
 #include "bale/tools/cli/grammar_options.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,6 +43,22 @@ void add_spec(CLI::App& app, std::string& spec) { app.add_option("SPEC", spec, k
 void add_json(CLI::App& app, bool& json, const std::string& text) { app.add_flag("--json", json, text); }
 
 void add_quiet(CLI::App& app, bool& quiet, const std::string& text) { app.add_flag("-q,--quiet", quiet, text); }
+
+void add_cache_options(CLI::App& app) {
+  constexpr const char* k_group = "Cache of remote files";
+  add_parsed(
+      app, "--cache-dir", "DIR|none", [](const std::string& text) { ::setenv("BALE_CACHE_DIR", text.c_str(), 1); },
+      "Directory of the cache, or none (default: BALE_CACHE_DIR, else ~/.cache/bale)")
+      ->group(k_group);
+  add_parsed(
+      app, "--cache-limit", "SIZE",
+      [](const std::string& text) {
+        parse_size("--cache-limit", text);
+        ::setenv("BALE_CACHE_LIMIT", text.c_str(), 1);
+      },
+      "Most bytes that the cache may take (default: BALE_CACHE_LIMIT, else 9/10 of what is free)")
+      ->group(k_group);
+}
 
 void add_json_progress(CLI::App& app, bool& json_progress) {
   app.add_flag("--json-progress", json_progress,

@@ -48,4 +48,8 @@ void add_quiet(CLI::App& app, bool& quiet,
 /// Call after add_quiet(): --json-progress excludes --quiet.
 void add_json_progress(CLI::App& app, bool& json_progress);
 
+/// --cache-dir and --cache-limit, for commands that may read remote files: BALE_CACHE_DIR and BALE_CACHE_LIMIT of this run
+/// and of the processes that it starts.
+void add_cache_options(CLI::App& app);
+
 }  // namespace bale::tools

@@ -19,7 +19,8 @@ std::uint64_t position_of(const CatCommand& command, const Dataset& dataset) {
 std::string field_of(const CatCommand& command, const Dataset& dataset, std::uint64_t position) {
   if (!command.field.empty()) return command.field;
   const auto [number, sample] = dataset.position(position);
-  const ShardIndex& index = dataset.index(number);
+  const IndexInUse held = dataset.use_index(number);
+  const ShardIndex& index = *held;
   if (const auto field = index.image_field(sample)) return index.fields()[*field].name;
   std::string names;
   for (const FieldInfo& field : index.fields()) names += (names.empty() ? "" : ", ") + field.name;

@@ -66,7 +66,8 @@ void check_names_apart(const Dataset& dataset, const std::vector<std::uint64_t>&
   if (wanted.empty() || !directory.ignores_case()) return;
   std::unordered_map<std::string, std::string> names;
   for (const std::uint64_t i : wanted) {
-    const std::string_view key = without_dot_prefix(dataset.key(i));
+    const std::string stored = dataset.key(i);
+    const std::string_view key = without_dot_prefix(stored);
     for (std::size_t end = 0; end < key.size();) {
       end = std::min(key.find('/', end + 1), key.size());
       const std::string_view name = key.substr(0, end);

@@ -9,7 +9,8 @@ namespace bale::tools {
 namespace {
 
 SampleRow row_of(const Dataset& dataset, std::size_t shard, std::uint64_t position, std::uint64_t sample) {
-  const ShardIndex& index = dataset.index(shard);
+  const IndexInUse held = dataset.use_index(shard);
+  const ShardIndex& index = *held;
   SampleRow row{.index = position,
                 .key = std::string(index.key(sample)),
                 .label = dataset.label_in_shard(shard, sample),
@@ -42,7 +43,8 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
   show_notices(dataset.notices(), "entry", terminal);
   std::uint64_t position = 0;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const ShardIndex& index = dataset.index(number);
+    const IndexInUse held = dataset.use_index(number);
+    const ShardIndex& index = *held;
     for (std::uint64_t sample = 0; sample < index.size(); ++sample, ++position) {
       const std::string_view key = index.key(sample);
       if (command.json) {

@@ -26,7 +26,8 @@ struct Gathered {
 Gathered gather(const Dataset& dataset) {
   Gathered gathered;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
-    const ShardIndex& index = dataset.index(number);
+    const IndexInUse held = dataset.use_index(number);
+    const ShardIndex& index = *held;
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       const std::int64_t label = dataset.label_in_shard(number, i);
       if (label == k_no_label) {

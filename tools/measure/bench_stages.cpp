@@ -52,7 +52,7 @@ double bytes_per_image(const Dataset& dataset) {
     for (const ManifestShard& shard : dataset.manifest()->shards) bytes += static_cast<double>(shard.bytes);
   } else {
     for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
-      bytes += static_cast<double>(dataset.index(shard).shard_bytes());
+      bytes += static_cast<double>(dataset.use_index(shard)->shard_bytes());
     }
   }
   return bytes / static_cast<double>(dataset.size());

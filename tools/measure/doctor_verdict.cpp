@@ -13,10 +13,32 @@ namespace {
 
 constexpr double k_slack = 1.15;  // spare workers beyond what the mean rate needs
 constexpr double k_busy = 0.85;   // share of the cores
+constexpr double k_hardly_faster = 1.5;
+constexpr double k_much_faster = 2;
 
 double rest_of(const DoctorFigures& figures) {
   return std::min(figures.copy.value_or(std::numeric_limits<double>::infinity()),
                   figures.compute.value_or(std::numeric_limits<double>::infinity()));
+}
+
+/// Without judging the cores: the same machine has just read faster from the cache.
+bool waits_for_network(const DoctorFigures& figures) {
+  const bool cache_is_faster = figures.read_again && *figures.read_again > k_much_faster * figures.read;
+  return (cache_is_faster || figures.always_fetches) && figures.read < k_hardly_faster * figures.load;
+}
+
+std::string network_advice(const DoctorFigures& figures) {
+  constexpr std::string_view k_nearer =
+      "raise read_ahead_bytes if the latency is high, read neighbors together (--order block; shuffle=\"block\"), or use "
+      "storage that is nearer.";
+  if (!figures.read_again) {
+    return fmt::format("The network is what training waits for, and nothing that came is kept: give it a cache "
+                       "(BALE_CACHE_DIR), {}",
+                       k_nearer);
+  }
+  return fmt::format("The network is what training waits for: from the cache the same images are read at {:.0f} per "
+                     "second. Fetch the dataset before training with `bale cache warm`, {}",
+                     *figures.read_again, k_nearer);
 }
 
 std::string decode_advice(const DoctorFigures& figures) {
@@ -38,6 +60,8 @@ std::string_view bottleneck_name(Bottleneck bottleneck) {
   switch (bottleneck) {
     case Bottleneck::read:
       return "read";
+    case Bottleneck::network:
+      return "network";
     case Bottleneck::decode:
       return "decode";
     case Bottleneck::copy:
@@ -54,6 +78,7 @@ Bottleneck bottleneck_of(const DoctorFigures& figures) {
     return Bottleneck::compute;
   }
   if (figures.copy && *figures.copy <= figures.load) return Bottleneck::copy;
+  if (waits_for_network(figures)) return Bottleneck::network;
   const bool by_reading = bound_of(figures.setting, figures.read) == Bound::storage;
   return by_reading ? Bottleneck::read : Bottleneck::decode;
 }
@@ -93,6 +118,8 @@ std::string advice(const DoctorFigures& figures) {
              "in "
              "transfers per second with large_transfers; on a fast one with data beyond memory use direct_io and more "
              "workers than cores. Fewer, larger shards help both.";
+    case Bottleneck::network:
+      return network_advice(figures);
     case Bottleneck::decode:
       return decode_advice(figures);
     case Bottleneck::copy:

@@ -1,6 +1,7 @@
 #include "bale/tools/measure/examination.hpp"
 
 #include "bale/formats/base/parallel.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/terminal/signals.hpp"
@@ -27,13 +28,29 @@ std::uint64_t measure_loader(const PipelineCommand& pipeline, const ExaminationO
   return loader.epoch() + 1;
 }
 
+/// Where the dataset is, or a part of it; null if all of it is local.
+const Storage* storage_of(const Dataset& dataset) {
+  const Storage* storage = nullptr;
+  for (std::size_t shard = 0; shard < dataset.num_shards() && storage == nullptr; ++shard) {
+    storage = remote_storage_of(dataset.shard_path(shard));
+  }
+  return storage;
+}
+
 /// From `epoch` on: other samples than the loader has just brought into memory, as far as there are any.
 void measure_reads(const PipelineCommand& pipeline, double seconds, std::uint64_t epoch, DoctorFigures& figures) {
   StageProgress progress;
   const StopOnSignal stop(progress.stop);
   const Dataset dataset = Dataset::open(pipeline.spec);
   const auto images = static_cast<std::uint64_t>(figures.load * seconds) + 1;
-  figures.read = measure_reading(dataset, pipeline.options, epoch * dataset.size(), images, progress).images_per_s();
+  const auto read = [&] {
+    return measure_reading(dataset, pipeline.options, epoch * dataset.size(), images, progress).images_per_s();
+  };
+  figures.read = read();
+  const Storage* const storage = storage_of(dataset);
+  if (storage == nullptr) return;
+  figures.always_fetches = storage->cache_bytes() == 0;
+  if (!figures.always_fetches) figures.read_again = read();
 }
 
 }  // namespace

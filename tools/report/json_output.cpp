@@ -281,6 +281,7 @@ std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& fi
   out["cores"] = figures.cores;
   out.update(setting_figures(figures.setting));
   out["read_images_per_s"] = figures.read;
+  out["read_again_images_per_s"] = or_null(figures.read_again);
   out["decode_images_per_s"] = figures.load;
   out["copy_images_per_s"] = or_null(figures.copy);
   out["compute_images_per_s"] = or_null(figures.compute);

@@ -71,7 +71,7 @@ class PackedSource : public Source {
     }
     label_field_ = field_id(k_label_field);
     for (std::size_t number = 0; number < dataset_.num_shards(); ++number) {
-      const bool has_checksums = dataset_.index(number).has_checksums();
+      const bool has_checksums = dataset_.use_index(number)->has_checksums();
       identities_.push_back(has_checksums ? std::string{} : identity_of_file(dataset_.shard_path(number)));
     }
   }
@@ -94,7 +94,8 @@ class PackedSource : public Source {
 
   void describe(std::uint64_t i, SourceSample& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
-    const ShardIndex& index = dataset_.index(number);
+    const IndexInUse held = dataset_.use_index(number);
+    const ShardIndex& index = *held;
     out.key = index.key(sample);
     if (changes_keys()) out.key = changed_key(number, out.key);
     out.label = dataset_.label_in_shard(number, sample);
@@ -133,8 +134,7 @@ class PackedSource : public Source {
   }
 
   std::string origin(std::uint64_t i) const override {
-    const auto [number, sample] = dataset_.position(at(i));
-    return dataset_.shard_path(number) + ": " + std::string(dataset_.index(number).key(sample));
+    return dataset_.shard_path(dataset_.position(at(i)).first) + ": " + dataset_.key(at(i));
   }
 
   std::vector<SourceLoss> losses() const override {
@@ -154,7 +154,8 @@ class PackedSource : public Source {
 
   void fingerprint(std::uint64_t i, std::string& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
-    const ShardIndex& index = dataset_.index(number);
+    const IndexInUse held = dataset_.use_index(number);
+    const ShardIndex& index = *held;
     out += index.key(sample);
     fmt::format_to(std::back_inserter(out), "\t{}", dataset_.label_in_shard(number, sample));
     for (const auto& [f, extent] : index.row(sample)) {
@@ -190,9 +191,7 @@ class PackedSource : public Source {
   /// If one key must be encoded, all are: so they stay unique and can all be decoded again.
   bool has_keys_that_name_no_file() const {
     for (std::uint64_t i = 0; i < size(); ++i) {
-      const auto [number, sample] = dataset_.position(at(i));
-      const std::string_view key = dataset_.index(number).key(sample);
-      if (!names_a_file(own_key(number, key))) return true;
+      if (!names_a_file(own_key(dataset_.position(at(i)).first, dataset_.key(at(i))))) return true;
     }
     return false;
   }
@@ -212,7 +211,7 @@ class PackedSource : public Source {
   void filter(const NameFilter& filter) {
     all_ = filter.takes_all();
     for (std::uint64_t i = 0; !all_ && i < dataset_.size(); ++i) {
-      if (filter.takes(std::string(dataset_.key(i)))) chosen_.push_back(i);
+      if (filter.takes(dataset_.key(i))) chosen_.push_back(i);
     }
   }
 

@@ -4,8 +4,10 @@
 // that needs a shard's index or samples may throw what opening a shard throws: `not_found`, `damaged`, `changed`,
 // `unsupported`, `io`.
 //
-// Ownership: keys, names and indexes that are handed out borrow from the Dataset. Field bytes borrow from the caller's
-// Scratch and live until it is used again.
+// Ownership: names of fields and classes borrow from the Dataset. A sample borrows from the caller's Scratch and lives
+// until it is used again.
+// Memory: some hundred bytes per shard, the manifest, and the indexes of shards that are open or were used lately
+// (DatasetOptions::index_budget).
 // Threads: const methods may be called by many threads at once, each with its own Scratch.
 // Processes: do not use a Dataset after fork(); open one in each process that reads.
 #pragma once
@@ -33,6 +35,9 @@ struct DatasetOptions {
   /// Leave out shards that cannot be opened, and use the undamaged samples of those that are damaged.
   /// Dataset::losses() lists these shards. Dataset::open() then opens every shard.
   bool salvage = false;
+  /// Bytes of indexes to keep in memory, not counting those that are in use. Others are read again when they are needed. A
+  /// dataset of few shards keeps all (open_shards.hpp).
+  std::uint64_t index_budget = k_index_budget;
   const Format* format = nullptr;  // of every shard; null: detected for each shard
 };
 
@@ -99,9 +104,9 @@ class Dataset {
   std::shared_ptr<const Shard> shard(std::size_t shard) const;
   /// The same for a single use; cheaper.
   ShardInUse use_shard(std::size_t shard) const;
-  /// The shard's index, which lives as long as the Dataset. Opens the shard on first use. Its labels are the shard's
-  /// own: see label().
-  const ShardIndex& index(std::size_t shard) const;
+  /// The shard's index, which stays in memory while the result is held. Opens the shard unless its index is in memory.
+  /// Its labels are the shard's own: see label(). Do not hold it longer than the Dataset.
+  IndexInUse use_index(std::size_t shard) const;
   /// The shard of sample `i`, and the number of the sample in that shard. Throws `invalid_argument` if i >= size().
   std::pair<std::size_t, std::uint64_t> position(std::uint64_t i) const;
 
@@ -112,7 +117,7 @@ class Dataset {
   /// One field of sample `i`. Also throws `not_found` if the sample does not have it.
   Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
   /// The key of sample `i`. Reads only the shard's index.
-  std::string_view key(std::uint64_t i) const;
+  std::string key(std::uint64_t i) const;
   /// The label of sample `i` as a number of classes(), k_no_label if it has none. Reads only the shard's index. Throws
   /// `damaged` if labels are translated and this one has no class name.
   std::int64_t label(std::uint64_t i) const;

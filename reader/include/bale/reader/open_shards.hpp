@@ -1,8 +1,10 @@
 // OpenShards: the shards of a dataset. Each is opened on first use, and the least recently used are closed when too
 // many are open.
 //
-// An index stays in memory when its shard is closed, so keys, labels and extents need no file descriptor. All objects
-// of this class in a process share one limit, max_open_shards(). Shards that are in use are never closed.
+// An index stays in memory when its shard is closed, so keys, labels and extents need no file descriptor. When indexes
+// take more than a budget, those that were not used lately are dropped and their shards closed; the next use opens the
+// shard again. All objects of this class in a process share one limit, max_open_shards(). What is in use is never closed
+// or dropped.
 //
 // Threads: const methods may be called by many threads at once.
 // Preconditions, which are not checked: shard numbers are below size().
@@ -19,55 +21,71 @@
 
 namespace bale {
 
-/// Keeps a shard open. Do not hold it longer than its OpenShards.
-class ShardInUse {
+/// Keeps a shard open, or an index in memory. Do not hold it longer than its OpenShards.
+template <typename T>
+class InUse {
  public:
-  // A shard that is never closed needs no owner, so its users are not counted.
-  ShardInUse() = default;
-  explicit ShardInUse(const Shard* shard) : shard_(shard) {}
-  explicit ShardInUse(std::shared_ptr<const Shard> owner) : shard_(owner.get()), owner_(std::move(owner)) {}
-  const Shard& operator*() const { return *shard_; }
-  const Shard* operator->() const { return shard_; }
+  // What is never closed or dropped needs no owner, so its users are not counted.
+  InUse() = default;
+  explicit InUse(const T* used) : used_(used) {}
+  explicit InUse(std::shared_ptr<const T> owner) : used_(owner.get()), owner_(std::move(owner)) {}
+  const T& operator*() const { return *used_; }
+  const T* operator->() const { return used_; }
+  /// Whether it may be closed or dropped after its last use.
+  bool is_counted() const { return owner_ != nullptr; }
 
  private:
-  const Shard* shard_ = nullptr;
-  std::shared_ptr<const Shard> owner_;
+  const T* used_ = nullptr;
+  std::shared_ptr<const T> owner_;
 };
+
+using ShardInUse = InUse<Shard>;
+using IndexInUse = InUse<ShardIndex>;
+
+/// Bytes of the indexes that one dataset keeps in memory, not counting those that are in use.
+inline constexpr std::uint64_t k_index_budget = std::uint64_t{256} << 20;
 
 class OpenShards {
  public:
-  /// Opens shard `number`. The first time, `format` and `index` are null; when the shard is opened again, they are
-  /// those of the first time. May throw. May be called by many threads at once, for different shards.
+  /// Opens shard `number`. The first time, `format` and `index` are null. When the shard is opened again, they are those
+  /// of the first time; `index` is null if it was dropped. May throw. May be called by many threads at once, for
+  /// different shards.
   using Open =
       std::function<Shard(std::size_t number, const Format* format, const std::shared_ptr<const ShardIndex>& index)>;
 
-  OpenShards(std::size_t count, Open open);
+  OpenShards(std::size_t count, Open open, std::uint64_t index_budget = k_index_budget);
   ~OpenShards();
   OpenShards(const OpenShards&) = delete;
   OpenShards& operator=(const OpenShards&) = delete;
 
   std::size_t size() const { return slots_.size(); }
-  /// Opens the shard unless it is open. Throws what Open throws; the next call tries again.
+  /// Opens the shard unless it is open. Throws what Open throws; the next call tries again. Throws `changed` if its
+  /// index was dropped and is not the same any more.
   ShardInUse use(std::size_t number) const;
   /// The same as a shared pointer.
   std::shared_ptr<const Shard> share(std::size_t number) const;
-  /// The shard's index, which lives as long as this object. Opens the shard on first use.
-  const ShardIndex& index(std::size_t number) const;
+  /// The shard's index. Opens the shard unless its index is in memory.
+  IndexInUse use_index(std::size_t number) const;
 
  private:
   struct Slot {
     std::timed_mutex mutex;  // while the shard is opened, which may wait for a server
     std::shared_ptr<const Shard> shard;            // null while it is closed
     const Format* format = nullptr;                // since the shard was first opened
-    std::shared_ptr<const ShardIndex> index;       // likewise
-    std::atomic<const ShardIndex*> known_index{};  // the same, readable without the lock
+    std::uint64_t fingerprint = 0;                 // of its index, likewise
+    std::shared_ptr<const ShardIndex> index;       // null also after it was dropped
     std::atomic<const Shard*> kept_shard{};        // if shards are never closed
     std::atomic<bool> recently_used{};
+    std::atomic<bool> index_recently_used{};
   };
 
+  std::unique_lock<std::timed_mutex> lock(Slot& slot) const;
   std::shared_ptr<const Shard> open(Slot& slot, std::size_t number) const;
+  void keep_index(Slot& slot, std::size_t number) const;
   void close_unused(std::size_t limit) const;
   bool close_if_unused(std::size_t number) const;
+  void drop_unused_indexes(std::uint64_t limit) const;
+  bool drop_if_unused(std::size_t number) const;
 
   static constexpr std::size_t k_kept_share =
       8;  // a dataset with up to an eighth of the limit never closes shards, and does not count users
@@ -75,9 +93,13 @@ class OpenShards {
   Open open_;
   mutable std::vector<Slot> slots_;
   bool closes_;
+  std::uint64_t index_budget_;
   mutable std::mutex mutex_;
   mutable std::vector<std::size_t> opened_;  // numbers of the shards that are open
   mutable std::size_t hand_ = 0;             // position in opened_ of the CLOCK algorithm
+  mutable std::vector<std::size_t> indexed_;  // numbers of the shards whose indexes are in memory
+  mutable std::size_t index_hand_ = 0;        // position in indexed_, likewise
+  mutable std::uint64_t index_bytes_ = 0;
 };
 
 /// How many shards the process may have open: a quarter of the soft limit of file descriptors (RLIMIT_NOFILE), at least
