@@ -20,7 +20,7 @@ std::string report(const DoctorCommand& command, const Examination& examined) {
                   plural(figures.setting.workers, "worker"), figures.setting.prefetch);
   TextTable table({Align::left, Align::right, Align::left});
   table.add({"PART", "IMG/S", ""});
-  table.add({"read", rate_cell(figures.read), figures.read_again || figures.always_fetches ? "from where the dataset is" : ""});
+  table.add({"read", rate_cell(figures.read), figures.read_again || figures.always_fetches ? "from the server" : ""});
   if (figures.read_again) table.add({"again", rate_cell(*figures.read_again), "the same images, from the cache"});
   table.add({"decode", rate_cell(figures.load),
              fmt::format("with reading; {:.0f}% of the cores", figures.setting.cpu_share * 100)});
