@@ -15,6 +15,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET != HWY_SCALAR  // whose vectors are one byte: no table fits
 const hn::CappedTag<std::uint8_t, 64> k_lanes;
 using Lanes = hn::Vec<decltype(k_lanes)>;
 
@@ -35,6 +36,7 @@ Lanes look_up(const std::uint8_t* table, Lanes low, Lanes values) {
 Lanes look_up(const PointTable& table, Lanes values) {
   return look_up<16>(table.data(), hn::And(values, hn::Set(k_lanes, std::uint8_t{15})), values);
 }
+#endif
 
 }  // namespace
 
@@ -42,20 +44,24 @@ Lanes look_up(const PointTable& table, Lanes values) {
 void apply_one(const PointTables& tables, std::uint8_t* rgb, std::size_t num_pixels) {
   const std::size_t count = num_pixels * 3;
   std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
   for (; i + hn::Lanes(k_lanes) <= count; i += hn::Lanes(k_lanes)) {
     hn::StoreU(look_up(tables[0], hn::LoadU(k_lanes, rgb + i)), k_lanes, rgb + i);
   }
+#endif
   for (; i < count; ++i) rgb[i] = tables[0][rgb[i]];
 }
 
 void apply_three(const PointTables& tables, std::uint8_t* rgb, std::size_t num_pixels) {
   std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
   for (; i + hn::Lanes(k_lanes) <= num_pixels; i += hn::Lanes(k_lanes)) {
     Lanes red, green, blue;
     hn::LoadInterleaved3(k_lanes, rgb + i * 3, red, green, blue);
     hn::StoreInterleaved3(look_up(tables[0], red), look_up(tables[1], green), look_up(tables[2], blue), k_lanes,
                           rgb + i * 3);
   }
+#endif
   for (; i < num_pixels; ++i) {
     for (std::size_t channel = 0; channel < 3; ++channel) {
       rgb[i * 3 + channel] = tables[channel][rgb[i * 3 + channel]];
