@@ -149,6 +149,33 @@ def test_accelerate(run, pack):
         assert [found for found, _ in values(lines, rf"epoch (\d+) accuracy (\d+)/{SAMPLES}")] == [epoch]
 
 
+def test_reference_v2(run, pack):
+    """torchvision's list, with erasing, is translated; the network learns from it."""
+    lines = values(run("reference_v2.py", pack, pack, *SMALL_RESNET, "--repeats", 2, "--epochs", 3),
+                   rf"epoch (\d+) loss ([\d.]+) accuracy (\d+)/{SAMPLES}")
+    epochs, losses, correct = zip(*lines)
+    assert epochs == (0, 1, 2) and losses[-1] < 0.9 * losses[0] and all(0 <= count <= SAMPLES for count in correct)
+
+
+def test_timm_transform(run, pack):
+    """timm's list, with RandAugment and noise, is translated; the network learns from it."""
+    lines = values(run("timm_transform.py", pack, pack, *SMALL, "--model", "test_resnet", "--epochs", 6),
+                   rf"epoch (\d+) loss ([\d.]+) accuracy (\d+)/{SAMPLES}")
+    epochs, losses, correct = zip(*lines)
+    assert epochs == (*range(6),) and losses[-1] < 0.9 * losses[0] and max(correct) > SAMPLES / 2
+
+
+@pytest.mark.parametrize("script, options, least", [
+    ("simclr.py", ("--model", "resnet18", "--epochs", 3), 0.95),
+    ("dino.py", ("--model", "resnet18", "--local-size", 16, "--local-crops", 2, "--prototypes", 64, "--epochs", 3), 0.95),
+    ("mae.py", ("--patch", 8, "--width", 64, "--layers", 3, "--lr", 0.003, "--epochs", 4), 0.8)])
+def test_without_labels(run, pack, tmp_path, script, options, least):
+    """The loss falls, and the weights are written."""
+    losses = [loss for _, loss in values(run(script, pack, *SMALL, *options), r"epoch (\d+) loss ([\d.]+)")]
+    assert len(losses) == options[-1] and all(map(math.isfinite, losses)) and losses[-1] < least * losses[0], losses
+    assert (tmp_path / script.replace(".py", ".pt")).stat().st_size > 10_000
+
+
 def test_before_and_after(run, pack, colors):
     """The same network learns from either, and few lines tell the scripts apart."""
     for script, data in (("torchvision_before.py", colors), ("torchvision_after.py", pack)):

@@ -72,15 +72,4 @@ PointTable auto_contrast_table(const std::array<std::uint32_t, 256>& counts) {
   return make_table([&](int value) { return static_cast<std::int64_t>(value * scale + offset); });
 }
 
-void apply_tables(const PointTables& tables, std::uint8_t* rgb, std::size_t num_pixels) {
-  for (std::size_t i = 0; i < num_pixels; ++i, rgb += 3) {
-    const std::uint8_t red = tables[0][rgb[0]];
-    const std::uint8_t green = tables[1][rgb[1]];
-    const std::uint8_t blue = tables[2][rgb[2]];
-    rgb[0] = red;
-    rgb[1] = green;
-    rgb[2] = blue;
-  }
-}
-
 }  // namespace bale::image_detail

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numbers
 
-import numpy as np
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,11 +50,18 @@ def probability(name: str, given: Any) -> float:
     return value
 
 
+def _shortest(value: float) -> float:
+    """The shortest decimals that give this float32."""
+    import numpy as np  # not above: who gives no arrays need not wait for it
+
+    return float(str(np.float32(value)))
+
+
 def values(name: str, given: Any, *lengths: int) -> tuple[Any, ...]:
     """A sequence, tensor or array of one of these lengths. Values of float32 get their shortest decimals."""
     if hasattr(given, "tolist"):
         is_float32 = str(getattr(given, "dtype", "")).endswith("float32")
-        given = [float(str(np.float32(value))) for value in given.tolist()] if is_float32 else given.tolist()
+        given = [_shortest(value) for value in given.tolist()] if is_float32 else given.tolist()
     if not isinstance(given, (tuple, list)):
         refuse(name, given, f"a sequence of {' or '.join(map(str, lengths))} values")
     if len(given) not in lengths:

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Times training recipes: bale beside DataLoader with torchvision's v2 transforms, same recipe, same tar, side by side.
+
+Each recipe makes the same float32 batches (N x C x H x W) three times: by bale's workers, which are given torchvision's
+own objects; by a DataLoader that decodes by Pillow and transforms PIL images; by a DataLoader that decodes by torchvision
+and transforms tensors. All have the same number of workers and the same batch, and read the same tar: see
+bench_recipes_loaders.py. One process per recipe keeps the three alive with their workers and lets them take turns; one
+turn is an epoch or more, from its beginning to its last batch. The first turns of each are not counted. A ratio is the median over
+the rounds of the ratio within a round.
+
+DALI and FFCV have no counterpart of these recipes on the CPU and are left out. Segmentation and image + caption need fields,
+which a Loader's batch does not have: left out too.
+
+    python3 scripts/bench_recipes.py IMAGES --python PYTHON
+
+PYTHON has torch and torchvision, and the version of Python that build/python was built for.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+import bench_common
+from bench_train import say
+
+LOADERS = pathlib.Path(__file__).with_name("bench_recipes_loaders.py")
+SHARDS = 4
+TIMEOUT_S = 300
+
+
+def tar_of(images, work):
+    """The directory with the tar shards of the images, made at the first call."""
+    pack = work / "tar"
+    if not (work / "tar.done").exists():
+        shutil.rmtree(pack, ignore_errors=True)
+        subprocess.run([bench_common.BALE, "pack", images, pack, "--format", "tar", "--shard-count", str(SHARDS), "--quiet"],
+                       check=True)
+        (work / "tar.done").touch()
+    return pack
+
+
+def measure(args, recipe, pack):
+    """{contender: images per second of each round} of one recipe."""
+    command = [args.python, LOADERS, recipe, pack, "--workers", args.workers, "--batch", args.batch, "--rounds", args.rounds,
+               "--seconds", args.seconds]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=TIMEOUT_S,
+                          env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore",
+                               "PYTHONPATH": str(bench_common.REPO / "build" / "python")})
+    if done.returncode != 0:
+        sys.exit(f"{recipe}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def ratio(ours, theirs):
+    ratios = [own / other for own, other in zip(ours, theirs)]
+    return {"median": round(statistics.median(ratios), 2), "min": round(min(ratios), 2), "max": round(max(ratios), 2)}
+
+
+def row_of(recipe, rounds):
+    """`rounds`: {contender: images per second of each round}, bale first."""
+    ours, *peers = rounds
+    fastest = [max(rates) for rates in zip(*(rounds[name] for name in peers))]
+    return {"recipe": recipe, "images_per_s": {name: statistics.median(rates) for name, rates in rounds.items()},
+            "ratios": {**{name: ratio(rounds[ours], rounds[name]) for name in peers}, "fastest": ratio(rounds[ours], fastest)},
+            "rounds": rounds}
+
+
+def print_table(result):
+    names = list(result["rows"][0]["images_per_s"])
+    print(f"\nimages per second, {result['workers']} workers, batches of {result['batch']}, {result['cores']} cores, "
+          f"medians of {result['rounds']} rounds; x as fast as (min .. max)\n")
+    print("| recipe | " + " | ".join(names) + " | " + " | ".join(f"x {name}" for name in names[1:]) + " |")
+    print("|---" * (2 * len(names)) + "|")
+    for row in result["rows"]:
+        rates = [f"{row['images_per_s'][name]:,.0f}" for name in names]
+        ratios = ["{median:.2f} ({min:.2f} .. {max:.2f})".format(**row["ratios"][name]) for name in names[1:]]
+        print(f"| {row['recipe']} | " + " | ".join([*rates, *ratios]) + " |")
+
+
+def argument_parser():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, help="images in folders by class")
+    parser.add_argument("--times", type=int, default=2, help="copies of each image (2)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=4, help="of one turn, about (4)")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--recipes", help="comma-separated (all)")
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("bale-bench"), help="directory to work in")
+    parser.add_argument("--python", default=sys.executable, help="Python with torch and torchvision")
+    parser.add_argument("--quick", action="store_true", help="one round of short turns, to see that it runs")
+    parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def main():
+    parser = argument_parser()
+    args = parser.parse_args()
+    args.work = args.work.resolve() / f"recipes-{args.times}"
+    if args.quick:
+        args.rounds, args.seconds = 1, 0.5
+    recipes = json.loads(subprocess.check_output([args.python, LOADERS, "--list"]))
+    if args.recipes:
+        unknown = set(args.recipes.split(",")) - set(recipes)
+        if unknown:
+            parser.error(f"no such recipe: {', '.join(sorted(unknown))}; there are {', '.join(recipes)}")
+        recipes = args.recipes.split(",")
+    images = bench_common.replicated(args.folder, args.times, args.work)
+    pack = tar_of(images, args.work)
+
+    rows = []
+    for recipe in recipes:
+        say(recipe)
+        rows.append(row_of(recipe, measure(args, recipe, pack)))
+    say("")
+    result = {"workers": args.workers, "batch": args.batch, "rounds": args.rounds, "cores": os.cpu_count(), "rows": rows}
+    if args.json:
+        print(json.dumps(result, indent=2))
+    else:
+        print_table(result)
+
+
+if __name__ == "__main__":
+    main()
