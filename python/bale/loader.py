@@ -11,7 +11,6 @@ from bale.cache import warn_of_cache
 from bale.dataset import Dataset, text_of_spec, warn_of_notices
 from bale.errors import make_error
 from bale.program import program_path
-from bale.transforms.translate import of_loader, views_of_loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,6 +119,8 @@ class Loader:
         self.batch_size = batch_size
         tail = order.tail_name(tail, drop_last)
         self.drop_last = tail == "drop"
+        from bale.transforms.translation import views_of_loader  # not above: importing bale alone need not wait for it
+
         self.views = views_of_loader(transform, views)
         self.transform = self.views[0]
         if device is not None and len(self.views) > 1:

@@ -65,10 +65,15 @@ class PackOptions(WriteOptions, total=False):
 class ConvertOptions(WriteOptions, total=False):
     """Options of convert()."""
 
+    cache_dir: str
+    cache_limit: Size
+
 
 class VerifyOptions(TypedDict, total=False):
     """Options of verify(). `bale verify --help` explains them."""
 
+    cache_dir: str
+    cache_limit: Size
     decode: bool
     max_pixels: int
     jobs: Union[int, Literal["auto"]]

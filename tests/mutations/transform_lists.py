@@ -14,7 +14,7 @@ MUTATIONS = [
              " and Normalize not in kinds", "", (*LISTS, "-k", "order")),
     Mutation("an alternative that does nothing is lost", "python/bale/transforms/control.py",
              "if len(parts) == 1 else {", "if parts else {", (*LISTS, "-k", "json")),
-    Mutation("a subclass that does something else is taken for its base", "python/bale/transforms/translate.py",
+    Mutation("a subclass that does something else is taken for its base", "python/bale/transforms/translation.py",
              "        if _BEHAVIOR & vars(kind).keys():\n", "        if False:\n", (*TRANSLATE, "-k", "named")),
     Mutation("any function is taken for convert(\"RGB\")", "python/bale/transforms/from_code.py",
              "        return code.co_code, code.co_names, constants, code.co_argcount, code.co_freevars\n",
@@ -28,6 +28,6 @@ MUTATIONS = [
     Mutation("timm's interpolation is lost", "python/bale/transforms/from_timm.py",
              "given.size, given.scale, given.ratio, given.interpolation)", "given.size, given.scale, given.ratio)",
              (*TRANSLATE, "-k", "timm")),
-    Mutation("a replayed mixture rounds", "python/bale/transforms/replay.py",
+    Mutation("a replayed mixture rounds", "python/bale/transforms/replaying.py",
              "np.clip(total, 0, 255).astype(np.uint8)", "np.clip(total + 0.5, 0, 255).astype(np.uint8)", (*REPLAY, "-k", "mixtures")),
 ]

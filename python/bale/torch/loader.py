@@ -15,7 +15,7 @@ from bale.torch.given import Part, given
 from bale.torch.prefetcher import Pixels
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
-from bale.transforms.translate import views_of_loader
+from bale.transforms.translation import views_of_loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
