@@ -15,7 +15,7 @@ MUTATIONS = [
              "shares(first_rows(mixer.shares(slot, rows.size()), mixer.active() ? rows.size() : 0))", "shares()",
              (*MIX, "-k", "every_way")),
     Mutation("a box starts at the left edge", "loader/batch_mixer.cpp",
-             "draw.left * bytes_per_column;", "0 * bytes_per_column;", (*MIX, "-k", "formulas")),
+             "draw.left * bytes_per_column;", "0 * bytes_per_column;", (*MIX, "-k", "device")),
     Mutation("soft labels of both images are the first one's", "python/bale/torch/soft_labels.py",
              "self._smoothed(partner_labels) * (1 - shares)", "self._smoothed(labels) * (1 - shares)",
              (*MIX, "-k", "soft_labels")),
