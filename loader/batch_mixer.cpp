@@ -140,12 +140,17 @@ void BatchMixer::mix_stripe(std::byte* own, const std::byte* other, const MixDra
     return;
   }
   const auto mix_halves = [&](const auto& rounded) {
-    auto* const a = reinterpret_cast<std::uint16_t*>(own);
-    const auto* const b = reinterpret_cast<const std::uint16_t*>(other);
-    for (std::size_t i = 0; i < num_values; ++i) {
-      const std::size_t channel = is_planar_ ? (stripe.first + i / values_per_line_) / transform_.height : i % 3;
-      const std::vector<float>& values = sixteen_bits_[channel];
-      a[i] = rounded(share * values[a[i]] + rest * values[b[i]]);
+    const std::size_t step = is_planar_ ? 1 : 3;
+    for (std::uint32_t line = stripe.first; line < stripe.end; ++line) {
+      const std::size_t at = (line - stripe.first) * bytes_per_line_;
+      for (std::size_t first = 0; first < step; ++first) {
+        const float* const values = sixteen_bits_[is_planar_ ? line / transform_.height : first].data();
+        auto* const a = reinterpret_cast<std::uint16_t*>(own + at);
+        const auto* const b = reinterpret_cast<const std::uint16_t*>(other + at);
+        for (std::size_t i = first; i < values_per_line_; i += step) {
+          a[i] = rounded(share * values[a[i]] + rest * values[b[i]]);
+        }
+      }
     }
   };
   if (transform_.dtype == DType::float16) return mix_halves(transform_detail::to_float16);
