@@ -68,6 +68,12 @@ std::span<const std::int64_t> Batch::labels() const {
   if (owned_) return owned_->labels;
   return session_->ring().labels(slot_).first(size());
 }
+std::span<const std::int64_t> Batch::partner_labels() const {
+  return owned_ ? owned_->partner_labels : session_->mixer().partner_labels(slot_, size());
+}
+std::span<const float> Batch::shares() const {
+  return owned_ ? owned_->shares : session_->mixer().shares(slot_, size());
+}
 std::span<const std::uint64_t> Batch::samples() const {
   if (owned_) return owned_->samples;
   return session_->ring().samples(slot_).first(size());

@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace bale::loader_detail {
 namespace {
 
 template <typename Value>
-std::vector<Value> first_rows(std::span<Value> values, std::size_t num_rows) {
+std::vector<std::remove_const_t<Value>> first_rows(std::span<Value> values, std::size_t num_rows) {
   return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(num_rows)};
 }
 
 }  // namespace
 
-BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& view_places)
+BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& view_places,
+                     const BatchMixer& mixer)
     : transform(options.transform),
       further_views(options.further_views),
       places(view_places),
@@ -22,6 +24,8 @@ BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& 
       epoch(ring.slot(slot).epoch),
       rows(ring.slot(slot).num_rows),
       labels(first_rows(ring.labels(slot), rows.size())),
+      partner_labels(first_rows(mixer.partner_labels(slot, rows.size()), mixer.active() ? rows.size() : 0)),
+      shares(first_rows(mixer.shares(slot, rows.size()), mixer.active() ? rows.size() : 0)),
       samples(first_rows(ring.samples(slot), rows.size())),
       mask(first_rows(ring.mask(slot), rows.size())) {
   for (std::uint32_t i = 0; i < rows.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/loader/batch_mixer.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/ring/view_places.hpp"
@@ -26,7 +27,8 @@ struct RowResult {
 
 struct BatchCopy {
   /// Copies a finished slot of `ring`.
-  BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& places);
+  BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& places,
+            const BatchMixer& mixer);
 
   Bytes pixels() const { return {pixel_memory.get(), pixel_bytes}; }
 
@@ -38,6 +40,8 @@ struct BatchCopy {
   std::uint64_t epoch;
   std::vector<RowResult> rows;
   std::vector<std::int64_t> labels;
+  std::vector<std::int64_t> partner_labels;  // empty without mixing
+  std::vector<float> shares;                 // empty without mixing
   std::vector<std::uint64_t> samples;
   std::vector<std::uint8_t> mask;
   std::size_t pixel_bytes = 0;

@@ -16,6 +16,14 @@ void refuse_unless(bool right, std::string_view what) {
   if (!right) throw Error(ErrorCode::invalid_argument, what);
 }
 
+void check_mixing(const LoaderOptions& options) {
+  check_mix(options.mix);
+  if (!options.mix.active()) return;
+  refuse_unless(options.further_views.empty(), "mix: batches with several views cannot be mixed");
+  refuse_unless(options.transform.has_fixed_shape() && options.transform.dtype != DType::uint8,
+                "mix needs a transform of a fixed shape and a float dtype");
+}
+
 }  // namespace
 
 LoaderOptions checked(LoaderOptions options) {
@@ -39,6 +47,7 @@ LoaderOptions checked(LoaderOptions options) {
     if (view.has_fixed_shape() && options.transform.has_fixed_shape()) continue;
     throw Error(ErrorCode::invalid_argument, "views: each must have a fixed shape");
   }
+  check_mixing(options);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;
   return options;

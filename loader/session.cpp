@@ -72,7 +72,8 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       fingerprint_(stream_.order().fingerprint(dataset_.size(), dataset_.identity())),
       config_(config_of(dataset_, options_)),
       shard_of_([this](std::uint32_t shard) { return dataset_.use_shard(shard); }),
-      ring_(make_ring()) {
+      ring_(make_ring()),
+      mixer_(options_, ring_.shape().num_slots) {
   for (std::uint32_t slot = ring_.shape().num_slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
 
@@ -278,8 +279,12 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   ++counters_.batches;
   const auto mask = ring_.mask(batch.slot).first(ring_.slot(batch.slot).num_rows);
   counters_.samples += static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1}));
-  if (!copies_next()) return Batch(shared_from_this(), batch.slot);
-  return deliver_copy(lock, batch.slot);
+  const bool copies = copies_next();
+  lock.unlock();
+  // The batch has left open_ and nothing below fails, so it is mixed once.
+  Batch leased(shared_from_this(), batch.slot);
+  mixer_.mix(leased, batch.slot, ring_.pixels(batch.slot));
+  return copies ? copy_of(std::move(leased), batch.slot) : std::move(leased);
 }
 
 /// Whether the batch that was just removed from open_ must be copied: the caller holds so many that the workers would
@@ -291,15 +296,12 @@ bool Session::copies_next() const {
   return num_held >= num_slots - std::min<std::size_t>(num_slots - 2, k_slots_of_workers);
 }
 
-/// Delivers a copy and returns the slot to the workers. If there is no memory for a copy, delivers the slot itself.
-Batch Session::deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot) {
-  lock.unlock();
-  Batch leased(shared_from_this(), slot);
+/// Returns a copy and gives the slot back to the workers. If there is no memory for a copy, returns the slot itself.
+Batch Session::copy_of(Batch leased, std::uint32_t slot) {
   try {
-    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_, layout_.views()));
-    lock.lock();
+    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_, layout_.views(), mixer_));
+    const std::lock_guard lock(mutex_);
     ++counters_.batches_copied;
-    lock.unlock();
     return copied;
   } catch (const std::bad_alloc&) {
     return leased;

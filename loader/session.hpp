@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bale/loader/batch.hpp"
+#include "bale/loader/batch_mixer.hpp"
 #include "bale/loader/batch_stream.hpp"
 #include "bale/loader/fault_record.hpp"
 #include "bale/loader/loader.hpp"
@@ -51,6 +52,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // For batches.
   const Ring& ring() const { return ring_; }
+  const BatchMixer& mixer() const { return mixer_; }
   void release(std::uint32_t slot) noexcept;
 
  private:
@@ -74,7 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
                            const std::function<void()>& on_wait);
   void tell_standstill(const OpenBatch& batch) const;
   bool copies_next() const;
-  Batch deliver_copy(std::unique_lock<std::mutex>& lock, std::uint32_t slot);
+  Batch copy_of(Batch leased, std::uint32_t slot);
   bool has_failed_rows(const OpenBatch& batch) const;
   void throw_failure(const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
@@ -92,6 +94,7 @@ class Session : public std::enable_shared_from_this<Session> {
   WorkerConfig config_;
   ShardOf shard_of_;
   Ring ring_;
+  BatchMixer mixer_;
 
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_slots_;

@@ -35,16 +35,6 @@ std::string kernel_name(const Transform& delivered, bool mixes, std::uint32_t pi
   return fmt::format("bale_convert_{}_{}_{}", 8 * dtype_bytes(delivered.dtype), layout, pixels);
 }
 
-/// The converted values of each channel, made by the workers' own conversion of an image that has all values.
-std::vector<std::byte> table_of(Transform transform) {
-  std::vector<std::uint8_t> all;
-  for (int value = 0; value < 256; ++value) all.insert(all.end(), 3, static_cast<std::uint8_t>(value));
-  transform.layout = PixelLayout::nchw;
-  std::vector<std::byte> table(k_values * dtype_bytes(transform.dtype));
-  transform_detail::PixelConverter(transform).run({all.data(), all.size(), 256, 1}, 256, 1, table.data());
-  return table;
-}
-
 }  // namespace
 
 bool Converter::is_available() { return k_convert_kernels_ptx != nullptr; }
@@ -76,7 +66,7 @@ Converter::Converter(std::shared_ptr<const Context> context, const Transform& de
 void Converter::load_table(bool mixes) {
   Transform transform = delivered_;
   if (mixes) transform.dtype = DType::float32;  // rounded after mixing
-  const std::vector<std::byte> table = table_of(transform);
+  const std::vector<std::byte> table = transform_detail::conversion_table(transform);
   const PinnedMemory staging(context_, table.size());
   std::memcpy(staging.data(), table.data(), table.size());
   const Stream stream(context_);

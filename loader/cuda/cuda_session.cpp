@@ -11,6 +11,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
+#include "bale/loader/batch_mix.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
 
 namespace bale::cuda_detail {
@@ -32,7 +33,8 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 bool needs_kernels(const CudaOptions& cuda) { return cuda.flip_probability > 0 || cuda.mix.active(); }
 
-CudaOptions checked(const CudaOptions& cuda, const Transform& delivered) {
+CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
+  const Transform& delivered = options.transform;
   const auto check_count = [](const char* option, std::uint32_t value) {
     if (value >= 1 && value <= k_most_buffers) return;
     refuse(ErrorCode::invalid_argument,
@@ -41,6 +43,10 @@ CudaOptions checked(const CudaOptions& cuda, const Transform& delivered) {
   check_count("depth", cuda.depth);
   check_count("hold", cuda.hold);
   check_mix(cuda.mix);
+  if (options.mix.active()) {
+    refuse(ErrorCode::invalid_argument, "batches on a device are mixed there",
+           "set CudaOptions::mix, not LoaderOptions::mix");
+  }
   if (!(cuda.flip_probability >= 0 && cuda.flip_probability <= 1)) {
     refuse(ErrorCode::invalid_argument, fmt::format("flip_probability {} is not within [0, 1]", cuda.flip_probability));
   }
@@ -116,16 +122,6 @@ double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
   return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag, copy}.uniform();
 }
 
-/// The nearest row before `row` that has an image, wrapping around to the end of the batch; `row` if there is none.
-std::uint32_t partner_of(const Batch& batch, std::uint32_t row) {
-  const auto num_rows = static_cast<std::uint32_t>(batch.size());
-  for (std::uint32_t back = 1; back < num_rows; ++back) {
-    const std::uint32_t other = (row + num_rows - back) % num_rows;
-    if (!batch.image(other).empty()) return other;
-  }
-  return row;
-}
-
 }  // namespace
 
 DeviceSide::DeviceSide(std::shared_ptr<const Context> of_device, const Transform& delivered, std::uint32_t batch_size,
@@ -153,7 +149,7 @@ DeliveredBatch::~DeliveredBatch() {
 CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOptions cuda,
                          std::optional<Selection> selection)
     : options_(std::move(options)),
-      cuda_(checked(cuda, options_.transform)),
+      cuda_(checked(cuda, options_)),
       context_(Context::open(cuda_.device)),
       loader_(make_loader(spec, of_workers(options_, cuda_), std::move(selection))),
       device_(std::make_shared<DeviceSide>(context_, options_.transform, options_.batch_size, cuda_,
@@ -308,11 +304,7 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
 
   const Transform& transform = device_->transform;
   const bool padded = transform.kind == Transform::Kind::padded;
-  const MixKey key{.seed = *options_.augment_seed,
-                   .epoch = batch.epoch(),
-                   .first_sample = batch.samples()[0],
-                   .first_copy = batch.copy(0)};
-  const MixDraw mix = draw_mix(cuda_.mix, key, transform.width, transform.height);
+  const MixDraw mix = loader_detail::draw_mix_of(cuda_.mix, batch, *options_.augment_seed, transform);
   auto* const rows = reinterpret_cast<ConvertRow*>(tables + layout.rows);
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
     ConvertRow row;
@@ -322,8 +314,8 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
       row.height = padded ? batch.source_height(i) : transform.height;
       row.mirrored = flip_draw(*options_.augment_seed, batch, i) < cuda_.flip_probability ? 1 : 0;
     }
-    row.partner = has_image ? partner_of(batch, i) : i;
-    const bool mixes = row.partner != i && mix.share < 1;
+    const auto [partner, mixes] = loader_detail::mix_of_row(batch, mix, i);
+    row.partner = partner;
     if (mixes && mix.pastes) {
       row.box_left = mix.left;
       row.box_top = mix.top;

@@ -55,4 +55,13 @@ void PixelConverter::run(const PixelView& pixels, std::uint32_t width, std::uint
   }
 }
 
+std::vector<std::byte> conversion_table(Transform transform) {
+  std::vector<std::uint8_t> all;
+  for (int value = 0; value < 256; ++value) all.insert(all.end(), 3, static_cast<std::uint8_t>(value));
+  transform.layout = PixelLayout::nchw;
+  std::vector<std::byte> table(std::size_t{3} * 256 * dtype_bytes(transform.dtype));
+  PixelConverter(transform).run({all.data(), all.size(), 256, 1}, 256, 1, table.data());
+  return table;
+}
+
 }  // namespace bale::transform_detail

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "bale/formats/image/region.hpp"
 #include "bale/loader/transform/transform.hpp"
@@ -31,5 +32,8 @@ class PixelConverter {
   Tables<std::uint16_t> halves_{};
   Tables<float> floats_{};
 };
+
+/// The converted values of each channel, 3 x 256 of the transform's type: what PixelConverter makes of 0 .. 255.
+std::vector<std::byte> conversion_table(Transform transform);
 
 }  // namespace bale::transform_detail

@@ -34,4 +34,16 @@ constexpr std::uint16_t to_bfloat16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
+/// The value of an IEEE binary16.
+constexpr float from_float16(std::uint16_t half) {
+  const std::uint32_t sign = (half & 0x8000U) << 16;
+  const std::uint32_t magnitude = half & 0x7FFFU;
+  std::uint32_t bits = (magnitude << 13) + ((127U - 15U) << 23);
+  if (magnitude >= 0x7C00) bits = 0x7F800000 | magnitude << 13;  // infinity and NaN
+  if (magnitude < 0x0400) bits = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F);  // subnormal
+  return std::bit_cast<float>(sign | bits);
+}
+
+constexpr float from_bfloat16(std::uint16_t value) { return std::bit_cast<float>(std::uint32_t{value} << 16); }
+
 }  // namespace bale::transform_detail

@@ -89,13 +89,15 @@ class Loader:
     on_bad_sample  "fail" raises bale.Error, "skip" gives a masked row of zeros, "substitute" gives another sample; see
                    bad_samples
 
+    mix            transforms.Mix(...): mixup and cutmix; batches then have partner_labels and shares. Needs a float dtype, images
+                   of one size, and one view
+
     device         "cuda" or "cuda:N": batches (`DeviceBatch`) in the memory of that GPU, copied ahead of time. Workers make
                    8-bit pixels, and the device converts them, with the same bits as without a device
     depth          number of batches that are copied ahead
     hold           number of batches that you hold for which device memory is allocated in advance; each batch more allocates
                    memory
     device_hflip   probability that the device mirrors an image, for transforms that do not
-    mix            transforms.Mix(...): mixup and cutmix; batches then have partner_labels and shares. Needs a float dtype
 
     Threads: used by one thread at a time. Processes: after a fork, only the parent can use it; it cannot be pickled. Workers
     are separate programs, which exit with this process. Raises bale.Error; ValueError for contradictory options.
@@ -139,18 +141,20 @@ class Loader:
             "large_transfers": large_transfers, "direct_io": direct_io, "seek_point_cache_bytes": seek_point_cache_bytes,
             "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
         }
+        mixes = transforms.Mix() if mix is None else mix
+        if mixes.num_classes is not None:
+            raise ValueError("mix: num_classes makes soft labels, which bale.torch.Loader returns; leave it out and use the "
+                             "batch's labels, partner_labels and shares")
+        options.update(mixup_alpha=mixes.mixup, cutmix_alpha=mixes.cutmix, mix_probability=mixes.probability,
+                       mix_switch_probability=mixes.switch)
         self._dataset = spec if isinstance(spec, Dataset) else None
         self._options = options
         self._chosen = self._selection(subset, weights, num_draws, repeats)
         self._cuda_options = None
         if device is not None:
-            mixes = transforms.Mix() if mix is None else mix
-            self._cuda_options = {
-                "device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
-                "mixup_alpha": mixes.mixup, "cutmix_alpha": mixes.cutmix, "mix_probability": mixes.probability,
-                "mix_switch_probability": mixes.switch}
-        elif device_hflip or mix is not None:
-            raise ValueError("device_hflip and mix need a device")
+            self._cuda_options = {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip}
+        elif device_hflip:
+            raise ValueError("device_hflip needs a device")
         self._loader = self._open()
         if self._dataset is None:  # it has warned already
             warn_of_notices(self._spec, self._loader.notices(), stacklevel=3)

@@ -95,6 +95,20 @@ nb::ndarray<nb::numpy, std::int64_t> labels(nb::handle self) {
   return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(batch_of(self).labels());
 }
 
+/// None without mixing.
+nb::object partner_labels(nb::handle self) {
+  const auto values = batch_of(self).partner_labels();
+  if (values.empty()) return nb::none();
+  return nb::cast(copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(values), nb::rv_policy::move);
+}
+
+/// None without mixing.
+nb::object shares(nb::handle self) {
+  const auto values = batch_of(self).shares();
+  if (values.empty()) return nb::none();
+  return nb::cast(copy_of<float, nb::ndarray<nb::numpy, float>>(values), nb::rv_policy::move);
+}
+
 nb::ndarray<nb::numpy, std::uint64_t> samples(nb::handle self) {
   return copy_of<std::uint64_t, nb::ndarray<nb::numpy, std::uint64_t>>(batch_of(self).samples());
 }
@@ -193,6 +207,12 @@ void bind_batch(nb::module_& module) {
            "the row is empty. Raises IndexError.")
       .def_prop_ro("labels", &labels, nb::rv_policy::move,
                    "int64 class numbers, one per row; the loader's `no_label` if there is none.")
+      .def_prop_ro("partner_labels", &partner_labels,
+                   nb::for_getter(nb::sig("def partner_labels(self) -> numpy.typing.NDArray[numpy.int64] | None")),
+                   "int64 labels of the images that were mixed in; None without mixing.")
+      .def_prop_ro("shares", &shares,
+                   nb::for_getter(nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float32] | None")),
+                   "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
       .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset, one per row.")
       .def_prop_ro("mask", &mask, nb::rv_policy::move,
                    "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")

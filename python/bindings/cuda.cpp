@@ -175,10 +175,6 @@ CudaOptions cuda_options_of(const nb::dict& given) {
   options.depth = option<std::uint32_t>(given, "depth");
   options.hold = option<std::uint32_t>(given, "hold");
   options.flip_probability = option<double>(given, "device_hflip");
-  options.mix.mixup_alpha = option<double>(given, "mixup_alpha");
-  options.mix.cutmix_alpha = option<double>(given, "cutmix_alpha");
-  options.mix.probability = option<double>(given, "mix_probability");
-  options.mix.switch_probability = option<double>(given, "mix_switch_probability");
   return options;
 }
 
@@ -283,7 +279,8 @@ void bind_cuda(nb::module_& module) {
              const nb::typed<nb::dict, nb::str, nb::any>& cuda_given, std::optional<Selection> selection) {
             const std::string raw_spec = from_str(spec);
             LoaderOptions options = options_of(given);
-            const CudaOptions cuda = cuda_options_of(cuda_given);
+            CudaOptions cuda = cuda_options_of(cuda_given);
+            cuda.mix = std::exchange(options.mix, MixOptions{});
             const WithoutGil without_gil;
             new (self)
                 Self(selection ? std::make_unique<CudaLoader>(raw_spec, std::move(options), cuda, *std::move(selection))

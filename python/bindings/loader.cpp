@@ -70,6 +70,10 @@ LoaderOptions options_of(const nb::dict& given) {
   options.tail = tail_of(given["tail"]);
   options.transform = transform_of(given["transform"]);
   for (const nb::handle view : given["further_views"]) options.further_views.push_back(transform_of(view));
+  options.mix = {.mixup_alpha = option<double>(given, "mixup_alpha"),
+                 .cutmix_alpha = option<double>(given, "cutmix_alpha"),
+                 .probability = option<double>(given, "mix_probability"),
+                 .switch_probability = option<double>(given, "mix_switch_probability")};
   options.field = from_str(text_of(given, "field"));
   options.on_bad_sample = choice<OnBadSample>(
       given["on_bad_sample"], "on_bad_sample",

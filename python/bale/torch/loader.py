@@ -15,6 +15,7 @@ from bale.torch.given import Part, given
 from bale.torch.prefetcher import Pixels
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
+from bale.torch.soft_labels import soft_labels_of
 from bale.transforms.translation import views_of_loader
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                        last of them is gone. To use them on another stream, clone() them, or make the current stream wait
                        (`Event`) until that stream is done
     mix                bale.transforms.Mix(...): return (images, (labels, partner_labels, shares)). The loss per image is
-                       shares * loss(labels) + (1 - shares) * loss(partner_labels)
+                       shares * loss(labels) + (1 - shares) * loss(partner_labels). With Mix(num_classes=1000): return
+                       (images, soft labels), a float32 tensor N x 1000
 
     These options of DataLoader are accepted: num_workers (workers), pin_memory (pin), drop_last, persistent_workers,
     generator (seed), sampler (torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size).
@@ -101,6 +103,9 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
         made_views = views_of_loader(transform, views)
         delivered = made_views[0]
+        self._soft_labels = None if mix is None else soft_labels_of(mix)
+        if mix is not None:
+            mix = mix._replace(num_classes=None, label_smoothing=0.0)
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
         self._part = subset if sampler is None and positions is None else None
         subset, weights = dataloader_names.within(taken, subset, weights)
@@ -210,11 +215,18 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             if self.pin:
                 views = [view.pin_memory() for view in views]
             images = views if more_views else views[0]
-        labels = labels[:rows]
+        target: Any = labels[:rows]
+        if batch.shares is not None:
+            target = self._mixed_target(target, torch.from_numpy(batch.partner_labels)[:rows], torch.from_numpy(batch.shares)[:rows])
         if self.pin:
-            labels = labels.pin_memory()
+            target = tuple(part.pin_memory() for part in target) if isinstance(target, tuple) else target.pin_memory()
         more = (torch.from_numpy(mask[:rows]),) if self.with_mask and mask is not None else ()
-        return (images, labels, *more, *self._samples_of(batch, rows))
+        return (images, target, *more, *self._samples_of(batch, rows))
+
+    def _mixed_target(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:
+        if self._soft_labels is None:
+            return labels, partner_labels, shares
+        return self._soft_labels(labels, partner_labels, shares)
 
     def _samples_of(self, batch: Any, rows: int) -> tuple[Samples, ...]:
         if not self.with_samples:
@@ -244,7 +256,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                 images = images.contiguous()
         target: Any = labels
         if batch.shares is not None:
-            target = (labels, _tensor_of(batch.partner_labels)[:rows].clone(), _tensor_of(batch.shares)[:rows].clone())
+            target = self._mixed_target(labels, _tensor_of(batch.partner_labels)[:rows].clone(),
+                                        _tensor_of(batch.shares)[:rows].clone())
         mask = (_tensor_of(batch.mask).view(torch.bool).clone(),) if self.with_mask else ()
         return (images, target, *mask, *self._samples_of(batch, rows))
 

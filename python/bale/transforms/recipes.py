@@ -50,13 +50,18 @@ class Transform(NamedTuple):
 
 
 class Mix(NamedTuple):
-    """Mixup and cutmix on a device: Loader(device=..., mix=...). Each image is mixed with the one before it in its batch,
-    with the same parameters for the whole batch. Names are timm's. If both are on, `switch` is the probability of cutmix."""
+    """Mixup and cutmix: Loader(mix=...), also on a device. Each image is mixed with the one before it in its batch, with the
+    same parameters for the whole batch. Names are timm's. If both are on, `switch` is the probability of cutmix.
+
+    With num_classes, bale.torch.Loader returns soft labels, a float32 tensor N x num_classes, smoothed as by timm: the share
+    of an image without a label is zeros."""
 
     mixup: float = 0.0  # alpha: shares are drawn from Beta(alpha, alpha); 0: none
     cutmix: float = 0.0
     probability: float = 1.0  # that a batch is mixed
     switch: float = 0.5
+    num_classes: int | None = None  # None: labels, partner_labels and shares instead of soft labels
+    label_smoothing: float = 0.0  # of soft labels
 
 
 def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,

@@ -59,6 +59,11 @@ class Batch {
 
   /// Class numbers, one per row. LoaderOptions::no_label if the sample has no label or the row no sample.
   std::span<const std::int64_t> labels() const;
+  /// Labels of the images that each image was mixed with, one per row. Empty unless MixOptions::active().
+  std::span<const std::int64_t> partner_labels() const;
+  /// Weights of each image's own label in the loss, one per row; 1 if the image was not mixed. The partner's label has
+  /// the rest. Empty unless MixOptions::active().
+  std::span<const float> shares() const;
   /// Sample numbers in the Dataset, one per row; of the substitute for a bad sample; 0 for a row without a sample.
   std::span<const std::uint64_t> samples() const;
   /// Pick::copy of row `i`, which distinguishes the deliveries of one sample in an epoch. Substitutes have numbers of
@@ -69,8 +74,8 @@ class Batch {
   std::span<const std::uint8_t> mask() const;
   /// The random parameters of row `i`, if the transform is train_transform().
   const AugmentDraw& draw(std::size_t i) const;
-  /// The steps that made row `i` of a view of its stored image: drawn again, which gives the same. Empty if the row has
-  /// no image, and for padded, ragged and raw transforms.
+  /// The steps that made row `i` of a view of its stored image, before it was mixed: drawn again, which gives the same.
+  /// Empty if the row has no image, and for padded, ragged and raw transforms.
   Steps steps(std::size_t i, std::size_t view = 0) const;
   /// Size in pixels of the stored image of row `i`.
   std::uint32_t source_width(std::size_t i) const;

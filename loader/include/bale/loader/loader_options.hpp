@@ -10,6 +10,7 @@
 
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/loader/transform/mix_draw.hpp"
 #include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/order/rank_plan.hpp"
@@ -54,6 +55,7 @@ struct LoaderOptions {
   /// Further views of each image, which is decoded once: two crops for SimCLR, two large and six small ones for DINO.
   /// They draw independently. All views, with the first, have a fixed shape; not for batches on a device.
   std::vector<Transform> further_views{};
+  MixOptions mix{};                    // mixup and cutmix; needs one view of fixed shape and a float type
   std::string field{};                 // field of the image; empty: the first one with an image's name
   std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows
   OnBadSample on_bad_sample = OnBadSample::fail;
