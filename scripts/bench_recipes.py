@@ -8,8 +8,8 @@ bench_recipes_loaders.py. One process per recipe keeps the three alive with thei
 turn is an epoch or more, from its beginning to its last batch. The first turns of each are not counted. A ratio is the median over
 the rounds of the ratio within a round.
 
-DALI and FFCV have no counterpart of these recipes on the CPU and are left out. Segmentation and image + caption need fields,
-which a Loader's batch does not have: left out too.
+DALI on the CPU takes part, if PYTHON has it, in the recipes that its library has: bench_recipes_dali.py. FFCV has none of these
+policies. Segmentation and image + caption need fields, which a Loader's batch does not have. These are left out.
 
     python3 scripts/bench_recipes.py IMAGES --python PYTHON
 
@@ -49,7 +49,8 @@ def measure(args, recipe, pack):
                "--seconds", args.seconds]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=TIMEOUT_S,
                           env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore",
-                               "PYTHONPATH": str(bench_common.REPO / "build" / "python")})
+                               "PYTHONPATH": os.pathsep.join(filter(None, [str(bench_common.REPO / "build" / "python"),
+                                                                           os.environ.get("PYTHONPATH")]))})
     if done.returncode != 0:
         sys.exit(f"{recipe}: {done.stderr}")
     return json.loads(done.stdout)
@@ -70,14 +71,15 @@ def row_of(recipe, rounds):
 
 
 def print_table(result):
-    names = list(result["rows"][0]["images_per_s"])
+    names = list(max((row["images_per_s"] for row in result["rows"]), key=len))
     print(f"\nimages per second, {result['workers']} workers, batches of {result['batch']}, {result['cores']} cores, "
           f"medians of {result['rounds']} rounds; x as fast as (min .. max)\n")
     print("| recipe | " + " | ".join(names) + " | " + " | ".join(f"x {name}" for name in names[1:]) + " |")
     print("|---" * (2 * len(names)) + "|")
     for row in result["rows"]:
-        rates = [f"{row['images_per_s'][name]:,.0f}" for name in names]
-        ratios = ["{median:.2f} ({min:.2f} .. {max:.2f})".format(**row["ratios"][name]) for name in names[1:]]
+        rates = [f"{row['images_per_s'][name]:,.0f}" if name in row["images_per_s"] else "-" for name in names]
+        ratios = ["{median:.2f} ({min:.2f} .. {max:.2f})".format(**row["ratios"][name]) if name in row["ratios"] else "-"
+                  for name in names[1:]]
         print(f"| {row['recipe']} | " + " | ".join([*rates, *ratios]) + " |")
 
 

@@ -7,12 +7,15 @@
 Prints {loader: images per second of each round}, bale first.
 """
 import argparse
+import importlib.util
 import io
 import json
 import os
 import pathlib
 import tarfile
 import time
+
+import bench_recipes_dali
 
 PREFETCH = 2  # batches per worker
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png"}
@@ -163,17 +166,31 @@ def count_rows(batches):
     return rows
 
 
+def has_dali():
+    return importlib.util.find_spec("nvidia") is not None and importlib.util.find_spec("nvidia.dali") is not None
+
+
 def loaders_of(recipe, args):
     from_pillow, from_tensors = transforms_of(recipe, True), transforms_of(recipe, False)
-    return {"bale": BaleLoader(args.pack, from_pillow, args.batch, args.workers),
-            "torchvision, Pillow": TorchLoader(Stored(args.pack, from_pillow, by_pillow), args.batch, args.workers),
-            "torchvision, tensors": TorchLoader(Stored(args.pack, from_tensors, by_torchvision), args.batch, args.workers)}
+    found = {"bale": BaleLoader(args.pack, from_pillow, args.batch, args.workers),
+             "torchvision, Pillow": TorchLoader(Stored(args.pack, from_pillow, by_pillow), args.batch, args.workers),
+             "torchvision, tensors": TorchLoader(Stored(args.pack, from_tensors, by_torchvision), args.batch, args.workers)}
+    if recipe in bench_recipes_dali.SIDES and has_dali():
+        found["DALI"] = bench_recipes_dali.DaliLoader(recipe, args.pack, args.batch, args.workers, MEAN, STD, RECIPES[recipe][1])
+    return found
 
 
 def images_per_s(loader, rows):
+    """DALI always works ahead; the others begin and end with nothing under way."""
+    is_dali = isinstance(loader, bench_recipes_dali.DaliLoader)
+    if is_dali:
+        loader.before_turn()
     start = time.monotonic()
     done = loader.run(rows)
-    return done / (time.monotonic() - start)
+    rate = done / (time.monotonic() - start)
+    if is_dali:
+        loader.after_turn(rate)
+    return rate
 
 
 def measure(recipe, args):

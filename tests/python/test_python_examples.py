@@ -151,10 +151,10 @@ def test_accelerate(run, pack):
 
 def test_reference_v2(run, pack):
     """torchvision's list, with erasing, is translated; the network learns from it."""
-    lines = values(run("reference_v2.py", pack, pack, *SMALL_RESNET, "--repeats", 2, "--epochs", 3),
+    lines = values(run("reference_v2.py", pack, pack, *SMALL_RESNET, "--repeats", 2, "--epochs", 2),
                    rf"epoch (\d+) loss ([\d.]+) accuracy (\d+)/{SAMPLES}")
     epochs, losses, correct = zip(*lines)
-    assert epochs == (0, 1, 2) and losses[-1] < 0.9 * losses[0] and all(0 <= count <= SAMPLES for count in correct)
+    assert epochs == (0, 1) and losses[-1] < 0.95 * losses[0] and all(0 <= count <= SAMPLES for count in correct)
 
 
 def test_timm_transform(run, pack):
@@ -166,8 +166,8 @@ def test_timm_transform(run, pack):
 
 
 @pytest.mark.parametrize("script, options, least", [
-    ("simclr.py", ("--model", "resnet18", "--epochs", 3), 0.95),
-    ("dino.py", ("--model", "resnet18", "--local-size", 16, "--local-crops", 2, "--prototypes", 64, "--epochs", 3), 0.95),
+    ("simclr.py", ("--model", "resnet18", "--epochs", 2), 0.98),
+    ("dino.py", ("--model", "resnet18", "--local-size", 16, "--local-crops", 2, "--prototypes", 64, "--epochs", 2), 0.99),
     ("mae.py", ("--patch", 8, "--width", 64, "--layers", 3, "--lr", 0.003, "--epochs", 4), 0.8)])
 def test_without_labels(run, pack, tmp_path, script, options, least):
     """The loss falls, and the weights are written."""
