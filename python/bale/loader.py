@@ -10,6 +10,7 @@ from bale import _bale, order, transforms
 from bale.cache import warn_of_cache
 from bale.dataset import Dataset, text_of_spec, warn_of_notices
 from bale.errors import make_error
+from bale.positions import Positions
 from bale.program import program_path
 
 TYPE_CHECKING = False
@@ -59,8 +60,10 @@ class Loader:
                 ...
 
     A batch (`Batch`) unpacks as images, labels. Images are N x H x W x C (or N x C x H x W) of the transform's dtype, labels
-    int64. Images are a view of shared memory, a ring of `prefetch` slots; labels are a copy. You may keep any number of
-    batches: if you keep nearly all slots, further batches are copies (`Batch.is_copy`), which costs time and memory.
+    int64. `batch.indices` (int64 positions in the dataset) and `batch.keys` tell which samples they are, and cost nothing
+    unless they are asked for. Images are a view of shared memory, a ring of `prefetch` slots; labels are a copy. You may keep
+    any number of batches: if you keep nearly all slots, further batches are copies (`Batch.is_copy`), which costs time and
+    memory.
 
     spec           a packed dataset as bale.Dataset takes it, also a remote one ("s3://bucket/packs/train", "https://..."), a list
                    of datasets, or a bale.Dataset
@@ -147,7 +150,7 @@ class Loader:
                              "batch's labels, partner_labels and shares")
         options.update(mixup_alpha=mixes.mixup, cutmix_alpha=mixes.cutmix, mix_probability=mixes.probability,
                        mix_switch_probability=mixes.switch)
-        self._dataset = spec if isinstance(spec, Dataset) else None
+        self._positions = Positions(self._spec, spec if isinstance(spec, Dataset) else None)
         self._options = options
         self._chosen = self._selection(subset, weights, num_draws, repeats)
         self._cuda_options = None
@@ -156,7 +159,7 @@ class Loader:
         elif device_hflip:
             raise ValueError("device_hflip needs a device")
         self._loader = self._open()
-        if self._dataset is None:  # it has warned already
+        if not isinstance(spec, Dataset):  # it has warned already
             warn_of_notices(self._spec, self._loader.notices(), stacklevel=3)
         self._num_batches = len(self._loader)
         self._num_deliveries = self._loader.num_samples() if self._chosen is None else len(self._chosen)  # per epoch
@@ -193,9 +196,9 @@ class Loader:
 
     def _next(self) -> Any:
         if isinstance(self._loader, _bale.CudaLoader):
-            batch: Any = self._loader.next(self._stream())
+            batch: Any = self._loader.next(self._stream(), self._positions)
         else:
-            batch = self._loader.next()
+            batch = self._loader.next(self._positions)
         self._under_way, self._resumed = batch is not None, False
         if batch is None:
             warn_of_cache(stacklevel=4)  # the disk may have become full
@@ -260,9 +263,7 @@ class Loader:
 
     @property
     def _whole_dataset(self) -> Dataset:
-        if self._dataset is None:
-            self._dataset = Dataset(self._spec)
-        return self._dataset
+        return self._positions.dataset
 
     @property
     def bad_samples(self) -> list[BadSample]:

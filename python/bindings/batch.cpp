@@ -16,6 +16,7 @@
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/process_batch.hpp"
+#include "bale/python/bindings/row_copies.hpp"
 
 namespace bale::python {
 namespace {
@@ -80,17 +81,6 @@ nb::object images(nb::handle self) {
   return list;
 }
 
-/// A copy. It does not keep the slot.
-template <typename Value, typename Array>
-Array copy_of(std::span<const Value> values) {
-  auto owned = std::make_unique<Value[]>(values.size());
-  std::copy(values.begin(), values.end(), owned.get());
-  Value* const data = owned.get();
-  const nb::capsule owner(owned.release(), [](void* memory) noexcept { delete[] static_cast<Value*>(memory); });
-  const std::array<std::size_t, 1> count{values.size()};
-  return Array(data, count.size(), count.data(), owner);
-}
-
 nb::ndarray<nb::numpy, std::int64_t> labels(nb::handle self) {
   return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(batch_of(self).labels());
 }
@@ -111,6 +101,12 @@ nb::object shares(nb::handle self) {
 
 nb::ndarray<nb::numpy, std::uint64_t> samples(nb::handle self) {
   return copy_of<std::uint64_t, nb::ndarray<nb::numpy, std::uint64_t>>(batch_of(self).samples());
+}
+
+nb::ndarray<nb::numpy, std::int64_t> indices(nb::handle self) { return indices_of(batch_of(self).samples()); }
+
+nb::object keys(nb::handle self) {
+  return nb::cast<const ProcessBatch&>(self).positions().attr("keys_of")(indices(self).cast());
 }
 
 nb::ndarray<nb::numpy, bool> mask(nb::handle self) {
@@ -214,6 +210,8 @@ void bind_batch(nb::module_& module) {
                    nb::for_getter(nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float32] | None")),
                    "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
       .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset, one per row.")
+      .def_prop_ro("indices", &indices, nb::rv_policy::move, k_indices_doc)
+      .def_prop_ro("keys", &keys, nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
       .def_prop_ro("mask", &mask, nb::rv_policy::move,
                    "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")
       .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })

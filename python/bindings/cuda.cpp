@@ -21,6 +21,7 @@
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/let_go.hpp"
 #include "bale/python/bindings/process_loader.hpp"
+#include "bale/python/bindings/row_copies.hpp"
 #include "bale/python/bindings/value.hpp"
 
 namespace bale::python {
@@ -31,8 +32,9 @@ CudaStream stream_of(std::uintptr_t handle) { return reinterpret_cast<CudaStream
 /// A DeviceBatch of the process that made it.
 class ProcessDeviceBatch {
  public:
-  explicit ProcessDeviceBatch(DeviceBatch batch)
-      : batch_(std::make_unique<DeviceBatch>(std::move(batch))), pid_(::getpid()) {}
+  /// `positions` is a bale.positions.Positions, which knows the keys.
+  ProcessDeviceBatch(DeviceBatch batch, nb::object positions)
+      : batch_(std::make_unique<DeviceBatch>(std::move(batch))), positions_(std::move(positions)), pid_(::getpid()) {}
   ProcessDeviceBatch(ProcessDeviceBatch&&) noexcept = default;
   ~ProcessDeviceBatch() { let_go(std::move(batch_), pid_); }
 
@@ -43,9 +45,11 @@ class ProcessDeviceBatch {
     }
     return *batch_;
   }
+  const nb::object& positions() const { return positions_; }
 
  private:
   std::unique_ptr<DeviceBatch> batch_;
+  nb::object positions_;
   pid_t pid_;
 };
 
@@ -232,6 +236,15 @@ void bind_device_batch(nb::module_& module) {
             return list;
           },
           nb::for_getter(nb::sig("def samples(self) -> list[int]")), "Positions in the dataset, one per row.")
+      .def_prop_ro(
+          "indices", [](nb::handle self) { return indices_of(batch_of(self).samples()); }, nb::rv_policy::move,
+          k_indices_doc)
+      .def_prop_ro(
+          "keys",
+          [](nb::handle self) {
+            return nb::cast<const ProcessDeviceBatch&>(self).positions().attr("keys_of")(self.attr("indices"));
+          },
+          nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
       .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
@@ -289,13 +302,13 @@ void bind_cuda(nb::module_& module) {
           nb::arg("spec"), nb::arg("options"), nb::arg("cuda_options"), nb::arg("selection").none())
       .def(
           "next",
-          [](Self& self, std::uintptr_t stream) -> std::optional<ProcessDeviceBatch> {
+          [](Self& self, std::uintptr_t stream, nb::object positions) -> std::optional<ProcessDeviceBatch> {
             std::optional<DeviceBatch> batch = self.wait_for(
                 [stream](CudaLoader& held, const auto& on_wait) { return held.next(stream_of(stream), on_wait); });
             if (!batch) return std::nullopt;
-            return ProcessDeviceBatch(*std::move(batch));
+            return ProcessDeviceBatch(*std::move(batch), std::move(positions));
           },
-          nb::arg("stream"))
+          nb::arg("stream"), nb::arg("positions"))
       .def_prop_ro("converts_on_device", [](Self& self) { return self.get().converts_on_device(); })
       .def("counters", &counters);
   bind_common(loader);

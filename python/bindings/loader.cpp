@@ -32,13 +32,13 @@ nb::str text_of(const nb::dict& given, const char* keyword) {
 }
 
 /// None at the end of an epoch.
-std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self) {
+std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self, nb::object positions) {
   std::optional<Batch> batch = self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
   if (!batch) return std::nullopt;
   const LoaderOptions& options = self.look().options();
   std::vector<Transform> views{options.transform};
   views.insert(views.end(), options.further_views.begin(), options.further_views.end());
-  return ProcessBatch(*std::move(batch), std::move(views));
+  return ProcessBatch(*std::move(batch), std::move(views), std::move(positions));
 }
 
 nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {
@@ -165,7 +165,7 @@ void bind_loader(nb::module_& module) {
                                       : std::make_unique<Loader>(raw_spec, std::move(options)));
           },
           nb::arg("spec"), nb::arg("options"), nb::arg("selection").none())
-      .def("next", &next_batch)
+      .def("next", &next_batch, nb::arg("positions"))
       .def("counters", &counters);
   bind_common(loader);
 

@@ -10,14 +10,19 @@
 
 #include "bale/loader/batch.hpp"
 #include "bale/loader/transform/transform.hpp"
+#include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/let_go.hpp"
 
 namespace bale::python {
 
 class ProcessBatch {
  public:
-  ProcessBatch(Batch batch, std::vector<Transform> views)
-      : batch_(std::make_unique<Batch>(std::move(batch))), views_(std::move(views)), pid_(::getpid()) {}
+  /// `positions` is a bale.positions.Positions, which knows the keys.
+  ProcessBatch(Batch batch, std::vector<Transform> views, nb::object positions)
+      : batch_(std::make_unique<Batch>(std::move(batch))),
+        views_(std::move(views)),
+        positions_(std::move(positions)),
+        pid_(::getpid()) {}
   ProcessBatch(ProcessBatch&&) noexcept = default;
   ~ProcessBatch() { let_go(std::move(batch_), pid_); }
 
@@ -26,10 +31,12 @@ class ProcessBatch {
   /// The transform of a view. Precondition: view < num_views().
   const Transform& transform(std::size_t view = 0) const { return views_[view]; }
   std::size_t num_views() const { return views_.size(); }
+  const nb::object& positions() const { return positions_; }
 
  private:
   std::unique_ptr<Batch> batch_;
   std::vector<Transform> views_;
+  nb::object positions_;
   pid_t pid_;
 };
 

@@ -2,6 +2,7 @@
 from mutations.mutation import Mutation
 
 KEPT = ("loader", "Any number of batches*")
+KEYS = ("python", "tests/python/test_python_loader_keys.py")
 
 MUTATIONS = [
     Mutation("a batch is never copied, however many are kept", "loader/session.cpp",
@@ -12,4 +13,8 @@ MUTATIONS = [
     Mutation("every row has room for the largest image", "loader/row_layout.cpp",
              "  LargestRows largest(options.batch_size, max_deliveries);", "  LargestRows largest(options.batch_size, options.batch_size + 0 * max_deliveries);",
              ("python", "tests/python/test_python_loader.py", "-k", "one_large")),
+    Mutation("every batch has the keys of the first samples", "python/bale/positions.py",
+             "        return [keys[index] for index in indices.tolist()]\n", "        return list(keys[:len(indices)])\n", KEYS),
+    Mutation("every Loader opens its dataset twice", "python/bale/positions.py",
+             "        self._dataset = dataset\n", "        self._dataset = dataset or Dataset(spec)\n", KEYS),
 ]

@@ -231,8 +231,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     def _samples_of(self, batch: Any, rows: int) -> tuple[Samples, ...]:
         if not self.with_samples:
             return ()
-        indices = torch.tensor(list(map(int, batch.samples)), dtype=torch.int64)[:rows]
-        return (Samples(indices, self._whole_dataset),)
+        return (Samples(torch.from_numpy(batch.indices)[:rows], self._positions),)
 
     def _warn_once(self, what: str) -> None:
         if not self._warned:

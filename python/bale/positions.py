@@ -1,0 +1,27 @@
+"""Positions: what a batch needs of its dataset to tell the keys of its samples."""
+from __future__ import annotations
+
+from bale.dataset import Dataset
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Positions:
+    """The dataset of a Loader, opened when it is first asked for: most loops never ask. Batches keep it, not their Loader."""
+
+    def __init__(self, spec: str, dataset: Dataset | None) -> None:
+        self._spec = spec
+        self._dataset = dataset
+
+    @property
+    def dataset(self) -> Dataset:
+        if self._dataset is None:
+            self._dataset = Dataset(self._spec)
+        return self._dataset
+
+    def keys_of(self, indices: NDArray[np.int64]) -> list[str]:
+        keys = self.dataset.keys
+        return [keys[index] for index in indices.tolist()]

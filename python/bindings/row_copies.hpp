@@ -1,0 +1,39 @@
+// copy_of, indices_of: values of a batch's rows as arrays of their own, which do not keep the batch.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <nanobind/ndarray.h>
+
+#include "bale/python/bindings/bindings.hpp"
+
+namespace bale::python {
+
+// What every kind of batch says of its samples.
+inline constexpr const char* k_indices_doc =
+    "int64 positions in the dataset, one per row; of the substitute for a bad sample; 0 for an empty row.";
+inline constexpr const char* k_keys_doc = "Keys of the samples at `indices`, looked up in the index at each access.";
+inline constexpr const char* k_keys_signature = "def keys(self) -> list[str]";
+
+/// A copy. It does not keep the slot.
+template <typename Value, typename Array>
+Array copy_of(std::span<const Value> values) {
+  auto owned = std::make_unique<Value[]>(values.size());
+  std::copy(values.begin(), values.end(), owned.get());
+  Value* const data = owned.get();
+  const nb::capsule owner(owned.release(), [](void* memory) noexcept { delete[] static_cast<Value*>(memory); });
+  const std::array<std::size_t, 1> count{values.size()};
+  return Array(data, count.size(), count.data(), owner);
+}
+
+/// Positions in the dataset are far below 2^63.
+inline nb::ndarray<nb::numpy, std::int64_t> indices_of(std::span<const std::uint64_t> samples) {
+  const std::span<const std::int64_t> values(reinterpret_cast<const std::int64_t*>(samples.data()), samples.size());
+  return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(values);
+}
+
+}  // namespace bale::python
