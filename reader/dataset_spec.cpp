@@ -77,7 +77,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
     resolved.shards.insert(resolved.shards.end(), shards.begin(), shards.end());
     if (const std::string manifest = manifest_path_of(path); !manifest.empty()) {
       resolved.parts.push_back({.path = path, .manifest_path = manifest});
-    } else if (is_directory(path)) {
+    } else if (is_directory(path) || shards != std::vector{path}) {  // of this machine, or listed by a server
       resolved.parts.push_back({.path = path, .shards = shards});
     } else if (const std::string directory = parent_directory(path); !resolved.parts.empty() &&
                                                                      resolved.parts.back().path == directory &&
