@@ -140,7 +140,7 @@ def doctor(remote, spec, **env):  # noqa: F811
 
 def test_doctor_names_the_network(remote, heavy_tar, serve):  # noqa: F811
     """Through a network with a delay, and from the cache after that."""
-    with LatencyProxy(serve(heavy_tar).port, 400) as proxy:
+    with LatencyProxy(serve(heavy_tar).port, 150) as proxy:
         found = json.loads(doctor(remote, proxy.url, BALE_CACHE_DIR="none"))
         assert found["bound_by"] == "network" and found["read_again_images_per_s"] is None, found
         assert "nothing that came is kept" in found["advice"]
