@@ -57,8 +57,8 @@ struct Workshop {
     return *chain_runner;
   }
 
-  Picture other{};  // what a step that cannot work in place writes
-  Resizer resizer{};
+  Resizer resizer{};  // first: it alone can throw, and GCC 14 warns if there is anything to destroy then
+  Picture other{};    // what a step that cannot work in place writes
   image_detail::NearestResize nearest{};
   image_detail::Warper warper{};
   image_detail::Blurrer blurrer{};
@@ -270,8 +270,8 @@ struct StepRunner::State {
   void run(std::span<const Step> steps, Picture& picture);
   void run(const Step& step, Picture& picture);
 
-  PointRun points{};
   Workshop shop{};
+  PointRun points{};
 };
 
 void StepRunner::State::run(const Step& step, Picture& picture) {
