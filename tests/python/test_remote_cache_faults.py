@@ -120,7 +120,7 @@ def test_killed_at_every_call(remote_64, server, verified, name, tmp_path):
     make()
     words = scenario.command(server)
     calls = count_calls(remote_64, tmp_path, *words, code=scenario.code, env=below(remote_64))
-    assert calls > 10
+    assert calls > 3  # how many depends on what lies where in the cache
     num_killed = 0
     for n in chosen(calls, 3):
         make()
