@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/session.hpp"
@@ -74,6 +76,21 @@ std::span<const std::int64_t> Batch::partner_labels() const {
 std::span<const float> Batch::shares() const {
   return owned_ ? owned_->shares : session_->mixer().shares(slot_, size());
 }
+std::size_t Batch::num_fields() const { return owned_ ? owned_->fields.size() : session_->fields().places().num_fields(); }
+
+BatchField Batch::field(std::size_t field) const {
+  if (owned_) return owned_->fields.column(field);
+  return session_->fields().column(session_->ring(), slot_, static_cast<std::uint32_t>(size()), field);
+}
+
+BatchField Batch::field(std::string_view name) const {
+  for (std::size_t i = 0; i < num_fields(); ++i) {
+    if (const BatchField found = field(i); found.field->name == name) return found;
+  }
+  throw Error(ErrorCode::invalid_argument, fmt::format("batches have no field \"{}\"", printable(name)),
+              {.hint = "name it in LoaderOptions::fields"});
+}
+
 std::span<const std::uint64_t> Batch::samples() const {
   if (owned_) return owned_->samples;
   return session_->ring().samples(slot_).first(size());

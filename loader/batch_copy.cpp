@@ -15,7 +15,7 @@ std::vector<std::remove_const_t<Value>> first_rows(std::span<Value> values, std:
 }  // namespace
 
 BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& view_places,
-                     const BatchMixer& mixer)
+                     const BatchMixer& mixer, const FieldColumns& columns)
     : transform(options.transform),
       further_views(options.further_views),
       places(view_places),
@@ -27,7 +27,8 @@ BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& 
       partner_labels(first_rows(mixer.partner_labels(slot, rows.size()), mixer.active() ? rows.size() : 0)),
       shares(first_rows(mixer.shares(slot, rows.size()), mixer.active() ? rows.size() : 0)),
       samples(first_rows(ring.samples(slot), rows.size())),
-      mask(first_rows(ring.mask(slot), rows.size())) {
+      mask(first_rows(ring.mask(slot), rows.size())),
+      fields(columns, ring, slot, static_cast<std::uint32_t>(rows.size())) {
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     const Row& row = ring.row(slot, i);
     rows[i] = {.offset = row.offset,

@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/batch_mixer.hpp"
+#include "bale/loader/field_columns.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/ring/view_places.hpp"
@@ -28,7 +29,7 @@ struct RowResult {
 struct BatchCopy {
   /// Copies a finished slot of `ring`.
   BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& places,
-            const BatchMixer& mixer);
+            const BatchMixer& mixer, const FieldColumns& columns);
 
   Bytes pixels() const { return {pixel_memory.get(), pixel_bytes}; }
 
@@ -44,6 +45,7 @@ struct BatchCopy {
   std::vector<float> shares;                 // empty without mixing
   std::vector<std::uint64_t> samples;
   std::vector<std::uint8_t> mask;
+  FieldCopies fields;
   std::size_t pixel_bytes = 0;
   std::unique_ptr<std::byte[]> pixel_memory;
 };

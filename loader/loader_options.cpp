@@ -1,5 +1,7 @@
 #include "bale/loader/loader_options.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
@@ -19,6 +21,7 @@ void refuse_unless(bool right, std::string_view what) {
 void check_mixing(const LoaderOptions& options) {
   check_mix(options.mix);
   if (!options.mix.active()) return;
+  refuse_unless(options.fields.empty(), "fields: mixed images have fields of two samples; leave out mix or fields");
   refuse_unless(options.further_views.empty(), "mix: batches with several views cannot be mixed");
   refuse_unless(options.transform.has_fixed_shape() && options.transform.dtype != DType::uint8,
                 "mix needs a transform of a fixed shape and a float dtype");
@@ -47,6 +50,7 @@ LoaderOptions checked(LoaderOptions options) {
     if (view.has_fixed_shape() && options.transform.has_fixed_shape()) continue;
     throw Error(ErrorCode::invalid_argument, "views: each must have a fixed shape");
   }
+  options.fields = checked(std::move(options.fields));
   check_mixing(options);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;

@@ -36,7 +36,7 @@ RankShare share_of(const LoaderOptions& options) {
       .batch_size = options.batch_size, .rank = options.rank, .world_size = options.world_size, .tail = options.tail};
 }
 
-WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
+WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, const FieldLayout& fields) {
   WorkerConfig config{.transform = options.transform,
                       .further_views = options.further_views,
                       .seed = *options.augment_seed,
@@ -45,6 +45,8 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options) {
                       .direct_io = options.direct_io,
                       .num_samples = dataset.size(),
                       .field = options.field,
+                      .fields = fields.fields(),
+                      .field_rooms = fields.rooms(),
                       .directory = working_directory(),
                       .shards = {}};
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) config.shards.push_back(dataset.shard_path(shard));
@@ -68,9 +70,10 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
     : options_(checked(std::move(options))),
       dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums, .direct_io = options_.direct_io})),
       layout_(dataset_, options_, max_deliveries(dataset_, options_, selection)),
+      fields_(dataset_, FieldLayout(dataset_, options_, max_deliveries(dataset_, options_, selection)), options_.batch_size),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
       fingerprint_(stream_.order().fingerprint(dataset_.size(), dataset_.identity())),
-      config_(config_of(dataset_, options_)),
+      config_(config_of(dataset_, options_, fields_.layout())),
       shard_of_([this](std::uint32_t shard) { return dataset_.use_shard(shard); }),
       ring_(make_ring()),
       mixer_(options_, ring_.shape().num_slots) {
@@ -87,6 +90,7 @@ Ring Session::make_ring() {
   Ring ring = Ring::create({.num_slots = num_slots,
                             .batch_size = options_.batch_size,
                             .pixel_bytes = layout_.batch_bytes(),
+                            .field_bytes = fields_.places().total_bytes(),
                             .config_bytes = config.size(),
                             .kept_bytes = SeekPointCache::bytes_for(dataset_.size(), options_.seek_point_cache_bytes)},
                            has_programs ? SharedMemory::With::programs : SharedMemory::With::children);
@@ -180,6 +184,7 @@ void Session::open_batch(std::uint32_t slot, const BatchPlace& place) {
   ring_.slot(slot).epoch = place.epoch;
   ring_.slot(slot).index = place.index;
   std::uint64_t used_bytes = 0;
+  fields_.begin_batch(ring_, slot);
   for (std::uint32_t i = 0; i < num_rows; ++i) {
     const StreamRow row = stream_.row(place, i);
     ring_.mask(slot)[i] = row.planned.kind == PlannedRow::Kind::sample ? 1 : 0;
@@ -193,6 +198,7 @@ void Session::open_batch(std::uint32_t slot, const BatchPlace& place) {
       ring_.samples(slot)[i] = 0;
       empty_row(slot, i);
     } else {
+      place_fields(slot, i, row.pick);
       ask_row(slot, i, number, row.pick, used_bytes);
     }
   }
@@ -228,6 +234,17 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   set_error(asked, error);
 }
 
+/// Gives the fields of a row their places. If the index is damaged, they have no room, and the row fails.
+void Session::place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pick) {
+  if (fields_.empty()) return;
+  const auto [shard, sample_in_shard] = dataset_.position(pick.sample);
+  try {
+    fields_.place_row(ring_, slot, row, shard, sample_in_shard);
+  } catch (const Error& caught) {
+    if (!is_about_content(caught)) throw;
+  }
+}
+
 /// Makes a row without a sample: zeros, no label, mask 0.
 void Session::empty_row(std::uint32_t slot, std::uint32_t row) {
   Row& emptied = ring_.row(slot, row);
@@ -236,6 +253,7 @@ void Session::empty_row(std::uint32_t slot, std::uint32_t row) {
   emptied.source_height = 0;
   ring_.mask(slot)[row] = 0;
   ring_.labels(slot)[row] = options_.no_label;
+  fields_.empty_row(ring_, slot, row);
   if (options_.transform.has_fixed_shape()) {
     const MutableBytes pixels = ring_.pixels(slot).subspan(emptied.offset, emptied.capacity);
     std::fill(pixels.begin(), pixels.end(), std::byte{0});
@@ -271,7 +289,9 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   const OpenBatch batch = open_.front();
   do {
     wait_until_complete(lock, batch, on_wait);
+    read_large_fields(lock, batch);
   } while (!settle_failed_rows(batch));
+  fields_.gather(ring_, batch.slot, ring_.slot(batch.slot).num_rows);
   open_.pop_front();
   rows_passed_ += ring_.slot(batch.slot).num_rows;
   ring_.set_oldest(open_.empty() ? batches_opened_ : open_.front().number);
@@ -299,7 +319,7 @@ bool Session::copies_next() const {
 /// Returns a copy and gives the slot back to the workers. If there is no memory for a copy, returns the slot itself.
 Batch Session::copy_of(Batch leased, std::uint32_t slot) {
   try {
-    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_, layout_.views(), mixer_));
+    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_, layout_.views(), mixer_, fields_));
     const std::lock_guard lock(mutex_);
     ++counters_.batches_copied;
     return copied;

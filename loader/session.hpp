@@ -17,6 +17,7 @@
 #include "bale/loader/batch_mixer.hpp"
 #include "bale/loader/batch_stream.hpp"
 #include "bale/loader/fault_record.hpp"
+#include "bale/loader/field_columns.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/row_layout.hpp"
@@ -53,6 +54,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // For batches.
   const Ring& ring() const { return ring_; }
   const BatchMixer& mixer() const { return mixer_; }
+  const FieldColumns& fields() const { return fields_; }
   void release(std::uint32_t slot) noexcept;
 
  private:
@@ -71,6 +73,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void open_batches();
   void open_batch(std::uint32_t slot, const BatchPlace& place);
   void ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t& used_bytes);
+  void place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pick);
   void close_open_batches(std::unique_lock<std::mutex>& lock);
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                            const std::function<void()>& on_wait);
@@ -80,6 +83,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_failed_rows(const OpenBatch& batch) const;
   void throw_failure(const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
+  void read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
   void empty_row(std::uint32_t slot, std::uint32_t row);
   std::string key_of(const Row& row) const;
   BadSample describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const;
@@ -89,6 +93,7 @@ class Session : public std::enable_shared_from_this<Session> {
   LoaderOptions options_;
   Dataset dataset_;
   RowLayout layout_;
+  FieldColumns fields_;
   BatchStream stream_;
   std::uint64_t fingerprint_;
   WorkerConfig config_;

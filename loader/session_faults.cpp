@@ -1,6 +1,7 @@
 // Session: how it handles bad samples and workers that died.
 #include <fmt/format.h>
 
+#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/session.hpp"
@@ -111,6 +112,25 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
   ring_.slot(batch.slot).left.store(asked_again);
   ring_.reoffer(batch.slot, batch.number);
   return false;
+}
+
+/// Reads the fields that do not fit in the slot, without the lock: reading may wait for the storage. A row whose field
+/// cannot be read fails.
+void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch) {
+  if (fields_.empty()) return;
+  lock.unlock();
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    Row& row = ring_.row(batch.slot, i);
+    if (Ring::phase_of(row.state.load()) != static_cast<std::uint32_t>(RowPhase::done)) continue;
+    try {
+      fields_.read_large_fields(ring_, batch.slot, i);
+    } catch (const Error& error) {
+      if (!is_about_content(error)) throw;
+      set_error(row, error.what());
+      row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::failed)));
+    }
+  }
+  lock.lock();
 }
 
 /// Throws if the batch is incomplete because the storage does not answer or no worker has started. Workers continue,

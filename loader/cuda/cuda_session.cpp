@@ -47,6 +47,10 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
     refuse(ErrorCode::invalid_argument, "batches on a device are mixed there",
            "set CudaOptions::mix, not LoaderOptions::mix");
   }
+  if (!options.fields.empty()) {
+    refuse(ErrorCode::invalid_argument, "fields: batches on a device have no further fields",
+           "load into ordinary memory, and copy images and fields to the device yourself");
+  }
   if (!(cuda.flip_probability >= 0 && cuda.flip_probability <= 1)) {
     refuse(ErrorCode::invalid_argument, fmt::format("flip_probability {} is not within [0, 1]", cuda.flip_probability));
   }

@@ -63,6 +63,8 @@ struct Ring::Layout {
   std::uint64_t slots_of_batches_at;  // slot of batch b at [b % num_slots]
   std::uint64_t pixels_at;
   std::uint64_t pixel_stride;
+  std::uint64_t fields_at;
+  std::uint64_t field_stride;
   std::uint64_t kept_at;
   std::uint64_t total_bytes;
 };
@@ -98,6 +100,8 @@ Ring::Layout Ring::lay_out(const RingShape& shape) {
   layout.slots_of_batches_at = place(shape.num_slots * sizeof(std::atomic<std::uint32_t>));
   layout.pixel_stride = round_up(shape.pixel_bytes, k_page_bytes);
   layout.pixels_at = place(layout.pixel_stride * shape.num_slots, k_page_bytes);
+  layout.field_stride = round_up(shape.field_bytes, k_page_bytes);
+  layout.fields_at = place(layout.field_stride * shape.num_slots, k_page_bytes);
   layout.kept_at = place(shape.kept_bytes, k_page_bytes);
   layout.total_bytes = round_up(end, k_page_bytes);
   return layout;
@@ -114,9 +118,10 @@ Ring Ring::create(const RingShape& shape, SharedMemory::With with) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a batch has 1 to {} samples, not {}", k_max_rows, shape.batch_size));
   }
-  if (shape.num_slots == 0 || shape.pixel_bytes > k_max_ring_bytes / shape.num_slots) {
+  if (shape.num_slots == 0 || shape.pixel_bytes > k_max_ring_bytes / shape.num_slots ||
+      shape.field_bytes > k_max_ring_bytes / shape.num_slots) {
     throw Error(ErrorCode::invalid_argument, fmt::format("a ring of {} batches of {} bytes is beyond any memory",
-                                                         shape.num_slots, shape.pixel_bytes));
+                                                         shape.num_slots, shape.pixel_bytes + shape.field_bytes));
   }
   const Layout layout = lay_out(shape);
   SharedMemory memory = SharedMemory::create(layout.total_bytes, with);
@@ -165,6 +170,10 @@ std::span<std::uint8_t> Ring::mask(std::uint32_t slot) const {
 
 MutableBytes Ring::pixels(std::uint32_t slot) const {
   return {memory_.data() + layout().pixels_at + slot * layout().pixel_stride, shape().pixel_bytes};
+}
+
+MutableBytes Ring::fields(std::uint32_t slot) const {
+  return {memory_.data() + layout().fields_at + slot * layout().field_stride, shape().field_bytes};
 }
 
 MutableBytes Ring::all_pixels() const {

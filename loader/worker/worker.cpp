@@ -54,15 +54,17 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
       lanes_{Lane(config), Lane(config)},
       seek_point_cache_(ring.kept(), config.num_samples),
       view_places_(config.transform.image_bytes() * ring.shape().batch_size, config.further_views,
-                   ring.shape().batch_size) {}
+                   ring.shape().batch_size),
+      field_filler_(config.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size)) {}
 
-void Worker::begin(Lane& lane) const {
+void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
   {
     const Reading reading(ring_.worker(number_));
     lane.shard = shard_of_(row.shard);
     lane.image = config_.field.empty() ? lane.shard->read_image(row.sample_in_shard, lane.scratch)
                                        : lane.shard->read_field(row.sample_in_shard, config_.field, lane.scratch);
+    field_filler_.fill(*lane.shard, row.sample_in_shard, ring_.fields(lane.claim.slot), lane.claim.row);
   }
   const Shard& shard = *lane.shard;
   const DrawKey key{

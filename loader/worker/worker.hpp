@@ -13,6 +13,7 @@
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/ring/view_places.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
+#include "bale/loader/worker/field_filler.hpp"
 #include "bale/loader/worker/seek_point_cache.hpp"
 #include "bale/loader/worker/worker_config.hpp"
 #include "bale/reader/open_shards.hpp"
@@ -59,7 +60,7 @@ class Worker {
   static void attempt(Lane& lane, const Work& work);
   void attempt_begin(Lane& lane);
   void attempt_finish(Lane& lane);
-  void begin(Lane& lane) const;
+  void begin(Lane& lane);
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;
@@ -73,6 +74,7 @@ class Worker {
   std::array<Lane, 2> lanes_;
   SeekPointCache seek_point_cache_;
   ViewPlaces view_places_;
+  FieldFiller field_filler_;
 };
 
 }  // namespace bale::loader_detail

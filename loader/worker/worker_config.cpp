@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/list/json.hpp"
@@ -51,6 +52,17 @@ void put_transform(std::vector<std::byte>& out, const Transform& transform) {
   put_text(out, transform.list ? transforms_json(*transform.list) : std::string());
 }
 
+void put_field(std::vector<std::byte>& out, const Field& field, const FieldRoom& room) {
+  put_text(out, field.source);
+  put_value(out, field.kind);
+  put_value(out, field.optional);
+  put_text(out, field.type);
+  put_value(out, field.shape ? std::uint64_t{field.shape->size()} : 0);
+  if (field.shape) put(out, field.shape->data(), field.shape->size() * sizeof(std::uint64_t));
+  put_value(out, room.is_ragged);
+  put_value(out, room.bytes);
+}
+
 class Reader {
  public:
   explicit Reader(Bytes bytes) : rest_(bytes) {}
@@ -80,6 +92,22 @@ Transform take_transform(Reader& reader) {
   return transform;
 }
 
+void take_field(Reader& reader, WorkerConfig& config) {
+  Field field;
+  field.source = reader.text();
+  field.kind = reader.value<FieldKind>();
+  field.optional = reader.value<bool>();
+  field.type = reader.text();
+  field.shape.emplace();
+  const auto num_sides = reader.value<std::uint64_t>();
+  for (std::uint64_t i = 0; i < num_sides; ++i) field.shape->push_back(reader.value<std::uint64_t>());
+  FieldRoom room;
+  room.is_ragged = reader.value<bool>();
+  room.bytes = reader.value<std::uint64_t>();
+  config.fields.push_back(std::move(field));
+  config.field_rooms.push_back(room);
+}
+
 }  // namespace
 
 std::vector<std::byte> pack_config(const WorkerConfig& config) {
@@ -93,6 +121,8 @@ std::vector<std::byte> pack_config(const WorkerConfig& config) {
   put_value(out, config.direct_io);
   put_value(out, config.num_samples);
   put_text(out, config.field);
+  put_value(out, std::uint64_t{config.fields.size()});
+  for (std::size_t i = 0; i < config.fields.size(); ++i) put_field(out, config.fields[i], config.field_rooms[i]);
   put_text(out, config.directory);
   put_value(out, std::uint64_t{config.shards.size()});
   for (const std::string& shard : config.shards) put_text(out, shard);
@@ -111,6 +141,8 @@ WorkerConfig unpack_config(Bytes bytes) {
   config.direct_io = reader.value<bool>();
   config.num_samples = reader.value<std::uint64_t>();
   config.field = reader.text();
+  const auto num_fields = reader.value<std::uint64_t>();
+  for (std::uint64_t i = 0; i < num_fields; ++i) take_field(reader, config);
   config.directory = reader.text();
   const auto num_shards = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < num_shards; ++i) config.shards.push_back(reader.text());

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/loader/ring/field_places.hpp"
+#include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale::loader_detail {
@@ -19,6 +21,8 @@ struct WorkerConfig {
   bool direct_io = false;
   std::uint64_t num_samples = 0;    // of the dataset
   std::string field;                // empty: the sample's first image field
+  std::vector<Field> fields;        // beside the image; complete
+  std::vector<FieldRoom> field_rooms;  // one per field
   std::string directory;            // relative shard paths start here
   std::vector<std::string> shards;  // paths, by shard number
 };

@@ -17,6 +17,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
+#include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/transform.hpp"
 
@@ -64,6 +65,12 @@ class Batch {
   /// Weights of each image's own label in the loss, one per row; 1 if the image was not mixed. The partner's label has
   /// the rest. Empty unless MixOptions::active().
   std::span<const float> shares() const;
+  /// The fields of LoaderOptions::fields, in their order.
+  std::size_t num_fields() const;
+  /// Precondition: field < num_fields().
+  BatchField field(std::size_t field) const;
+  /// Throws `invalid_argument` if there is no field of this name.
+  BatchField field(std::string_view name) const;
   /// Sample numbers in the Dataset, one per row; of the substitute for a bad sample; 0 for a row without a sample.
   std::span<const std::uint64_t> samples() const;
   /// Pick::copy of row `i`, which distinguishes the deliveries of one sample in an epoch. Substitutes have numbers of

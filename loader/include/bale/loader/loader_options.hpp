@@ -10,6 +10,7 @@
 
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/mix_draw.hpp"
 #include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
@@ -57,6 +58,9 @@ struct LoaderOptions {
   std::vector<Transform> further_views{};
   MixOptions mix{};                    // mixup and cutmix; needs one view of fixed shape and a float type
   std::string field{};                 // field of the image; empty: the first one with an image's name
+  /// Further fields of each sample that batches carry (Batch::field()): captions, embeddings. Not with mix, and not for
+  /// batches on a device.
+  std::vector<Field> fields{};
   std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows
   OnBadSample on_bad_sample = OnBadSample::fail;
   bool verify_checksums = true;

@@ -1,0 +1,104 @@
+#include "bale/loader/field_layout.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bale/formats/base/content_error.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/rounding.hpp"
+#include "bale/loader/largest_rows.hpp"
+#include "bale/loader/transform/array_field.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+constexpr std::size_t k_max_indexes = 1024;  // of a larger dataset, every n-th shard is looked at
+constexpr int k_max_damaged_arrays = 100;    // that are skipped in the search for the first array
+// The index has the compressed size only. A field that does not fit is read by the loader itself, so this only decides
+// how often that happens. Room that no batch uses takes no memory.
+constexpr std::uint64_t k_room_per_compressed_byte = 8;
+
+bool is_ragged(const Field& field) { return field.kind != FieldKind::array; }
+
+void require_field(const Dataset& dataset, const Field& field) {
+  const std::vector<std::string>& names = dataset.fields();
+  if (std::find(names.begin(), names.end(), field.source) != names.end()) return;
+  if (field.optional && (is_ragged(field) || (!field.type.empty() && field.shape))) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("fields: no sample has the field \"{}\"; the dataset has {}", printable(field.source),
+                          fmt::join(names, ", ")));
+}
+
+/// Fills in type and shape from the first sample that has the field.
+void complete_array(const Dataset& dataset, Field& field) {
+  Scratch scratch;
+  std::optional<Error> first_error;
+  int num_damaged = 0;
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+    const ShardInUse arrays = dataset.use_shard(shard);
+    const ShardIndex& index = arrays->index();
+    const auto id = index.field_id(field.source);
+    for (std::uint64_t i = 0; id && i < index.size(); ++i) {
+      if (!index.extent(i, *id).present()) continue;
+      try {
+        return transform_detail::complete_array_field(field, arrays->read_field(i, field.source, scratch));
+      } catch (const Error& error) {
+        if (!is_about_content(error)) throw;
+        if (!first_error) {
+          first_error = Error(error.code(), fmt::format("field {}: {}", printable(field.source), error.message()),
+                              {.path = arrays->path(), .key = std::string(index.key(i))});
+        }
+        if (++num_damaged == k_max_damaged_arrays) throw Error(*first_error);
+      }
+    }
+  }
+  if (first_error) throw Error(*first_error);
+  throw Error(ErrorCode::invalid_argument, fmt::format("fields: no sample has the field \"{}\"", printable(field.source)));
+}
+
+/// The room that each ragged field needs for the largest batch.
+void measure_ragged(const Dataset& dataset, const std::vector<Field>& fields, std::uint64_t batch_size,
+                    std::uint64_t max_deliveries, std::vector<FieldRoom>& rooms) {
+  std::vector<LargestRows> largest(fields.size(), LargestRows(batch_size, max_deliveries));
+  const std::size_t step = std::max<std::size_t>(divide_up(dataset.num_shards(), k_max_indexes), 1);
+  for (std::size_t shard = 0; shard < dataset.num_shards(); shard += step) {
+    const IndexInUse index = dataset.use_index(shard);
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (!is_ragged(fields[f]) || !index->field_id(fields[f].source)) continue;
+      for (std::uint64_t i = 0; i < index->size(); ++i) {
+        largest[f].add(FieldLayout::row_bytes(fields[f], *index, i));
+      }
+    }
+  }
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (is_ragged(fields[f])) rooms[f] = {.is_ragged = true, .bytes = largest[f].total()};
+  }
+}
+
+}  // namespace
+
+FieldLayout::FieldLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries)
+    : fields_(options.fields), rooms_(options.fields.size()) {
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    Field& field = fields_[f];
+    require_field(dataset, field);
+    if (is_ragged(field)) continue;
+    if (field.type.empty() || !field.shape) complete_array(dataset, field);
+    rooms_[f].bytes = transform_detail::array_row_bytes(field);
+  }
+  if (std::any_of(fields_.begin(), fields_.end(), is_ragged)) {
+    measure_ragged(dataset, fields_, options.batch_size, max_deliveries, rooms_);
+  }
+}
+
+std::uint64_t FieldLayout::row_bytes(const Field& field, const ShardIndex& index, std::uint64_t sample) {
+  const auto id = index.field_id(field.source);
+  const Extent extent = id ? index.extent(sample, *id) : Extent{};
+  if (!extent.present()) return 0;
+  return extent.length * (index.fields()[*id].codec == Codec::none ? 1 : k_room_per_compressed_byte);
+}
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,35 @@
+// FieldLayout: which fields batches carry, and how many bytes a batch needs for them. Immutable; safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bale/formats/shard/shard_index.hpp"
+#include "bale/loader/loader_options.hpp"
+#include "bale/loader/ring/field_places.hpp"
+#include "bale/loader/transform/field.hpp"
+#include "bale/reader/dataset.hpp"
+
+namespace bale::loader_detail {
+
+class FieldLayout {
+ public:
+  /// Reads the first array of each field of arrays whose type or shape is not given, and, for ragged fields, the indexes
+  /// of up to 1,024 shards. One batch contains a sample at most `max_deliveries` times. Throws `invalid_argument` if no
+  /// sample has a field, `unsupported` and `damaged` for arrays that batches do not carry, and what Dataset::use_index()
+  /// throws.
+  FieldLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries);
+
+  /// With kind, type and shape.
+  const std::vector<Field>& fields() const { return fields_; }
+  /// One per field.
+  const std::vector<FieldRoom>& rooms() const { return rooms_; }
+  /// Bytes to reserve for one row of a ragged field: exact unless the field is compressed. 0 if the sample lacks it.
+  static std::uint64_t row_bytes(const Field& field, const ShardIndex& index, std::uint64_t sample);
+
+ private:
+  std::vector<Field> fields_;
+  std::vector<FieldRoom> rooms_;
+};
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,70 @@
+// Field: a stored field that batches carry beside their images, such as a caption or an embedding.
+//
+// Threads: plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/base/bytes.hpp"
+
+namespace bale {
+
+enum class FieldKind : std::uint8_t {
+  by_name,  // by the last part of the stored field's name: txt and text, json, npy; else bytes
+  text,     // UTF-8
+  json,     // bytes, which whoever reads the batch parses
+  array,    // a NumPy file; the same type and shape in every sample
+  bytes,
+};
+
+struct Field {
+  std::string name{};    // in the batch
+  std::string source{};  // the stored field: "txt", "caption.txt"
+  FieldKind kind = FieldKind::by_name;
+  /// A sample may lack the field: its row is empty, or an array of zeros. Otherwise such a sample is a bad one.
+  bool optional = false;
+  /// For arrays: the type as NumPy writes it ("<f4"), and the shape of one row. Those that are not given are those of the
+  /// dataset's first sample that has the field. A sample with others is a bad one.
+  std::string type{};
+  std::optional<std::vector<std::uint64_t>> shape{};
+
+  friend bool operator==(const Field&, const Field&) = default;
+};
+
+/// The kind of a stored field of this name.
+FieldKind field_kind_of(std::string_view source);
+/// Bytes of one value of a NumPy type: "<f4" has 4. Throws `unsupported` for types that batches do not carry: they carry
+/// little-endian booleans, whole numbers, floats and complex numbers.
+std::uint64_t array_type_bytes(std::string_view type);
+
+/// One field of all rows of a batch.
+///
+/// Lifetime: borrows from the Batch, whose arrays it has.
+/// Preconditions, which are not checked: row numbers are below the batch's size.
+struct BatchField {
+  const Field* field = nullptr;  // with kind, type and shape filled in
+  /// Arrays: all rows, size() x shape, in C order. Else the bytes of all rows, end to end.
+  Bytes data{};
+  /// Row i is data[offsets[i]] up to data[offsets[i + 1]], in bytes. Empty for arrays.
+  std::span<const std::int64_t> offsets{};
+  /// One per row. 0: the sample does not have the field (Field::optional), or the row has no sample.
+  std::span<const std::uint8_t> present{};
+
+  Bytes row(std::size_t i) const {
+    if (!offsets.empty()) {
+      const auto begin = static_cast<std::size_t>(offsets[i]);
+      return data.subspan(begin, static_cast<std::size_t>(offsets[i + 1]) - begin);
+    }
+    const std::size_t bytes = present.empty() ? 0 : data.size() / present.size();
+    return data.subspan(i * bytes, bytes);
+  }
+};
+
+/// Fills in the kind, and checks names and types. Throws `invalid_argument` and `unsupported`.
+std::vector<Field> checked(std::vector<Field> fields);
+
+}  // namespace bale

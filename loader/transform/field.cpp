@@ -1,0 +1,79 @@
+#include "bale/loader/transform/field.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::size_t k_max_fields = 256;
+
+struct ArrayType {
+  std::string_view name;
+  std::uint64_t bytes;
+};
+constexpr std::array<ArrayType, 14> k_array_types{{{"|b1", 1},
+                                                   {"|u1", 1},
+                                                   {"|i1", 1},
+                                                   {"<u2", 2},
+                                                   {"<i2", 2},
+                                                   {"<u4", 4},
+                                                   {"<i4", 4},
+                                                   {"<u8", 8},
+                                                   {"<i8", 8},
+                                                   {"<f2", 2},
+                                                   {"<f4", 4},
+                                                   {"<f8", 8},
+                                                   {"<c8", 8},
+                                                   {"<c16", 16}}};
+
+void check_one(const Field& field) {
+  const auto refuse = [&](std::string_view what) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("fields: \"{}\" {}", printable(field.name), what));
+  };
+  if (field.name.empty()) refuse("is no name");
+  if (field.source.empty()) refuse("names no stored field");
+  if (field.kind != FieldKind::array && !field.type.empty()) refuse("has a dtype, which only arrays have");
+  if (field.kind != FieldKind::array && field.shape) refuse("has a shape, which only arrays have");
+  if (!field.type.empty()) array_type_bytes(field.type);
+}
+
+}  // namespace
+
+FieldKind field_kind_of(std::string_view source) {
+  const std::string_view last = source.substr(source.rfind('.') + 1);  // npos + 1 is 0
+  if (last == "txt" || last == "text") return FieldKind::text;
+  if (last == "json") return FieldKind::json;
+  if (last == "npy") return FieldKind::array;
+  return FieldKind::bytes;
+}
+
+std::uint64_t array_type_bytes(std::string_view type) {
+  for (const ArrayType& known : k_array_types) {
+    if (known.name == type) return known.bytes;
+  }
+  throw Error(ErrorCode::unsupported, fmt::format("array of type {}, which batches do not carry", printable(type)));
+}
+
+std::vector<Field> checked(std::vector<Field> fields) {
+  if (fields.size() > k_max_fields) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("{} fields; {} is the most", fields.size(), k_max_fields));
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    Field& field = fields[i];
+    if (field.kind == FieldKind::by_name) field.kind = field_kind_of(field.source);
+    check_one(field);
+    const auto end = fields.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(fields.begin(), end, [&](const Field& other) { return other.name == field.name; })) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("fields: \"{}\" is given twice", printable(field.name)));
+    }
+  }
+  return fields;
+}
+
+}  // namespace bale
