@@ -11,9 +11,11 @@ from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available
 from bale.cache import set_cache
 from bale.dataset import Dataset
 from bale.errors import Error
+from bale.fields import Field
 from bale.loader import BadSample, Loader
 from bale.program import convert, inspect, pack, verify
+from bale.ragged import Ragged
 
-__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Loader", "convert", "cuda_available",
-           "inspect", "pack", "set_cache", "transforms", "verify"]
+__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "convert",
+           "cuda_available", "inspect", "pack", "set_cache", "transforms", "verify"]
 __version__ = "0.2.0"

@@ -10,17 +10,19 @@ from bale import _bale, order, transforms
 from bale.cache import warn_of_cache
 from bale.dataset import Dataset, text_of_spec, warn_of_notices
 from bale.errors import make_error
+from bale.fields import options_of as options_of_fields
 from bale.positions import Positions
 from bale.program import program_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, Literal, NoReturn
 
     from typing_extensions import Self
 
     from bale._bale import Batch, DeviceBatch
+    from bale.fields import Field
     from bale.order import Numbers, Shuffle, Tail
     from bale.program import Path
 
@@ -84,6 +86,8 @@ class Loader:
     weights        draw `num_draws` samples per epoch with these probabilities, with replacement; default: len(weights)
     repeats        deliver each sample this often per epoch
     field          name of the field of the image; default: the first one with an image's name
+    fields         further fields of each sample, {"caption": "txt", "embedding": bale.Field("npy", shape=(768,))}: names in the
+                   batch, and stored fields. `batch.fields` has them (docs/FIELDS.md). Not with mix, and not with a device
     max_pixels     images with more pixels are bad samples
     stall_timeout_s   seconds after which a worker that is stuck at one sample is replaced; 0: never
     read_ahead_bytes, large_transfers, direct_io   for slow disks and datasets larger than memory, see docs/TUNING.md
@@ -114,7 +118,8 @@ class Loader:
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
                  augment_seed: int | None = None, no_label: int = _bale.NO_LABEL,
                  subset: Numbers | None = None, weights: Numbers | None = None,
-                 num_draws: int | None = None, repeats: int = 1, field: str = "", persistent_workers: bool = True,
+                 num_draws: int | None = None, repeats: int = 1, field: str = "",
+                 fields: Mapping[str, str | Field] | None = None, persistent_workers: bool = True,
                  verify_checksums: bool = True, max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
                  storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
@@ -131,6 +136,9 @@ class Loader:
         if device is not None and len(self.views) > 1:
             raise ValueError("views: batches on a device have one view; leave device out, and move the images of each view "
                              "yourself")
+        if device is not None and fields:
+            raise ValueError("fields: batches on a device have no further fields; leave device out, and move images and fields "
+                             "yourself")
         self.rank, self.world_size = rank, world_size
         options = {
             "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch,
@@ -139,6 +147,7 @@ class Loader:
             "shuffle": order.shuffle_name(shuffle),
             "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
             "tail": tail, "transform": self.transform, "further_views": self.views[1:], "field": field,
+            "fields": options_of_fields(fields),
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "storage_timeout_s": storage_timeout_s, "read_ahead_bytes": read_ahead_bytes,
             "large_transfers": large_transfers, "direct_io": direct_io, "seek_point_cache_bytes": seek_point_cache_bytes,

@@ -13,6 +13,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/steps/step_json.hpp"
+#include "bale/python/bindings/batch_fields.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/process_batch.hpp"
@@ -180,11 +181,13 @@ std::pair<nb::object, nb::object> capsules(nb::handle self, std::size_t view) {
 }  // namespace
 
 void bind_batch(nb::module_& module) {
-  nb::class_<ProcessBatch>(
+  nb::class_<ProcessBatch> batch(
       module, "Batch",
       "One batch, a slot of the loader's shared memory. Arrays of its images are views of the slot and keep it; the "
       "workers reuse it when the last of them is gone. If the caller keeps many batches, further ones are copies "
-      "(is_copy). Labels, mask and samples are always copies.")
+      "(is_copy). Labels, mask and samples are always copies.");
+  bind_batch_fields(batch);
+  batch
       .def_prop_ro(
           "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
           "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. With several "

@@ -31,6 +31,29 @@ nb::str text_of(const nb::dict& given, const char* keyword) {
   return nb::borrow<nb::str>(text);                                          // may hold bytes that are not UTF-8
 }
 
+/// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape.
+std::vector<Field> fields_of(nb::handle given) {
+  std::vector<Field> fields;
+  for (const nb::handle one : given) {
+    Field field{.name = from_str(nb::cast<nb::str>(one[0])),
+                .source = from_str(nb::cast<nb::str>(one[1])),
+                .kind = choice<FieldKind>(one[2], "fields",
+                                          {{"", FieldKind::by_name},
+                                           {"text", FieldKind::text},
+                                           {"json", FieldKind::json},
+                                           {"array", FieldKind::array},
+                                           {"bytes", FieldKind::bytes}}),
+                .optional = nb::cast<bool>(one[3]),
+                .type = nb::cast<std::string>(one[4])};
+    if (!one[5].is_none()) {
+      std::vector<std::uint64_t>& shape = field.shape.emplace();
+      for (const nb::handle side : one[5]) shape.push_back(value_of<std::uint64_t>(side, "fields"));
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
 /// None at the end of an epoch.
 std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self, nb::object positions) {
   std::optional<Batch> batch = self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
@@ -75,6 +98,7 @@ LoaderOptions options_of(const nb::dict& given) {
                  .probability = option<double>(given, "mix_probability"),
                  .switch_probability = option<double>(given, "mix_switch_probability")};
   options.field = from_str(text_of(given, "field"));
+  options.fields = fields_of(given["fields"]);
   options.on_bad_sample = choice<OnBadSample>(
       given["on_bad_sample"], "on_bad_sample",
       {{"fail", OnBadSample::fail}, {"skip", OnBadSample::skip}, {"substitute", OnBadSample::substitute}});

@@ -9,15 +9,17 @@ Loader                batches that bale's own workers decode and augment
 Dataset               samples by position, for torch's DataLoader: image and label, or any fields
 IterableDataset       the same as a stream in bale's order, shared by ranks and DataLoader workers
 Prefetcher            copies the batches of any loader to a device one batch ahead, and normalizes them there
+Ragged                rows of different lengths, as fields of bytes are delivered
 Sampler               the type of Loader.sampler
 rank_and_world_size   rank and world size of this process
 to_tv_tensors         wraps images and masks for torchvision's v2 transforms
 """
 from bale.torch.dataset import Dataset
+from bale.torch.fields import Ragged
 from bale.torch.iterable import IterableDataset
 from bale.torch.loader import Loader
 from bale.torch.prefetcher import Prefetcher
 from bale.torch.ranks import Sampler, rank_and_world_size
 from bale.torch.tv_tensors import to_tv_tensors
 
-__all__ = ["Dataset", "IterableDataset", "Loader", "Prefetcher", "Sampler", "rank_and_world_size", "to_tv_tensors"]
+__all__ = ["Dataset", "IterableDataset", "Loader", "Prefetcher", "Ragged", "Sampler", "rank_and_world_size", "to_tv_tensors"]

@@ -10,6 +10,7 @@ import torch.utils.dlpack
 from bale import _bale, transforms
 from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
+from bale.torch.fields import check_names, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
 from bale.torch.given import Part, given
 from bale.torch.prefetcher import Pixels
@@ -19,9 +20,10 @@ from bale.torch.soft_labels import soft_labels_of
 from bale.transforms.translation import views_of_loader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
+    from bale.fields import Field
     from bale.order import Numbers, Shuffle, Tail
     from bale.torch.samples import Spec
 
@@ -52,6 +54,9 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     with_mask          return (images, labels, mask): for tail="uneven" and on_bad_sample="skip". Without it, the last batch
                        of tail="uneven" is shorter, and a rank without samples left has one batch less
     with_samples       return one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`
+    fields             return one more element, the last: a dict of the fields. Text is a list of str, JSON a sequence that parses a
+                       row when it is asked for, arrays are tensors, bytes a Ragged. For an optional field `NAME.present` is
+                       its mask. Tensors are views of the slot, as images are. Not with mix, and not on a device
     pin                return page-locked copies if CUDA is available
     device             "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time;
                        "cpu" is the same as None. The tensors are the loader's memory, which a later batch reuses when the
@@ -78,6 +83,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  rank: int | None = None, world_size: int | None = None, tail: Tail = "pad", drop_last: bool = False,
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
                  repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, field: str = "",
+                 fields: Mapping[str, str | Field] | None = None,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", verify_checksums: bool = True,
                  max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
@@ -123,12 +129,14 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             spec, batch_size, transform=made if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
             threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
             tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
-            block_samples=block_samples, window_blocks=window_blocks, field=field, on_bad_sample=on_bad_sample,
+            block_samples=block_samples, window_blocks=window_blocks, field=field, fields=fields, on_bad_sample=on_bad_sample,
             verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
             storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
             direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
             device=None if self.device is None else str(self.device), device_hflip=device_hflip, no_label=IGNORE_INDEX)
         self.transform, self.generator = delivered, generator
+        check_names({} if fields is None else fields)
+        self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
         self._warned = False
         self.with_mask, self.with_samples = with_mask, with_samples
         self.pin_memory, self.persistent_workers = pin, persistent_workers
@@ -221,7 +229,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         if self.pin:
             target = tuple(part.pin_memory() for part in target) if isinstance(target, tuple) else target.pin_memory()
         more = (torch.from_numpy(mask[:rows]),) if self.with_mask and mask is not None else ()
-        return (images, target, *more, *self._samples_of(batch, rows))
+        fields = (tensors_of(batch.fields, self._optional_fields, rows, self.pin),) if self._options["fields"] else ()
+        return (images, target, *more, *self._samples_of(batch, rows), *fields)
 
     def _mixed_target(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:
         if self._soft_labels is None:
