@@ -62,7 +62,8 @@ void FieldColumns::gather(const Ring& ring, std::uint32_t slot, std::uint32_t nu
   for (std::size_t field = 0; field < places_.num_fields(); ++field) {
     if (!places_.is_ragged(field)) continue;
     const auto cells = places_.cells(memory, field).first(num_rows);
-    const bool all_fit = std::all_of(cells.begin(), cells.end(), [](const FieldCell& cell) { return cell.does_not_fit == 0; });
+    const bool all_fit =
+        std::all_of(cells.begin(), cells.end(), [](const FieldCell& cell) { return cell.does_not_fit == 0; });
     if (all_fit) {
       gather_in_slot(ring, slot, num_rows, field);
     } else {
@@ -72,7 +73,8 @@ void FieldColumns::gather(const Ring& ring, std::uint32_t slot, std::uint32_t nu
 }
 
 /// Rows only move towards the front, in their order, so none overwrites one that has not moved.
-void FieldColumns::gather_in_slot(const Ring& ring, std::uint32_t slot, std::uint32_t num_rows, std::size_t field) const {
+void FieldColumns::gather_in_slot(const Ring& ring, std::uint32_t slot, std::uint32_t num_rows,
+                                  std::size_t field) const {
   const MutableBytes memory = ring.fields(slot);
   const MutableBytes data = places_.data(memory, field);
   const auto offsets = places_.offsets(memory, field);

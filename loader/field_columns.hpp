@@ -1,7 +1,7 @@
 // FieldColumns: the fields of the batches in the ring, as the owner sees them.
 //
-// Rows of a ragged field have the places that the index says they need. A row that turns out larger (a compressed field,
-// a substitute for a bad sample) is checked by the worker and then read again here, into memory of its own.
+// Rows of a ragged field have the places that the index says they need. A row that turns out larger (a compressed
+// field, a substitute for a bad sample) is checked by the worker and then read again here, into memory of its own.
 //
 // Threads: of one slot, used by one thread at a time.
 #pragma once
@@ -38,8 +38,8 @@ class FieldColumns {
 
   // When all rows are finished.
 
-  /// Reads the fields of row `row` that do not fit in the slot, unless they were read. Throws what Dataset::read_field()
-  /// throws.
+  /// Reads the fields of row `row` that do not fit in the slot, unless they were read. Throws what
+  /// Dataset::read_field() throws.
   void read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row);
   /// Puts the rows of ragged fields end to end. May be repeated after it threw std::bad_alloc.
   void gather(const Ring& ring, std::uint32_t slot, std::uint32_t num_rows);
@@ -58,7 +58,9 @@ class FieldColumns {
     std::vector<std::byte> column{};  // all rows, end to end
   };
   Large& large(std::uint32_t slot, std::size_t field) { return large_[slot * places_.num_fields() + field]; }
-  const Large& large(std::uint32_t slot, std::size_t field) const { return large_[slot * places_.num_fields() + field]; }
+  const Large& large(std::uint32_t slot, std::size_t field) const {
+    return large_[slot * places_.num_fields() + field];
+  }
   void gather_in_slot(const Ring& ring, std::uint32_t slot, std::uint32_t num_rows, std::size_t field) const;
   void gather_in_memory(const Ring& ring, std::uint32_t slot, std::uint32_t num_rows, std::size_t field);
 

@@ -27,9 +27,8 @@ void require_field(const Dataset& dataset, const Field& field) {
   const std::vector<std::string>& names = dataset.fields();
   if (std::find(names.begin(), names.end(), field.source) != names.end()) return;
   if (field.optional && (is_ragged(field) || (!field.type.empty() && field.shape))) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("fields: no sample has the field \"{}\"; the dataset has {}", printable(field.source),
-                          fmt::join(names, ", ")));
+  throw Error(ErrorCode::invalid_argument, fmt::format("fields: no sample has the field \"{}\"; the dataset has {}",
+                                                       printable(field.source), fmt::join(names, ", ")));
 }
 
 /// Fills in type and shape from the first sample that has the field.
@@ -56,7 +55,8 @@ void complete_array(const Dataset& dataset, Field& field) {
     }
   }
   if (first_error) throw Error(*first_error);
-  throw Error(ErrorCode::invalid_argument, fmt::format("fields: no sample has the field \"{}\"", printable(field.source)));
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("fields: no sample has the field \"{}\"", printable(field.source)));
 }
 
 /// The room that each ragged field needs for the largest batch.

@@ -14,10 +14,10 @@ namespace bale::loader_detail {
 
 class FieldLayout {
  public:
-  /// Reads the first array of each field of arrays whose type or shape is not given, and, for ragged fields, the indexes
-  /// of up to 1,024 shards. One batch contains a sample at most `max_deliveries` times. Throws `invalid_argument` if no
-  /// sample has a field, `unsupported` and `damaged` for arrays that batches do not carry, and what Dataset::use_index()
-  /// throws.
+  /// Reads the first array of each field of arrays whose type or shape is not given, and, for ragged fields, the
+  /// indexes of up to 1,024 shards. One batch contains a sample at most `max_deliveries` times. Throws
+  /// `invalid_argument` if no sample has a field, `unsupported` and `damaged` for arrays that batches do not carry, and
+  /// what Dataset::use_index() throws.
   FieldLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries);
 
   /// With kind, type and shape.

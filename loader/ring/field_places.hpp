@@ -27,7 +27,7 @@ struct FieldCell {
   std::uint64_t offset;    // in the field's data
   std::uint64_t capacity;  // in bytes
   // The result.
-  std::uint64_t bytes;      // 0 if the row does not fit
+  std::uint64_t bytes;         // 0 if the row does not fit
   std::uint64_t does_not_fit;  // 1: the field was read and checked, but is larger than the capacity
 };
 

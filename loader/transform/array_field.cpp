@@ -56,7 +56,8 @@ std::uint64_t array_row_bytes(const Field& field) {
   }
   for (const std::uint64_t side : *field.shape) {
     if (bytes > k_max_row_bytes / side) {
-      throw Error(ErrorCode::unsupported, fmt::format("array of {} is beyond any memory", text_of(field.type, *field.shape)));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("array of {} is beyond any memory", text_of(field.type, *field.shape)));
     }
     bytes *= side;
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/field_names.hpp"
 
 namespace bale {
 namespace {
@@ -49,7 +50,7 @@ FieldKind field_kind_of(std::string_view source) {
   const std::string_view last = source.substr(source.rfind('.') + 1);  // npos + 1 is 0
   if (last == "txt" || last == "text") return FieldKind::text;
   if (last == "json") return FieldKind::json;
-  if (last == "npy") return FieldKind::array;
+  if (last == k_array_field) return FieldKind::array;
   return FieldKind::bytes;
 }
 

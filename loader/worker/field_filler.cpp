@@ -42,10 +42,9 @@ void FieldFiller::fill(const Shard& shard, std::uint64_t sample_in_shard, Mutabl
     try {
       fill_one(field, stored, memory, row);
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("field {}: {}", printable(wanted.source), error.message()),
-                  {.path = shard.path(),
-                   .key = std::string(shard.index().key(sample_in_shard)),
-                   .hint = error.context().hint});
+      throw Error(
+          error.code(), fmt::format("field {}: {}", printable(wanted.source), error.message()),
+          {.path = shard.path(), .key = std::string(shard.index().key(sample_in_shard)), .hint = error.context().hint});
     }
   }
 }

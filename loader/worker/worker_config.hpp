@@ -19,12 +19,12 @@ struct WorkerConfig {
   std::uint64_t max_pixels = 0;
   bool verify_checksums = true;
   bool direct_io = false;
-  std::uint64_t num_samples = 0;    // of the dataset
-  std::string field;                // empty: the sample's first image field
-  std::vector<Field> fields;        // beside the image; complete
+  std::uint64_t num_samples = 0;       // of the dataset
+  std::string field;                   // empty: the sample's first image field
+  std::vector<Field> fields;           // beside the image; complete
   std::vector<FieldRoom> field_rooms;  // one per field
-  std::string directory;            // relative shard paths start here
-  std::vector<std::string> shards;  // paths, by shard number
+  std::string directory;               // relative shard paths start here
+  std::vector<std::string> shards;     // paths, by shard number
 };
 
 std::vector<std::byte> pack_config(const WorkerConfig& config);

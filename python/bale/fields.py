@@ -1,7 +1,6 @@
 """Fields in batches: what a Loader carries beside the image of each sample, such as a caption or an embedding."""
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -148,6 +147,8 @@ class JsonRows(Sequence["Any"]):
         return self._parsed[row]
 
     def _parse(self, row: int) -> Any:
+        import json  # not above: importing bale need not wait for it
+
         try:
             return json.loads(self.bytes[row])
         except ValueError as error:

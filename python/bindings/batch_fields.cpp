@@ -114,10 +114,11 @@ nb::object fields(nb::handle self) {
 
 void bind_batch_fields(nb::class_<ProcessBatch>& batch) {
   batch
-      .def_prop_ro("fields", &fields, nb::for_getter(nb::sig("def fields(self) -> typing.Any")),
-                   "The fields that the Loader was given as `fields`, a mapping from their names: for text a list of str, "
-                   "for JSON a sequence that parses a row when it is asked for, for arrays an array with one row per "
-                   "image, else a Ragged of bytes. Arrays and a Ragged are views of the slot and keep it, as images do.")
+      .def_prop_ro(
+          "fields", &fields, nb::for_getter(nb::sig("def fields(self) -> typing.Any")),
+          "The fields that the Loader was given as `fields`, a mapping from their names: for text a list of str, "
+          "for JSON a sequence that parses a row when it is asked for, for arrays an array with one row per "
+          "image, else a Ragged of bytes. Arrays and a Ragged are views of the slot and keep it, as images do.")
       .def("field_names", &field_names, nb::sig("def field_names(self) -> list[tuple[str, str]]"),
            "Name and kind of each field; the number in this list is that of the other methods.")
       .def("field_data", &field_data, nb::arg("field"),

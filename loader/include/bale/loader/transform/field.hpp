@@ -27,8 +27,8 @@ struct Field {
   FieldKind kind = FieldKind::by_name;
   /// A sample may lack the field: its row is empty, or an array of zeros. Otherwise such a sample is a bad one.
   bool optional = false;
-  /// For arrays: the type as NumPy writes it ("<f4"), and the shape of one row. Those that are not given are those of the
-  /// dataset's first sample that has the field. A sample with others is a bad one.
+  /// For arrays: the type as NumPy writes it ("<f4"), and the shape of one row. Those that are not given are those of
+  /// the dataset's first sample that has the field. A sample with others is a bad one.
   std::string type{};
   std::optional<std::vector<std::uint64_t>> shape{};
 
@@ -37,8 +37,8 @@ struct Field {
 
 /// The kind of a stored field of this name.
 FieldKind field_kind_of(std::string_view source);
-/// Bytes of one value of a NumPy type: "<f4" has 4. Throws `unsupported` for types that batches do not carry: they carry
-/// little-endian booleans, whole numbers, floats and complex numbers.
+/// Bytes of one value of a NumPy type: "<f4" has 4. Throws `unsupported` for types that batches do not carry: they
+/// carry little-endian booleans, whole numbers, floats and complex numbers.
 std::uint64_t array_type_bytes(std::string_view type);
 
 /// One field of all rows of a batch.
