@@ -8,13 +8,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
+#include "bale/formats/image/jpeg/aligned_memory.hpp"
 #include "bale/formats/image/jpeg/baseline_entropy.hpp"
 #include "bale/formats/image/jpeg/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/baseline_kernels.hpp"
 #include "bale/formats/image/jpeg/baseline_seek_points.hpp"
+#include "bale/formats/image/jpeg/region_pixels.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/image/region.hpp"
 
@@ -49,55 +49,24 @@ class BaselineDecoder {
   static std::array<bool, 2> finish_both(BaselineDecoder& a, BaselineDecoder& b);
 
  private:
-  /// The samples of one component in two rows of MCUs.
-  struct Plane {
-    std::uint8_t* samples = nullptr;  // of the first column that is kept
-    std::size_t stride = 0;
-    std::size_t num_rows = 0;
-    std::uint32_t first_column = 0;
-    std::uint32_t rows_of_mcu = 8;
-    // Rows that the region's pixels need.
-    std::uint32_t first_row = 0;
-    std::uint32_t end_row = 0;
-
-    std::uint8_t* row(std::uint32_t y) const { return samples + y % num_rows * stride; }
-  };
-
-  bool prepare(const BaselineFrame& frame, const Region& region);
+  bool prepare(const BaselineFrame& frame, const Region& region, const BaselineKernels& kernels);
   bool begin_at_top(std::uint8_t* rgb);
-  bool begin_row() { return entropy_.begin_row(mcu_row_ >= first_mcu_row_); }
+  bool begin_row() { return entropy_.begin_row(mcu_row_ >= pixels_.first_mcu_row()); }
   bool end_row();
   bool is_at_end() const { return mcu_row_ == end_read_row_; }
   bool decode_from_points(std::uint8_t* rgb);
   void allocate(std::size_t rows_at_once);
-  bool finish_row(std::uint32_t mcu_row, const CoefficientRows& coefficients, std::uint8_t* rgb);
-  bool make_samples(std::uint32_t mcu_row, const CoefficientRows& coefficients);
-  void pad_edges(const Plane& plane, const BaselineComponent& component, std::uint32_t mcu_row);
-  std::uint32_t rows_ready(std::uint32_t mcu_row) const;
-  void write_rows(std::uint32_t end, std::uint8_t* rgb);
-  void write_row(std::uint32_t y, std::uint8_t* to);
-  const std::uint8_t* chroma_row(std::uint32_t y, std::size_t component);
 
-  const BaselineKernels* kernels_ = nullptr;
   BaselineFrame frame_;
   Region region_;
-  McuRange kept_;  // MCUs of a row whose samples are needed
-  std::uint32_t first_mcu_row_ = 0;
-  std::uint32_t end_mcu_row_ = 0;
-  // When decoding from the top: the current row of MCUs, the row at which reading ends, and where pixels go.
+  RegionPixels pixels_;
+  // When decoding from the top: the current row of MCUs, and the row at which reading ends.
   std::uint32_t mcu_row_ = 0;
   std::uint32_t end_read_row_ = 0;
-  std::uint8_t* rgb_ = nullptr;
-  std::uint32_t next_row_ = 0;
   EntropyDecoder entropy_;
   SeekPoints points_;
-  std::array<Quantizers, 3> quantizers_;
   std::array<CoefficientRows, EntropyDecoder::k_max_rows> coefficients_;
-  std::array<Plane, 3> planes_;
-  std::array<std::uint8_t*, 2> wide_chroma_{};
-  std::uint8_t* last_pixels_ = nullptr;
-  std::unique_ptr<std::uint8_t[]> memory_;
-  std::size_t capacity_ = 0;
+  AlignedMemory memory_;
 };
 
 }  // namespace bale::image_detail

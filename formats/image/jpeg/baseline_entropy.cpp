@@ -29,19 +29,12 @@ bool cpu_has_bmi2() { return __builtin_cpu_supports("bmi2") != 0; }
 bool cpu_has_bmi2() { return false; }
 #endif
 
-// T.81, figure A.6.
-constexpr std::uint8_t k_zigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
-                                       12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
-                                       35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
-                                       58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
-
 using Places = std::array<std::uint16_t, k_num_places>;
 
 constexpr Places make_places(std::uint32_t group_shift) {
   Places places{};
   for (std::size_t i = 0; i < k_num_places; ++i) {
-    const std::uint32_t place = k_zigzag[i < 64 ? i : 63];
-    places[i] = static_cast<std::uint16_t>((place / 8 * 8 << group_shift) + place % 8);
+    places[i] = place_in_group(std::min<std::size_t>(i, 63), group_shift);
   }
   return places;
 }
@@ -112,7 +105,6 @@ EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
 }
 
 void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift) {
-  const std::uint32_t group_mask = (1u << group_shift) - 1;
   end_stored_ = stored.end;
   for (std::size_t n = 0; n < to.size(); ++n) {
     Targets& targets = targets_[n];
@@ -126,9 +118,8 @@ void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRang
         }
         const CoefficientRow& row = to[n][block.component];
         const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
-        targets.push_back({block.dc, block.ac,
-                           row.coefficients + (index >> group_shift << (group_shift + 6)) + (index & group_mask) * 8,
-                           k_places[group_shift].data()});
+        targets.push_back(
+            {block.dc, block.ac, block_in(row.coefficients, index, group_shift), k_places[group_shift].data()});
       }
     }
     targets.resize(targets.size() + k_targets_behind);

@@ -12,23 +12,9 @@
 #include "bale/formats/image/jpeg/baseline_huffman.hpp"
 #include "bale/formats/image/jpeg/baseline_seek_points.hpp"
 #include "bale/formats/image/jpeg/baseline_segment.hpp"
+#include "bale/formats/image/jpeg/coefficient_rows.hpp"
 
 namespace bale::image_detail {
-
-/// Where the coefficients of one component's blocks go, for one row of MCUs. Adjacent blocks form groups, whose size is
-/// a power of two. A group stores the first rows of all its blocks, then the second rows, and so on: SIMD reads them at
-/// once. All zero before they are written.
-struct CoefficientRow {
-  std::int16_t* coefficients = nullptr;
-  std::size_t blocks_across = 0;  // blocks per row of blocks, a multiple of the group size
-};
-using CoefficientRows = std::array<CoefficientRow, 3>;
-
-/// A range of MCUs in a row.
-struct McuRange {
-  std::uint32_t begin = 0;
-  std::uint32_t end = 0;
-};
 
 class EntropyDecoder {
  public:
