@@ -11,6 +11,7 @@
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/progressive_decoder.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
 #include "bale/formats/image/whole_codec.hpp"
 
@@ -68,6 +69,7 @@ PixelView read_region(Decoder& decoder, const Region& region, PixelBuffer& buffe
 struct ImageDecoder::State {
   image_detail::JpegDecoder jpeg;
   image_detail::BaselineDecoder baseline;
+  image_detail::ProgressiveDecoder progressive;
   image_detail::PngDecoder png;
   PixelBuffer buffer;
   const std::uint8_t* array = nullptr;  // pixels of an image that is already decoded
@@ -123,7 +125,7 @@ struct ImageDecoder::State {
       std::uint8_t* const pixels = pixels_for(region);
       done = baseline.decode(jpeg.info(), region, entry(), pixels);
     }
-    if (!done) return read_region(jpeg, region, buffer);
+    if (!done && !progressive.decode(jpeg.info(), region, pixels_for(region))) return read_region(jpeg, region, buffer);
     jpeg.close();
     return {.rgb = pixels_for(region),
             .stride = std::size_t{region.width} * 3,

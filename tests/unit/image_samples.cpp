@@ -41,6 +41,56 @@ std::vector<jpeg_scan_info> scan_script(JpegSample::Scans scans, int components)
   return script;
 }
 
+/// Scans that go on from one to the next: all bits of some coefficients, from the top.
+using ScanChain = std::vector<jpeg_scan_info>;
+
+ScanChain draw_chain(std::vector<int> components, int first, int last, std::mt19937& random) {
+  ScanChain chain;
+  int low = static_cast<int>(random() % 4);
+  for (int high = 0; low >= 0; high = low--) {
+    jpeg_scan_info scan{};
+    scan.comps_in_scan = static_cast<int>(components.size());
+    std::copy(components.begin(), components.end(), scan.component_index);
+    scan.Ss = first;
+    scan.Se = last;
+    scan.Ah = high;
+    scan.Al = low;
+    chain.push_back(scan);
+  }
+  return chain;
+}
+
+/// DC of all components together or alone, AC in bands, in an order that is drawn.
+std::vector<jpeg_scan_info> draw_script(int components, std::mt19937& random) {
+  std::vector<ScanChain> chains;
+  if (random() % 2 == 0) {
+    std::vector<int> all;
+    for (int i = 0; i < components; ++i) all.push_back(i);
+    chains.push_back(draw_chain(all, 0, 0, random));
+  } else {
+    for (int i = 0; i < components; ++i) chains.push_back(draw_chain({i}, 0, 0, random));
+  }
+  std::vector<jpeg_scan_info> script;
+  for (ScanChain& chain : chains) {  // DC comes first
+    script.push_back(chain.front());
+    chain.erase(chain.begin());
+  }
+  for (int i = 0; i < components; ++i) {
+    for (int first = 1, last = 0; first < 64; first = last + 1) {
+      last = random() % 3 == 0 ? 63 : first + static_cast<int>(random() % (64 - first));
+      chains.push_back(draw_chain({i}, first, last, random));
+    }
+  }
+  std::erase_if(chains, [](const ScanChain& chain) { return chain.empty(); });
+  while (!chains.empty()) {
+    ScanChain& chain = chains[random() % chains.size()];
+    script.push_back(chain.front());
+    chain.erase(chain.begin());
+    std::erase_if(chains, [](const ScanChain& each) { return each.empty(); });
+  }
+  return script;
+}
+
 [[noreturn]] void fail(j_common_ptr info) {
   // Only for mistakes in the tests themselves: nobody catches it between here and them.
   info->err->output_message(info);
@@ -74,7 +124,9 @@ std::vector<std::byte> make_jpeg(const JpegSample& sample, std::mt19937& random)
   info.restart_interval = static_cast<unsigned>(sample.restart_interval);
   info.optimize_coding = sample.optimized ? TRUE : FALSE;
   info.arith_code = sample.arithmetic ? TRUE : FALSE;
-  const std::vector<jpeg_scan_info> script = scan_script(sample.scans, components);
+  const std::vector<jpeg_scan_info> script = sample.scans == JpegSample::Scans::drawn
+                                                 ? draw_script(components, random)
+                                                 : scan_script(sample.scans, components);
   if (sample.scans == JpegSample::Scans::progressive) {
     jpeg_simple_progression(&info);
   } else if (sample.scans != JpegSample::Scans::one) {

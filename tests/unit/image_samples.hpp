@@ -25,7 +25,8 @@ struct JpegSample {
   int restart_interval = 0;  // MCUs
   bool optimized = false;    // Huffman tables of its own
   bool arithmetic = false;
-  enum class Scans { one, separate, progressive, unrefined } scans = Scans::one;
+  /// `drawn`: a progressive script that is drawn at random and gives every bit.
+  enum class Scans { one, separate, progressive, unrefined, drawn } scans = Scans::one;
 };
 
 /// Smooth colors under noise, so that every block has coefficients of its own. Throws std::runtime_error.

@@ -9,13 +9,11 @@
 namespace bale::image_detail {
 namespace {
 
-std::atomic<BaselineUse> g_use{BaselineUse::automatic};
 std::atomic<std::uint64_t> g_count{0};
 std::atomic<std::uint64_t> g_seek_count{0};
 
 }  // namespace
 
-void set_baseline_use(BaselineUse use) { g_use = use; }
 std::uint64_t baseline_count() { return g_count; }
 std::uint64_t seek_count() { return g_seek_count; }
 
@@ -27,7 +25,7 @@ bool BaselineDecoder::decode(const jpeg_decompress_struct& info, const Region& r
 
 BaselineDecoder::Begun BaselineDecoder::begin(const jpeg_decompress_struct& info, const Region& region,
                                               const SeekPointsUse& entry, std::uint8_t* rgb) {
-  const BaselineUse use = g_use;
+  const BaselineUse use = baseline_use();
   if (use == BaselineUse::never) return Begun::refused;
   const std::optional<BaselineFrame> frame = baseline_frame(info);
   if (!frame) return Begun::refused;

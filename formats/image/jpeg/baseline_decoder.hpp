@@ -14,16 +14,14 @@
 #include "bale/formats/image/jpeg/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/baseline_kernels.hpp"
 #include "bale/formats/image/jpeg/baseline_seek_points.hpp"
+#include "bale/formats/image/jpeg/decoder_choice.hpp"
 #include "bale/formats/image/jpeg/region_pixels.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/image/region.hpp"
 
 namespace bale::image_detail {
 
-/// For tests: whether the decoder is used. `automatic`: if possible.
-enum class BaselineUse { automatic, never, plain };
-void set_baseline_use(BaselineUse use);
-/// The number of images that it decoded in this process, and how many of them it decoded from seek points.
+/// For tests: the number of images that it decoded in this process, and how many of them it decoded from seek points.
 std::uint64_t baseline_count();
 std::uint64_t seek_count();
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "bale/formats/image/jpeg/cpu_bits.hpp"
+
 namespace bale::image_detail {
 namespace {
 
@@ -20,14 +22,6 @@ constexpr std::size_t k_targets_behind = 2;
 constexpr int k_steps_to_refill = 56 / k_probe_bits;
 // The same after a symbol of 16 bits and a value of 11.
 constexpr int k_steps_after_symbol = (56 - 27) / k_probe_bits;
-
-#if defined(__x86_64__)
-#define BALE_WITH_BMI2 [[gnu::target("bmi,bmi2")]]
-bool cpu_has_bmi2() { return __builtin_cpu_supports("bmi2") != 0; }
-#else
-#define BALE_WITH_BMI2
-bool cpu_has_bmi2() { return false; }
-#endif
 
 using Places = std::array<std::uint16_t, k_num_places>;
 
@@ -360,7 +354,7 @@ template <bool k_two, bool k_store, int k_count>
     if (place + probe_entry::advance(move) == k_block_end) {
       // After its last coefficient, a block ends without an end-of-block code.
       store<true>(chain, values);
-      chain.use(probe_entry::length(move));
+      chain.in.use(probe_entry::length(move));
       chain.go_to_next_block();
       return true;
     }
@@ -370,7 +364,7 @@ template <bool k_two, bool k_store, int k_count>
     symbol = chain.table->codes.symbol(chain.in.bits, probe_entry::length(move) == 0 ? k_probe_bits + 1 : 1);
     if (symbol == 0) return false;
     if (place != 0 && (symbol & 0xFF) == 0) {
-      chain.use(symbol >> 8);
+      chain.in.use(symbol >> 8);
       chain.go_to_next_block();
       return true;
     }
@@ -378,10 +372,10 @@ template <bool k_two, bool k_store, int k_count>
   // A DC symbol has a run of zero.
   place += symbol >> 4 & 15;
   if (place >= k_block_end) return false;
-  chain.use(symbol >> 8);
+  chain.in.use(symbol >> 8);
   const std::uint32_t size = symbol & 15;
   chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(extended_value(chain.in.bits, size));
-  chain.use(size);
+  chain.in.use(size);
   if (place + 1 == k_block_end) {
     chain.go_to_next_block();
   } else {
@@ -446,9 +440,8 @@ bool EntropyDecoder::go_to(Stream& stream, const SeekPoint& point, std::uint64_t
   stream.segment.open(scan_.subspan(first, last - first));
   start_segment(stream);
   stream.predictions = point.predictions;
-  refill(stream.in);
-  stream.in.bits <<= point.position % 8;
-  stream.in.count -= point.position % 8;
+  stream.in.refill();
+  stream.in.use(point.position % 8);
   return true;
 }
 

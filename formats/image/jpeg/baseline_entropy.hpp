@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "bale/formats/image/jpeg/baseline_huffman.hpp"
 #include "bale/formats/image/jpeg/baseline_seek_points.hpp"
 #include "bale/formats/image/jpeg/baseline_segment.hpp"
+#include "bale/formats/image/jpeg/bit_window.hpp"
 #include "bale/formats/image/jpeg/coefficient_rows.hpp"
 
 namespace bale::image_detail {
@@ -56,12 +56,6 @@ class EntropyDecoder {
   bool decode_rows_at(std::span<const SeekPoint> points);
 
  private:
-  /// Unused bits, at least `count` of them, from the top; `next` is the byte after them.
-  struct Bits {
-    std::uint64_t bits = 0;
-    std::uint32_t count = 0;
-    const std::uint8_t* next = nullptr;
-  };
   /// Where one block of a row of MCUs goes. Targets are in scan order.
   struct BlockTarget {
     const ProbeTable* dc = nullptr;
@@ -73,7 +67,7 @@ class EntropyDecoder {
   /// The state of decoding one row.
   struct Stream {
     SegmentReader segment;
-    Bits in;
+    BitWindow in;
     std::array<std::int32_t, 3> predictions{};
     std::uint32_t mcus_to_restart = 0;
     std::uint32_t next_restart = 0;
@@ -98,10 +92,6 @@ class EntropyDecoder {
     bool is_done() const { return block == last; }
     std::size_t probe() const { return in.bits >> (64 - k_probe_bits); }
     std::uint64_t place() const { return moved >> 8 & 0xFF; }
-    void use(std::uint32_t num_bits) {
-      in.bits <<= num_bits;
-      in.count -= num_bits;
-    }
     void go_to_next_block() {
       ++block;
       table = block->dc;
@@ -110,10 +100,10 @@ class EntropyDecoder {
     void refill() {
       in.count -= moved & 0xFF;
       moved &= 0xFF00;
-      EntropyDecoder::refill(in);
+      in.refill();
     }
 
-    Bits in;  // `count` as of the last refill
+    BitWindow in;  // `count` as of the last refill
     const BlockTarget* block = nullptr;
     const BlockTarget* last = nullptr;
     const ProbeTable* table = nullptr;
@@ -144,7 +134,6 @@ class EntropyDecoder {
   [[gnu::always_inline]] static bool needs_look(const Chain& chain);
   [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
                                                             std::uint64_t moved, const BlockTarget* block);
-  static void refill(Bits& in);
   bool go_to(Stream& stream, const SeekPoint& point, std::uint64_t end);
   static bool restart(Stream& stream, std::uint32_t interval);
   static void start_segment(Stream& stream);
@@ -170,13 +159,5 @@ class EntropyDecoder {
   std::uint32_t mcus_across_ = 0;
   std::uint32_t restart_interval_ = 0;
 };
-
-inline void EntropyDecoder::refill(Bits& in) {
-  std::uint64_t bytes;
-  std::memcpy(&bytes, in.next, sizeof(bytes));
-  in.bits |= __builtin_bswap64(bytes) >> in.count;
-  in.next += (63 - in.count) >> 3;
-  in.count |= 56;
-}
 
 }  // namespace bale::image_detail

@@ -8,7 +8,7 @@ namespace {
 constexpr int k_last_coefficient = DCTSIZE2 - 1;
 
 bool is_one_sequential_scan(const jpeg_decompress_struct& info) {
-  if (info.data_precision != 8 || info.progressive_mode || info.arith_code) return false;
+  if (info.progressive_mode) return false;
   if (info.comps_in_scan != info.num_components) return false;
   for (int i = 0; i < info.num_components; ++i) {
     if (info.cur_comp_info[i] != &info.comp_info[i]) return false;
@@ -37,10 +37,11 @@ const Table* table_at(Table* const (&tables)[4], int index) {
   return index >= 0 && index < 4 ? tables[index] : nullptr;
 }
 
-}  // namespace
-
-std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info) {
-  if (!is_one_sequential_scan(info) || !has_known_colors(info) || !has_known_sampling(info)) return std::nullopt;
+/// All but the Huffman tables. nullopt if quantization tables are missing.
+std::optional<BaselineFrame> frame_of(const jpeg_decompress_struct& info) {
+  if (info.data_precision != 8 || info.arith_code || !has_known_colors(info) || !has_known_sampling(info)) {
+    return std::nullopt;
+  }
   BaselineFrame frame;
   frame.width = info.image_width;
   frame.height = info.image_height;
@@ -52,9 +53,7 @@ std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info) 
     const jpeg_component_info& from = info.comp_info[i];
     BaselineComponent& component = frame.components[i];
     component.quantizers = table_at(info.quant_tbl_ptrs, from.quant_tbl_no);
-    component.dc_codes = table_at(info.dc_huff_tbl_ptrs, from.dc_tbl_no);
-    component.ac_codes = table_at(info.ac_huff_tbl_ptrs, from.ac_tbl_no);
-    if (!component.quantizers || !component.dc_codes || !component.ac_codes) return std::nullopt;
+    if (!component.quantizers) return std::nullopt;
     component.width = i == 0 ? frame.width : divide_up(frame.width, across);
     component.height = i == 0 ? frame.height : divide_up(frame.height, down);
   }
@@ -69,6 +68,25 @@ std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info) 
   frame.mcus_down = divide_up(frame.height, frame.mcu_height());
   frame.scan = {reinterpret_cast<const std::byte*>(info.src->next_input_byte), info.src->bytes_in_buffer};
   return frame;
+}
+
+}  // namespace
+
+std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info) {
+  if (!is_one_sequential_scan(info)) return std::nullopt;
+  std::optional<BaselineFrame> frame = frame_of(info);
+  if (!frame) return std::nullopt;
+  for (std::uint32_t i = 0; i < frame->num_components; ++i) {
+    BaselineComponent& component = frame->components[i];
+    component.dc_codes = table_at(info.dc_huff_tbl_ptrs, info.comp_info[i].dc_tbl_no);
+    component.ac_codes = table_at(info.ac_huff_tbl_ptrs, info.comp_info[i].ac_tbl_no);
+    if (!component.dc_codes || !component.ac_codes) return std::nullopt;
+  }
+  return frame;
+}
+
+std::optional<BaselineFrame> progressive_frame(const jpeg_decompress_struct& info) {
+  return info.progressive_mode ? frame_of(info) : std::nullopt;
 }
 
 }  // namespace bale::image_detail

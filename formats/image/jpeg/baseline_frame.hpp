@@ -1,4 +1,4 @@
-// What the baseline decoder needs to know about a JPEG, from the headers that libjpeg has read; internal.
+// What our own decoders need to know about a JPEG, from the headers that libjpeg has read; internal.
 //
 // libjpeg parses the markers in any case, so both decoders agree on every fact, and what libjpeg refuses is refused.
 #pragma once
@@ -18,6 +18,7 @@ struct BaselineComponent {
   std::uint32_t width = 0;  // of its samples, without padding
   std::uint32_t height = 0;
   const JQUANT_TBL* quantizers = nullptr;
+  // Of a baseline JPEG only.
   const JHUFF_TBL* dc_codes = nullptr;
   const JHUFF_TBL* ac_codes = nullptr;
 };
@@ -39,5 +40,8 @@ struct BaselineFrame {
 
 /// nullopt if the baseline decoder cannot read the file. To be called after jpeg_read_header(). Borrows from `info`.
 std::optional<BaselineFrame> baseline_frame(const jpeg_decompress_struct& info);
+
+/// The same for a progressive JPEG. Each scan of it has Huffman tables of its own.
+std::optional<BaselineFrame> progressive_frame(const jpeg_decompress_struct& info);
 
 }  // namespace bale::image_detail

@@ -37,10 +37,45 @@ bool is_ac_symbol(std::uint32_t symbol) {
   return size == 0 ? symbol == k_end_of_block || symbol == k_sixteen_zeros : size <= k_max_ac_size;
 }
 
-bool holds_only(const JHUFF_TBL& table, bool (*allowed)(std::uint32_t)) {
+template <typename Allowed>
+bool holds_only(const JHUFF_TBL& table, const Allowed& allowed) {
   std::uint32_t count = 0;
   for (std::uint32_t length = 1; length <= 16; ++length) count += table.bits[length];
   return std::all_of(table.huffval, table.huffval + count, [&](UINT8 symbol) { return allowed(symbol); });
+}
+
+/// Some probes that begin with the same code and, if it fits, the same value.
+struct ProbeRange {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  std::uint32_t symbol = 0;
+  std::uint32_t code_length = 0;
+  std::uint32_t total = 0;  // bits of code and value; more than a probe has if the value does not fit
+  std::int32_t value = 0;
+};
+
+/// Calls `visit`(ProbeRange) for all codes that fit into a probe.
+template <typename Visit>
+void for_each_range(const JHUFF_TBL& table, const Visit& visit) {
+  std::uint32_t code = 0;
+  std::uint32_t index = 0;
+  for (std::uint32_t code_length = 1; code_length <= k_probe_bits; ++code_length, code <<= 1) {
+    for (std::uint32_t i = 0; i < table.bits[code_length]; ++i, ++code, ++index) {
+      const std::uint32_t symbol = table.huffval[index];
+      const std::uint32_t size = symbol & 15;
+      const std::uint32_t total = code_length + size;
+      const std::size_t at = std::size_t{code} << (k_probe_bits - code_length);
+      if (total > k_probe_bits) {
+        visit(ProbeRange{at, std::size_t{1} << (k_probe_bits - code_length), symbol, code_length, total, 0});
+        continue;
+      }
+      const std::size_t count = std::size_t{1} << (k_probe_bits - total);
+      for (std::uint32_t extra = 0; extra < 1u << size; ++extra) {
+        const std::int32_t value = extended_value(size == 0 ? 0 : std::uint64_t{extra} << (64 - size), size);
+        visit(ProbeRange{at + extra * count, count, symbol, code_length, total, value});
+      }
+    }
+  }
 }
 
 struct Entry {
@@ -53,27 +88,30 @@ template <typename EntryOf>
 void spread(const JHUFF_TBL& table, ProbeEntries& to, const EntryOf& entry_of) {
   to.moves.fill(k_no_move);
   to.values.fill(0);
-  std::uint32_t code = 0;
-  std::uint32_t index = 0;
-  for (std::uint32_t code_length = 1; code_length <= k_probe_bits; ++code_length, code <<= 1) {
-    for (std::uint32_t i = 0; i < table.bits[code_length]; ++i, ++code, ++index) {
-      const std::uint32_t symbol = table.huffval[index];
-      const std::uint32_t size = symbol & 15;
-      const std::uint32_t total = code_length + size;
-      std::size_t at = std::size_t{code} << (k_probe_bits - code_length);
-      if (total > k_probe_bits) {
-        std::fill_n(to.values.begin() + at, 1u << (k_probe_bits - code_length), code_length << 8 | symbol);
-        continue;
-      }
-      const std::uint32_t count = 1u << (k_probe_bits - total);
-      for (std::uint32_t extra = 0; extra < 1u << size; ++extra, at += count) {
-        const std::int32_t value = extended_value(size == 0 ? 0 : std::uint64_t{extra} << (64 - size), size);
-        const Entry entry = entry_of(symbol, total, value);
-        std::fill_n(to.moves.begin() + at, count, entry.move);
-        std::fill_n(to.values.begin() + at, count, entry.values);
-      }
+  for_each_range(table, [&](const ProbeRange& range) {
+    if (range.total > k_probe_bits) {
+      std::fill_n(to.values.begin() + range.first, range.count, range.code_length << 8 | range.symbol);
+      return;
     }
-  }
+    const Entry entry = entry_of(range.symbol, range.total, range.value);
+    std::fill_n(to.moves.begin() + range.first, range.count, entry.move);
+    std::fill_n(to.values.begin() + range.first, range.count, entry.values);
+  });
+}
+
+/// `is_end`(symbol): whether the symbol ends a block, and its value, if any, is no coefficient.
+template <typename IsEnd>
+void spread(const JHUFF_TBL& table, SymbolTable& to, const IsEnd& is_end) {
+  to.entries.fill({});
+  for_each_range(table, [&](const ProbeRange& range) {
+    SymbolTable::Entry entry{.length = 0, .run = 0, .value = static_cast<std::int16_t>(range.code_length << 8 | range.symbol)};
+    if (range.total <= k_probe_bits && !is_end(range.symbol)) {
+      entry = {.length = static_cast<std::uint8_t>(range.total),
+               .run = static_cast<std::uint8_t>(range.symbol >> 4),
+               .value = static_cast<std::int16_t>(range.value)};
+    }
+    std::fill_n(to.entries.begin() + range.first, range.count, entry);
+  });
 }
 
 }  // namespace
@@ -133,6 +171,25 @@ bool ProbeTable::build_ac(const JHUFF_TBL& table) {
     if (advance(second) < k_end) values[probe] = join(values[probe], advance(first), singles.values[next]);
   }
   return true;
+}
+
+bool SymbolTable::build_dc(const JHUFF_TBL& table) {
+  if (!codes.build(table) || !holds_only(table, is_dc_symbol)) return false;
+  spread(table, *this, [](std::uint32_t) { return false; });
+  return true;
+}
+
+bool SymbolTable::build_ac(const JHUFF_TBL& table, std::uint32_t max_size) {
+  const auto allowed = [max_size](std::uint32_t symbol) { return (symbol & 15) <= max_size; };
+  if (!codes.build(table) || !holds_only(table, allowed)) return false;
+  spread(table, *this, [](std::uint32_t symbol) { return (symbol & 15) == 0 && symbol != k_sixteen_zeros; });
+  return true;
+}
+
+std::uint32_t SymbolTable::symbol(std::uint64_t bits) const {
+  const Entry& entry = entries[bits >> (64 - k_probe_bits)];
+  if (entry.length == 0 && entry.value != 0) return static_cast<std::uint16_t>(entry.value);
+  return codes.symbol(bits, 1);
 }
 
 }  // namespace bale::image_detail

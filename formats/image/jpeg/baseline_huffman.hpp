@@ -69,6 +69,26 @@ struct ProbeTable : ProbeEntries {
   bool build_ac(const JHUFF_TBL& table);
 };
 
+/// For scans of a progressive JPEG: one symbol and the value after it.
+struct SymbolTable {
+  /// Bits of code and value; 0 if they do not fit, or if the symbol ends the block: then `value` is its code's length << 8
+  /// | the symbol, or 0 if the code alone does not fit.
+  struct Entry {
+    std::uint8_t length = 0;
+    std::uint8_t run = 0;
+    std::int16_t value = 0;
+  };
+  std::array<Entry, k_probes> entries;
+  HuffmanCodes codes;
+
+  /// False if the table is not supported. The sizes of values are at most `max_size`.
+  bool build_dc(const JHUFF_TBL& table);
+  bool build_ac(const JHUFF_TBL& table, std::uint32_t max_size);
+
+  /// The symbol at the top of `bits`, of any length: the length of its code << 8 | the symbol, 0 if there is none.
+  std::uint32_t symbol(std::uint64_t bits) const;
+};
+
 /// The value of the top `size` bits of `bits`, 0 to 15 of them: T.81, table F.1. Without a branch, because signs are
 /// unpredictable.
 inline std::int32_t extended_value(std::uint64_t bits, std::uint32_t size) {

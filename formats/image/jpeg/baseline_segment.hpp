@@ -26,6 +26,8 @@ class SegmentReader {
   std::size_t size() const { return size_; }
   /// The marker that ended the segment: the byte after 0xFF.
   std::uint32_t marker() const { return marker_; }
+  /// The bytes after that marker.
+  Bytes rest() const { return {reinterpret_cast<const std::byte*>(rest_), static_cast<std::size_t>(end_ - rest_)}; }
   /// The offset in the scan of the segment's byte `index`. Indexes must ascend, up to size().
   std::size_t raw_offset(std::size_t index);
 
