@@ -40,6 +40,13 @@ MUTATIONS = [
              "  if (place >= k_block_end) return false;\n", "", ("image_baseline",)),
     Mutation("of two JPEGs side by side, one is taken for done with the other", "formats/image/jpeg/baseline_decoder.cpp",
              "  good[1] = good[1] && b.finish();\n", "", ("image_baseline", "Images that are decoded*")),
+    Mutation("a progressive JPEG's restart markers are not counted", "formats/image/jpeg/progressive_entropy.cpp",
+             " || segment_.marker() != jpeg_marker::k_rst0 + next_restart_", "", ("image_progressive",)),
+    Mutation("bits that a progressive JPEG does not give are taken for zeros",
+             "formats/image/jpeg/progressive_decoder.cpp", "return scans_.is_complete();", "return true;",
+             ("image_progressive",)),
+    Mutation("a progressive JPEG may give bits in any order", "formats/image/jpeg/progressive_scans.cpp",
+             "      if (known[at] != before) return false;\n", "", ("image_progressive",)),
     # What must be safe before what.
     Mutation("a shard is renamed before its fsync", "writer/shard_job.cpp", "    sync_path(job_.staged_path);\n", "", POWER),
     Mutation("a shard is published before its journal line is safe", "writer/journal_file.cpp",

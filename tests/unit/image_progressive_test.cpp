@@ -71,7 +71,8 @@ TEST_CASE("Every region of small progressive JPEGs is that of libjpeg") {
   for (const std::vector<Sampling>& sampling : k_baseline_samplings) {
     const std::uint32_t width = 18;
     const std::uint32_t height = 19;
-    const Buffer jpeg = make_jpeg(progressive({.width = width, .height = height, .sampling = sampling}, random), random);
+    const Buffer jpeg =
+        make_jpeg(progressive({.width = width, .height = height, .sampling = sampling}, random), random);
     for (std::uint32_t y = 0; y < height; ++y) {
       for (std::uint32_t x = 0; x < width; x += 1 + x % 3) {
         for (std::uint32_t down = 1; y + down <= height; ++down) pair.compare(jpeg, {x, y, 1 + (width - x) / 2, down});
@@ -105,8 +106,7 @@ TEST_CASE("Progressive JPEGs whose scans do not give every bit are left to libjp
   std::mt19937 random(4);
   Pair pair;
   for (const std::vector<Sampling>& sampling : k_baseline_samplings) {
-    const JpegSample sample{
-        .width = 60, .height = 50, .sampling = sampling, .scans = JpegSample::Scans::unrefined};
+    const JpegSample sample{.width = 60, .height = 50, .sampling = sampling, .scans = JpegSample::Scans::unrefined};
     pair.compare_random(make_jpeg(sample, random), sample.width, sample.height, random, 5);
   }
   CHECK(pair.differences() == 0);

@@ -104,7 +104,8 @@ template <typename IsEnd>
 void spread(const JHUFF_TBL& table, SymbolTable& to, const IsEnd& is_end) {
   to.entries.fill({});
   for_each_range(table, [&](const ProbeRange& range) {
-    SymbolTable::Entry entry{.length = 0, .run = 0, .value = static_cast<std::int16_t>(range.code_length << 8 | range.symbol)};
+    SymbolTable::Entry entry{
+        .length = 0, .run = 0, .value = static_cast<std::int16_t>(range.code_length << 8 | range.symbol)};
     if (range.total <= k_probe_bits && !is_end(range.symbol)) {
       entry = {.length = static_cast<std::uint8_t>(range.total),
                .run = static_cast<std::uint8_t>(range.symbol >> 4),
@@ -184,12 +185,6 @@ bool SymbolTable::build_ac(const JHUFF_TBL& table, std::uint32_t max_size) {
   if (!codes.build(table) || !holds_only(table, allowed)) return false;
   spread(table, *this, [](std::uint32_t symbol) { return (symbol & 15) == 0 && symbol != k_sixteen_zeros; });
   return true;
-}
-
-std::uint32_t SymbolTable::symbol(std::uint64_t bits) const {
-  const Entry& entry = entries[bits >> (64 - k_probe_bits)];
-  if (entry.length == 0 && entry.value != 0) return static_cast<std::uint16_t>(entry.value);
-  return codes.symbol(bits, 1);
 }
 
 }  // namespace bale::image_detail

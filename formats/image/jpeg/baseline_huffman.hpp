@@ -71,8 +71,8 @@ struct ProbeTable : ProbeEntries {
 
 /// For scans of a progressive JPEG: one symbol and the value after it.
 struct SymbolTable {
-  /// Bits of code and value; 0 if they do not fit, or if the symbol ends the block: then `value` is its code's length << 8
-  /// | the symbol, or 0 if the code alone does not fit.
+  /// Bits of code and value; 0 if they do not fit, or if the symbol ends the block: then `value` is its code's length
+  /// << 8 | the symbol, or 0 if the code alone does not fit.
   struct Entry {
     std::uint8_t length = 0;
     std::uint8_t run = 0;
@@ -85,8 +85,11 @@ struct SymbolTable {
   bool build_dc(const JHUFF_TBL& table);
   bool build_ac(const JHUFF_TBL& table, std::uint32_t max_size);
 
-  /// The symbol at the top of `bits`, of any length: the length of its code << 8 | the symbol, 0 if there is none.
-  std::uint32_t symbol(std::uint64_t bits) const;
+  /// The symbol at the top of `bits`, which `entry` alone does not tell: the length of its code << 8 | the symbol, 0 if
+  /// there is none.
+  std::uint32_t symbol(const Entry& entry, std::uint64_t bits) const {
+    return entry.value != 0 ? static_cast<std::uint16_t>(entry.value) : codes.symbol(bits, k_probe_bits + 1);
+  }
 };
 
 /// The value of the top `size` bits of `bits`, 0 to 15 of them: T.81, table F.1. Without a branch, because signs are

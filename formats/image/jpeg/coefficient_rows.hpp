@@ -7,9 +7,9 @@
 
 namespace bale::image_detail {
 
-/// The coefficients of one component's blocks, for one row of MCUs. Adjacent blocks form groups, whose size is a power of
-/// two. A group stores the first rows of all its blocks, then the second rows, and so on: SIMD reads them at once. All
-/// zero before they are written.
+/// The coefficients of one component's blocks, for one row of MCUs. Adjacent blocks form groups, whose size is a power
+/// of two. A group stores the first rows of all its blocks, then the second rows, and so on: SIMD reads them at once.
+/// All zero before they are written.
 struct CoefficientRow {
   std::int16_t* coefficients = nullptr;
   std::size_t blocks_across = 0;  // blocks per row of blocks, a multiple of the group size

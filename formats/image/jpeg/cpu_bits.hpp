@@ -1,4 +1,5 @@
-// Functions compiled a second time for CPUs with BMI2, whose variable shifts and selections of bits are cheap; internal.
+// Functions compiled a second time for CPUs with BMI2, whose variable shifts and selections of bits are cheap;
+// internal.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +20,21 @@ inline bool cpu_has_bmi2() {
 #endif
 }
 
-/// The set bit of `bits` that has `rank` set bits below it, alone. 0 if there is none.
+/// The low bits of `bits`, put where the bits of `places` are set, the lowest first; zeros elsewhere.
 template <bool k_bmi2>
-[[gnu::always_inline]] inline std::uint64_t select_bit(std::uint64_t bits, std::uint32_t rank) {
+[[gnu::always_inline]] inline std::uint64_t deposit_bits(std::uint64_t bits, std::uint64_t places) {
+  std::uint64_t result = 0;
 #if defined(__x86_64__)
   if constexpr (k_bmi2) {
-    std::uint64_t result;
-    asm("pdep %[bits], %[source], %[result]"
-        : [result] "=r"(result)
-        : [source] "r"(std::uint64_t{1} << rank), [bits] "r"(bits));
+    // In assembly, because the intrinsic is not allowed in a function for all CPUs.
+    asm("pdep %[places], %[bits], %[result]" : [result] "=r"(result) : [bits] "r"(bits), [places] "r"(places));
     return result;
   }
 #endif
-  for (; rank > 0; --rank) bits &= bits - 1;
-  return bits & (~bits + 1);
+  for (; places != 0; places &= places - 1, bits >>= 1) {
+    if ((bits & 1) != 0) result |= places & (~places + 1);
+  }
+  return result;
 }
 
 }  // namespace bale::image_detail

@@ -1,9 +1,10 @@
-// ProgressiveDecoder: decodes a rectangle of a progressive Huffman JPEG to libjpeg-turbo's pixels, but faster; internal.
+// ProgressiveDecoder: decodes a rectangle of a progressive Huffman JPEG to libjpeg-turbo's pixels, but faster;
+// internal.
 //
-// It reads 8-bit JPEGs, gray or YCbCr at 4:4:4, 4:2:2, 4:2:0 or 4:4:0, whose scans give all bits of the coefficients that
-// libjpeg would estimate. It leaves all others to libjpeg, and images that look damaged in what it reads: the caller then
-// gets libjpeg's pixels, warnings and errors. Each scan is read down to the last row that is needed; all scans are found,
-// and the end of the image. For one thread at a time.
+// It reads 8-bit JPEGs, gray or YCbCr at 4:4:4, 4:2:2, 4:2:0 or 4:4:0, whose scans give all bits of the coefficients
+// that libjpeg would estimate. It leaves all others to libjpeg, and images that look damaged in what it reads: the
+// caller then gets libjpeg's pixels, warnings and errors. Each scan is read down to the last row that is needed; all
+// scans are found, and the end of the image. For one thread at a time.
 #pragma once
 
 #include <array>
@@ -23,8 +24,8 @@ std::uint64_t progressive_count();
 
 class ProgressiveDecoder {
  public:
-  /// Fills the region's rows, `region.width` * 3 bytes each. False if libjpeg must decode it; `rgb` then has no meaning.
-  /// The header of `info` must have been read; it is not changed. The region must be inside the image.
+  /// Fills the region's rows, `region.width` * 3 bytes each. False if libjpeg must decode it; `rgb` then has no
+  /// meaning. The header of `info` must have been read; it is not changed. The region must be inside the image.
   bool decode(const jpeg_decompress_struct& info, const Region& region, std::uint8_t* rgb);
 
  private:

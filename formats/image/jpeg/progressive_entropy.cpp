@@ -15,7 +15,7 @@ using Places = std::array<std::uint16_t, 64>;
 
 constexpr Places make_places(std::uint32_t group_shift) {
   Places places{};
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = place_in_group(i, group_shift);
+  for (std::size_t bit = 0; bit < places.size(); ++bit) places[bit] = place_in_group(63 - bit, group_shift);
   return places;
 }
 
@@ -25,11 +25,10 @@ constexpr std::uint32_t k_max_ac_size = 10;
 // The range of a coefficient, shifts included.
 constexpr std::uint32_t k_max_bits = 14;
 constexpr std::int32_t k_max_dc = (1 << k_max_bits) - 1;
-// The bits that are there after a refill.
-constexpr std::uint32_t k_refilled = 56;
-
-constexpr std::uint64_t bits_from(std::uint32_t k) { return ~std::uint64_t{0} << k; }
-constexpr std::uint64_t bits_to(std::uint32_t last) { return ~std::uint64_t{0} >> (63 - last); }
+/// The bits of a mask for coefficients `first` to `last`.
+constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t last) {
+  return ~std::uint64_t{0} >> first & ~std::uint64_t{0} << (63 - last);
+}
 
 }  // namespace
 
@@ -101,68 +100,80 @@ std::uint32_t ProgressiveEntropy::begin_units(std::uint32_t wanted) {
   return count;
 }
 
-std::int16_t* ProgressiveEntropy::block(const BlockPlane& plane, std::uint32_t column, std::uint32_t row) const {
+inline std::int16_t* ProgressiveEntropy::block(const BlockPlane& plane, std::uint32_t column, std::uint32_t row) const {
   const std::size_t index = (row - plane.first_row) * plane.stored_across + (column - plane.first_column);
   return block_in(plane.coefficients, index, group_shift_);
 }
 
 bool ProgressiveEntropy::decode_dc(const ScanHeader& scan) {
-  if (scan.num_components == 1) {
-    BlockPlane& plane = planes_[scan.components[0]];
-    const std::uint32_t rows = std::min(plane.end_row, plane.blocks_down);
-    for (std::uint32_t row = 0; row < rows; ++row) {
-      for (std::uint32_t column = 0; column < plane.blocks_across;) {
-        const std::uint32_t count = begin_units(plane.blocks_across - column);
-        if (count == 0 || !dc_blocks(scan, 0, {&plane, row, column, column + count})) return false;
-        column += count;
-      }
-    }
-    return true;
-  }
-  for (std::uint32_t mcu_row = 0; mcu_row < end_mcu_row_; ++mcu_row) {
-    for (std::uint32_t mcu = 0; mcu < mcus_across_; ++mcu) {
-      if (begin_units(1) == 0) return false;
-      for (std::uint32_t i = 0; i < scan.num_components; ++i) {
-        BlockPlane& plane = planes_[scan.components[i]];
-        const std::uint32_t column = mcu * plane.mcu_across;
-        for (std::uint32_t row = 0; row < plane.mcu_down; ++row) {
-          const Run run{&plane, mcu_row * plane.mcu_down + row, column, column + plane.mcu_across};
-          if (!dc_blocks(scan, i, run)) return false;
-        }
+  if (scan.num_components > 1) return decode_dc_of_mcus(scan);
+  BlockPlane& plane = planes_[scan.components[0]];
+  const std::uint32_t rows = std::min(plane.end_row, plane.blocks_down);
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t column = 0; column < plane.blocks_across;) {
+      const std::uint32_t end = column + begin_units(plane.blocks_across - column);
+      if (end == column) return false;
+      for (; column < end; ++column) {
+        if (!dc_block(scan, 0, plane.stores(column, row) ? block(plane, column, row) : nullptr)) return false;
       }
     }
   }
   return true;
 }
 
-/// `i`: which component of the scan.
-bool ProgressiveEntropy::dc_blocks(const ScanHeader& scan, std::uint32_t i, const Run& run) {
+bool ProgressiveEntropy::decode_dc_of_mcus(const ScanHeader& scan) {
+  for (std::uint32_t mcu_row = 0; mcu_row < end_mcu_row_; ++mcu_row) {
+    for (std::uint32_t mcu = 0; mcu < mcus_across_;) {
+      const std::uint32_t end = mcu + begin_units(mcus_across_ - mcu);
+      if (end == mcu) return false;
+      for (; mcu < end; ++mcu) {
+        if (!dc_mcu(scan, mcu_row, mcu)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+[[gnu::always_inline]] inline bool ProgressiveEntropy::dc_mcu(const ScanHeader& scan, std::uint32_t mcu_row,
+                                                              std::uint32_t mcu) {
+  for (std::uint32_t i = 0; i < scan.num_components; ++i) {
+    const BlockPlane& plane = planes_[scan.components[i]];
+    const std::uint32_t first_column = mcu * plane.mcu_across;
+    const std::uint32_t first_row = mcu_row * plane.mcu_down;
+    const bool stored = plane.stores(first_column, first_row);
+    for (std::uint32_t row = first_row; row < first_row + plane.mcu_down; ++row) {
+      for (std::uint32_t column = first_column; column < first_column + plane.mcu_across; ++column) {
+        if (!dc_block(scan, i, stored ? block(plane, column, row) : nullptr)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// `i`: which component of the scan. `to` is nullptr for a block that is not stored.
+[[gnu::always_inline]] inline bool ProgressiveEntropy::dc_block(const ScanHeader& scan, std::uint32_t i,
+                                                                std::int16_t* to) {
   BitWindow& in = cursor_.in;
   if (in.next > limit_) return false;
-  for (std::uint32_t column = run.first; column < run.end; ++column) {
-    if (in.next > limit_) return false;
-    in.refill();
-    const bool stored = run.plane->stores(column, run.row);
-    if (scan.refines()) {
-      if (stored) *block(*run.plane, column, run.row) |= static_cast<std::int16_t>(in.top(1) << scan.low);
-      in.use(1);
-      continue;
-    }
-    SymbolTable::Entry entry = tables_[i].entries[in.top(k_probe_bits)];
-    if (entry.length == 0) {
-      const std::uint32_t symbol = tables_[i].symbol(in.bits);
-      if (symbol == 0) return false;
-      in.use(symbol >> 8);
-      entry = {.length = static_cast<std::uint8_t>(symbol & 15),
-               .run = 0,
-               .value = static_cast<std::int16_t>(extended_value(in.bits, symbol & 15))};
-    }
-    in.use(entry.length);
-    predictions_[i] += entry.value;
-    const std::int32_t value = predictions_[i] * (1 << scan.low);
-    if (std::abs(predictions_[i]) > k_max_dc || std::abs(value) > k_max_dc) return false;
-    if (stored) *block(*run.plane, column, run.row) = static_cast<std::int16_t>(value);
+  in.refill();
+  if (scan.refines()) {
+    if (to != nullptr) *to |= static_cast<std::int16_t>(in.top(1) << scan.low);
+    in.use(1);
+    return true;
   }
+  SymbolTable::Entry entry = tables_[i].entries[in.bits >> (64 - k_probe_bits)];
+  if (entry.length == 0) {
+    const std::uint32_t symbol = tables_[i].symbol(entry, in.bits);
+    if (symbol == 0) return false;
+    in.use(symbol >> 8);
+    entry = {.length = static_cast<std::uint8_t>(symbol & 15),
+             .run = 0,
+             .value = static_cast<std::int16_t>(extended_value(in.bits, symbol & 15))};
+  }
+  in.use(entry.length);
+  const std::int32_t sum = predictions_[i] += entry.value;
+  if (std::abs(sum) > k_max_dc >> scan.low) return false;
+  if (to != nullptr) *to = static_cast<std::int16_t>(sum * (1 << scan.low));
   return true;
 }
 
@@ -186,10 +197,10 @@ bool ProgressiveEntropy::decode_ac(const ScanHeader& scan) {
       const std::uint32_t count = begin_units(plane.blocks_across - column);
       const Run run{&plane, row, column, column + count};
       if (count == 0) return false;
-      const bool good = scan.refines()
-                            ? (has_bmi2_ ? Variants::with_bmi2<true>(*this, scan, run) : Variants::plain<true>(*this, scan, run))
-                            : (has_bmi2_ ? Variants::with_bmi2<false>(*this, scan, run)
-                                         : Variants::plain<false>(*this, scan, run));
+      const bool good =
+          scan.refines()
+              ? (has_bmi2_ ? Variants::with_bmi2<true>(*this, scan, run) : Variants::plain<true>(*this, scan, run))
+              : (has_bmi2_ ? Variants::with_bmi2<false>(*this, scan, run) : Variants::plain<false>(*this, scan, run));
       if (!good) return false;
       column += count;
     }
@@ -213,87 +224,114 @@ template <bool k_refine, bool k_bmi2>
     if (at.in.next > limit_) return false;
     const bool stored = stores_row && column >= plane.first_column && column < plane.end_column;
     std::int16_t* const to = stored ? block(plane, column, run.row) : nullptr;
-    if (!ac_block<k_refine, k_bmi2>(scan, at, to, masks[column])) return false;
+    std::uint64_t& mask = masks[column];
+    if (!(k_refine ? refine_block<k_bmi2>(scan, at, to, mask) : first_block(scan, at, to, mask))) return false;
   }
   cursor_ = at;
   return true;
 }
 
-/// `to` is nullptr for a block that is not stored.
-template <bool k_refine, bool k_bmi2>
-[[gnu::always_inline]] inline bool ProgressiveEntropy::ac_block(const ScanHeader& scan, Cursor& at, std::int16_t* to,
-                                                                std::uint64_t& mask) const {
+/// Reads a symbol and its value. If it ends the block, the cursor has blocks to skip after it, this one included. False
+/// if there is none.
+[[gnu::always_inline]] inline bool ProgressiveEntropy::symbol(Cursor& at, SymbolTable::Entry& entry) const {
   const SymbolTable& table = tables_[0];
-  const std::uint64_t before = mask & bits_to(scan.last);
-  const auto step = static_cast<std::int16_t>(1 << scan.low);
+  at.in.refill();
+  entry = table.entries[at.in.bits >> (64 - k_probe_bits)];
+  if (entry.length != 0) [[likely]] {
+    at.in.use(entry.length);
+    return true;
+  }
+  const std::uint32_t symbol = table.symbol(entry, at.in.bits);
+  if (symbol == 0) return false;
+  at.in.use(symbol >> 8);
+  const std::uint32_t size = symbol & 15;
+  const std::uint32_t run = symbol >> 4 & 15;
+  if (size == 0 && run < 15) {
+    at.blocks_to_skip = (1u << run) + static_cast<std::uint32_t>(at.in.top(run));
+    at.in.use(run);
+    return true;
+  }
+  entry = {.length = 0, .run = static_cast<std::uint8_t>(run), .value = 0};
+  if (size != 0) entry.value = static_cast<std::int16_t>(extended_value(at.in.bits, size));
+  at.in.use(size);
+  return true;
+}
+
+/// The first bits of some coefficients. `to` is nullptr for a block that is not stored.
+[[gnu::always_inline]] inline bool ProgressiveEntropy::first_block(const ScanHeader& scan, Cursor& at, std::int16_t* to,
+                                                                   std::uint64_t& mask) const {
   std::uint64_t found = 0;
-  std::uint32_t k = scan.first;
-  while (k <= scan.last && (!k_refine || at.blocks_to_skip == 0)) {
-    at.in.refill();
-    SymbolTable::Entry entry = table.entries[at.in.top(k_probe_bits)];
-    if (entry.length != 0) [[likely]] {
-      at.in.use(entry.length);
-    } else {
-      const std::uint32_t symbol = table.symbol(at.in.bits);
-      if (symbol == 0) return false;
-      at.in.use(symbol >> 8);
-      const std::uint32_t size = symbol & 15;
-      const std::uint32_t run = symbol >> 4 & 15;
-      if (size == 0 && run < 15) {
-        at.blocks_to_skip = (1u << run) + static_cast<std::uint32_t>(at.in.top(run));
-        at.in.use(run);
-        break;
-      }
-      entry = {.length = 0, .run = static_cast<std::uint8_t>(run), .value = 0};
-      if (size != 0) entry.value = static_cast<std::int16_t>(extended_value(at.in.bits, size));
-      at.in.use(size);
-    }
-    if constexpr (k_refine) {
-      const std::uint64_t zeros = ~before & bits_from(k) & bits_to(scan.last);
-      const std::uint64_t place = select_bit<k_bmi2>(zeros, entry.run);
-      if (place == 0) return false;
-      correct<k_bmi2>(before & bits_from(k) & (place - 1), step, at, to);
-      k = static_cast<std::uint32_t>(std::countr_zero(place));
-    } else {
-      k += entry.run;
-      if (k > scan.last) return false;
-    }
-    if (to != nullptr && entry.value != 0) to[places_[k]] = static_cast<std::int16_t>(entry.value * step);
-    found |= std::uint64_t{entry.value != 0} << k;
-    ++k;
+  SymbolTable::Entry entry;
+  for (std::uint32_t k = scan.first; k <= scan.last; ++k) {
+    if (!symbol(at, entry)) return false;
+    if (at.blocks_to_skip > 0) break;
+    k += entry.run;
+    if (k > scan.last) return false;
+    if (entry.value == 0) continue;  // sixteen zeros
+    if (to != nullptr) to[places_[63 - k]] = static_cast<std::int16_t>(entry.value * (1 << scan.low));
+    found |= mask_of(k, k);
   }
-  if (at.blocks_to_skip > 0) {
-    if constexpr (k_refine) {
-      if (k <= scan.last) correct<k_bmi2>(before & bits_from(k), step, at, to);
-    }
-    --at.blocks_to_skip;
-  }
+  if (at.blocks_to_skip > 0) --at.blocks_to_skip;
   mask |= found;
   return true;
 }
 
-/// Reads a bit for each coefficient of `which`: whether it grows by `step`.
+/// One more bit of some coefficients. Runs of zeros count those that have been zero; those that have not get a bit of
+/// correction when the run passes them. All changes to the block are made at its end, because how many there are is
+/// unpredictable.
 template <bool k_bmi2>
-[[gnu::always_inline]] inline void ProgressiveEntropy::correct(std::uint64_t which, std::int16_t step, Cursor& at,
-                                                               std::int16_t* to) const {
-  auto count = static_cast<std::uint32_t>(std::popcount(which));
-  while (count > 0) {
-    if (at.in.count < count) at.in.refill();
-    const std::uint32_t now = std::min(count, k_refilled);
-    if (to != nullptr) {
-      std::uint64_t bits = at.in.bits;
-      for (std::uint32_t i = 0; i < now; ++i) {
-        std::int16_t& value = to[places_[std::countr_zero(which)]];
-        const int sign = value >> 15;
-        const int change = step & -static_cast<int>(bits >> 63);
-        value = static_cast<std::int16_t>(value + ((change ^ sign) - sign));
-        which &= which - 1;
-        bits <<= 1;
-      }
-    }
-    at.in.use(now);
-    count -= now;
+[[gnu::always_inline]] inline bool ProgressiveEntropy::refine_block(const ScanHeader& scan, Cursor& at,
+                                                                    std::int16_t* to, std::uint64_t& mask) const {
+  const std::uint64_t before = mask;
+  std::uint64_t rest = mask_of(scan.first, scan.last);
+  std::uint64_t found = 0;
+  std::uint64_t negative = 0;
+  std::uint64_t corrected = 0;
+  SymbolTable::Entry entry;
+  while (rest != 0 && at.blocks_to_skip == 0) {
+    if (!symbol(at, entry)) return false;
+    if (at.blocks_to_skip > 0) break;
+    const std::uint64_t zeros = rest & ~before;
+    const auto num_zeros = static_cast<std::uint32_t>(std::popcount(zeros));
+    if (entry.run >= num_zeros) return false;
+    const std::uint64_t place = deposit_bits<k_bmi2>(std::uint64_t{1} << (num_zeros - 1 - entry.run), zeros);
+    corrected |= corrections<k_bmi2>(rest & before & ~(place | (place - 1)), at.in);
+    found |= entry.value != 0 ? place : 0;
+    negative |= entry.value < 0 ? place : 0;
+    rest &= place - 1;
   }
+  if (at.blocks_to_skip > 0) {
+    corrected |= corrections<k_bmi2>(rest & before, at.in);
+    --at.blocks_to_skip;
+  }
+  mask = before | found;
+  if (to == nullptr) return true;
+  for (std::uint64_t changed = corrected | found; changed != 0; changed &= changed - 1) {
+    const int bit = std::countr_zero(changed);
+    std::int16_t& value = to[places_[bit]];
+    const int sign = value >> 15 | -static_cast<int>(negative >> bit & 1);
+    value = static_cast<std::int16_t>(value + (((1 << scan.low) ^ sign) - sign));
+  }
+  return true;
+}
+
+/// Reads a bit for each coefficient of `which`, from the top, and returns those whose bit is set.
+template <bool k_bmi2>
+[[gnu::always_inline]] inline std::uint64_t ProgressiveEntropy::corrections(std::uint64_t which, BitWindow& in) {
+  const auto count = static_cast<std::uint32_t>(std::popcount(which));
+  if (count <= in.count) [[likely]] {
+    const std::uint64_t bits = in.top(count);
+    in.use(count);
+    return deposit_bits<k_bmi2>(bits, which);
+  }
+  std::uint64_t set = 0;
+  for (std::uint64_t bit = 0; which != 0; which ^= bit) {
+    bit = std::bit_floor(which);
+    if (in.count == 0) in.refill();
+    if (in.top(1) != 0) set |= bit;
+    in.use(1);
+  }
+  return set;
 }
 
 }  // namespace bale::image_detail

@@ -1,8 +1,8 @@
 // The Huffman decoding of the scans of a progressive JPEG (T.81, annex G); internal.
 //
 // Coefficients are stored for the blocks of a rectangle only. Of all blocks down to its last row, a mask says which
-// coefficients are not zero: so a run of zeros is found by counting bits, and the correction bits of a block outside the
-// rectangle are skipped at once.
+// coefficients are not zero: so a run of zeros is found by counting bits, and the correction bits of a block outside
+// the rectangle are skipped at once.
 #pragma once
 
 #include <array>
@@ -35,7 +35,8 @@ struct BlockPlane {
   std::uint32_t end_row = 0;
   std::size_t stored_across = 0;
   std::int16_t* coefficients = nullptr;
-  /// Bit k of a block's mask: its coefficient with zigzag index k is not zero. Rows up to `end_row`.
+  /// Bit 63 - k of a block's mask: its coefficient with zigzag index k is not zero. So what comes first is on top, as
+  /// in the data. Rows up to `end_row`.
   std::vector<std::uint64_t> masks;
 
   bool stores(std::uint32_t column, std::uint32_t row) const {
@@ -73,13 +74,19 @@ class ProgressiveEntropy {
   bool build_tables(const ProgressiveScans& scans);
   bool decode_dc(const ScanHeader& scan);
   bool decode_ac(const ScanHeader& scan);
-  bool dc_blocks(const ScanHeader& scan, std::uint32_t i, const Run& run);
+  bool decode_dc_of_mcus(const ScanHeader& scan);
+  bool dc_mcu(const ScanHeader& scan, std::uint32_t mcu_row, std::uint32_t mcu);
+  bool dc_block(const ScanHeader& scan, std::uint32_t i, std::int16_t* to);
   template <bool k_refine, bool k_bmi2>
   [[gnu::always_inline]] bool ac_blocks(const ScanHeader& scan, const Run& run);
-  template <bool k_refine, bool k_bmi2>
-  [[gnu::always_inline]] bool ac_block(const ScanHeader& scan, Cursor& at, std::int16_t* to, std::uint64_t& mask) const;
+  [[gnu::always_inline]] bool symbol(Cursor& at, SymbolTable::Entry& entry) const;
+  [[gnu::always_inline]] bool first_block(const ScanHeader& scan, Cursor& at, std::int16_t* to,
+                                          std::uint64_t& mask) const;
   template <bool k_bmi2>
-  [[gnu::always_inline]] void correct(std::uint64_t which, std::int16_t step, Cursor& at, std::int16_t* to) const;
+  [[gnu::always_inline]] bool refine_block(const ScanHeader& scan, Cursor& at, std::int16_t* to,
+                                           std::uint64_t& mask) const;
+  template <bool k_bmi2>
+  [[gnu::always_inline]] static std::uint64_t corrections(std::uint64_t which, BitWindow& in);
   std::int16_t* block(const BlockPlane& plane, std::uint32_t column, std::uint32_t row) const;
   void start_segment();
   bool restart();
@@ -91,7 +98,7 @@ class ProgressiveEntropy {
   std::uint32_t end_mcu_row_ = 0;
   std::uint32_t restart_interval_ = 0;
   std::uint32_t group_shift_ = 0;
-  const std::uint16_t* places_ = nullptr;  // offsets in a block, by zigzag index
+  const std::uint16_t* places_ = nullptr;  // offsets in a block, by bit of a mask
   bool has_bmi2_ = false;
   std::array<SymbolTable, 3> tables_;
   SegmentReader segment_;

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint32_t k_eoi = 0xD9;
 constexpr std::int8_t k_unknown = -1;
-// More than any encoder writes. Each scan may take a pass over the whole image: libjpeg's way has a limit for this, too.
+// More than any encoder writes. Each scan may take a pass over the whole image: libjpeg's way has a limit for this,
+// too.
 constexpr std::uint32_t k_max_scans = 100;
 constexpr std::uint32_t k_max_low = 13;
 // libjpeg-turbo estimates these first coefficients from neighboring blocks if some of their bits are unknown.

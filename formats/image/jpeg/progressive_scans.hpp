@@ -39,8 +39,8 @@ class ProgressiveScans {
   const JHUFF_TBL* ac_table(std::uint32_t i) const { return ac_[scan_.ac_tables[i]].use(); }
 
   enum class Next { scan, end, refused };
-  /// Goes to what follows: `marker` ended the scan's data, and `rest` is after it. If it is a scan, `data()` is its data
-  /// and all that follows.
+  /// Goes to what follows: `marker` ended the scan's data, and `rest` is after it. If it is a scan, `data()` is its
+  /// data and all that follows.
   Next go_on(std::uint32_t marker, Bytes rest);
   Bytes data() const { return data_; }
 

@@ -1,4 +1,5 @@
-// RegionPixels: makes the pixels of a rectangle from the coefficients of a JPEG, in libjpeg-turbo's arithmetic; internal.
+// RegionPixels: makes the pixels of a rectangle from the coefficients of a JPEG, in libjpeg-turbo's arithmetic;
+// internal.
 //
 // Rows of MCUs are given from top to bottom, from first_mcu_row() to end_mcu_row(). Samples of two of them are kept,
 // because chroma filters look at neighbors. For one thread at a time.
