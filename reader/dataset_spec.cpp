@@ -45,6 +45,7 @@ std::string manifest_path_of(const std::string& spec) {
 std::vector<std::string> shards_at(const std::string& path) {
   if (is_directory(path)) return list_shards(path);
   if (may_be_remote_directory(path) && manifest_path_of(path).empty()) {
+    if (auto listed = shards_in_own_list(path)) return std::move(*listed);
     try {
       std::vector<std::string> shards = remote_storage_of(path)->list(path);
       std::erase_if(shards, [](const std::string& shard) { return !is_called_as_shard(base_name(shard)); });

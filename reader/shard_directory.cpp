@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/manifest.hpp"
@@ -34,8 +35,22 @@ bool is_called_as_shard(const std::string& name) {
     for (const Layout& layout : format->layouts) {
       if (has_shard_name(layout, name)) return true;
     }
+    for (const std::string_view suffix : format->read_suffixes) {
+      if (name.size() > suffix.size() && name.ends_with(suffix)) return true;
+    }
   }
   return false;
+}
+
+std::optional<std::vector<std::string>> shards_in_own_list(const std::string& directory) {
+  for (const Format* format : formats()) {
+    if (format->list == nullptr) continue;
+    if (auto names = format->list(directory)) {
+      for (std::string& name : *names) name = join_name(directory, name);
+      return names;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> list_shards(const std::string& directory) {
@@ -44,6 +59,7 @@ std::vector<std::string> list_shards(const std::string& directory) {
     throw Error(ErrorCode::damaged, "an unfinished pack: it has no manifest.json yet",
                 {.path = directory, .hint = "finish it with `bale pack ... --resume`"});
   }
+  if (auto listed = shards_in_own_list(directory)) return std::move(*listed);
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     if (entry.is_regular_file(error) && !entry.path().filename().string().starts_with('.')) {

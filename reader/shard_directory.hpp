@@ -1,12 +1,17 @@
 // Shards in a directory without a manifest, as other tools write them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace bale {
 
-/// Files of the directory that are named like a format's shards; if there are none, files that a format recognizes by
+/// The shards that a list beside them names, in its order: the list of a format that keeps one (Format::list). nullopt if
+/// the directory, on a disk or a server, has no such list. Throws what Format::list throws.
+std::optional<std::vector<std::string>> shards_in_own_list(const std::string& directory);
+
+/// The shards of shards_in_own_list(); else files of the directory that are named like a format's shards; if there are none, files that a format recognizes by
 /// content. Sorted by bytes, not recursive. Throws `not_found` if there are none, and `damaged` for a directory that an
 /// interrupted `bale pack` left, because its shards are not the whole dataset.
 std::vector<std::string> list_shards(const std::string& directory);

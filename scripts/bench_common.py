@@ -42,7 +42,8 @@ def replicated(folder, times, work):
 
 def layouts(bale=BALE):
     """{"tar.plain": True, ...}: every layout that the program can write, and whether it gives back what it was given."""
-    lines = subprocess.check_output([bale, "formats"], text=True).splitlines()[1:]
+    written, _, _ = subprocess.check_output([bale, "formats"], text=True).partition("\n\n")
+    lines = written.splitlines()[1:]
     return {".".join(line.split()[:2]): "decoded pixels" not in line for line in lines}
 
 

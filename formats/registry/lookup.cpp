@@ -9,6 +9,17 @@
 #include "bale/formats/storage/url_storage.hpp"
 
 namespace bale {
+namespace {
+
+std::string written_formats() {
+  std::string known;
+  for (const Format* format : formats()) {
+    if (!format->layouts.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
+  }
+  return known;
+}
+
+}  // namespace
 
 FormatAndLayout find_format(std::string_view name, std::string_view layout) {
   for (const Format* format : formats()) {
@@ -22,6 +33,10 @@ FormatAndLayout find_format(std::string_view name, std::string_view layout) {
         throw Error(ErrorCode::invalid_argument, fmt::format("format {} contradicts layout {}", name, layout));
       }
     }
+    if (format->layouts.empty()) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("bale reads {} and does not write it", format->name),
+                  {.hint = fmt::format("choose one of: {}", written_formats())});
+    }
     if (wanted.empty()) return {format, &format->layouts.front()};
     std::string known;
     for (const Layout& candidate : format->layouts) {
@@ -32,10 +47,8 @@ FormatAndLayout find_format(std::string_view name, std::string_view layout) {
                 fmt::format("format {} has no layout \"{}\"", format->name, printable(wanted)),
                 {.hint = fmt::format("choose one of: {}", known)});
   }
-  std::string known;
-  for (const Format* format : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
   throw Error(ErrorCode::invalid_argument, fmt::format("unknown format \"{}\"", printable(name)),
-              {.hint = fmt::format("choose one of: {}", known)});
+              {.hint = fmt::format("choose one of: {}", written_formats())});
 }
 
 FormatAndLayout find_decoded_format(std::string_view name, std::string_view layout) {

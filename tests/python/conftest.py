@@ -30,7 +30,8 @@ def _listed_layouts():
     format is its default."""
     assert PROGRAM.exists(), f"{PROGRAM} is not built"
     listed = subprocess.run([PROGRAM, "formats"], capture_output=True, text=True, check=True).stdout
-    return [(*line.split()[:3], "decoded pixels" not in line) for line in listed.splitlines()[1:]]
+    written, _, _ = listed.partition("\n\n")  # without the formats that bale only reads
+    return [(*line.split()[:3], "decoded pixels" not in line) for line in written.splitlines()[1:]]
 
 
 _LISTED = _listed_layouts()

@@ -79,7 +79,7 @@ void declare_samples(PackCommand& command, CLI::App& app) {
   PackOptions& options = command.options;
   SourceOptions& source = command.source_options;
   add_parsed(
-      app, "--source", command.source_is_packed ? format_choices() : source_choices(),
+      app, "--source", command.source_is_packed ? packed_source_choices() : source_choices(),
       [&](const std::string& text) { source.kind = parse_source_kind("--source", text, command.source_is_packed); },
       command.source_is_packed ? "Format of the shards in SRC (default: what they look like)"
                                : "What SRC is (default: what it looks like); a format stands for shards of it");

@@ -23,12 +23,31 @@ std::vector<const Format*> lasting_formats() {
   return lasting;
 }
 
+std::string joined(const std::vector<std::string_view>& names) { return fmt::format("{}", fmt::join(names, "|")); }
+
+void print_read_only(Terminal& terminal) {
+  terminal.print(fmt::format("\n{:<20}{:<22}{}\n", "READ ONLY", "SUFFIX", "WHAT"));
+  for (const Format* format : lasting_formats()) {
+    if (!format->layouts.empty()) continue;
+    terminal.print(fmt::format("{:<20}{:<22}{}\n", format->name, fmt::join(format->read_suffixes, " "),
+                               format->read_summary));
+  }
+}
+
 }  // namespace
 
 std::string format_choices() {
   std::vector<std::string_view> names;
+  for (const Format* format : lasting_formats()) {
+    if (!format->layouts.empty()) names.push_back(format->name);
+  }
+  return joined(names);
+}
+
+std::string packed_source_choices() {
+  std::vector<std::string_view> names;
   for (const Format* format : lasting_formats()) names.push_back(format->name);
-  return fmt::format("{}", fmt::join(names, "|"));
+  return joined(names);
 }
 
 std::string layout_choices() {
@@ -38,7 +57,7 @@ std::string layout_choices() {
       if (std::find(names.begin(), names.end(), layout.name) == names.end()) names.push_back(layout.name);
     }
   }
-  return fmt::format("{}", fmt::join(names, "|"));
+  return joined(names);
 }
 
 std::string source_choices() { return fmt::format("{}", fmt::join(source_kinds(), "|")); }
@@ -51,7 +70,7 @@ std::string parse_source_kind(std::string_view option, const std::string& text, 
   const std::vector<std::string> kinds = source_kinds();
   if (!packed && std::find(kinds.begin(), kinds.end(), text) != kinds.end()) return text;
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: \"{}\" is not one of {}", option, printable(text),
-                                                       packed ? format_choices() : source_choices()));
+                                                       packed ? packed_source_choices() : source_choices()));
 }
 
 int run_formats(Terminal& terminal) {
@@ -64,6 +83,7 @@ int run_formats(Terminal& terminal) {
       terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", format->name, layout.name, suffix, what));
     }
   }
+  print_read_only(terminal);
   return 0;
 }
 

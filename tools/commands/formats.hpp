@@ -6,8 +6,10 @@
 
 namespace bale::tools {
 
-/// "A|B|C", in the order of the registry.
+/// "A|B|C": the formats that bale writes, in the order of the registry.
 std::string format_choices();
+/// The same with the formats that bale only reads.
+std::string packed_source_choices();
 /// The layouts of all formats in the same form, each name once.
 std::string layout_choices();
 /// The values of --source: "folder|list|...|A|B|C".

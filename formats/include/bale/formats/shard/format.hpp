@@ -6,6 +6,7 @@
 //   scan    which samples are in this file, and at which offsets (reads headers only)
 //   open    random access to the stored bytes of a field
 //   create  write samples in a given order and report their offsets
+// A format that bale only reads implements the first two. It has no layouts and `create` is null.
 //
 // Ownership: Format, Layout, Sidecar and ShardList objects are constants that live as long as the process.
 // Threads: the functions of a Format may be called by many threads at once.
@@ -134,7 +135,7 @@ class ShardWriter {
 
 struct Format {
   std::string_view name;
-  std::span<const Layout> layouts;  // the first is the default
+  std::span<const Layout> layouts;  // the first is the default; empty if bale only reads the format
   /// How likely it is that the file is of this format, from 0 (it is not) to 100 (it has the signature). Cheap. Never
   /// throws.
   int (*probe)(const ProbeInput& input);
@@ -144,7 +145,7 @@ struct Format {
   void (*scan)(const std::string& path, IndexBuilder& index);
   /// Opens a shard for reading. `index` must outlive the payload.
   std::unique_ptr<Payload> (*open)(const std::string& path, const ShardIndex& index);
-  /// Creates a shard. Throws `invalid_argument` for bad options, and `io`.
+  /// Creates a shard. Throws `invalid_argument` for bad options, and `io`. Null if bale only reads the format.
   std::unique_ptr<ShardWriter> (*create)(const WriterOptions& options);
   /// Whether `scan` is safe on damaged bytes: our own bounds-checked parser, not a library that may crash.
   bool scan_survives_damage = false;
@@ -153,6 +154,13 @@ struct Format {
   /// Reads the whole shard and compares the checksums in the container itself. Null if the container has none. Throws
   /// `damaged`, naming the offset.
   void (*check)(const std::string& path) = nullptr;
+  /// Of a format that bale only reads: how the names of its files end, with the dot, and one line for `bale formats`.
+  std::span<const std::string_view> read_suffixes{};
+  std::string_view read_summary{};
+  /// The shards that the format's own list in a directory names, in its order, as names below the directory. nullopt if
+  /// there is no such list. Null if the format has none. Throws `damaged`, `unsupported`, and `not_found` for a shard
+  /// that is not there.
+  std::optional<std::vector<std::string>> (*list)(const std::string& directory) = nullptr;
 };
 
 struct FormatAndLayout {

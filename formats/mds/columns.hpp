@@ -1,0 +1,56 @@
+// The columns of an MDS shard: how each stores its values, and what bale makes of it.
+//
+// Source: mosaicml-streaming's encodings.py (the names of the encodings and their bytes).
+//
+// Pure functions of the shard's configuration; safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace bale::mds {
+
+/// What the bytes of a value are.
+enum class ValueKind : std::uint8_t {
+  bytes,   // anything
+  text,    // UTF-8; also numbers written as text
+  json,    // UTF-8
+  image,   // a JPEG or PNG file
+  pixels,  // Pillow's raw image: width, height, mode, bytes
+  number,  // one number, little-endian
+  array,   // numbers, with those of their type and shape in front that the column does not fix
+  opaque,  // pickles, lists of images, encodings that are not known
+};
+
+/// What a column is in a sample.
+enum class Role : std::uint8_t { field, key, file_name, label, image };
+
+struct Column {
+  std::string name;
+  std::string encoding;                // as the shard has it: "jpeg", "ndarray:uint8:28,28"
+  ValueKind kind = ValueKind::opaque;
+  Role role = Role::field;
+  std::uint32_t size = 0;              // in bytes, of every value; 0: each sample says it
+  std::string type;                    // of numbers, as NumPy writes it: "<i8"; of an array empty if each value says it
+  std::vector<std::uint64_t> shape;    // of an array; empty if each value says it
+  std::string stem;                    // of field names: lower case, '_' instead of '/'
+};
+
+/// NumPy's name of the number type that MDS calls `name` ("uint8"); empty if there is none.
+std::string number_type(std::string_view name);
+/// Size in bytes of one number of a type that number_type() returned.
+std::uint32_t type_bytes(std::string_view type);
+
+/// The columns in the order of a sample's bytes, with their roles. Throws `damaged` or `unsupported` without a path.
+std::vector<Column> parse_columns(const nlohmann::json& config);
+
+/// Name of the field for values of the column, or of those that end with `extension` ("jpg"). The image of a sample is
+/// called by the extension alone.
+std::string field_of(const Column& column, std::string_view extension);
+
+}  // namespace bale::mds

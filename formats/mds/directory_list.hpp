@@ -1,0 +1,13 @@
+// index.json: the list of the shards of an MDS dataset.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bale::mds {
+
+/// Format::list.
+std::optional<std::vector<std::string>> list_directory(const std::string& directory);
+
+}  // namespace bale::mds

@@ -1,0 +1,15 @@
+"""Mutations of what is promised for MosaicML's shards."""
+from mutations.mutation import Mutation
+
+
+def foreign(name):
+    return ("python", "tests/python/test_foreign_mds.py", "-k", name)
+
+
+MUTATIONS = [
+    Mutation("a listed shard that is missing is lost silently", "formats/mds/directory_list.cpp",
+             "  if (!bytes) {\n", "  if (false) {\n", foreign("missing_or_cut")),
+    Mutation("pickles of MDS are delivered without a word", "formats/mds/scan.cpp",
+             "    index_.notices().add(fmt::format(\"sample {}: {}\", number_, value.column->name),", "    if (false) index_.notices().add(\"\",",
+             foreign("every_encoding")),
+]
