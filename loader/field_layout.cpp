@@ -9,6 +9,7 @@
 #include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/rounding.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/loader/largest_rows.hpp"
 #include "bale/loader/transform/array_field.hpp"
 
@@ -24,6 +25,11 @@ constexpr std::uint64_t k_room_per_compressed_byte = 8;
 bool is_ragged(const Field& field) { return field.kind != FieldKind::array; }
 
 void require_field(const Dataset& dataset, const Field& field) {
+  if (field.source == k_label_field && dataset.translates_labels()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("fields: \"{}\" is the stored label, but classes of several datasets are merged", k_label_field),
+                {.hint = "use the batch's labels, which are numbers of the merged classes"});
+  }
   const std::vector<std::string>& names = dataset.fields();
   if (std::find(names.begin(), names.end(), field.source) != names.end()) return;
   if (field.optional && (is_ragged(field) || (!field.type.empty() && field.shape))) return;

@@ -1,0 +1,112 @@
+"""fields= of bale.torch.Loader: the last element of a batch is a dict of lists, tensors and Ragged."""
+import pytest
+from fields_support import PAIR, SIZE, write_folder
+from torch_support import torch  # noqa: F401 - a fixture
+
+HEAD = """
+    import sys
+    sys.path.insert(0, sys.argv[2])
+    import json
+    import numpy as np
+    import bale, bale.torch as bt
+    from fields_support import FIELDS, caption, embedding, number_of, sample
+
+    SPEC = sys.argv[1]
+    T = bale.transforms
+
+    def load(batch_size=6, fields=FIELDS, **options):
+        return bt.Loader(SPEC, batch_size, fields=fields, with_samples=True,
+                         **{"workers": 1, "seed": 5, "transform": T.val(16, resize=16), **options})
+
+    def check(samples, fields):
+        numbers = [number_of(key) for key in samples.keys]
+        assert fields["caption"] == [caption(i) for i in numbers]
+        assert list(fields["meta"]) == [json.loads(sample(i)["json"]) for i in numbers]
+        assert fields["embedding"].shape == (len(numbers), 2, 3) and fields["embedding"].dtype == torch.float32
+        assert np.array_equal(fields["embedding"].numpy(), np.stack([embedding(i) for i in numbers]))
+        assert isinstance(fields["raw"], bt.Ragged) and fields["raw"].offsets.dtype == torch.int64
+        assert [bytes(row.tolist()) for row in fields["raw"]] == [sample(i)["bin"] for i in numbers]
+        return numbers
+"""
+
+
+@pytest.fixture(scope="module")
+def captioned(bale, tmp_path_factory):
+    root = tmp_path_factory.mktemp("captioned")
+    bale.pack(write_folder(root / "in", SIZE), root / "pack", *PAIR)
+    return root / "pack"
+
+
+@pytest.fixture
+def run(torch, captioned, request):  # noqa: F811
+    return lambda script: torch(HEAD + script, captioned, request.path.parent)
+
+
+def test_every_row_and_uneven_ends(run):
+    run("""
+    for options in ({}, {"threads": True}, {"workers": 0}):
+        with load(**options) as loader:
+            for images, labels, samples, fields in loader:
+                assert list(fields) == list(FIELDS) and len(images) == len(labels)
+                check(samples, fields)
+    found = []
+    with load(7, tail="uneven") as loader:  # the last batch is shorter
+        for images, labels, samples, fields in loader:
+            found += check(samples, fields)
+            assert len(fields["raw"]) == len(fields["caption"]) == len(images)
+    assert sorted(found) == list(range(40))
+    with load(7, tail="uneven", with_mask=True) as loader:
+        *_, (images, labels, mask, samples, fields) = loader
+        assert mask.tolist() == [True] * 5 + [False] * 2 and fields["caption"][5:] == ["", ""]
+    """)
+
+
+def test_the_mask_of_an_optional_field(run):
+    run("""
+    with load(fields={"caption": bale.Field("txt", optional=True), "no": bale.Field("none.txt", optional=True)}) as loader:
+        for *_, fields in loader:
+            assert fields["caption.present"].all() and fields["caption.present"].dtype == torch.bool
+            assert not fields["no.present"].any() and set(fields["no"]) == {""}
+    raises(ValueError, "is the name of the mask", lambda: load(fields={"a": "txt", "a.present": "txt"}))
+    raises(ValueError, "no further fields", lambda: load(device="cuda:0"))
+    raises(ValueError, "leave out mix or fields", lambda: load(transform=T.train(16), mix=T.Mix(mixup=0.2)))
+    """)
+
+
+def test_all_batches_may_be_kept(run):
+    run("""
+    import warnings
+    warnings.simplefilter("ignore")
+    with load(4, prefetch=2) as loader:
+        kept = [(samples, fields) for _ in range(2) for _, _, samples, fields in loader]
+    for samples, fields in kept:
+        check(samples, fields)
+    """)
+
+
+def test_states_ranks_and_prefetcher(run):
+    run("""
+    with load(4) as whole, load(4) as begun, load(4) as resumed:
+        expected = [fields["caption"] for *_, fields in whole]
+        iterator = iter(begun)
+        found = [next(iterator)[-1]["caption"] for _ in range(3)]
+        resumed.load_state_dict(begun.state_dict())
+        assert found + [fields["caption"] for *_, fields in resumed] == expected
+    numbers = []
+    for rank in range(2):
+        with load(4, rank=rank, world_size=2) as loader:
+            for _, _, samples, fields in bt.Prefetcher(loader, "cpu"):
+                numbers += check(samples, fields)
+    assert sorted(numbers) == list(range(40))
+    """)
+
+
+def test_ragged(run):
+    run("""
+    ragged = bt.Ragged(torch.arange(6, dtype=torch.uint8), torch.tensor([0, 2, 2, 6]))
+    assert [row.tolist() for row in ragged[1:]] == [[], [2, 3, 4, 5]] and ragged.lengths.tolist() == [2, 0, 4]
+    moved = ragged.to(torch.float32)
+    assert moved.data.dtype == torch.float32 and moved.offsets.dtype == torch.int64 and moved[-1].tolist() == [2, 3, 4, 5]
+    raises(IndexError, "", lambda: ragged[3])
+    assert isinstance(ragged, bale.Ragged) and repr(ragged) == "Ragged(3 rows of torch.uint8, 6 in total)"
+    """)
