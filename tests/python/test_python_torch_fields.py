@@ -50,14 +50,15 @@ def test_every_row_and_uneven_ends(run):
                 assert list(fields) == list(FIELDS) and len(images) == len(labels)
                 check(samples, fields)
     found = []
-    with load(7, tail="uneven") as loader:  # the last batch is shorter
-        for images, labels, samples, fields in loader:
-            found += check(samples, fields)
-            assert len(fields["raw"]) == len(fields["caption"]) == len(images)
-    assert sorted(found) == list(range(40))
-    with load(7, tail="uneven", with_mask=True) as loader:
+    for rank in range(3):
+        with load(7, tail="uneven", rank=rank, world_size=3) as loader:  # the last batch of rank 2 is shorter
+            for images, labels, samples, fields in loader:
+                found += check(samples, fields)
+                assert len(fields["raw"]) == len(fields["meta"]) == len(images)
+    assert len(images) == 6 and sorted(found) == list(range(40))
+    with load(7, tail="uneven", rank=2, world_size=3, with_mask=True) as loader:
         *_, (images, labels, mask, samples, fields) = loader
-        assert mask.tolist() == [True] * 5 + [False] * 2 and fields["caption"][5:] == ["", ""]
+        assert mask.tolist() == [True] * 6 + [False] and fields["caption"][6] == "" and fields["meta"][6] is None
     """)
 
 
