@@ -199,6 +199,17 @@ def test_what_compresses_a_thousandfold_fits(bale, tmp_path):
             assert text.encode() == changed[number_of(key)]["txt"] and bytes(raw) == changed[number_of(key)]["bin"]
 
 
+def test_an_empty_row_of_a_slot_that_was_used_before(tmp_path):
+    made = [{"jpg": jpeg(i), "txt": b"text", "npy": npy(np.float32([i + 1, i + 1]))} for i in range(12)]
+    made[5]["npy"] = b"damaged"
+    with load(tar_of(tmp_path / "p.tar", made), 4, fields={"a": "npy", "t": "txt"}, on_bad_sample="skip", prefetch=2) as loader:
+        for _ in range(6):
+            for batch in loader:
+                assert batch.fields["a"].tolist() == [[i + 1] * 2 if i != 5 else [0, 0] for i in map(number_of, batch.keys)]
+                assert batch.fields["t"] == ["text" if i != 5 else "" for i in map(number_of, batch.keys)]
+                del batch
+
+
 def test_padding_has_the_fields_of_its_samples(captioned):
     with load(captioned, 12, rank=2, world_size=3) as loader:
         batches = list(loader)

@@ -176,6 +176,20 @@ def test_without_labels(run, pack, tmp_path, script, options, least):
     assert (tmp_path / script.replace(".py", ".pt")).stat().st_size > 10_000
 
 
+def test_clip_captions(bale, run, colors, tmp_path):
+    """Captions name the color: image and caption find each other among others of the batch."""
+    for image in [*colors.rglob("*.jpg")]:
+        target = tmp_path / "in" / image.parent.name / image.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(image.read_bytes())
+        target.with_suffix(".txt").write_text(f"a {image.parent.name} field, number {image.stem}\n")
+    bale.pack(tmp_path / "in", tmp_path / "pack", "--pair", "jpg,txt")
+    losses = [loss for _, loss in values(run("clip_captions.py", "pack", *SMALL, "--model", "resnet18", "--width", 64,
+                                             "--epochs", 4), r"epoch (\d+) loss ([\d.]+)")]
+    assert len(losses) == 4 and all(map(math.isfinite, losses)) and losses[-1] < 0.8 * losses[0], losses
+    assert (tmp_path / "clip_captions.pt").stat().st_size > 10_000
+
+
 def test_before_and_after(run, pack, colors):
     """The same network learns from either, and few lines tell the scripts apart."""
     for script, data in (("torchvision_before.py", colors), ("torchvision_after.py", pack)):
