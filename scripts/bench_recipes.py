@@ -9,7 +9,8 @@ turn is an epoch or more, from its beginning to its last batch. The first turns 
 the rounds of the ratio within a round.
 
 DALI on the CPU takes part, if PYTHON has it, in the recipes that its library has: bench_recipes_dali.py. FFCV has none of these
-policies. Segmentation and image + caption need fields, which a Loader's batch does not have. These are left out.
+policies. Segmentation is left out. "image + caption" has a caption beside each image, made of its name, and other loaders, webdataset
+among them: bench_recipes_fields.py.
 
     python3 scripts/bench_recipes.py IMAGES --python PYTHON
 
@@ -28,6 +29,7 @@ import bench_common
 from bench_train import say
 
 LOADERS = pathlib.Path(__file__).with_name("bench_recipes_loaders.py")
+FIELD_LOADERS = LOADERS.with_name("bench_recipes_fields.py")
 SHARDS = 4
 TIMEOUT_S = 300
 
@@ -43,9 +45,26 @@ def tar_of(images, work):
     return pack
 
 
-def measure(args, recipe, pack):
+def captioned_tar_of(images, work):
+    """The same with a caption beside each image, which is named .jpg."""
+    captioned = work / "captioned"
+    if not (work / "captioned.done").exists():
+        shutil.rmtree(captioned, ignore_errors=True)
+        for path, label in bench_common.listing(images):
+            image = captioned / pathlib.Path(path).relative_to(images).with_suffix(".jpg")
+            image.parent.mkdir(parents=True, exist_ok=True)
+            image.hardlink_to(path)
+            image.with_suffix(".txt").write_text(f"a photo, number {image.stem}, of class {label}, which is {image.parent.name}\n")
+        shutil.rmtree(work / "captioned.tar", ignore_errors=True)
+        subprocess.run([bench_common.BALE, "pack", captioned, work / "captioned.tar", "--format", "tar", "--pair", "jpg,txt",
+                        "--shard-count", str(SHARDS), "--quiet"], check=True)
+        (work / "captioned.done").touch()
+    return work / "captioned.tar"
+
+
+def measure(args, loaders, recipe, pack):
     """{contender: images per second of each round} of one recipe."""
-    command = [args.python, LOADERS, recipe, pack, "--workers", args.workers, "--batch", args.batch, "--rounds", args.rounds,
+    command = [args.python, loaders, recipe, pack, "--workers", args.workers, "--batch", args.batch, "--rounds", args.rounds,
                "--seconds", args.seconds]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=TIMEOUT_S,
                           env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore",
@@ -71,7 +90,7 @@ def row_of(recipe, rounds):
 
 
 def print_table(result):
-    names = list(max((row["images_per_s"] for row in result["rows"]), key=len))
+    names = list(dict.fromkeys(name for row in result["rows"] for name in row["images_per_s"]))
     print(f"\nimages per second, {result['workers']} workers, batches of {result['batch']}, {result['cores']} cores, "
           f"medians of {result['rounds']} rounds; x as fast as (min .. max)\n")
     print("| recipe | " + " | ".join(names) + " | " + " | ".join(f"x {name}" for name in names[1:]) + " |")
@@ -105,19 +124,21 @@ def main():
     args.work = args.work.resolve() / f"recipes-{args.times}"
     if args.quick:
         args.rounds, args.seconds = 1, 0.5
-    recipes = json.loads(subprocess.check_output([args.python, LOADERS, "--list"]))
+    loaders = {recipe: script for script in (LOADERS, FIELD_LOADERS)
+               for recipe in json.loads(subprocess.check_output([args.python, script, "--list"]))}
+    recipes = list(loaders)
     if args.recipes:
         unknown = set(args.recipes.split(",")) - set(recipes)
         if unknown:
             parser.error(f"no such recipe: {', '.join(sorted(unknown))}; there are {', '.join(recipes)}")
         recipes = args.recipes.split(",")
     images = bench_common.replicated(args.folder, args.times, args.work)
-    pack = tar_of(images, args.work)
 
     rows = []
     for recipe in recipes:
         say(recipe)
-        rows.append(row_of(recipe, measure(args, recipe, pack)))
+        pack = (captioned_tar_of if loaders[recipe] == FIELD_LOADERS else tar_of)(images, args.work)
+        rows.append(row_of(recipe, measure(args, loaders[recipe], recipe, pack)))
     say("")
     result = {"workers": args.workers, "batch": args.batch, "rounds": args.rounds, "cores": os.cpu_count(), "rows": rows}
     if args.json:

@@ -182,20 +182,20 @@ def loaders_of(recipe, args):
 
 def images_per_s(loader, rows):
     """DALI always works ahead; the others begin and end with nothing under way."""
-    is_dali = isinstance(loader, bench_recipes_dali.DaliLoader)
-    if is_dali:
+    works_ahead = hasattr(loader, "before_turn")
+    if works_ahead:
         loader.before_turn()
     start = time.monotonic()
     done = loader.run(rows)
     rate = done / (time.monotonic() - start)
-    if is_dali:
+    if works_ahead:
         loader.after_turn(rate)
     return rate
 
 
-def measure(recipe, args):
-    """The loaders in turns. The first turns start the workers and show how many images take args.seconds."""
-    loaders, rows = loaders_of(recipe, args), {}
+def measure(loaders, args):
+    """{name: loader} in turns. The first turns start the workers and show how many images take args.seconds."""
+    rows = {}
     least = args.workers * args.batch
     for name, loader in loaders.items():
         loader.run(least)
@@ -209,10 +209,11 @@ def measure(recipe, args):
     return rounds
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(recipes, loaders_of, description):
+    """The program: `loaders_of` makes {name: loader} of a recipe and the arguments."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("recipe", nargs="?", choices=list(RECIPES))
+    parser.add_argument("recipe", nargs="?", choices=recipes)
     parser.add_argument("pack", nargs="?")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--batch", type=int, default=64)
@@ -220,11 +221,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=4)
     args = parser.parse_args()
     if args.list:
-        print(json.dumps(list(RECIPES)))
+        print(json.dumps(recipes))
         return
-    print(json.dumps(measure(args.recipe, args)), flush=True)
+    print(json.dumps(measure(loaders_of(args.recipe, args), args)), flush=True)
     os._exit(0)  # without waiting for the workers
 
 
 if __name__ == "__main__":
-    main()
+    main(list(RECIPES), loaders_of, __doc__)
