@@ -2,15 +2,22 @@
 import gc
 import json
 import os
+import pathlib
 import pickle
 import signal
+import sys
 
 import numpy as np
 import pytest
+import webdataset
 from conftest import LAYOUTS, flip, shards, write_tar
 from fields_support import FIELDS, PAIR, SIZE, caption, check, content, jpeg, npy, number_of, sample, write_folder
 from python_support import worker_pids
 from remote_support import serve  # noqa: F401 - a fixture
+
+MDS = pathlib.Path(__file__).parents[1] / "foreign" / "mds"
+sys.path.insert(0, str(MDS.parent))
+import make_mds  # noqa: E402
 
 bl = pytest.importorskip("bale")
 transforms = bl.transforms
@@ -53,6 +60,35 @@ def test_every_format(bale, folder, tmp_path, format_name, layout):
     bale.pack(folder, tmp_path / "p", *PAIR, "--format", format_name, "--layout", layout)
     with load(tmp_path / "p") as loader:
         assert sorted(number for batch in loader for number in check(batch)) >= list(range(SIZE))
+
+
+def test_webdataset_reads_the_same(captioned):
+    expected = {}
+    for path in shards(captioned):
+        for found in webdataset.WebDataset(str(path), shardshuffle=False, empty_check=False).decode():
+            expected[found["__key__"]] = found
+    with load(captioned) as loader:
+        for batch in loader:
+            for row, key in enumerate(batch.keys):
+                found = expected[key]
+                assert batch.fields["caption"][row] == found["txt"] and batch.fields["meta"][row] == found["json"]
+                assert np.array_equal(batch.fields["embedding"][row], found["npy"])
+                assert bytes(batch.fields["raw"][row]) == found["bin"]
+    assert len(expected) == SIZE
+
+
+def test_columns_of_mds():
+    """Written by mosaicml-streaming."""
+    names = {"caption": "caption.txt", "meta": "meta.json", "fixed": "fixed.npy", "weight": "weight.npy", "blob": "blob"}
+    with load(MDS / "everything", 3, fields=names, shuffle=False) as loader:
+        (batch,) = loader
+    written = [make_mds.everything(i) for i in range(3)]
+    assert batch.fields["caption"] == [one["caption"] for one in written]
+    assert list(batch.fields["meta"]) == [one["meta"] for one in written]
+    for name in ("fixed", "weight"):
+        assert np.array_equal(batch.fields[name], np.stack([one[name] for one in written])), name
+        assert batch.fields[name].dtype == written[0][name].dtype
+    assert [bytes(row) for row in batch.fields["blob"]] == [one["blob"] for one in written]
 
 
 @pytest.mark.parametrize("how", [{"workers": 2}, {"workers": 2, "threads": True}, {"workers": 0, "prefetch": 2}], ids=str)

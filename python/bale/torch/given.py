@@ -50,7 +50,8 @@ def _field_of(dataset: Dataset) -> str:
     field, *targets = dataset.fields
     if targets != ["cls"] or ";" in field or field.startswith("__"):
         raise TypeError(f"spec: this bale.torch.Dataset gives the fields {', '.join(dataset.fields)}; the Loader gives an "
-                        f"image and its label. Give this Dataset to a torch DataLoader")
+                        f"image and its label. Give this Dataset to a torch DataLoader, or give the Loader its path and fields=, as in "
+                        f"{{'meta': 'json'}}")
     return field
 
 
