@@ -112,12 +112,10 @@ std::vector<std::string> files_of_all(const std::vector<OldDataset>& datasets) {
   return files;
 }
 
-/// Throws what writing a shard will throw if the format rejects its options. Called before anything is removed.
-void try_format_options(const PackOptions& options, const Journal& journal) {
-  const std::string path = journal.staged_path("options");
-  const auto writer = options.format.format->create(
-      {.path = path, .layout = options.format.layout->name, .plan = {}, .format_options = options.format_options});
-  ::unlink(path.c_str());
+/// Whether the run publishes all shards at the end, even if no older dataset is in their place: because only then it is
+/// known which files of others are in the way, or how the shards are named.
+bool stages_all(const PackOptions& options, const Plan& plan) {
+  return plan.open && (options.mode == DestinationMode::overwrite || options.format.layout->counted);
 }
 
 /// Starts a run that overwrites. An older dataset stays; files that an unfinished run published are removed.
@@ -133,7 +131,7 @@ void overwrite(const PackOptions& options, const Plan& plan, Journal& journal) {
   if (!unfinished.empty()) try_format_options(options, journal);
   for (const std::string& file : unfinished) tree.remove(file);
   tree.sync();
-  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty());
+  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty() || stages_all(options, plan));
 }
 
 /// Continues the unfinished run, or repairs the finished one and returns its manifests.
@@ -141,7 +139,7 @@ std::vector<Manifest> resume(const PackOptions& options, const Plan& plan, Journ
   std::vector<Manifest> finished = finished_manifests(options, plan);
   if (!journal.is_unfinished()) {
     if (finished.empty()) require_empty(options, plan);
-    journal.begin(plan.fingerprint, list_files(options, plan), false);
+    journal.begin(plan.fingerprint, list_files(options, plan), stages_all(options, plan));
     return finished;
   }
   if (journal.content().plan != plan.fingerprint) {
@@ -149,7 +147,7 @@ std::vector<Manifest> resume(const PackOptions& options, const Plan& plan, Journ
                 {.path = options.destination,
                  .hint = "resume with the same source and options, or start again with `overwrite`"});
   }
-  journal.go_on();
+  journal.go_on(plan.open);
   // The manifests next to a staged run are those of the dataset that it replaces.
   if (journal.content().staged) finished.clear();
   return finished;
@@ -210,6 +208,13 @@ void require_empty(const PackOptions& options, const Plan& plan) {
       {.path = options.destination, .hint = "choose another directory; `overwrite` would pack beside what is there"});
 }
 
+void try_format_options(const PackOptions& options, const Journal& journal) {
+  const std::string path = journal.staged_path("options");
+  const auto writer = options.format.format->create(
+      {.path = path, .layout = options.format.layout->name, .plan = {}, .format_options = options.format_options});
+  ::unlink(path.c_str());
+}
+
 Destination prepare_destination(const PackOptions& options, const Plan& plan) {
   Journal journal = Journal::open(options.destination);
   bool was_unfinished = journal.is_unfinished();
@@ -229,7 +234,7 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan) {
       finished = resume(options, plan, journal);
     } else {
       require_empty(options, plan);
-      journal.begin(plan.fingerprint, list_files(options, plan), false);
+      journal.begin(plan.fingerprint, list_files(options, plan), stages_all(options, plan));
     }
     make_subdirectories(plan, journal);
     return {std::move(journal), std::move(finished)};

@@ -33,6 +33,9 @@ struct Destination {
   std::vector<Manifest> finished{};  // of this plan; their files are checked, and written only if they are missing
 };
 
+/// Throws what writing a shard will throw if the format rejects its options. Leaves no file.
+void try_format_options(const PackOptions& options, const Journal& journal);
+
 /// Prepares the destination for the mode. An older dataset in the same directory is left unchanged; the journal is then
 /// staged. Throws `exists` if other files are in the way, `retryable` if another run holds the destination.
 Destination prepare_destination(const PackOptions& options, const Plan& plan);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -294,18 +293,22 @@ void Journal::begin(const std::string& plan, const std::vector<std::string>& las
   content_ = {.plan = plan, .staged = staged, .last_files = last_files, .good_bytes = end_};
 }
 
-void Journal::go_on() {
+void Journal::go_on(bool keep_temporary) {
   std::set<std::string> kept;
   for (const FinishedShard& finished : content_.finished) {
     if (content_.staged) kept.insert(staged_name(finished.subdirectory + finished.shard.file));
     has_recorded_ = has_recorded_ || finished.shard.num_samples != 0;
   }
+  if (!keep_temporary) remove_temporary_except(kept);
+  if (file_.text().size() != end_) file_.truncate(end_);
+}
+
+void Journal::remove_temporary_except(const std::set<std::string>& kept) const {
   const std::size_t mark_length = std::string_view(k_staged_mark).size();
   for (const std::string& name : partial_.names()) {
     const std::size_t mark = name.find(k_staged_mark);
     if (mark != std::string::npos && !kept.contains(name.substr(0, mark + mark_length))) partial_.remove(name);
   }
-  if (file_.text().size() != end_) file_.truncate(end_);
 }
 
 void Journal::append(const std::string& line) {

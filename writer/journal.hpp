@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,8 +75,11 @@ class Journal {
 
   /// Begins a run: clears the journal and removes temporary files of an earlier run.
   void begin(const std::string& plan, const std::vector<std::string>& last_files, bool staged);
-  /// Continues the unfinished run.
-  void go_on();
+  /// Continues the unfinished run. Removes temporary files that it does not need, unless `keep_temporary`: then the
+  /// caller does, by remove_temporary_except().
+  void go_on(bool keep_temporary = false);
+  /// Removes the temporary files except those whose staged_name() is one of `kept`, and the files beside these.
+  void remove_temporary_except(const std::set<std::string>& kept) const;
   void record(const FinishedShard& shard);
   void record(const Replacement& replacement);
   /// Carries out the recorded replacement and then clears the journal.

@@ -4,23 +4,20 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/writer/apart.hpp"
+#include "bale/writer/dataset_manifest.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/finished_check.hpp"
-#include "bale/writer/image_edits.hpp"
 #include "bale/writer/journal.hpp"
-#include "bale/writer/ledger.hpp"
 #include "bale/writer/plan.hpp"
 #include "bale/writer/publisher.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/sidecars.hpp"
-#include "bale_version.hpp"
 
 namespace bale {
 namespace {
@@ -205,86 +202,27 @@ class Packer {
         if (first == nullptr && !slot.finished->skipped.empty()) first = &slot.finished->skipped.front();
       }
       if (num_samples != 0 || first == nullptr) continue;
-      throw Error(ErrorCode::damaged,
-                  fmt::format("all {} samples were skipped, the first because: {}", dataset.order.size(), first->why),
-                  {.path = dataset_directory(options_, dataset), .hint = "look at the source"});
+      refuse_empty_dataset(dataset_directory(options_, dataset), dataset.order.size(), *first);
     }
   }
 
   PackReport write_manifests() {
     PackReport report{.num_resumed_shards = num_resumed_};
     for (const PlannedDataset& dataset : plan_.datasets) {
-      Manifest manifest = empty_manifest(dataset);
-      std::string ledger;
-      const auto leave_out = [&](const SkippedSample& sample) {
-        manifest.num_skipped += sample.num_samples.value_or(1);
-        ledger += skipped_to_json(sample).dump() + "\n";
-        report.skipped.push_back(sample);
-      };
+      const ManifestFacts facts{source_.classes(), source_.edits(), source_.encodes_keys()};
+      DatasetManifest manifest(options_, plan_, dataset, facts, report);
       if (report.outputs.empty()) {  // it is not known which split the lost samples belong to
         for (const SourceLoss& loss : source_.losses()) {
-          leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
+          manifest.leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
         }
       }
       for (const Slot& slot : slots_) {
-        if (slot.dataset != &dataset) continue;
-        manifest.num_samples += slot.finished->shard.num_samples;
-        // A shard without samples has no file: not every reader accepts an empty one.
-        if (slot.finished->shard.num_samples != 0) manifest.shards.push_back(slot.finished->shard);
-        add_fields(manifest, slot.finished->fields);
-        for (const SkippedSample& sample : slot.finished->skipped) leave_out(sample);
-        for (const auto& [kind, count] : slot.finished->undecodable) report.undecodable[kind] += count;
-        report.num_bytes += slot.finished->shard.bytes;
+        if (slot.dataset == &dataset) manifest.add(*slot.finished);
       }
-      for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
-        manifest.lists.emplace_back(list.file);
-        write_list(dataset, manifest, list);
-      }
-      if (!ledger.empty()) manifest.num_skipped = std::max<std::uint64_t>(manifest.num_skipped, 1);
-      if (!ledger.empty()) publisher_->file(dataset, k_ledger_name, ledger);
-      publisher_->manifest(dataset, manifest_text(manifest));
-      report.num_samples += manifest.num_samples;
-      report.outputs.push_back({dataset_directory(options_, dataset), std::move(manifest)});
+      manifest.publish(*publisher_);
     }
     report.replaced = publisher_->finish();
     return report;
-  }
-
-  void write_list(const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list) {
-    std::vector<ListedShard> shards;
-    for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
-    publisher_->file(dataset, std::string(list.file), list.text(manifest.name, shards));
-  }
-
-  /// The edits of this run and those recorded in the source. Those of this run take precedence.
-  std::map<std::string, std::string> edits() const {
-    std::map<std::string, std::string> edits = describe_edits(options_.edits, !options_.format.layout->keeps_bytes);
-    edits.merge(source_.edits());
-    return edits;
-  }
-
-  Manifest empty_manifest(const PlannedDataset& dataset) const {
-    return {.name = dataset.name,
-            .format = std::string(options_.format.format->name),
-            .layout = std::string(options_.format.layout->name),
-            .classes = source_.classes(),
-            .edits = edits(),
-            .encoded_keys = source_.encodes_keys(),
-            .plan = plan_.fingerprint,
-            .created_by = fmt::format("bale {}", k_version_text)};
-  }
-
-  /// Union of the shards' fields, in order of first appearance.
-  static void add_fields(Manifest& manifest, const std::vector<ManifestField>& fields) {
-    for (const ManifestField& field : fields) {
-      const auto known = std::find_if(manifest.fields.begin(), manifest.fields.end(),
-                                      [&](const ManifestField& other) { return other.name == field.name; });
-      if (known == manifest.fields.end()) {
-        manifest.fields.push_back(field);
-      } else {
-        known->stored_bytes += field.stored_bytes;
-      }
-    }
   }
 
   /// Whether all files of the finished datasets other than their shards exist.
@@ -305,7 +243,7 @@ class Packer {
       const PlannedDataset& dataset = plan_.datasets[number];
       const std::string directory = dataset_directory(options_, dataset);
       for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
-        if (!is_file(join_path(directory, list.file))) write_list(dataset, finished_[number], list);
+        if (!is_file(join_path(directory, list.file))) publish_list(*publisher_, dataset, finished_[number], list);
       }
       const std::string ledger = join_path(directory, k_ledger_name);
       if (finished_[number].num_skipped != 0 && !is_file(ledger)) {

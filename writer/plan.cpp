@@ -174,19 +174,14 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
 
 /// Throws, before anything is written, if the layout cannot hold all fields of the source.
 void check_fields(const Source& source, const PackOptions& options) {
-  if (options.format.layout->keeps_all_fields) return;
-  for (const std::string& field : source.fields()) {
-    // Samples may have different names for their image. A sample with two images is detected when it is read.
-    if (field == k_label_field || is_image_field(field) || field == k_array_field) continue;
-    fail_usage(fmt::format("format {} holds one image and one label per sample, the source has a field \"{}\" as well",
-                           options.format.format->name, printable(field)),
-               "choose another `format`, or leave the field out of the source");
-  }
+  for (const std::string& field : source.fields()) require_room_for_field(options, field);
 }
 
-std::string fingerprint_of(const Source& source, const PackOptions& options, const Plan& plan) {
-  DigestStream stream;
-  std::string text = fmt::format("bale plan 1\n{}\n{}\n{}\n", options.format.format->name, options.format.layout->name,
+/// What determines the output bytes, other than the samples.
+std::string fingerprint_of_options(std::string_view kind, const PackOptions& options,
+                                   const std::vector<std::string>& classes) {
+  std::string text = fmt::format("bale {} 1\n{}\n{}\n{}\n", kind, options.format.format->name,
+                                 options.format.layout->name,
                                  options.compress_level ? fmt::to_string(*options.compress_level) : "none");
   if (options.seek_points) text += "entry points\n";  // the name in 0.1.0, whose runs can be resumed
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
@@ -194,7 +189,13 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {
     text += fmt::format("edit {}={}\n", name, value);
   }
-  for (const std::string& name : source.classes()) text += fmt::format("class {}:{}\n", name.size(), name);
+  for (const std::string& name : classes) text += fmt::format("class {}:{}\n", name.size(), name);
+  return text;
+}
+
+std::string fingerprint_of(const Source& source, const PackOptions& options, const Plan& plan) {
+  DigestStream stream;
+  std::string text = fingerprint_of_options("plan", options, source.classes());
   for (const PlannedDataset& dataset : plan.datasets) {
     text += fmt::format("dataset {}/{}\n", dataset.subdirectory, dataset.name);
     for (const PlannedShard& shard : dataset.shards) {
@@ -212,7 +213,46 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   return digest_text(stream.digest());
 }
 
+std::string dataset_name(const PackOptions& options) {
+  std::string name = options.name.empty() ? options.default_name : options.name;
+  if (name.empty()) name = base_name(options.destination);
+  check_name("dataset", name);
+  return name;
+}
+
 }  // namespace
+
+void require_room_for_field(const PackOptions& options, const std::string& field) {
+  if (options.format.layout->keeps_all_fields) return;
+  // Samples may have different names for their image. A sample with two images is detected when it is read.
+  if (field == k_label_field || is_image_field(field) || field == k_array_field) return;
+  fail_usage(fmt::format("format {} holds one image and one label per sample, the source has a field \"{}\" as well",
+                         options.format.format->name, printable(field)),
+             "choose another `format`, or leave the field out of the source");
+}
+
+Plan make_open_plan(const PackOptions& options, const std::vector<std::string>& classes) {
+  check_options(options);
+  const auto refuse = [](const char* option) {
+    fail_usage(fmt::format("{} needs all samples beforehand, and a Writer gets them one by one", option),
+               "leave it out, and run `bale convert` on the result");
+  };
+  if (options.sizing.shard_count != 0) refuse("`shard_count`");
+  if (options.shuffle_seed) refuse("`shuffle`");
+  if (!options.splits.empty()) refuse("`split`");
+  if (options.max_samples != 0) refuse("`max_samples`");
+  if (options.on_error == OnError::quarantine) {
+    fail_usage("a Writer has no files to put into quarantine", "choose `on_error` fail or skip");
+  }
+  Plan plan{.open = true};
+  plan.datasets.push_back({.name = dataset_name(options), .subdirectory = {}, .order = {}, .shards = {}});
+  DigestStream stream;
+  stream.update(as_bytes(fingerprint_of_options("writer", options, classes)));
+  stream.update(as_bytes(fmt::format("dataset {}\nshards of {} bytes or {} samples\n", plan.datasets[0].name,
+                                     options.sizing.shard_bytes, options.sizing.shard_samples)));
+  plan.fingerprint = digest_text(stream.digest());
+  return plan;
+}
 
 Plan make_plan(const Source& source, const PackOptions& options) {
   check_options(options);
@@ -232,10 +272,8 @@ Plan make_plan(const Source& source, const PackOptions& options) {
   Plan plan;
   plan.num_samples = order.size();
   if (options.splits.empty()) {
-    std::string name = options.name.empty() ? options.default_name : options.name;
-    if (name.empty()) name = base_name(options.destination);
-    check_name("dataset", name);
-    plan.datasets.push_back({.name = name, .subdirectory = {}, .order = std::move(order), .shards = {}});
+    plan.datasets.push_back(
+        {.name = dataset_name(options), .subdirectory = {}, .order = std::move(order), .shards = {}});
   } else {
     std::vector<Order> orders = split_order(source, options, order);
     for (std::size_t s = 0; s < orders.size(); ++s) {

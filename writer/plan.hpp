@@ -15,6 +15,7 @@ struct PlannedShard {
   std::uint64_t begin = 0;  // range of PlannedDataset::order
   std::uint64_t end = 0;
   std::uint64_t bytes = 0;  // payload
+  std::string staged_as{};  // another name until the final one is known; empty: `file`
 };
 
 struct PlannedDataset {
@@ -30,10 +31,19 @@ struct Plan {
   std::uint64_t num_bytes = 0;  // payload
   /// Hash of everything that determines the output bytes. A resumed run must have the same one.
   std::string fingerprint;
+  /// The samples become known only while the shards are written, and so do the shards (bale::Writer).
+  bool open = false;
 };
 
 /// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names
 /// both samples).
 Plan make_plan(const Source& source, const PackOptions& options);
+
+/// The plan of a Writer: one dataset without samples and shards. Its fingerprint is that of the options alone. Throws
+/// `invalid_argument` for contradictory options, and for those that need all samples beforehand.
+Plan make_open_plan(const PackOptions& options, const std::vector<std::string>& classes);
+
+/// Throws `invalid_argument` if the layout has no room for a field of this name.
+void require_room_for_field(const PackOptions& options, const std::string& field);
 
 }  // namespace bale

@@ -19,7 +19,8 @@ std::string below(const PlannedDataset& dataset, const std::string& file) {
 std::vector<Replacement::Move> moves_of_shard(const PackOptions& options, const PlannedDataset& dataset,
                                               const PlannedShard& shard) {
   const Layout& layout = *options.format.layout;
-  const std::string staged = Journal::staged_name(dataset.subdirectory + shard.file);
+  const std::string staged =
+      Journal::staged_name(dataset.subdirectory + (shard.staged_as.empty() ? shard.file : shard.staged_as));
   const std::string path = below(dataset, shard.file);
   std::vector<Replacement::Move> moves;
   for (const Sidecar& sidecar : sidecars_of(layout, options.sidecars)) {

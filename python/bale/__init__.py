@@ -15,7 +15,8 @@ from bale.fields import Field
 from bale.loader import BadSample, Loader
 from bale.program import convert, inspect, pack, verify
 from bale.ragged import Ragged
+from bale.writer import Writer
 
-__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "convert",
-           "cuda_available", "inspect", "pack", "set_cache", "transforms", "verify"]
+__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "Writer",
+           "convert", "cuda_available", "inspect", "pack", "set_cache", "transforms", "verify"]
 __version__ = "0.2.0"

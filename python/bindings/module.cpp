@@ -88,4 +88,5 @@ NB_MODULE(_bale, module) {
   bale::python::bind_loader(module);
   bale::python::bind_cuda(module);
   bale::python::bind_steps(module);
+  bale::python::bind_writer(module);
 }

@@ -1,0 +1,230 @@
+"""bale.Writer: packs samples that a program hands over one by one."""
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+
+from bale import _bale
+from bale.field_values import FieldValues, label_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+    from typing import Any, Literal
+
+    from typing_extensions import Self
+
+    from bale.options import Size
+    from bale.program import Path, Report
+
+_DEFAULT_LEVEL = 3
+_MAX_LEVEL = 19
+
+_live: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+@atexit.register
+def _leave_all() -> None:
+    for writer in list(_live):
+        writer._leave()
+
+
+class Writer:
+    """Packs samples that a program hands over one by one, with the options and promises of bale.pack():
+
+        with bale.Writer("packed", format="tar", shard_size="256MiB", classes=names) as writer:
+            for i, (image, label) in enumerate(source):
+                writer.add(f"{i:08d}", {"jpg": image, "json": meta}, label=label)
+
+    A shard is written, checked and published when it is full. The manifest is written when the block ends. Leaving the block
+    by an exception writes no manifest; the samples are kept, and a note on the exception says how to go on.
+
+    destination     a directory, created if it does not exist. One that is not empty is refused without resume or overwrite
+    classes         names of class 0, 1, ...
+    format, layout  as of bale.pack(); `bale formats` lists them
+    shard_size      bytes of fields per shard, as 1 << 28, "256MiB" or "256MB"; or shard_samples, samples per shard
+    resume          True, or what state() returned: continue an interrupted Writer of the same options. `count` says how many
+                    samples are there; add those after them. With a state, raises ValueError if fewer are there than it says
+    overwrite       replace the dataset; it stays until the new one is complete
+    jobs            shards written at a time; default: one per core, at most 4
+    memory          bytes of samples that may wait in memory (1 GiB); what does not fit waits in a file in the destination
+    jpeg_quality    of JPEGs that are made from pixels
+    on_error        what a sample does that cannot be written, "fail" or "skip"; skipped samples are in the report
+
+    The other options are those of bale.pack(): docs/WRITING.md has them, the rules for keys, and what becomes of each type of
+    value.
+
+    Threads: may be used by many threads at once; the order of samples is then that in which add() took them. Processes: in a
+    forked child every method raises. The GIL is released while bytes are copied and while a method waits. Raises bale.Error;
+    ValueError and TypeError for arguments that make no sense.
+    """
+
+    def __init__(self, destination: Path, *, classes: Sequence[str] | None = None, format: str | None = None,
+                 layout: str | None = None, name: str | None = None, shard_size: Size | None = None,
+                 shard_samples: int | None = None, resume: bool | Mapping[str, Any] = False, overwrite: bool = False,
+                 compress: str | None = None, size: int | None = None, level: int | None = None,
+                 label_base: int | None = None, decode: bool = False, seek_points: bool = False,
+                 sidecars: str | Sequence[str] | None = None, check_images: bool = False, max_pixels: int | None = None,
+                 resize_short: int | None = None, resize_max: int | None = None, quality: int | None = None,
+                 orient: bool = False, strip_metadata: bool = False, jpeg_lossless: bool = False,
+                 on_error: Literal["fail", "skip"] = "fail", jobs: int | None = None, memory: Size | None = None,
+                 jpeg_quality: int = 95) -> None:
+        if resume and overwrite:
+            raise ValueError("resume and overwrite exclude each other")
+        if shard_size is not None and shard_samples is not None:
+            raise ValueError("shard_size and shard_samples exclude each other")
+        self.destination: str = os.path.abspath(os.fsdecode(destination))
+        self.classes: list[str] = list(classes) if classes is not None else []
+        if len(set(self.classes)) != len(self.classes):
+            raise ValueError("classes: a name is there twice")
+        self.report: Report | None = None
+        self._values = FieldValues(jpeg_quality)
+        self._numbers = {name: number for number, name in enumerate(self.classes)}
+        given = {"destination": self.destination, "classes": self.classes, "format": format, "layout": layout, "name": name,
+                 "shard_size": _size("shard_size", shard_size), "shard_samples": shard_samples,
+                 "resume": bool(resume) or None, "overwrite": overwrite or None, "compress_level": _level(compress),
+                 "size": size, "level": level, "label_base": label_base, "decode": decode or None,
+                 "seek_points": seek_points, "sidecars": _names(sidecars), "check_images": check_images,
+                 "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max, "quality": quality,
+                 "orient": orient, "strip_metadata": strip_metadata, "jpeg_lossless": jpeg_lossless, "on_error": on_error,
+                 "jobs": jobs, "memory": _size("memory", memory)}
+        for option in ("shard_samples", "size", "max_pixels", "resize_short", "resize_max", "jobs"):
+            value = given[option]
+            if value is not None and value < 1:  # type: ignore[operator]
+                raise ValueError(f"{option}: {value} is less than 1")
+        self._pid = os.getpid()
+        self._writer = _bale.Writer({option: value for option, value in given.items() if value is not None})
+        self._check_state(resume)
+        _live.add(self)
+
+    def add(self, key: str, fields: Mapping[str, Any], label: int | str | None = None) -> int:
+        """Adds a sample after all others and returns its number, counted from 0. Everything is copied.
+
+        key      unique in the dataset; may have slashes
+        fields   name to value. Bytes are stored unchanged; str as UTF-8; numbers as digits; anything in a json field as JSON;
+                 numpy arrays in an npy field; uint8 arrays and Pillow's images in a png, jpg, ... field as such files.
+                 docs/WRITING.md has the details
+        label    class number, or the name of a class; stored in the field cls
+
+        If it raises, the sample was not added. Raises ValueError (a bale.Error with code "invalid_argument") for a key that is
+        there already and names both samples."""
+        names = list(fields)
+        values = [self._values.bytes_of(name, fields[name]) for name in names]
+        return self._writer.add(key, names, values, label_of(label, self._numbers))
+
+    @property
+    def count(self) -> int:
+        """Number of samples that were added, by this Writer and the one that it continues."""
+        return self._writer.count()
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a sample with this key was added."""
+        return isinstance(key, str) and self._writer.contains(key)
+
+    def state(self) -> dict[str, Any]:
+        """Returns {"count": number of samples} when they are durable: after a crash or a power loss, a Writer with
+        `resume=state` has them, and possibly some that were added later. Does not end the current shard. The state can be
+        pickled and stored as JSON."""
+        return {"bale_writer": 1, "destination": self.destination, "count": self._writer.checkpoint()}
+
+    def close(self) -> Report:
+        """Writes the last shard and the manifest, and returns the report, a dict, when everything is durable. It has what
+        bale.pack() reports, without times. Raises ValueError if there is no sample."""
+        if self.report is None:
+            self.report = self._writer.close()
+            _live.discard(self)
+        return self.report
+
+    def abandon(self) -> int:
+        """Ends without a manifest. Keeps all samples for a Writer with resume=True, and returns how many."""
+        kept = self._writer.abandon()
+        _live.discard(self)
+        return kept
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        if os.getpid() != self._pid:  # a child that was forked inside of the block
+            return
+        if error is None:
+            try:
+                self.close()
+                return
+            except BaseException as failed:
+                self._note(failed)
+                raise
+        self._note(error)
+
+    def _note(self, error: BaseException) -> None:
+        try:
+            kept = self.abandon()
+        except Exception as failed:
+            note = f"{self.destination}: no manifest was written, and not all samples could be kept: {failed}"
+        else:
+            note = f"{self.destination}: no manifest was written; "
+            note += f"{kept} samples are kept: go on with bale.Writer(..., resume=True)" if kept else "no sample was kept"
+        if hasattr(error, "add_note"):
+            error.add_note(note)
+        else:  # Python 3.10
+            import warnings
+
+            warnings.warn(note, stacklevel=4)
+
+    def _check_state(self, resume: bool | Mapping[str, Any]) -> None:
+        if isinstance(resume, bool):
+            return
+        try:
+            count = int(resume["count"])
+        except (KeyError, TypeError, ValueError):
+            self._writer.abandon()
+            raise ValueError("resume: not a state of a Writer") from None
+        if count > self.count:
+            there = self._writer.abandon()
+            raise ValueError(f"{self.destination}: {there} samples are there, and the state is of {count}: "
+                             "is it the state of another destination?")
+
+    def _leave(self) -> None:
+        """At the exit of the interpreter: nobody has closed it."""
+        if os.getpid() == self._pid and self.report is None:
+            try:
+                self.abandon()
+            except Exception as failed:
+                import warnings
+
+                warnings.warn(f"{self.destination}: not all samples could be kept: {failed}", stacklevel=1)
+
+    def __repr__(self) -> str:
+        return f"bale.Writer({self.destination!r}): {self.count} samples"
+
+
+def _size(name: str, size: Size | None) -> int | None:
+    if size is None:
+        return None
+    number = _bale.size_of_text(size) if isinstance(size, str) else int(size)
+    if number is None or number < 1:
+        raise ValueError(f"{name}: {size!r} is no size; use bytes, such as 1 << 28, or text, such as \"256MiB\"")
+    return number
+
+
+def _level(compress: str | None) -> int | None:
+    if compress is None:
+        return None
+    codec, _, level = compress.partition(":")
+    if codec == "zstd" and compress == "zstd":
+        return _DEFAULT_LEVEL
+    if codec != "zstd" or not level.isdecimal() or not 1 <= int(level) <= _MAX_LEVEL:
+        raise ValueError(f"compress: {compress!r} is not zstd or zstd:LEVEL with a level from 1 to {_MAX_LEVEL}")
+    return int(level)
+
+
+def _names(names: str | Sequence[str] | None) -> list[str] | None:
+    if names is None:
+        return None
+    return names.split(",") if isinstance(names, str) else list(names)

@@ -1,0 +1,224 @@
+// bale._bale.Writer: bale::Writer with the GIL released. python/bale/writer.py turns values into bytes.
+#include "bale/writer/writer.hpp"
+
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bale/formats/base/size_text.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/choice.hpp"
+#include "bale/python/bindings/gil.hpp"
+
+namespace bale::python {
+namespace {
+
+/// Releases the GIL for a scope, in which poll_signals() may take it.
+class Waiting {
+ public:
+  Waiting() { current_ = &without_gil_; }
+  ~Waiting() { current_ = nullptr; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  static void poll_signals() {
+    if (current_ == nullptr) return;
+    current_->with_gil([] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+  }
+
+ private:
+  WithoutGil without_gil_;
+  static thread_local WithoutGil* current_;
+};
+thread_local WithoutGil* Waiting::current_ = nullptr;
+
+/// The bytes of Python objects, which they keep unchanged in place as long as this lives.
+class Buffers {
+ public:
+  explicit Buffers(const nb::list& objects) {
+    views_.reserve(objects.size());
+    for (const nb::handle object : objects) {
+      Py_buffer view;
+      if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) {
+        release();
+        throw nb::python_error();
+      }
+      views_.push_back(view);
+    }
+  }
+  ~Buffers() { release(); }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  Bytes operator[](std::size_t i) const {
+    return {static_cast<const std::byte*>(views_[i].buf), static_cast<std::size_t>(views_[i].len)};
+  }
+
+ private:
+  void release() noexcept {
+    for (Py_buffer& view : views_) PyBuffer_Release(&view);
+  }
+  std::vector<Py_buffer> views_;
+};
+
+template <typename Value>
+void take(const nb::dict& options, const char* name, Value& out) {
+  if (options.contains(name)) out = nb::cast<Value>(options[name]);
+}
+
+std::vector<std::string> strings(const nb::handle& list) {
+  std::vector<std::string> texts;
+  for (const nb::handle text : list) texts.push_back(from_str(nb::cast<nb::str>(text)));
+  return texts;
+}
+
+/// The options of python/bale/writer.py, which has given each its type.
+PackOptions pack_options(const nb::dict& given) {
+  PackOptions options;
+  options.destination = from_str(nb::cast<nb::str>(given["destination"]));
+  std::string format(formats()[0]->name);
+  std::string layout;
+  take(given, "format", format);
+  take(given, "layout", layout);
+  options.format =
+      given.contains("decode") ? find_decoded_format(format, layout) : find_format(format, layout);
+  if (given.contains("name")) options.name = from_str(nb::cast<nb::str>(given["name"]));
+  for (const char* const name : {"size", "level", "label_base"}) {
+    if (given.contains(name)) options.format_options[name] = std::to_string(nb::cast<std::int64_t>(given[name]));
+  }
+  take(given, "shard_size", options.sizing.shard_bytes);
+  take(given, "shard_samples", options.sizing.shard_samples);
+  take(given, "jobs", options.jobs);
+  take(given, "compress_level", options.compress_level);
+  take(given, "resize_short", options.edits.resize_short);
+  take(given, "resize_max", options.edits.resize_max);
+  take(given, "quality", options.edits.quality);
+  take(given, "orient", options.edits.orient);
+  take(given, "strip_metadata", options.edits.strip_metadata);
+  take(given, "jpeg_lossless", options.edits.jpeg_lossless);
+  take(given, "max_pixels", options.max_pixels);
+  take(given, "check_images", options.check_images);
+  take(given, "seek_points", options.seek_points);
+  if (given.contains("sidecars")) options.sidecars = strings(given["sidecars"]);
+  if (given.contains("on_error")) {
+    options.on_error = choice<OnError>(given["on_error"], "on_error", {{"fail", OnError::fail}, {"skip", OnError::skip}});
+  }
+  if (given.contains("resume")) options.mode = DestinationMode::resume;
+  if (given.contains("overwrite")) options.mode = DestinationMode::overwrite;
+  return options;
+}
+
+/// What `bale pack --json` reports, without times.
+nb::dict report_of(const PackReport& report) {
+  nb::list outputs;
+  std::size_t num_shards = 0;
+  for (const PackReport::Output& output : report.outputs) {
+    const Manifest& manifest = output.manifest;
+    nb::dict row;
+    row["directory"] = to_str(output.directory);
+    row["name"] = to_str(manifest.name);
+    row["format"] = to_str(manifest.format);
+    row["layout"] = to_str(manifest.layout);
+    row["samples"] = manifest.num_samples;
+    row["skipped"] = manifest.num_skipped;
+    row["classes"] = manifest.classes.size();
+    row["shards"] = manifest.shards.size();
+    row["bytes"] = report.num_bytes;
+    num_shards += manifest.shards.size();
+    outputs.append(row);
+  }
+  nb::list skipped;
+  for (const SkippedSample& sample : report.skipped) {
+    nb::dict row;
+    row["origin"] = to_str(sample.origin);
+    row["why"] = to_str(sample.why);
+    skipped.append(row);
+  }
+  nb::dict undecodable;
+  for (const auto& [kind, count] : report.undecodable) undecodable[to_str(kind)] = count;
+  nb::dict out;
+  out["samples"] = report.num_samples;
+  out["bytes"] = report.num_bytes;
+  out["shards"] = num_shards;
+  out["resumed_shards"] = report.num_resumed_shards;
+  out["outputs"] = outputs;
+  out["undecodable"] = undecodable;
+  out["skipped"] = skipped;
+  return out;
+}
+
+class PythonWriter {
+ public:
+  explicit PythonWriter(const nb::dict& given) {
+    Writer::Options options{.pack = pack_options(given), .on_wait = &Waiting::poll_signals};
+    if (given.contains("classes")) options.classes = strings(given["classes"]);
+    take(given, "memory", options.memory_bytes);
+    const Waiting waiting;
+    writer_ = std::make_unique<Writer>(std::move(options));
+  }
+  ~PythonWriter() {
+    const WithoutGil without_gil;
+    writer_.reset();
+  }
+  PythonWriter(const PythonWriter&) = delete;
+  PythonWriter& operator=(const PythonWriter&) = delete;
+
+  std::uint64_t add(const nb::str& key, const nb::list& names, const nb::list& values,
+                    std::optional<std::int64_t> label) {
+    const std::string raw_key = from_str(key);
+    const std::vector<std::string> raw_names = strings(names);
+    const Buffers buffers(values);
+    std::vector<FieldView> fields;
+    for (std::size_t i = 0; i < raw_names.size(); ++i) fields.push_back({raw_names[i], buffers[i]});
+    const Waiting waiting;
+    return writer_->add(raw_key, fields, label.value_or(k_no_label));
+  }
+  std::uint64_t count() const { return writer_->count(); }
+  bool contains(const nb::str& key) {
+    const std::string raw_key = from_str(key);
+    const Waiting waiting;
+    return writer_->contains(raw_key);
+  }
+  std::uint64_t checkpoint() {
+    const Waiting waiting;
+    return writer_->checkpoint();
+  }
+  nb::dict close() {
+    PackReport report;
+    {
+      const Waiting waiting;
+      report = writer_->close();
+    }
+    return report_of(report);
+  }
+  std::uint64_t abandon() {
+    const WithoutGil without_gil;  // goes on at a second Ctrl-C: it keeps samples
+    return writer_->abandon();
+  }
+
+ private:
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace
+
+void bind_writer(nb::module_& module) {
+  module.def("size_of_text", [](const std::string& text) { return size_of_text(text); }, nb::arg("text"));
+  nb::class_<PythonWriter>(module, "Writer")
+      .def(nb::init<const nb::dict&>(), nb::arg("options"))
+      .def("add", &PythonWriter::add, nb::arg("key"), nb::arg("names"), nb::arg("values"), nb::arg("label").none())
+      .def("count", &PythonWriter::count)
+      .def("contains", &PythonWriter::contains, nb::arg("key"))
+      .def("checkpoint", &PythonWriter::checkpoint)
+      .def("close", &PythonWriter::close)
+      .def("abandon", &PythonWriter::abandon);
+}
+
+}  // namespace bale::python

@@ -1,0 +1,86 @@
+#include "bale/writer/dataset_manifest.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/writer/image_edits.hpp"
+#include "bale/writer/ledger.hpp"
+#include "bale/writer/sidecars.hpp"
+#include "bale_version.hpp"
+
+namespace bale {
+
+DatasetManifest::DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
+                                 ManifestFacts facts, PackReport& report)
+    : options_(options), dataset_(dataset), report_(report) {
+  // Edits of this run take precedence.
+  std::map<std::string, std::string> edits = describe_edits(options.edits, !options.format.layout->keeps_bytes);
+  edits.merge(facts.earlier_edits);
+  manifest_ = {.name = dataset.name,
+               .format = std::string(options.format.format->name),
+               .layout = std::string(options.format.layout->name),
+               .classes = facts.classes,
+               .edits = std::move(edits),
+               .encoded_keys = facts.encoded_keys,
+               .plan = plan.fingerprint,
+               .created_by = fmt::format("bale {}", k_version_text)};
+}
+
+void DatasetManifest::leave_out(const SkippedSample& sample) {
+  manifest_.num_skipped += sample.num_samples.value_or(1);
+  ledger_ += skipped_to_json(sample).dump() + "\n";
+  report_.skipped.push_back(sample);
+}
+
+void DatasetManifest::add(const FinishedShard& finished) {
+  manifest_.num_samples += finished.shard.num_samples;
+  // A shard without samples has no file: not every reader accepts an empty one.
+  if (finished.shard.num_samples != 0) manifest_.shards.push_back(finished.shard);
+  add_fields(finished.fields);
+  for (const SkippedSample& sample : finished.skipped) leave_out(sample);
+  for (const auto& [kind, count] : finished.undecodable) report_.undecodable[kind] += count;
+  report_.num_bytes += finished.shard.bytes;
+}
+
+/// Union of the shards' fields, in order of first appearance.
+void DatasetManifest::add_fields(const std::vector<ManifestField>& fields) {
+  for (const ManifestField& field : fields) {
+    const auto known = std::find_if(manifest_.fields.begin(), manifest_.fields.end(),
+                                    [&](const ManifestField& other) { return other.name == field.name; });
+    if (known == manifest_.fields.end()) {
+      manifest_.fields.push_back(field);
+    } else {
+      known->stored_bytes += field.stored_bytes;
+    }
+  }
+}
+
+void DatasetManifest::publish(Publisher& publisher) {
+  for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
+    manifest_.lists.emplace_back(list.file);
+    publish_list(publisher, dataset_, manifest_, list);
+  }
+  if (!ledger_.empty()) manifest_.num_skipped = std::max<std::uint64_t>(manifest_.num_skipped, 1);
+  if (!ledger_.empty()) publisher.file(dataset_, k_ledger_name, ledger_);
+  publisher.manifest(dataset_, manifest_text(manifest_));
+  report_.num_samples += manifest_.num_samples;
+  report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
+}
+
+void publish_list(Publisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
+                  const ShardList& list) {
+  std::vector<ListedShard> shards;
+  for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
+  publisher.file(dataset, std::string(list.file), list.text(manifest.name, shards));
+}
+
+void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples, const SkippedSample& first) {
+  throw Error(ErrorCode::damaged,
+              fmt::format("all {} samples were skipped, the first because: {}", num_samples, first.why),
+              {.path = directory, .hint = "look at the source"});
+}
+
+}  // namespace bale

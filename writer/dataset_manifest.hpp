@@ -1,0 +1,53 @@
+// Adds up what the finished shards of a dataset say, and publishes its manifest and the files beside it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bale/formats/shard/format.hpp"
+#include "bale/writer/journal.hpp"
+#include "bale/writer/packer.hpp"
+#include "bale/writer/plan.hpp"
+#include "bale/writer/publisher.hpp"
+
+namespace bale {
+
+/// What the manifest says that no shard knows.
+struct ManifestFacts {
+  const std::vector<std::string>& classes;
+  std::map<std::string, std::string> earlier_edits{};  // of the images, before this run
+  bool encoded_keys = false;
+};
+
+class DatasetManifest {
+ public:
+  /// `report` gets what is added. All arguments but `facts` must outlive this object.
+  DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset, ManifestFacts facts,
+                  PackReport& report);
+
+  /// Call it in the order of the shards.
+  void add(const FinishedShard& finished);
+  /// A sample that no shard has left out.
+  void leave_out(const SkippedSample& sample);
+  /// Publishes lists, ledger and manifest. Call it once, after all others.
+  void publish(Publisher& publisher);
+
+ private:
+  void add_fields(const std::vector<ManifestField>& fields);
+
+  const PackOptions& options_;
+  const PlannedDataset& dataset_;
+  PackReport& report_;
+  Manifest manifest_;
+  std::string ledger_;
+};
+
+/// Publishes one list of a dataset's shards.
+void publish_list(Publisher& publisher, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);
+
+/// Throws `damaged`: all samples of the dataset were skipped, the first of them for this reason.
+[[noreturn]] void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples,
+                                       const SkippedSample& first);
+
+}  // namespace bale

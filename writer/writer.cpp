@@ -1,0 +1,308 @@
+#include "bale/writer/writer.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/parallel.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/writer/key_table.hpp"
+#include "bale/writer/open_dataset.hpp"
+#include "bale/writer/shard_job.hpp"
+#include "bale/writer/shard_queue.hpp"
+#include "bale/writer/pending_source.hpp"
+#include "bale/writer/writer_samples.hpp"
+
+namespace bale {
+namespace {
+
+constexpr unsigned k_max_default_jobs = 4;
+
+unsigned jobs_of(const PackOptions& options) {
+  return options.jobs != 0 ? options.jobs : std::min(usable_cores(), k_max_default_jobs);
+}
+
+}  // namespace
+
+class Writer::Run {
+ public:
+  explicit Run(Options options)
+      : options_(std::move(options)), dataset_(options_.pack, options_.classes), keys_(destination_of_keys()) {
+    if (dataset_.is_complete()) {
+      count_ = dataset_.num_samples();
+      report_ = dataset_.report();
+      return;
+    }
+    take_up();
+  }
+
+  bool is_of_this_process() const { return pid_ == ::getpid(); }
+  std::uint64_t count() const { return count_; }
+
+  std::uint64_t add(std::string_view key, std::span<const FieldView> fields, std::int64_t label) {
+    const CheckedSample sample(options_.pack, options_.classes, key, fields, label);
+    const auto lock = lock_open();
+    if (const auto place = find(sample.key())) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("sample {} has the same key as {}", count_.load(), *place),
+                  {.key = std::string(key), .hint = "keys must be unique"});
+    }
+    if (is_full(sample)) hand_over();
+    if (filling_->memory_bytes() + waiting_bytes_ > options_.memory_bytes) filling_->spill();
+    keys_.insert(hash_key(sample.key()));
+    encoded_keys_ = encoded_keys_ || sample.key() != key;
+    for (const FieldView& field : sample.fields()) note_field(field.name);
+    filling_->add(sample.key(), sample.label(), sample.fields());
+    return count_++;
+  }
+
+  bool contains(std::string_view key) {
+    const std::string stored = stored_key(*options_.pack.format.layout, key);
+    const auto lock = this->lock();
+    if (dataset_.is_complete()) return dataset_.find(stored).has_value();
+    require_open();
+    return find(stored).has_value();
+  }
+
+  std::uint64_t checkpoint() {
+    const auto lock = lock_open();
+    queue_->drain(options_.on_wait);
+    filling_->sync();
+    dataset_.sync_names();
+    durable_ = count_.load();
+    return durable_;
+  }
+
+  PackReport close() {
+    const auto lock = this->lock();
+    if (report_) return *report_;
+    require_open();
+    if (count_ == 0) throw Error(ErrorCode::invalid_argument, "nothing to pack: no sample was added");
+    if (filling_->size() != 0) hand_over();
+    queue_->drain(options_.on_wait);
+    state_ = "failed to write its manifest";
+    report_ = dataset_.finish(encoded_keys_);
+    queue_.reset();
+    return *report_;
+  }
+
+  std::uint64_t abandon() {
+    const auto lock = this->lock();
+    if (report_) return count_;
+    if (state_ == k_abandoned) return durable_;
+    state_ = k_abandoned;
+    std::vector<ShardQueue::Task> left;
+    if (queue_ != nullptr) left = queue_->stop();
+    queue_.reset();
+    if (count_ == 0) {
+      dataset_.leave();
+    } else {
+      durable_ = std::max(durable_, dataset_.num_samples());
+      for (const ShardQueue::Task& task : left) keep(*task.pending);
+      keep(*filling_);
+    }
+    dataset_.release();
+    return durable_;
+  }
+
+ private:
+  static constexpr const char* k_abandoned = "was left without a manifest";
+
+  /// Where a large table of keys goes.
+  std::string destination_of_keys() const {
+    return dataset_.is_complete() ? options_.pack.destination : dataset_.partial_directory();
+  }
+
+  std::unique_lock<std::timed_mutex> lock() {
+    constexpr std::chrono::milliseconds k_poll{50};
+    std::unique_lock lock(mutex_, std::defer_lock);
+    while (!lock.try_lock_for(k_poll)) {
+      if (options_.on_wait) options_.on_wait();
+    }
+    return lock;
+  }
+
+  std::unique_lock<std::timed_mutex> lock_open() {
+    auto lock = this->lock();
+    require_open();
+    return lock;
+  }
+
+  void require_open() const {
+    if (report_) {
+      throw Error(ErrorCode::invalid_argument, "the dataset is complete: no sample can be added",
+                  {.path = options_.pack.destination});
+    }
+    if (state_ != nullptr) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("this Writer {}", state_),
+                  {.path = options_.pack.destination, .hint = "go on with a new one and `resume`"});
+    }
+  }
+
+  void take_up() {
+    const auto on_key = [&](std::string_view key) {
+      keys_.insert(hash_key(key));
+      if (options_.pack.format.layout->keys_name_files) encoded_keys_ = encoded_keys_ || decode_key(key) != key;
+    };
+    std::vector<std::shared_ptr<PendingShard>> pending = dataset_.take_up(on_key, fields_);
+    const std::uint64_t next = dataset_.num_shards();
+    count_ = dataset_.num_samples();
+    queue_ = std::make_unique<ShardQueue>(
+        jobs_of(options_.pack), next, [this](const ShardQueue::Task& task) { return write(task); },
+        [this](const ShardQueue::Task& task, FinishedShard&& finished) { publish(task, std::move(finished)); });
+    filling_ = std::make_shared<PendingShard>(next, count_, dataset_.pending_path(next));
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      if (i != 0) hand_over();
+      filling_ = pending[i];
+      count_ += filling_->size();
+    }
+    durable_ = count_.load();
+  }
+
+  bool is_full(const CheckedSample& sample) const {
+    const ShardSizing& sizing = options_.pack.sizing;
+    if (filling_->size() == 0) return false;
+    if (sizing.shard_samples != 0) return filling_->size() >= sizing.shard_samples;
+    return filling_->payload_bytes() + sample.payload_bytes() > sizing.shard_bytes;
+  }
+
+  void note_field(std::string_view name) {
+    if (std::find(fields_.begin(), fields_.end(), name) == fields_.end()) fields_.emplace_back(name);
+  }
+
+  /// Names of the pending's fields, the images first.
+  std::vector<std::string> fields_of(const PendingShard& pending) const {
+    std::vector<std::string> fields;
+    for (const std::string& name : fields_) {
+      if (std::find(pending.names().begin(), pending.names().end(), name) != pending.names().end()) fields.push_back(name);
+    }
+    std::stable_partition(fields.begin(), fields.end(), is_image_field);
+    return fields;
+  }
+
+  /// Gives the filling pending to the queue and begins the next. If it throws, the pending goes on filling.
+  void hand_over() {
+    const std::shared_ptr<PendingShard> full = filling_;
+    {
+      const std::lock_guard lock(waiting_mutex_);
+      waiting_.push_back(full);
+    }
+    try {
+      waiting_bytes_ += full->memory_bytes();
+      queue_->push({.pending = full, .fields = fields_of(*full)}, options_.on_wait);
+    } catch (...) {
+      waiting_bytes_ -= full->memory_bytes();
+      const std::lock_guard lock(waiting_mutex_);
+      waiting_.pop_back();
+      throw;
+    }
+    const std::uint64_t next = full->shard() + 1;
+    filling_ = std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next));
+  }
+
+  FinishedShard write(const ShardQueue::Task& task) {
+    const PendingShard& pending = *task.pending;
+    const PendingSource source(pending, task.fields, options_.classes);
+    PlannedDataset planned{.name = dataset_.name(), .subdirectory = {}, .order = {}, .shards = {}};
+    planned.order.resize(pending.size());
+    std::iota(planned.order.begin(), planned.order.end(), std::uint32_t{0});
+    const PlannedShard shard{.file = dataset_.shard_file(pending.shard()),
+                             .begin = 0,
+                             .end = pending.size(),
+                             .bytes = pending.payload_bytes()};
+    const ShardJob job{source, options_.pack, planned, shard, quarantine_, dataset_.staged_path(pending.shard())};
+    return write_shard(job, progress_);
+  }
+
+  void publish(const ShardQueue::Task& task, FinishedShard&& finished) {
+    dataset_.publish(std::move(finished));
+    task.pending->remove();
+    waiting_bytes_ -= task.pending->memory_bytes();
+    const std::lock_guard lock(waiting_mutex_);
+    waiting_.pop_front();
+  }
+
+  /// The place of a key that was added, as text. Precondition: the Writer is locked.
+  std::optional<std::string> find(std::string_view key) const {
+    if (!keys_.may_have(hash_key(key))) return std::nullopt;
+    std::vector<std::shared_ptr<const PendingShard>> all{filling_};
+    {
+      // Published meanwhile, a shard's samples stay in memory until nobody uses them.
+      const std::lock_guard lock(waiting_mutex_);
+      all.insert(all.end(), waiting_.begin(), waiting_.end());
+    }
+    for (const auto& pending : all) {
+      for (std::uint64_t i = 0; i < pending->size(); ++i) {
+        if (pending->key(i) == key) return fmt::format("sample {}", pending->first() + i);
+      }
+    }
+    return dataset_.find(key);
+  }
+
+  /// Makes what waits durable, for a run that resumes.
+  void keep(PendingShard& pending) {
+    pending.sync();
+    durable_ = std::max(durable_, pending.first() + pending.size());
+  }
+
+  const pid_t pid_ = ::getpid();
+  const Options options_;
+  OpenDataset dataset_;
+  Progress progress_;
+  Quarantine quarantine_;
+  std::timed_mutex mutex_;        // of all that follows, except as noted
+  std::optional<PackReport> report_;  // of the finished dataset
+  const char* state_ = nullptr;   // why no sample can be added
+  std::atomic<std::uint64_t> count_{0};
+  std::uint64_t durable_ = 0;
+  KeyTable keys_;
+  bool encoded_keys_ = false;
+  std::vector<std::string> fields_;  // of all samples, in order of first appearance
+  std::shared_ptr<PendingShard> filling_;
+  std::atomic<std::uint64_t> waiting_bytes_{0};  // memory of the pending in waiting_
+  mutable std::mutex waiting_mutex_;
+  std::deque<std::shared_ptr<PendingShard>> waiting_;  // in the queue
+  std::unique_ptr<ShardQueue> queue_;           // last: its threads use the rest
+};
+
+Writer::Writer(Options options) : run_(std::make_unique<Run>(std::move(options))) {}
+
+Writer::~Writer() {
+  if (!run_->is_of_this_process()) {
+    [[maybe_unused]] Run* const parents = run_.release();
+    return;
+  }
+  try {
+    run_->abandon();
+  } catch (...) {
+    // The samples of the last checkpoint are kept.
+  }
+}
+
+Writer::Run& Writer::run() const {
+  if (!run_->is_of_this_process()) {
+    throw Error(ErrorCode::unsupported, "this Writer belongs to the process that forked this one",
+                {.hint = "make the Writer in the process that adds the samples"});
+  }
+  return *run_;
+}
+
+std::uint64_t Writer::add(std::string_view key, std::span<const FieldView> fields, std::int64_t label) {
+  return run().add(key, fields, label);
+}
+std::uint64_t Writer::count() const { return run().count(); }
+bool Writer::contains(std::string_view key) const { return run().contains(key); }
+std::uint64_t Writer::checkpoint() { return run().checkpoint(); }
+PackReport Writer::close() { return run().close(); }
+std::uint64_t Writer::abandon() { return run().abandon(); }
+
+}  // namespace bale
