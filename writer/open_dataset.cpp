@@ -116,17 +116,27 @@ void OpenDataset::add(FinishedShard finished) {
   shards_.push_back({.first = first, .count = count, .finished = std::move(finished)});
 }
 
-/// Gives the files of a recorded shard their final names, which a killed run may have left undone. Returns false if its
-/// files are not all there: then it was not published.
+/// Whether a recorded shard is there and whole. Gives its files their final names, which a killed run may have left
+/// undone. Returns false if it was recorded and not published when the power failed; its samples may still wait then.
+/// Throws `damaged` if it was published.
 bool OpenDataset::finish_publishing(const FinishedShard& finished) const {
   const std::vector<Replacement::Move> moves = moves_of_shard(options_, dataset(), planned(finished));
-  if (!is_staged()) {
-    for (const auto& [staged, path] : moves) {
-      const std::string from = journal_->path_of(staged);
-      if (is_file(from)) publish_rename(from, join_path(options_.destination, path));
+  const auto staged = [&](const Replacement::Move& move) { return is_file(journal_->path_of(move.first)); };
+  const auto final_path = [&](const Replacement::Move& move) { return join_path(options_.destination, move.second); };
+  // The shard itself gets its final name after all files beside it.
+  const bool published = is_staged() ? std::all_of(moves.begin(), moves.end(), staged)
+                                     : name_is_taken(final_path(moves.back())) && !staged(moves.back());
+  const bool all_there = std::all_of(moves.begin(), moves.end(), [&](const Replacement::Move& move) {
+    return staged(move) || (!is_staged() && is_file(final_path(move)));
+  });
+  if (!published && !all_there) return false;
+  if (!is_staged() && all_there) {
+    for (const Replacement::Move& move : moves) {
+      if (staged(move)) publish_rename(journal_->path_of(move.first), final_path(move));
     }
   }
-  return is_intact(moves, options_, finished, is_staged() ? partial_directory() : std::string{});
+  if (is_intact(moves, options_, finished, is_staged() ? partial_directory() : std::string{})) return true;
+  refuse_damage(is_staged() ? journal_->path_of(moves.back().first) : final_path(moves.back()));
 }
 
 void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& fields) {
@@ -142,10 +152,8 @@ void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& 
   });
   for (std::size_t shard = 0; shard < found.size(); ++shard) {
     FinishedShard& finished = found[shard];
-    const std::string path = is_staged() ? staged_path(shard) : join_path(options_.destination, finished.shard.file);
     if (whole[shard] == 0) {
-      // The last one may have been recorded and not published when the power failed.
-      if (shard + 1 < found.size() || name_is_taken(path)) refuse_damage(path);
+      if (shard + 1 < found.size()) refuse_damage(join_path(options_.destination, finished.shard.file));
       return;
     }
     if (finished.shard.num_samples != 0) {

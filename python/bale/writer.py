@@ -49,7 +49,7 @@ class Writer:
                     samples are there; add those after them. With a state, raises ValueError if fewer are there than it says
     overwrite       replace the dataset; it stays until the new one is complete
     jobs            shards written at a time; default: one per core, at most 4
-    memory          bytes of samples that may wait in memory (1 GiB); what does not fit waits in a file in the destination
+    memory_bytes    bytes of samples that may wait in memory (1 GiB); what does not fit waits in a file in the destination
     jpeg_quality    of JPEGs that are made from pixels
     on_error        what a sample does that cannot be written, "fail" or "skip"; skipped samples are in the report
 
@@ -69,7 +69,7 @@ class Writer:
                  sidecars: str | Sequence[str] | None = None, check_images: bool = False, max_pixels: int | None = None,
                  resize_short: int | None = None, resize_max: int | None = None, quality: int | None = None,
                  orient: bool = False, strip_metadata: bool = False, jpeg_lossless: bool = False,
-                 on_error: Literal["fail", "skip"] = "fail", jobs: int | None = None, memory: Size | None = None,
+                 on_error: Literal["fail", "skip"] = "fail", jobs: int | None = None, memory_bytes: Size | None = None,
                  jpeg_quality: int = 95) -> None:
         if resume and overwrite:
             raise ValueError("resume and overwrite exclude each other")
@@ -89,7 +89,7 @@ class Writer:
                  "seek_points": seek_points, "sidecars": _names(sidecars), "check_images": check_images,
                  "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max, "quality": quality,
                  "orient": orient, "strip_metadata": strip_metadata, "jpeg_lossless": jpeg_lossless, "on_error": on_error,
-                 "jobs": jobs, "memory": _size("memory", memory)}
+                 "jobs": jobs, "memory_bytes": _size("memory_bytes", memory_bytes)}
         for option in ("shard_samples", "size", "max_pixels", "resize_short", "resize_max", "jobs"):
             value = given[option]
             if value is not None and value < 1:  # type: ignore[operator]

@@ -159,7 +159,7 @@ class PythonWriter {
   explicit PythonWriter(const nb::dict& given) {
     Writer::Options options{.pack = pack_options(given), .on_wait = &Waiting::poll_signals};
     if (given.contains("classes")) options.classes = strings(given["classes"]);
-    take(given, "memory", options.memory_bytes);
+    take(given, "memory_bytes", options.memory_bytes);
     const Waiting waiting;
     writer_ = std::make_unique<Writer>(std::move(options));
   }

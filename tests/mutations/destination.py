@@ -7,9 +7,9 @@ CONCURRENT = ("python", "tests/python/test_concurrent.py", "-k")
 
 MUTATIONS = [
     Mutation("the old dataset is removed before the new one is complete", "writer/destination.cpp",
-             "  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty());",
+             "  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty() || stages_all(options, plan));",
              "  for (const std::string& file : files_of_all(old)) tree.remove(file);\n"
-             "  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty());",
+             "  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty() || stages_all(options, plan));",
              (*OVERWRITE, "costs_nothing")),
     Mutation("a new manifest is taken for an old one when a replacement is carried out again", "writer/replacement.cpp",
              "  if (!all_staged) return move_all(replacement.manifests, destination, partial);\n", "  (void)all_staged;\n",

@@ -8,8 +8,9 @@ from python_support import SYSTEM_PYTHON, run_script
 def test_the_blocks_run(bale, photos, tmp_path):
     bale.pack(photos, tmp_path / "packed")
     blocks = re.findall(r"```python\n(.*?)```", (REPO / "README.md").read_text(), re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     code = "\n".join(blocks)
+    (tmp_path / "cat.jpg").write_bytes(next(photos.rglob("*.JPEG")).read_bytes())
     for long, short in (("range(90)", "range(2)"), ("batch_size=256", "batch_size=16"), ("workers=8", "workers=2"),
                         ('"photos"', repr(str(photos)))):
         assert long in code

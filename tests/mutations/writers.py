@@ -1,0 +1,24 @@
+"""Mutations of what a Writer promises: what a state says is there, nothing twice, and the order of shards."""
+from mutations.mutation import Mutation
+
+UNIT = ("writer",)
+FAULTS = ("python", "tests/python/test_python_writer_faults.py", "-k")
+
+MUTATIONS = [
+    Mutation("a checkpoint does not make the waiting samples durable", "writer/writer.cpp",
+             "    filling_->sync();\n    dataset_.sync_names();", "    dataset_.sync_names();",
+             (*UNIT, "a resumed Writer has every sample*")),
+    Mutation("waiting samples are written and not synced", "writer/pending_shard.cpp",
+             "  file_.sync();\n", "", (*FAULTS, "power_loss")),
+    Mutation("a checkpoint does not wait for the shards before it", "writer/writer.cpp",
+             "    const auto lock = lock_open();\n    queue_->drain(options_.on_wait);\n    filling_->sync();",
+             "    const auto lock = lock_open();\n    filling_->sync();", (*FAULTS, "killed or power_loss")),
+    Mutation("a record is taken up without its checksum", "writer/pending_shard.cpp",
+             "  if (crc32c(Bytes(buffer).subspan(sizeof head.crc32c)) != head.crc32c) return 0;\n", "",
+             (*UNIT, "of a file that ends anywhere*")),
+    Mutation("keys are not compared with those before a resume", "writer/writer.cpp",
+             "      keys_.insert(hash_key(key));\n      if", "      if", ("python", "tests/python/test_python_writer.py", "-k", "states")),
+    Mutation("waiting samples are forgotten before their shard is published", "writer/writer.cpp",
+             "    dataset_.publish(std::move(finished));\n    task.pending->remove();",
+             "    task.pending->remove();\n    dataset_.publish(std::move(finished));", (*FAULTS, "killed or power_loss")),
+]
