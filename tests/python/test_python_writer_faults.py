@@ -110,6 +110,7 @@ def test_full_disk(case, tmp_path):
 def test_power_loss(case, tmp_path):
     """In every state that the disk may be found in: what has a final name is whole, and what state() returned is there."""
     options, expected, _ = case
+    options = {**options, "memory_bytes": 1 << 26}  # the shim records one thread: none writes samples while another writes a shard
     out, states, record = tmp_path / "out", tmp_path / "state", tmp_path / "record"
     write(out, states, options, **shim(RECORD=record))
     durable, count = [], 0
