@@ -30,8 +30,8 @@ BatchMixer::BatchMixer(const LoaderOptions& options, std::uint32_t num_slots) : 
   seed_ = *options.augment_seed;
   batch_size_ = options.batch_size;
   is_planar_ = transform_.layout == PixelLayout::nchw;
-  num_lines_ = is_planar_ ? 3 * transform_.height : transform_.height;
-  values_per_line_ = is_planar_ ? transform_.width : 3 * transform_.width;
+  num_lines_ = is_planar_ ? transform_.channels() * transform_.height : transform_.height;
+  values_per_line_ = is_planar_ ? transform_.width : transform_.channels() * transform_.width;
   bytes_per_line_ = values_per_line_ * dtype_bytes(transform_.dtype);
   lines_per_stripe_ =
       static_cast<std::uint32_t>(std::clamp<std::size_t>(k_stripe_bytes / bytes_per_line_, 1, num_lines_));
@@ -49,7 +49,7 @@ void BatchMixer::fill_sixteen_bits() {
   Transform exact = transform_;
   exact.dtype = DType::float32;
   const std::vector<std::byte> converted = transform_detail::conversion_table(exact);
-  for (std::size_t channel = 0; channel < 3; ++channel) {
+  for (std::size_t channel = 0; channel < transform_.channels(); ++channel) {
     std::vector<float>& values = sixteen_bits_[channel];
     for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
       const auto half = static_cast<std::uint16_t>(bits);
@@ -140,7 +140,7 @@ void BatchMixer::mix_stripe(std::byte* own, const std::byte* other, const MixDra
     return;
   }
   const auto mix_halves = [&](const auto& rounded) {
-    const std::size_t step = is_planar_ ? 1 : 3;
+    const std::size_t step = is_planar_ ? 1 : transform_.channels();
     for (std::uint32_t line = stripe.first; line < stripe.end; ++line) {
       const std::size_t at = (line - stripe.first) * bytes_per_line_;
       for (std::size_t first = 0; first < step; ++first) {

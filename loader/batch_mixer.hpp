@@ -59,7 +59,7 @@ class BatchMixer {
   std::vector<float> shares_;                         // num_slots x batch_size
   std::vector<RowMix> rows_;                          // of the batch that is being mixed
   std::vector<std::byte> kept_;                       // one stripe per thread
-  std::array<std::vector<float>, 3> sixteen_bits_{};  // per channel, the float32 value of every 16 bits
+  std::array<std::vector<float>, 4> sixteen_bits_{};  // per channel, the float32 value of every 16 bits
 };
 
 }  // namespace bale::loader_detail

@@ -23,7 +23,8 @@ void check_mixing(const LoaderOptions& options) {
   if (!options.mix.active()) return;
   refuse_unless(options.fields.empty(), "fields: mixed images have fields of two samples; leave out mix or fields");
   refuse_unless(options.further_views.empty(), "mix: batches with several views cannot be mixed");
-  refuse_unless(options.transform.has_fixed_shape() && options.transform.dtype != DType::uint8,
+  refuse_unless(options.transform.has_fixed_shape() && options.transform.dtype != DType::uint8 &&
+                    options.transform.dtype != DType::uint16,
                 "mix needs a transform of a fixed shape and a float dtype");
 }
 
@@ -47,6 +48,7 @@ LoaderOptions checked(LoaderOptions options) {
   check_transform(options.transform);
   for (const Transform& view : options.further_views) {
     check_transform(view);
+    refuse_unless(view.mode == options.transform.mode, "views: all must have the same mode, as each image is decoded once");
     if (view.has_fixed_shape() && options.transform.has_fixed_shape()) continue;
     throw Error(ErrorCode::invalid_argument, "views: each must have a fixed shape");
   }

@@ -73,7 +73,7 @@ std::uint64_t RowLayout::row_bytes(const ShardIndex& index, std::size_t shard, s
     return aligned(index.extent(sample, *field).length);
   }
   const std::uint64_t pixels = std::uint64_t{index.width(sample)} * index.height(sample);
-  return pixels > max_pixels_ ? 0 : aligned(pixels * 3 * dtype_bytes(transform_.dtype));
+  return pixels > max_pixels_ ? 0 : aligned(pixels * transform_.channels() * dtype_bytes(transform_.dtype));
 }
 
 }  // namespace bale::loader_detail

@@ -211,6 +211,18 @@ void turn_hue(std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t steps) {
   });
 }
 
+void gray_bytes(const std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t* out) {
+  Planes planes;
+  for (std::size_t at = 0; at < num_pixels; at += k_block) {
+    const std::size_t count = std::min(k_block, num_pixels - at);
+    split(rgb + at * 3, count, planes);
+    for (std::size_t i = 0; i < k_block; ++i) {
+      planes.red[i] = static_cast<std::uint8_t>(luma(planes.red[i], planes.green[i], planes.blue[i]));
+    }
+    std::copy_n(planes.red, count, out + at);
+  }
+}
+
 void gray(std::uint8_t* rgb, std::size_t num_pixels) {
   for_each_block(rgb, num_pixels, [](Planes& planes) { gray_block(planes); });
 }
@@ -229,6 +241,7 @@ HWY_EXPORT(sum_luma);
 HWY_EXPORT(saturate);
 HWY_EXPORT(turn_hue);
 HWY_EXPORT(gray);
+HWY_EXPORT(gray_bytes);
 
 }  // namespace
 }  // namespace image_detail
@@ -268,6 +281,11 @@ void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn) {
 void make_gray(std::uint8_t* rgb, std::size_t num_pixels) {
   using namespace image_detail;
   HWY_DYNAMIC_DISPATCH(gray)(rgb, num_pixels);
+}
+
+void gray_of(const std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t* gray) {
+  using namespace image_detail;
+  HWY_DYNAMIC_DISPATCH(gray_bytes)(rgb, num_pixels, gray);
 }
 
 }  // namespace bale

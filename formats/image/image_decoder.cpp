@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
+#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
@@ -33,6 +34,8 @@ class PixelBuffer {
     }
     return pixels_.get();
   }
+  /// The memory that get() returned last.
+  std::uint8_t* data() const { return pixels_.get(); }
 
  private:
   static constexpr std::size_t k_keep_bytes = std::size_t{16} << 20;
@@ -56,12 +59,35 @@ void require_whole(Bytes bytes, bool has_end, std::uint64_t max_pixels, WholeChe
   }
 }
 
-template <typename Decoder>
-PixelView read_region(Decoder& decoder, const Region& region, PixelBuffer& buffer) {
-  const RegionLayout layout = decoder.start(region);
+template <typename Decoder, typename... Mode>
+PixelView read_region(Decoder& decoder, const Region& region, PixelBuffer& buffer, Mode... mode) {
+  const RegionLayout layout = decoder.start(region, mode...);
   std::uint8_t* const pixels = buffer.get(layout.rows * layout.stride);
   decoder.read(pixels);
   return {.rgb = pixels + layout.offset, .stride = layout.stride, .width = region.width, .height = region.height};
+}
+
+/// Without gaps at `out`, which may be the start of the memory where the pixels are.
+PixelView to_gray(const PixelView& rgb, std::uint8_t* out) {
+  const std::size_t stride = rgb.width;
+  for (std::uint32_t y = 0; y < rgb.height; ++y) gray_of(rgb.rgb + y * rgb.stride, rgb.width, out + y * stride);
+  return {.rgb = out, .stride = stride, .width = rgb.width, .height = rgb.height, .pixel_bytes = 1};
+}
+
+PixelView to_opaque(const PixelView& rgb, PixelBuffer& buffer) {
+  const std::size_t stride = std::size_t{rgb.width} * 4;
+  std::uint8_t* const out = buffer.get(stride * rgb.height);
+  for (std::uint32_t y = 0; y < rgb.height; ++y) {
+    const std::uint8_t* from = rgb.rgb + y * rgb.stride;
+    std::uint8_t* to = out + y * stride;
+    for (std::uint32_t x = 0; x < rgb.width; ++x, from += 3, to += 4) {
+      to[0] = from[0];
+      to[1] = from[1];
+      to[2] = from[2];
+      to[3] = 255;
+    }
+  }
+  return {.rgb = out, .stride = stride, .width = rgb.width, .height = rgb.height, .pixel_bytes = 4};
 }
 
 }  // namespace
@@ -72,6 +98,8 @@ struct ImageDecoder::State {
   image_detail::ProgressiveDecoder progressive;
   image_detail::PngDecoder png;
   PixelBuffer buffer;
+  PixelBuffer converted;  // pixels of another mode than RGB, if they cannot take the place of these
+  PixelMode mode = PixelMode::rgb;
   const std::uint8_t* array = nullptr;  // pixels of an image that is already decoded
   Bytes whole{};                        // an image that read() decodes as a whole
   std::uint64_t pixel_limit = 0;
@@ -106,15 +134,65 @@ struct ImageDecoder::State {
     return header.kind == ImageKind::jpeg && !ahead && is_inside(region, header);
   }
 
-  /// The whole image is decoded, whatever the region: so its errors do not depend on the region.
-  PixelView read_whole(const ImageHeader& image, const Region& region) {
-    const std::size_t stride = std::size_t{image.width} * 3;
+  /// Throws `unsupported` if the image that is open has no pixels of the mode.
+  void require_mode(PixelMode wanted) const {
+    if (wanted != PixelMode::gray_16) return;
+    const image_detail::WholeCodec* const codec = image_detail::whole_codec(header.kind);
+    const bool may_be = header.kind == ImageKind::png ? png.is_gray_16() : codec != nullptr && codec->decode_gray_16;
+    if (!may_be) image_detail::fail_not_gray_16();
+  }
+
+  /// The whole image is decoded, whatever the region: so its errors do not depend on the region. `decoded` is rgb if
+  /// the codec does not know the mode.
+  PixelView read_whole(const ImageHeader& image, const Region& region, PixelMode decoded) {
+    const image_detail::WholeCodec& codec = *image_detail::whole_codec(image.kind);
+    const std::uint32_t pixel_bytes = mode_bytes(decoded);
+    const std::size_t stride = std::size_t{image.width} * pixel_bytes;
     std::uint8_t* const pixels = buffer.get(stride * image.height);
-    image_detail::whole_codec(image.kind)->decode(whole, pixel_limit, pixels);
-    return {.rgb = pixels + region.y * stride + std::size_t{region.x} * 3,
+    if (decoded == PixelMode::rgba) {
+      codec.decode_rgba(whole, pixel_limit, pixels);
+    } else if (decoded == PixelMode::gray_16) {
+      codec.decode_gray_16(whole, pixel_limit, reinterpret_cast<std::uint16_t*>(pixels));
+    } else {
+      codec.decode(whole, pixel_limit, pixels);
+    }
+    return {.rgb = pixels + region.y * stride + std::size_t{region.x} * pixel_bytes,
             .stride = stride,
             .width = region.width,
-            .height = region.height};
+            .height = region.height,
+            .pixel_bytes = pixel_bytes};
+  }
+
+  /// In the mode of the image, or else as RGB.
+  PixelView read_decoded(const ImageHeader& image, const Region& region) {
+    const bool has_alpha_or_16_bits = mode == PixelMode::rgba || mode == PixelMode::gray_16;
+    switch (image.kind) {
+      case ImageKind::array: {
+        const std::size_t stride = std::size_t{image.width} * 3;
+        const std::uint8_t* const first = array + region.y * stride + std::size_t{region.x} * 3;
+        return {.rgb = first, .stride = stride, .width = region.width, .height = region.height};
+      }
+      case ImageKind::png: {
+        const PixelMode decoded = has_alpha_or_16_bits ? mode : PixelMode::rgb;
+        PixelView pixels = read_region(png, region, buffer, decoded);
+        pixels.pixel_bytes = mode_bytes(decoded);
+        return pixels;
+      }
+      default:
+        break;
+    }
+    const image_detail::WholeCodec* const codec = image_detail::whole_codec(image.kind);
+    if (codec == nullptr) return read_jpeg(region);
+    const bool knows = mode == PixelMode::rgba ? codec->decode_rgba != nullptr : mode == PixelMode::gray_16;
+    return read_whole(image, region, knows ? mode : PixelMode::rgb);
+  }
+
+  PixelView read(const ImageHeader& image, const Region& region) {
+    const PixelView pixels = read_decoded(image, region);
+    if (pixels.pixel_bytes == mode_bytes(mode)) return pixels;
+    if (mode == PixelMode::rgba) return to_opaque(pixels, converted);
+    const bool is_ours = image.kind != ImageKind::array;
+    return to_gray(pixels, is_ours ? buffer.data() : converted.get(std::size_t{region.width} * region.height));
   }
 
   PixelView read_jpeg(const Region& region) {
@@ -139,11 +217,12 @@ ImageDecoder::~ImageDecoder() = default;
 ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
 ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
-ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck check) {
+ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck check, PixelMode mode) {
   state_->header = {};
   state_->kept = {};
   state_->ahead = {};
   state_->num_bytes = bytes.size();
+  state_->mode = mode;
   const ImageKind kind = image_detail::decodable_kind(bytes, max_pixels);
   if (kind == ImageKind::array) {
     const std::size_t offset = image_detail::array_pixels_offset(bytes);
@@ -158,6 +237,7 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck
   } else {
     state_->open(state_->jpeg, kind, bytes, max_pixels);
   }
+  state_->require_mode(mode);
   if (check == WholeCheck::none) return state_->header;
   const bool has_end = state_->has_end(bytes);
   const ImageHeader header = std::exchange(state_->header, {});  // nothing can be read until the check has passed
@@ -176,18 +256,7 @@ PixelView ImageDecoder::read(const Region& region) {
                             region.height, region.x, region.y, header.width, header.height));
   }
   state_->header = {};
-  switch (header.kind) {
-    case ImageKind::array: {
-      const std::size_t stride = std::size_t{header.width} * 3;
-      const std::uint8_t* const first = state_->array + region.y * stride + std::size_t{region.x} * 3;
-      return {.rgb = first, .stride = stride, .width = region.width, .height = region.height};
-    }
-    case ImageKind::png:
-      return read_region(state_->png, region, state_->buffer);
-    default:
-      if (image_detail::whole_codec(header.kind) != nullptr) return state_->read_whole(header, region);
-      return state_->read_jpeg(region);
-  }
+  return state_->read(header, region);
 }
 
 void ImageDecoder::decode_ahead(const Upcoming& first, const Upcoming& second) {

@@ -46,4 +46,9 @@ std::string_view missing_library(ImageKind kind) {
   return {};
 }
 
+void fail_not_gray_16() {
+  throw Error(ErrorCode::unsupported, "not an image of 16-bit gray, which mode I;16 needs",
+              {.hint = "use mode L or RGB for images of 8 bits"});
+}
+
 }  // namespace bale::image_detail

@@ -21,7 +21,14 @@ struct WholeCodec {
   /// Whether the image is complete, as far as this shows without decoding; false if it does not show. Throws only
   /// `std::bad_alloc`.
   bool (*has_end)(Bytes bytes);
+  /// The same as decode(), but width * height * 4 bytes with alpha. nullptr: all images of this kind are opaque.
+  void (*decode_rgba)(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) = nullptr;
+  /// The same for images of 16-bit gray: width * height values. Throws `unsupported` for others. nullptr: none are.
+  void (*decode_gray_16)(Bytes bytes, std::uint64_t max_pixels, std::uint16_t* values) = nullptr;
 };
+
+/// For an image that is not one of 16-bit gray.
+[[noreturn]] void fail_not_gray_16();
 
 /// nullptr if images of this kind are decoded in another way, or not by this build.
 const WholeCodec* whole_codec(ImageKind kind);

@@ -40,9 +40,9 @@ std::string kernel_name(const Transform& delivered, bool mixes, std::uint32_t pi
 bool Converter::is_available() { return k_convert_kernels_ptx != nullptr; }
 
 bool Converter::can_make(const Transform& transform) {
-  // A list that erases converted pixels is converted by the workers.
+  // A list that erases converted pixels is converted by the workers, and so are images that are not RGB.
   const bool erases = transform.list && transform_detail::erases_converted(*transform.list);
-  return transform.has_fixed_shape() && transform.dtype != DType::uint8 && !erases &&
+  return transform.has_fixed_shape() && transform.dtype != DType::uint8 && transform.channels() == 3 && !erases &&
          std::uint64_t{transform.width} * transform.height < k_max_pixels;
 }
 

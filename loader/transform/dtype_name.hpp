@@ -8,6 +8,7 @@
 
 namespace bale {
 
+/// Those that can be chosen: uint16 goes with a mode.
 inline constexpr std::array k_dtypes{DType::uint8, DType::float16, DType::bfloat16, DType::float32};
 
 constexpr std::string_view dtype_name(DType dtype) {
@@ -20,6 +21,8 @@ constexpr std::string_view dtype_name(DType dtype) {
       return "bfloat16";
     case DType::float32:
       return "float32";
+    case DType::uint16:
+      return "uint16";
   }
   return {};
 }

@@ -16,8 +16,8 @@ struct Places {
   std::size_t channel;
 };
 
-inline Places places_of(PixelLayout layout, std::uint32_t width, std::uint32_t height) {
-  if (layout == PixelLayout::nhwc) return {.column = 3, .row = std::size_t{width} * 3, .channel = 1};
+inline Places places_of(PixelLayout layout, std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
+  if (layout == PixelLayout::nhwc) return {.column = channels, .row = std::size_t{width} * channels, .channel = 1};
   return {.column = 1, .row = width, .channel = std::size_t{width} * height};
 }
 

@@ -29,10 +29,11 @@ Region union_of(const Region& a, const Region& b) {
 
 /// `part` of the image, of which `pixels` are the pixels of `whole`.
 PixelView part_of(const PixelView& pixels, const Region& whole, const Region& part) {
-  return {.rgb = pixels.rgb + (part.y - whole.y) * pixels.stride + std::size_t{part.x - whole.x} * 3,
+  return {.rgb = pixels.rgb + (part.y - whole.y) * pixels.stride + std::size_t{part.x - whole.x} * pixels.pixel_bytes,
           .stride = pixels.stride,
           .width = part.width,
-          .height = part.height};
+          .height = part.height,
+          .pixel_bytes = pixels.pixel_bytes};
 }
 
 }  // namespace
@@ -103,7 +104,7 @@ void SamplePipeline::State::place(MutableBytes out) {
   const bool padded = transform.kind == Transform::Kind::padded;
   const std::uint32_t width = padded ? transform.width : needed.width;
   const std::uint32_t height = padded ? transform.height : needed.height;
-  applied.bytes = std::uint64_t{width} * height * 3 * dtype_bytes(transform.dtype);
+  applied.bytes = std::uint64_t{width} * height * transform.channels() * dtype_bytes(transform.dtype);
   if (out.empty()) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("image of {}x{} pixels whose size the index does not state", width, height));
@@ -119,8 +120,8 @@ SamplePipeline::SamplePipeline(const Transform& transform, std::uint64_t max_pix
   check_transform(transform);
   for (const Transform& view : further_views) {
     check_transform(view);
-    if (is_made_of_steps(transform) && is_made_of_steps(view)) continue;
-    throw Error(ErrorCode::invalid_argument, "views: each must be one of train, val and a list of transforms");
+    if (is_made_of_steps(transform) && is_made_of_steps(view) && transform.mode == view.mode) continue;
+    throw Error(ErrorCode::invalid_argument, "views: each must be one of train, val and a list of transforms, all of the same mode");
   }
   state_ = std::make_unique<State>(transform, max_pixels, further_views);
 }
@@ -141,7 +142,7 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
   state.applied = {};
   state.needed = {};
   if (transform.kind == Transform::Kind::raw) return;
-  const ImageHeader header = state.decoder.open(image, state.max_pixels, check);
+  const ImageHeader header = state.decoder.open(image, state.max_pixels, check, transform.mode);
   state.decoder.use_seek_points(kept);
   state.applied.source_width = header.width;
   state.applied.source_height = header.height;

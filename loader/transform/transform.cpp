@@ -61,11 +61,25 @@ void check_val(const Transform& transform) {
 void check_values(const Transform& transform) {
   if (!transform.normalize) return;
   if (transform.dtype == DType::uint8) refuse("normalize", "needs one of the float types");
-  for (std::size_t channel = 0; channel < 3; ++channel) {
+  for (std::size_t channel = 0; channel < transform.channels(); ++channel) {
     if (!std::isfinite(transform.mean[channel])) refuse("mean", "must be finite");
     if (!std::isfinite(transform.stddev[channel]) || !(transform.stddev[channel] > 0)) {
       refuse("stddev", "must be finite and above 0");
     }
+  }
+}
+
+void check_mode(const Transform& transform) {
+  const bool is_gray_16 = transform.mode == PixelMode::gray_16;
+  if (transform.list) transform_detail::check_mode(*transform.list, transform.mode, transform.channels());
+  if (is_gray_16 != (transform.dtype == DType::uint16)) {
+    refuse("dtype", is_gray_16 ? "must be uint16 for images of mode I;16, which have no other"
+                               : "uint16 is only for images of mode I;16");
+  }
+  if (transform.kind != Transform::Kind::train) return;
+  if (is_gray_16 && transform.jitter.active()) refuse("jitter", "cannot change images of mode I;16");
+  if (transform.mode == PixelMode::rgba && transform.gray_probability > 0) {
+    refuse("gray_probability", "must be 0 for images of mode RGBA, as with torchvision");
   }
 }
 
@@ -79,6 +93,7 @@ std::size_t dtype_bytes(DType dtype) {
       return 1;
     case DType::float16:
     case DType::bfloat16:
+    case DType::uint16:
       return 2;
     case DType::float32:
       break;
@@ -93,7 +108,7 @@ ColorJitter ColorJitter::symmetric(double brightness, double contrast, double sa
 bool ColorJitter::active() const { return *this != ColorJitter{}; }
 
 std::size_t Transform::image_bytes() const {
-  return has_fixed_shape() ? std::size_t{width} * height * 3 * dtype_bytes(dtype) : 0;
+  return has_fixed_shape() ? std::size_t{width} * height * channels() * dtype_bytes(dtype) : 0;
 }
 
 Transform train_transform(std::uint32_t size) { return {.width = size, .height = size}; }
@@ -115,7 +130,7 @@ Transform ragged_transform() { return {.kind = Transform::Kind::ragged}; }
 
 Transform raw_transform() { return {.kind = Transform::Kind::raw}; }
 
-Transform list_transform(TransformList list, PixelLayout layout, PassOrder pass_order) {
+Transform list_transform(TransformList list, PixelLayout layout, PassOrder pass_order, PixelMode mode) {
   transform_detail::check_list(list);
   const auto size = transform_detail::output_size(list);
   if (!size) {
@@ -127,13 +142,20 @@ Transform list_transform(TransformList list, PixelLayout layout, PassOrder pass_
                       .width = size->width,
                       .height = size->height,
                       .pass_order = pass_order,
-                      .layout = layout};
+                      .dtype = mode == PixelMode::gray_16 ? DType::uint16 : DType::uint8,
+                      .layout = layout,
+                      .mode = mode,
+                      .one_channel = mode == PixelMode::rgb && transform_detail::ends_in_one_channel(list)};
   for (const TransformNode& node : list) {
     if (const auto* type = std::get_if<transforms::ToDtype>(&node)) transform.dtype = type->dtype;
     if (const auto* normalize = std::get_if<transforms::Normalize>(&node)) {
       transform.normalize = true;
-      transform.mean = normalize->mean;
-      transform.stddev = normalize->std;
+      if (normalize->mean.size() != transform.channels()) {
+        refuse("list", fmt::format("Normalize has {} means, and the images have {} channels", normalize->mean.size(),
+                                   transform.channels()));
+      }
+      std::copy(normalize->mean.begin(), normalize->mean.end(), transform.mean.begin());
+      std::copy(normalize->std.begin(), normalize->std.end(), transform.stddev.begin());
     }
   }
   transform.list = std::make_shared<const TransformList>(std::move(list));
@@ -142,8 +164,12 @@ Transform list_transform(TransformList list, PixelLayout layout, PassOrder pass_
 }
 
 void check_transform(const Transform& transform) {
-  if (transform.kind == Transform::Kind::raw) return;
+  if (transform.kind == Transform::Kind::raw) {
+    if (transform.mode != PixelMode::rgb) refuse("mode", "is of decoded images, and raw ones are not");
+    return;
+  }
   check_values(transform);
+  check_mode(transform);
   if (transform.has_fixed_shape()) {
     for (const auto& [option, side] : {std::pair{"width", transform.width}, {"height", transform.height}}) {
       if (side < 1 || side > k_max_side) refuse(option, fmt::format("{} is not within [1, {}]", side, k_max_side));

@@ -13,6 +13,20 @@ bool is_after_conversion(const Step& step) {
   return erase != nullptr && erase->converted;
 }
 
+/// The number of steps that change 8-bit pixels.
+std::size_t num_before_conversion(std::span<const Step> steps) {
+  std::size_t num_before = steps.size();
+  while (num_before > 0 && is_after_conversion(steps[num_before - 1])) --num_before;
+  return num_before;
+}
+
+void widen_gray(const std::uint8_t* gray, std::size_t num_pixels, std::uint8_t* rgb) {
+  for (std::size_t i = 0; i < num_pixels; ++i) rgb[i * 3] = rgb[i * 3 + 1] = rgb[i * 3 + 2] = gray[i];
+}
+
+/// Pillow copies an image that keeps its size.
+bool changes_size(const ResizeSpec& spec) { return spec.width != spec.source_width || spec.height != spec.source_height; }
+
 }  // namespace
 
 void View::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height) {
@@ -21,33 +35,85 @@ void View::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height) {
   start_ = fuse_start(steps_, width, height);
 }
 
-/// Resizes: the pixels after the first steps.
-void View::make_start(const PixelView& decoded, Resizer& resizer, std::uint8_t* rgb) const {
-  const std::size_t stride = std::size_t{start_.width()} * 3;
-  if (start_.resize) return resizer.run(*start_.resize, decoded, rgb, stride);
+/// Resizes: the pixels after the first steps, without gaps.
+void View::make_start(const PixelView& decoded, Resizer& resizer, std::uint8_t* out) const {
+  const std::size_t stride = std::size_t{start_.width()} * decoded.pixel_bytes;
+  if (start_.resize) return resizer.run(*start_.resize, decoded, out, stride);
   for (std::uint32_t y = 0; y < decoded.height; ++y) {
-    std::memcpy(rgb + y * stride, decoded.rgb + y * decoded.stride, stride);
+    std::memcpy(out + y * stride, decoded.rgb + y * decoded.stride, stride);
   }
 }
 
+/// make_start() of gray pixels, into memory of their own.
+PixelView View::start_alone(const PixelView& decoded, ViewScratch& scratch) const {
+  const std::size_t stride = start_.width();
+  if (scratch.gray.size() < stride * start_.height()) scratch.gray.resize(stride * start_.height());
+  make_start(decoded, scratch.resizer, scratch.gray.data());
+  return {.rgb = scratch.gray.data(),
+          .stride = stride,
+          .width = start_.width(),
+          .height = start_.height(),
+          .pixel_bytes = 1};
+}
+
+/// Converts, and does the steps `after` that.
+void View::finish(const PixelView& pixels, std::span<const Step> after, MutableBytes out) const {
+  converter_.run(pixels, transform_.width, transform_.height, out.data());
+  for (const Step& step : after) erase_converted(std::get<step::Erase>(step), transform_, out);
+}
+
+void View::make_rgba(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const {
+  AlphaScratch& alpha = scratch.alpha;
+  const std::size_t size = std::size_t{start_.width()} * start_.height() * 4;
+  if (alpha.resized.size() < size) alpha.resized.resize(size);
+  if (start_.resize && changes_size(*start_.resize)) {
+    make_start(premultiplied(decoded, alpha.before), scratch.resizer, alpha.resized.data());
+    divide_by_alpha(alpha.resized.data(), size / 4);
+  } else {
+    make_start(decoded, scratch.resizer, alpha.resized.data());
+  }
+  const std::size_t num_before = num_before_conversion(rest());
+  PixelView pixels{.rgb = alpha.resized.data(),
+                   .stride = std::size_t{start_.width()} * 4,
+                   .width = start_.width(),
+                   .height = start_.height(),
+                   .pixel_bytes = 4};
+  if (num_before > 0) pixels = alpha.picture.run(rest().first(num_before), pixels, scratch.runner);
+  finish(pixels, rest().subspan(num_before), out);
+}
+
+void View::make_gray_16(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const {
+  PixelView start = scratch.gray_16.make_room(start_.width(), start_.height());
+  make_start(decoded, scratch.resizer, scratch.gray_16.pixels());
+  finish(scratch.gray_16.run(rest(), start, scratch.resizer), {}, out);
+}
+
 void View::make(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const {
-  const std::span<const Step> rest = std::span<const Step>(steps_).subspan(start_.num_steps);
-  if (rest.empty() && transform_.dtype == DType::uint8 && transform_.layout == PixelLayout::nhwc) {
+  if (transform_.mode == PixelMode::rgba) return make_rgba(decoded, scratch, out);
+  if (transform_.mode == PixelMode::gray_16) return make_gray_16(decoded, scratch, out);
+  const bool is_rgb = transform_.mode == PixelMode::rgb;
+  const std::size_t num_before = num_before_conversion(rest());
+  if (rest().empty() && is_rgb && transform_.channels() == 3 && transform_.dtype == DType::uint8 &&
+      transform_.layout == PixelLayout::nhwc) {
     return make_start(decoded, scratch.resizer, reinterpret_cast<std::uint8_t*>(out.data()));
   }
+  if (!is_rgb && num_before == 0) return finish(start_alone(decoded, scratch), rest(), out);
+
   Picture& picture = scratch.picture;
   picture.width = start_.width();
   picture.height = start_.height();
   picture.channels = 3;
   if (picture.pixels.size() < picture.size()) picture.pixels.resize(picture.size());
-  make_start(decoded, scratch.resizer, picture.pixels.data());
-
-  std::size_t num_before = rest.size();  // conversion
-  while (num_before > 0 && is_after_conversion(rest[num_before - 1])) --num_before;
-  scratch.runner.run(rest.first(num_before), picture);
-  converter_.run({picture.pixels.data(), picture.stride(), picture.width, picture.height}, transform_.width,
-                 transform_.height, out.data());
-  for (const Step& step : rest.subspan(num_before)) erase_converted(std::get<step::Erase>(step), transform_, out);
+  if (is_rgb) {
+    make_start(decoded, scratch.resizer, picture.pixels.data());
+  } else {
+    // What steps do to a gray in three channels they do to one: Pillow's and torchvision's operations are per channel,
+    // or give a gray the same gray.
+    const PixelView gray = start_alone(decoded, scratch);
+    widen_gray(gray.rgb, std::size_t{gray.width} * gray.height, picture.pixels.data());
+  }
+  scratch.runner.run(rest().first(num_before), picture);
+  finish({picture.pixels.data(), picture.stride(), picture.width, picture.height}, rest().subspan(num_before), out);
 }
 
 }  // namespace bale::transform_detail

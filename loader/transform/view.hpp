@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/region.hpp"
@@ -10,15 +12,27 @@
 #include "bale/loader/transform/draw/step_drawer.hpp"
 #include "bale/loader/transform/fused_start.hpp"
 #include "bale/loader/transform/picture.hpp"
+#include "bale/loader/transform/steps/alpha_runner.hpp"
+#include "bale/loader/transform/steps/gray_16_runner.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
 
 namespace bale::transform_detail {
+
+/// Memory of images with alpha.
+struct AlphaScratch {
+  std::vector<std::uint8_t> before{};  // what is resized, multiplied by its alpha
+  std::vector<std::uint8_t> resized{};
+  AlphaPicture picture{};
+};
 
 /// Scratch memory that the views of an image share, since they are made one after the other.
 struct ViewScratch {
   Resizer resizer{};
   StepRunner runner{};
   Picture picture{};  // before it is converted to the batch's type and layout
+  std::vector<std::uint8_t> gray{};
+  AlphaScratch alpha{};
+  Gray16Runner gray_16{};
 };
 
 class View {
@@ -36,7 +50,12 @@ class View {
   const Transform& transform() const { return transform_; }
 
  private:
-  void make_start(const PixelView& decoded, Resizer& resizer, std::uint8_t* rgb) const;
+  void make_start(const PixelView& decoded, Resizer& resizer, std::uint8_t* out) const;
+  PixelView start_alone(const PixelView& decoded, ViewScratch& scratch) const;
+  void make_rgba(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
+  void make_gray_16(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
+  void finish(const PixelView& pixels, std::span<const Step> after, MutableBytes out) const;
+  std::span<const Step> rest() const { return std::span<const Step>(steps_).subspan(start_.num_steps); }
 
   Transform transform_;
   PixelConverter converter_;

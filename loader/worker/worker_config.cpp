@@ -45,6 +45,8 @@ void for_members(Transform& transform, const Visit& visit) {
   visit(transform.normalize);
   visit(transform.mean);
   visit(transform.stddev);
+  visit(transform.mode);
+  visit(transform.one_channel);
 }
 
 void put_transform(std::vector<std::byte>& out, const Transform& transform) {

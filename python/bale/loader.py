@@ -81,6 +81,9 @@ class Loader:
     views          instead of `transform`: a list of them. Each image is decoded once and made into one image per view, with
                    draws of its own: `views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per
                    view. Not with a device
+    mode           what images are decoded to, by Pillow's names: "RGB", "L" (one channel), "RGBA" (four) or "I;16" (16-bit gray
+                   PNGs and TIFFs as uint16, which can be cropped, flipped and resized); the transform changes such images.
+                   An image that a mode cannot give is a bad sample. Default: the transform's own mode, usually RGB
     prefetch       number of batches in the ring, for all workers together, including those that you hold
     subset         positions in the dataset that make up an epoch
     weights        draw `num_draws` samples per epoch with these probabilities, with replacement; default: len(weights)
@@ -124,14 +127,14 @@ class Loader:
                  storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  seek_point_cache_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
-                 mix: transforms.Mix | None = None) -> None:
+                 mix: transforms.Mix | None = None, mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         self.batch_size = batch_size
         tail = order.tail_name(tail, drop_last)
         self.drop_last = tail == "drop"
         from bale.transforms.translation import views_of_loader  # not above: importing bale alone need not wait for it
 
-        self.views = views_of_loader(transform, views)
+        self.views = views_of_loader(transform, views, mode)
         self.transform = self.views[0]
         if device is not None and len(self.views) > 1:
             raise ValueError("views: batches on a device have one view; leave device out, and move the images of each view "

@@ -57,8 +57,9 @@ nb::ndarray<nb::numpy> image(nb::handle self, std::size_t i) {
     return view_of<nb::ndarray<nb::numpy>>(batch.pixels().subspan(i * transform.image_bytes(), transform.image_bytes()),
                                            shape, numpy_dtype(transform.dtype), self);
   }
-  shape = {batch.height(i), batch.width(i), 3};
-  if (transform.layout == PixelLayout::nchw) shape = {3, batch.height(i), batch.width(i)};
+  const std::size_t channels = transform.channels();
+  shape = {batch.height(i), batch.width(i), channels};
+  if (transform.layout == PixelLayout::nchw) shape = {channels, batch.height(i), batch.width(i)};
   return view_of<nb::ndarray<nb::numpy>>(bytes, shape, numpy_dtype(transform.dtype), self);
 }
 
@@ -169,10 +170,11 @@ std::pair<nb::object, nb::object> capsules(nb::handle self, std::size_t view) {
   const std::int64_t width = transform.width;
   const std::int64_t plane = height * width;
   const bool planar = transform.layout == PixelLayout::nchw;
-  const std::array<std::size_t, 4> shape{batch.size(), 3, transform.height, transform.width};
-  const std::array<std::int64_t, 4> strides = planar
-                                                  ? std::array{3 * plane, plane, width, std::int64_t{1}}
-                                                  : std::array{3 * plane, std::int64_t{1}, 3 * width, std::int64_t{3}};
+  const std::int64_t channels = transform.channels();
+  const std::array<std::size_t, 4> shape{batch.size(), transform.channels(), transform.height, transform.width};
+  const std::array<std::int64_t, 4> strides =
+      planar ? std::array{channels * plane, plane, width, std::int64_t{1}}
+             : std::array{channels * plane, std::int64_t{1}, channels * width, channels};
   const nb::ndarray<> images(const_cast<std::byte*>(batch.pixels(view).data()), shape.size(), shape.data(), self,
                              strides.data(), dlpack_dtype(transform.dtype));
   return {nb::cast(images), nb::cast(copy_of<std::int64_t, nb::ndarray<std::int64_t>>(batch.labels()))};

@@ -89,6 +89,9 @@ DeviceArray images_of(nb::handle self) {
     case DType::float32:
       array.typestr = "<f4";
       break;
+    case DType::uint16:
+      array.typestr = "<u2";
+      break;
   }
   return array;
 }

@@ -20,6 +20,8 @@ inline nanobind::dlpack::dtype dlpack_dtype(DType dtype) {
       return {static_cast<std::uint8_t>(Code::Float), 16, 1};
     case DType::bfloat16:
       return {static_cast<std::uint8_t>(Code::Bfloat), 16, 1};
+    case DType::uint16:
+      return {static_cast<std::uint8_t>(Code::UInt), 16, 1};
     case DType::float32:
       break;
   }
@@ -28,8 +30,10 @@ inline nanobind::dlpack::dtype dlpack_dtype(DType dtype) {
 
 /// The shape, in memory order, of a batch whose images all have the same size.
 inline std::vector<std::size_t> shape_of(const Transform& transform, std::size_t num_images) {
-  if (transform.layout == PixelLayout::nchw) return {num_images, 3, transform.height, transform.width};
-  return {num_images, transform.height, transform.width, 3};
+  if (transform.layout == PixelLayout::nchw) {
+    return {num_images, transform.channels(), transform.height, transform.width};
+  }
+  return {num_images, transform.height, transform.width, transform.channels()};
 }
 
 }  // namespace bale::python

@@ -133,11 +133,17 @@ Transform transform_of(nb::handle given) {
       choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}});
   const auto pass_order =
       choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}});
+  const auto mode = choice<PixelMode>(given.attr("mode"), "mode",
+                                      {{"RGB", PixelMode::rgb},
+                                       {"L", PixelMode::gray},
+                                       {"RGBA", PixelMode::rgba},
+                                       {"I;16", PixelMode::gray_16}});
   if (nb::hasattr(given, "to_json")) {
     const std::string json = nb::cast<std::string>(given.attr("to_json")());
-    return list_transform(parse_transforms(json), layout, pass_order);
+    return list_transform(parse_transforms(json), layout, pass_order, mode);
   }
   Transform transform;
+  transform.mode = mode;
   transform.layout = layout;
   transform.pass_order = pass_order;
   transform.kind = choice<Kind>(given.attr("kind"), "transform",
@@ -163,10 +169,17 @@ Transform transform_of(nb::handle given) {
                                   {{"uint8", DType::uint8},
                                    {"float16", DType::float16},
                                    {"bfloat16", DType::bfloat16},
-                                   {"float32", DType::float32}});
+                                   {"float32", DType::float32},
+                                   {"uint16", DType::uint16}});
   const nb::object normalize = given.attr("normalize");
   transform.normalize = !normalize.is_none();
-  for (std::size_t channel = 0; channel < 3 && transform.normalize; ++channel) {
+  const std::size_t num_means = transform.normalize ? nb::len(nb::object(normalize[0])) : transform.channels();
+  if (num_means != transform.channels()) {
+    throw Error(ErrorCode::invalid_argument, "transform: normalize has " + std::to_string(num_means) +
+                                                 " means, and the images have " + std::to_string(transform.channels()) +
+                                                 " channels");
+  }
+  for (std::size_t channel = 0; channel < transform.channels() && transform.normalize; ++channel) {
     transform.mean[channel] = value_of<float>(normalize[0][channel], "normalize");
     transform.stddev[channel] = value_of<float>(normalize[1][channel], "normalize");
   }

@@ -4,6 +4,7 @@
 //   bale_pixel_tool decode FILE          PPM
 //   bale_pixel_tool each FILE...         per file a line "WIDTH HEIGHT HEADER-WIDTH HEADER-HEIGHT" and the pixels, or a
 //                                        line "CODE: message"
+//   bale_pixel_tool mode MODE FILE...    per file a line "WIDTH HEIGHT PIXEL-BYTES" and the pixels, or a line "CODE: message"
 //   bale_pixel_tool thumbnail FILE SIDE  PPM
 //   bale_pixel_tool resize FILE W H [bilinear|bicubic [pillow_13|pillow_12]]  PPM
 //   bale_pixel_tool crop FILE SIZE       PPM
@@ -19,6 +20,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/image_decoder.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
 
 namespace {
@@ -69,8 +71,38 @@ void write_each(const std::vector<std::string>& args) {
   }
 }
 
+bale::PixelMode mode_of(const std::string& name) {
+  for (const auto mode : {bale::PixelMode::gray, bale::PixelMode::rgba, bale::PixelMode::gray_16}) {
+    if (name == bale::pixel_mode_name(mode)) return mode;
+  }
+  return bale::PixelMode::rgb;
+}
+
+void write_mode(const std::vector<std::string>& args) {
+  bale::ImageDecoder decoder;
+  for (std::size_t i = 2; i < args.size(); ++i) {
+    const std::vector<std::byte> bytes = bale::read_file(args[i]);
+    try {
+      const bale::ImageHeader header =
+          decoder.open(bytes, bale::k_default_max_pixels, bale::WholeCheck::none, mode_of(args[1]));
+      const bale::PixelView pixels = decoder.read({.width = header.width, .height = header.height});
+      fmt::print("{} {} {}\n", pixels.width, pixels.height, pixels.pixel_bytes);
+      const std::size_t row_bytes = std::size_t{pixels.width} * pixels.pixel_bytes;
+      for (std::uint32_t y = 0; y < pixels.height; ++y) {
+        if (std::fwrite(pixels.rgb + y * pixels.stride, 1, row_bytes, stdout) != row_bytes) std::exit(1);
+      }
+    } catch (const bale::Error& error) {
+      fmt::print("{}: {}\n", code_name(error.code()), error.message());
+    }
+  }
+}
+
 int run(const std::vector<std::string>& args) {
   if (args.size() < 2) return 2;
+  if (args[0] == "mode") {
+    write_mode(args);
+    return 0;
+  }
   if (args[0] == "each") {
     write_each(args);
     return 0;

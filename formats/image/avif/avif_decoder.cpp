@@ -60,17 +60,27 @@ void convert(const avifImage* image, avifRGBFormat format, std::uint32_t pixel_b
   require(avifImageYUVToRGB(image, &out));
 }
 
-void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
-  const Decoder decoder = parse(bytes, max_pixels);
+/// The decoder with its first image.
+Decoder decode_first(Bytes bytes, std::uint64_t max_pixels) {
+  Decoder decoder = parse(bytes, max_pixels);
   const std::uint32_t width = decoder->image->width;
   const std::uint32_t height = decoder->image->height;
   require(avifDecoderNextImage(decoder.get()));
   if (decoder->image->width != width || decoder->image->height != height) {
     fail_image(ErrorCode::damaged, "AVIF: the header and the image have different sizes");
   }
+  return decoder;
+}
+
+void decode_rgba(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) {
+  convert(decode_first(bytes, max_pixels)->image, AVIF_RGB_FORMAT_RGBA, 4, rgba);
+}
+
+void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
+  const Decoder decoder = decode_first(bytes, max_pixels);
   if (decoder->alphaPresent == AVIF_FALSE) return convert(decoder->image, AVIF_RGB_FORMAT_RGB, 3, rgb);
   // Without a place for alpha libavif would blend with black.
-  const std::size_t num_pixels = std::size_t{width} * height;
+  const std::size_t num_pixels = std::size_t{decoder->image->width} * decoder->image->height;
   const auto rgba = std::make_unique<std::uint8_t[]>(num_pixels * 4);
   convert(decoder->image, AVIF_RGB_FORMAT_RGBA, 4, rgba.get());
   for (std::size_t i = 0; i < num_pixels; ++i) put(rgb + i * 3, {rgba[i * 4], rgba[i * 4 + 1], rgba[i * 4 + 2]});
@@ -78,6 +88,6 @@ void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
 
 }  // namespace
 
-const WholeCodec k_avif_codec{open, decode, boxes_have_end};
+const WholeCodec k_avif_codec{open, decode, boxes_have_end, decode_rgba};
 
 }  // namespace bale::image_detail

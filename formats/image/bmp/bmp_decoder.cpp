@@ -57,7 +57,8 @@ ImageHeader open(Bytes bytes, std::uint64_t max_pixels) {
   return {.kind = ImageKind::bmp, .width = header.width, .height = header.height, .channels = header.channels};
 }
 
-void decode(Bytes bytes, std::uint64_t, std::uint8_t* rgb) {
+template <std::size_t pixel_bytes>
+void decode_as(Bytes bytes, std::uint64_t, std::uint8_t* pixels) {
   BmpHeader header = read_bmp_header(bytes);
   const std::size_t num_pixels = std::size_t{header.width} * header.height;
   std::unique_ptr<std::uint8_t[]> indices;
@@ -76,9 +77,12 @@ void decode(Bytes bytes, std::uint64_t, std::uint8_t* rgb) {
   }
   for (std::uint32_t y = 0; y < header.height; ++y) {
     const std::uint32_t at = header.top_down ? y : header.height - 1 - y;
-    std::uint8_t* const out = rgb + std::size_t{at} * header.width * 3;
+    std::uint8_t* out = pixels + std::size_t{at} * header.width * pixel_bytes;
     const std::uint8_t* const row = rows + y * header.stride;
-    for (std::size_t x = 0; x < header.width; ++x) put(out + x * 3, pixel_of(header, row, x));
+    for (std::size_t x = 0; x < header.width; ++x, out += pixel_bytes) {
+      put(out, pixel_of(header, row, x));
+      if constexpr (pixel_bytes == 4) out[3] = header.alpha ? row[x * header.pixel_bytes + *header.alpha] : 255;
+    }
   }
 }
 
@@ -92,6 +96,6 @@ bool has_end(Bytes bytes) {
 
 }  // namespace
 
-const WholeCodec k_bmp_codec{open, decode, has_end};
+const WholeCodec k_bmp_codec{open, decode_as<3>, has_end, decode_as<4>};
 
 }  // namespace bale::image_detail

@@ -27,18 +27,23 @@ struct Fields {
   std::size_t palette_at = 0;  // after the header and the masks
 };
 
-/// The masks of red, green, blue and alpha, and where the bytes of the first three are within a pixel.
+/// The masks of red, green, blue and alpha, and where their bytes are within a pixel.
 struct Layout {
   std::array<std::uint32_t, 4> masks;
   std::array<std::uint8_t, 3> order;
+  std::optional<std::uint8_t> alpha{};
 };
 
-// Pillow's list. Masks that are all zero mean the usual order.
+// Pillow's list. Masks that are all zero mean the usual order, with alpha.
 constexpr std::array k_layouts_32{
-    Layout{{0xFF0000, 0xFF00, 0xFF, 0}, {2, 1, 0}},          Layout{{0xFF000000, 0xFF0000, 0xFF00, 0}, {3, 2, 1}},
-    Layout{{0xFF000000, 0xFF00, 0xFF, 0}, {3, 1, 0}},        Layout{{0xFF000000, 0xFF0000, 0xFF00, 0xFF}, {3, 2, 1}},
-    Layout{{0xFF, 0xFF00, 0xFF0000, 0xFF000000}, {0, 1, 2}}, Layout{{0xFF0000, 0xFF00, 0xFF, 0xFF000000}, {2, 1, 0}},
-    Layout{{0xFF000000, 0xFF00, 0xFF, 0xFF0000}, {3, 1, 0}}, Layout{{0, 0, 0, 0}, {2, 1, 0}},
+    Layout{{0xFF0000, 0xFF00, 0xFF, 0}, {2, 1, 0}},
+    Layout{{0xFF000000, 0xFF0000, 0xFF00, 0}, {3, 2, 1}},
+    Layout{{0xFF000000, 0xFF00, 0xFF, 0}, {3, 1, 0}},
+    Layout{{0xFF000000, 0xFF0000, 0xFF00, 0xFF}, {3, 2, 1}, 0},
+    Layout{{0xFF, 0xFF00, 0xFF0000, 0xFF000000}, {0, 1, 2}, 3},
+    Layout{{0xFF0000, 0xFF00, 0xFF, 0xFF000000}, {2, 1, 0}, 3},
+    Layout{{0xFF000000, 0xFF00, 0xFF, 0xFF0000}, {3, 1, 0}, 2},
+    Layout{{0, 0, 0, 0}, {2, 1, 0}, 3},
 };
 
 Fields read_fields(const ByteReader& in, BmpHeader& out) {
@@ -96,6 +101,7 @@ void set_masked(const ByteReader& in, Fields& fields, BmpHeader& out) {
       fail_image(ErrorCode::unsupported, "BMP: color masks that Pillow does not read");
     }
     out.order = found->order;
+    out.alpha = found->alpha;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "bale/formats/image/whole_codec.hpp"
 
@@ -30,6 +31,7 @@ struct BmpHeader {
   BmpRle rle = BmpRle::none;
   std::uint32_t pixel_bytes = 0;        // of `channels`
   std::array<std::uint8_t, 3> order{};  // where red, green and blue are within the pixel
+  std::optional<std::uint8_t> alpha{};  // where alpha is within the pixel
   std::size_t stride = 0;               // from row to row
   std::size_t row_bytes = 0;            // of a row that are read
   std::size_t offset = 0;               // of the pixels

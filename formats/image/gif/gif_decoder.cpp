@@ -40,20 +40,30 @@ class RowOrder {
   std::uint32_t row_ = 0;
 };
 
-void read_frame(GifCodes& codes, const GifHeader& header, std::uint8_t* rgb) {
+/// Stores pixels of 3 bytes, or of 4 with alpha.
+template <std::size_t pixel_bytes>
+void put_index(const GifHeader& header, std::uint8_t index, std::uint8_t* pixel) {
+  put(pixel, header.palette[index]);
+  if constexpr (pixel_bytes == 4) pixel[3] = header.transparent && index == header.background ? 0 : 255;
+}
+
+template <std::size_t pixel_bytes>
+void read_frame(GifCodes& codes, const GifHeader& header, std::uint8_t* pixels) {
   const Region& frame = header.frame;
-  const auto row_of = [&](std::uint32_t y) { return rgb + ((std::size_t{frame.y} + y) * header.width + frame.x) * 3; };
+  const auto row_of = [&](std::uint32_t y) {
+    return pixels + ((std::size_t{frame.y} + y) * header.width + frame.x) * pixel_bytes;
+  };
   RowOrder order(frame.height, header.interlaced);
   std::uint8_t* out = row_of(0);
   std::uint32_t x = 0;
   for (;;) {
     const GifCodes::String string = codes.next();
-    for (std::size_t i = 0; i < string.length; ++i, out += 3) {
-      put(out, header.palette[string.indices[i]]);
+    for (std::size_t i = 0; i < string.length; ++i, out += pixel_bytes) {
+      put_index<pixel_bytes>(header, string.indices[i], out);
       if (++x < frame.width) continue;
       if (!order.advance()) return;
       x = 0;
-      out = row_of(order.row()) - 3;
+      out = row_of(order.row()) - pixel_bytes;
     }
   }
 }
@@ -67,14 +77,17 @@ ImageHeader open(Bytes bytes, std::uint64_t max_pixels) {
   return {.kind = ImageKind::gif, .width = header.width, .height = header.height, .channels = 3};
 }
 
-void decode(Bytes bytes, std::uint64_t, std::uint8_t* rgb) {
+template <std::size_t pixel_bytes>
+void decode_as(Bytes bytes, std::uint64_t, std::uint8_t* pixels) {
   const GifHeader header = read_gif_header(bytes);
   if (header.frame.width != header.width || header.frame.height != header.height) {
     const std::size_t num_pixels = std::size_t{header.width} * header.height;
-    for (std::size_t i = 0; i < num_pixels; ++i) put(rgb + i * 3, header.palette[header.background]);
+    for (std::size_t i = 0; i < num_pixels; ++i) {
+      put_index<pixel_bytes>(header, header.background, pixels + i * pixel_bytes);
+    }
   }
   const auto codes = std::make_unique<GifCodes>(bytes, header.offset, header.code_bits);
-  read_frame(*codes, header, rgb);
+  read_frame<pixel_bytes>(*codes, header, pixels);
 }
 
 /// Whether the first frame's blocks end with an empty one.
@@ -94,6 +107,6 @@ bool has_end(Bytes bytes) {
 
 }  // namespace
 
-const WholeCodec k_gif_codec{open, decode, has_end};
+const WholeCodec k_gif_codec{open, decode_as<3>, has_end, decode_as<4>};
 
 }  // namespace bale::image_detail

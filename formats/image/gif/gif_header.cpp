@@ -82,6 +82,7 @@ class HeaderReader {
       const bool transparent = (in_.u8(block.begin) & 1) != 0;
       if (block.length < (transparent ? 4u : 3u)) fail_image(ErrorCode::damaged, "GIF: a control block is too short");
       if (transparent) out_.background = static_cast<std::uint8_t>(in_.u8(block.begin + 3));
+      out_.transparent = out_.transparent || transparent;
     } else if (kind == k_comment) {
       while (block.length != 0) block = next_block();
       return;

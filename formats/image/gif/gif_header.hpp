@@ -16,6 +16,7 @@ struct GifHeader {
   Region frame{};
   bool interlaced = false;
   std::uint8_t background = 0;  // the index of pixels outside the frame
+  bool transparent = false;     // whether pixels of this index are
   std::uint32_t code_bits = 0;  // of a color index
   std::size_t offset = 0;       // of the blocks with the pixels
   std::array<Rgb, 256> palette{};

@@ -70,11 +70,11 @@ void choose_srgb(const Decoder& decoder, const JxlBasicInfo& info) {
   decoder.require(JxlDecoderSetPreferredColorProfile(decoder.get(), &srgb));
 }
 
-void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
+void decode_as(std::uint32_t channels, Bytes bytes, std::uint64_t max_pixels, std::uint8_t* pixels) {
   const ImageHeader header = open(bytes, max_pixels);
   const Decoder decoder(bytes, JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING | JXL_DEC_FULL_IMAGE);
-  const JxlPixelFormat format{3, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
-  const std::size_t num_bytes = std::size_t{header.width} * header.height * 3;
+  const JxlPixelFormat format{channels, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+  const std::size_t num_bytes = std::size_t{header.width} * header.height * channels;
   for (;;) {
     switch (decoder.next()) {
       case JXL_DEC_COLOR_ENCODING:
@@ -85,7 +85,7 @@ void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
         decoder.require(JxlDecoderImageOutBufferSize(decoder.get(), &format, &needed));
         if (needed != num_bytes)
           fail_image(ErrorCode::damaged, "JPEG XL: the header and the image have different sizes");
-        decoder.require(JxlDecoderSetImageOutBuffer(decoder.get(), &format, rgb, num_bytes));
+        decoder.require(JxlDecoderSetImageOutBuffer(decoder.get(), &format, pixels, num_bytes));
         break;
       }
       case JXL_DEC_FULL_IMAGE:
@@ -98,11 +98,14 @@ void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
   }
 }
 
+void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) { decode_as(3, bytes, max_pixels, rgb); }
+void decode_rgba(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) { decode_as(4, bytes, max_pixels, rgba); }
+
 /// A codestream without boxes has no end that shows.
 bool has_end(Bytes bytes) { return !as_text(bytes).starts_with("\xFF\x0A") && boxes_have_end(bytes); }
 
 }  // namespace
 
-const WholeCodec k_jxl_codec{open, decode, has_end};
+const WholeCodec k_jxl_codec{open, decode, has_end, decode_rgba};
 
 }  // namespace bale::image_detail

@@ -50,6 +50,28 @@ Image decode_to_compare(Bytes image, std::uint64_t max_pixels) {
 
 }  // namespace
 
+namespace image_detail {
+
+void turn_pixels(const Raster& source, int orientation, std::uint8_t* out) {
+  // 5 to 8 exchange rows and columns. The two mirrorings give the source of the output's (0, 0).
+  const bool transposed = orientation >= 5;
+  const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+  const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  const std::uint32_t width = transposed ? source.height : source.width;
+  const std::uint32_t height = transposed ? source.width : source.height;
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x, out += source.channels) {
+      const std::uint32_t column = transposed ? y : x;
+      const std::uint32_t row = transposed ? x : y;
+      const std::size_t from = std::size_t{from_bottom ? source.height - 1 - row : row} * source.width +
+                               (from_right ? source.width - 1 - column : column);
+      std::copy_n(source.pixels + from * source.channels, source.channels, out);
+    }
+  }
+}
+
+}  // namespace image_detail
+
 int exif_orientation(Bytes image) {
   ImagePieces pieces;
   try {
@@ -62,22 +84,10 @@ int exif_orientation(Bytes image) {
 
 Image apply_orientation(Image image, int orientation) {
   if (orientation <= 1 || orientation > 8) return image;
-  // 5 to 8 exchange rows and columns. The two mirrorings give the source of the output's (0, 0).
   const bool transposed = orientation >= 5;
-  const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-  const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   Image out{.width = transposed ? image.height : image.width, .height = transposed ? image.width : image.height};
   out.rgb.resize(image.rgb.size());
-  std::uint8_t* to = out.rgb.data();
-  for (std::uint32_t y = 0; y < out.height; ++y) {
-    for (std::uint32_t x = 0; x < out.width; ++x, to += 3) {
-      const std::uint32_t column = transposed ? y : x;
-      const std::uint32_t row = transposed ? x : y;
-      const std::size_t from_x = from_right ? image.width - 1 - column : column;
-      const std::size_t from_y = from_bottom ? image.height - 1 - row : row;
-      std::copy_n(image.rgb.data() + (from_y * image.width + from_x) * 3, 3, to);
-    }
-  }
+  image_detail::turn_pixels({image.rgb.data(), image.width, image.height, 3}, orientation, out.rgb.data());
   return out;
 }
 

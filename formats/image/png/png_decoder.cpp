@@ -1,5 +1,7 @@
 #include "bale/formats/image/png/png_decoder.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -10,13 +12,15 @@ namespace {
 constexpr png_uint_32 k_max_side = 0x7FFFFFFF;  // the PNG format's own limit; the pixel budget is the effective one
 constexpr png_alloc_size_t k_max_chunk_bytes = 8'000'000;
 
-// Samples are big-endian and fill the last two thirds of the row. Pillow reads 16-bit gray as a separate mode and clips
-// it to 8 bits.
-void widen_gray_16(png_bytep row, std::size_t width) {
+// Samples are big-endian and fill the end of the row. Pillow reads 16-bit gray as a separate mode and clips it to 8
+// bits.
+void widen_gray_16(png_bytep row, std::size_t width, std::size_t pixel_bytes) {
   for (std::size_t x = 0; x < width; ++x) {
-    const png_const_bytep sample = row + width + x * 2;
+    const png_const_bytep sample = row + width * (pixel_bytes - 2) + x * 2;
     const png_byte value = sample[0] != 0 ? png_byte{255} : sample[1];
-    row[x * 3] = row[x * 3 + 1] = row[x * 3 + 2] = value;
+    png_bytep const pixel = row + x * pixel_bytes;
+    pixel[0] = pixel[1] = pixel[2] = value;
+    if (pixel_bytes == 4) pixel[3] = 255;
   }
 }
 
@@ -44,31 +48,59 @@ std::uint32_t PngDecoder::channels() const {
   return png_get_color_type(png_, info_) == PNG_COLOR_TYPE_PALETTE ? 3u : png_get_channels(png_, info_);
 }
 
-RegionLayout PngDecoder::start(const Region& region) {
+bool PngDecoder::is_gray_16() const {
+  return png_get_bit_depth(png_, info_) == 16 && png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY;
+}
+
+RegionLayout PngDecoder::start(const Region& region, PixelMode mode) {
+  mode_ = mode;
   run([this] { prepare_rows(); });
-  const std::size_t stride = std::size_t{width()} * 3;
+  const std::size_t stride = std::size_t{width()} * mode_bytes(mode);
   const bool interlaced = passes_ > 1;
   first_row_ = interlaced ? 0 : region.y;
   end_row_ = interlaced ? height() : region.y + region.height;
   return {.stride = stride,
           .rows = end_row_ - first_row_,
-          .offset = (region.y - first_row_) * stride + std::size_t{region.x} * 3};
+          .offset = (region.y - first_row_) * stride + std::size_t{region.x} * mode_bytes(mode)};
 }
 
 void PngDecoder::prepare_rows() {
-  gray_16_ = png_get_bit_depth(png_, info_) == 16 && png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY;
-  if (!gray_16_) {
-    png_set_palette_to_rgb(png_);
-    if (png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
+  clips_gray_16_ = is_gray_16() && mode_ != PixelMode::gray_16;
+  transparent_.reset();
+  if (mode_ == PixelMode::gray_16) {
+    if constexpr (std::endian::native == std::endian::little) png_set_swap(png_);
+  } else if (is_gray_16()) {
+    if (mode_ == PixelMode::rgba) find_transparent_color();
+  } else {
+    if (mode_ == PixelMode::rgba) {
+      png_set_add_alpha(png_, 0xFF, PNG_FILLER_AFTER);
+      find_transparent_color();
+    }
+    const png_byte type = png_get_color_type(png_, info_);
+    if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);  // and its transparency to alpha
+    if (type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
     png_set_strip_16(png_);  // other 16-bit samples lose their low byte, as in Pillow
-    png_set_strip_alpha(png_);
+    if (mode_ == PixelMode::rgb) png_set_strip_alpha(png_);
     png_set_gray_to_rgb(png_);
   }
   passes_ = png_set_interlace_handling(png_);
   png_read_update_info(png_, info_);
-  if (png_get_rowbytes(png_, info_) != std::size_t{width()} * (gray_16_ ? 2 : 3)) {
+  if (png_get_rowbytes(png_, info_) != std::size_t{width()} * (is_gray_16() ? 2 : mode_bytes(mode_))) {
     png_error(png_, "unexpected row size");
   }
+}
+
+/// A transparent color that is not in a palette is compared by Pillow with the pixels as it reads them: the low byte of
+/// the file's number, unscaled but for 1 bit, with samples of 8 bits.
+void PngDecoder::find_transparent_color() {
+  png_color_16p color = nullptr;
+  const png_byte type = png_get_color_type(png_, info_);
+  if ((type & PNG_COLOR_MASK_PALETTE) != 0 || png_get_tRNS(png_, info_, nullptr, nullptr, &color) == 0) return;
+  const bool is_bit = png_get_bit_depth(png_, info_) == 1;
+  const auto low = [](png_uint_16 value) { return static_cast<png_byte>(value & 0xFF); };
+  const png_byte gray = is_bit ? static_cast<png_byte>(color->gray != 0 ? 255 : 0) : low(color->gray);
+  transparent_ = type == PNG_COLOR_TYPE_GRAY ? std::array{gray, gray, gray}
+                                             : std::array{low(color->red), low(color->green), low(color->blue)};
 }
 
 void PngDecoder::read(std::uint8_t* out) {
@@ -77,17 +109,24 @@ void PngDecoder::read(std::uint8_t* out) {
 }
 
 void PngDecoder::read_rows(png_bytep out) {
-  const std::size_t width = this->width();
-  // Rows of 16-bit gray take two bytes per pixel. They go to the end of their three-byte rows and are widened in place.
-  const std::size_t indent = gray_16_ ? width : 0;
+  // Rows of 16-bit gray take two bytes per pixel. If they get more, they go to the end and are widened in place.
+  const std::size_t stride = std::size_t{width()} * mode_bytes(mode_);
+  const std::size_t indent = clips_gray_16_ ? stride - std::size_t{width()} * 2 : 0;
   for (std::uint32_t y = 0; y < first_row_; ++y) png_read_row(png_, nullptr, nullptr);
   for (int pass = 0; pass < passes_; ++pass) {
     for (std::uint32_t y = first_row_; y < end_row_; ++y) {
-      png_read_row(png_, out + (y - first_row_) * width * 3 + indent, nullptr);
+      png_read_row(png_, out + (y - first_row_) * stride + indent, nullptr);
     }
   }
-  if (!gray_16_) return;
-  for (std::uint32_t y = first_row_; y < end_row_; ++y) widen_gray_16(out + (y - first_row_) * width * 3, width);
+  for (std::uint32_t y = first_row_; y < end_row_; ++y) finish_row(out + (y - first_row_) * stride);
+}
+
+void PngDecoder::finish_row(png_bytep row) const {
+  if (clips_gray_16_) widen_gray_16(row, width(), mode_bytes(mode_));
+  if (!transparent_) return;
+  for (std::uint32_t x = 0; x < width(); ++x, row += 4) {
+    if (std::equal(transparent_->begin(), transparent_->end(), row)) row[3] = 0;
+  }
 }
 
 void PngDecoder::read_bytes(png_structp png, png_bytep out, std::size_t length) {

@@ -28,17 +28,26 @@ void positions_of(const AxisSpec& spec, std::uint32_t scale, std::vector<std::ui
   });
 }
 
-void gather_rgb(const std::uint8_t* row, const std::vector<std::uint32_t>& columns, std::uint8_t* out) {
+template <std::size_t pixel_bytes>
+void gather(const std::uint8_t* row, const std::vector<std::uint32_t>& columns, std::uint8_t* out) {
   for (const std::uint32_t column : columns) {
-    out[0] = row[column];
-    out[1] = row[column + 1];
-    out[2] = row[column + 2];
-    out += 3;
+    for (std::size_t i = 0; i < pixel_bytes; ++i) out[i] = row[column + i];
+    out += pixel_bytes;
   }
 }
 
-void gather_gray(const std::uint8_t* row, const std::vector<std::uint32_t>& columns, std::uint8_t* out) {
-  for (const std::uint32_t column : columns) *out++ = row[column];
+void gather_any(const std::uint8_t* row, const std::vector<std::uint32_t>& columns, std::uint32_t pixel_bytes,
+                std::uint8_t* out) {
+  switch (pixel_bytes) {
+    case 1:
+      return gather<1>(row, columns, out);
+    case 2:
+      return gather<2>(row, columns, out);
+    case 3:
+      return gather<3>(row, columns, out);
+    default:
+      return gather<4>(row, columns, out);
+  }
 }
 
 }  // namespace
@@ -62,7 +71,7 @@ void NearestResize::run(const AxisSpec& across, const AxisSpec& down, const Near
       continue;
     }
     const std::uint8_t* row = source.pixels + rows_[y] * source.stride;
-    source.channels == 3 ? gather_rgb(row, columns_, out) : gather_gray(row, columns_, out);
+    gather_any(row, columns_, source.channels, out);
   }
 }
 

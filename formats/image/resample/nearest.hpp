@@ -19,7 +19,7 @@ AxisSpan nearest_needs(const AxisSpec& spec);
 struct NearestSource {
   const std::uint8_t* pixels = nullptr;
   std::size_t stride = 0;
-  std::uint32_t channels = 3;  // 1 or 3
+  std::uint32_t channels = 3;  // bytes of a pixel: 1 to 4
 };
 
 class NearestResize {

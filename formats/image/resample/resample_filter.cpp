@@ -117,7 +117,8 @@ std::int32_t to_fixed(double weight) {
   return static_cast<std::int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << k_fraction_bits));
 }
 
-/// Weights of the taps from `first` on; `raw` and `weights` have room for `num_taps`.
+/// Weights of the taps from `first` on; `raw`, which gets them before they are rounded, and `weights` have room for
+/// `num_taps`.
 template <class Kernel>
 void weigh(const Grid& grid, double center, std::uint32_t first, std::uint32_t num_taps, double* raw,
            std::int32_t* weights) {
@@ -127,7 +128,10 @@ void weigh(const Grid& grid, double center, std::uint32_t first, std::uint32_t n
     raw[i] = Kernel::at((static_cast<double>(first + i) - center + 0.5) * step);
     sum += raw[i];
   }
-  for (std::uint32_t i = 0; i < num_taps; ++i) weights[i] = to_fixed(sum != 0.0 ? raw[i] / sum : raw[i]);
+  for (std::uint32_t i = 0; i < num_taps; ++i) {
+    if (sum != 0.0) raw[i] /= sum;
+    weights[i] = to_fixed(raw[i]);
+  }
 }
 
 }  // namespace
@@ -140,7 +144,7 @@ AxisSpan axis_needs(const AxisSpec& spec) {
   return {grid.taps(grid.center(spec.first)).first, grid.taps(grid.center(last)).end};
 }
 
-void AxisFilter::assign(const AxisSpec& spec) {
+void AxisFilter::assign(const AxisSpec& spec, bool exact) {
   const bool same_size = spec.input == spec.output;
   const Grid grid(spec, support_of(spec.filter));
   const auto position_of = [&](std::uint32_t i) { return spec.first + (spec.mirror ? spec.count - 1 - i : i); };
@@ -158,15 +162,18 @@ void AxisFilter::assign(const AxisSpec& spec) {
   taps_stride_ = round_up(most_taps, 4U);
   weights_.assign(std::size_t{spec.count} * taps_stride_, 0);
   raw_.resize(most_taps);
+  if (exact) exact_.assign(std::size_t{spec.count} * taps_stride_, 0);
   with_kernel(spec.filter, [&](auto kernel) {
     for (std::uint32_t i = 0; i < spec.count; ++i) {
       std::int32_t* weights = weights_.data() + std::size_t{i} * taps_stride_;
       if (same_size) {
         weights[0] = 1 << k_fraction_bits;
+        raw_[0] = 1;
       } else {
         weigh<decltype(kernel)>(grid, grid.center(position_of(i)), origin + first_[i], num_taps_[i], raw_.data(),
                                 weights);
       }
+      if (exact) std::copy_n(raw_.data(), num_taps_[i], exact_.data() + std::size_t{i} * taps_stride_);
     }
   });
 }

@@ -35,7 +35,8 @@ AxisSpan axis_needs(const AxisSpec& spec);
 
 class AxisFilter {
  public:
-  void assign(const AxisSpec& spec);
+  /// `exact` also keeps the weights before they are rounded.
+  void assign(const AxisSpec& spec, bool exact = false);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(first_.size()); }
   /// The first input pixel of position i, counted from the start of axis_needs().
@@ -43,6 +44,8 @@ class AxisFilter {
   std::uint32_t num_taps(std::size_t i) const { return num_taps_[i]; }
   /// Fixed point with k_fraction_bits; zeros from num_taps(i) to taps_stride().
   const std::int32_t* weights(std::size_t i) const { return weights_.data() + i * taps_stride_; }
+  /// The weights of position i in double, if assign() was told to keep them.
+  const double* exact_weights(std::size_t i) const { return exact_.data() + i * taps_stride_; }
   /// The largest number of taps of any position, rounded up to a multiple of four.
   std::uint32_t taps_stride() const { return taps_stride_; }
 
@@ -51,6 +54,7 @@ class AxisFilter {
   std::vector<std::uint32_t> num_taps_;
   std::vector<std::int32_t> weights_;
   std::vector<double> raw_;
+  std::vector<double> exact_;
   std::uint32_t taps_stride_ = 0;
 };
 

@@ -30,7 +30,7 @@ void resample_across_plain(const PixelView& in, const AxisFilter& filter, const 
 void resample_down_plain(const PixelView& in, const AxisFilter& filter, const RowsOut& out) {
   constexpr std::size_t k_strip_bytes = 256;  // the sums of a strip stay in registers and L1 cache
   std::int32_t sums[k_strip_bytes];
-  const std::size_t row_bytes = std::size_t{in.width} * 3;
+  const std::size_t row_bytes = std::size_t{in.width} * in.pixel_bytes;
   for (std::uint32_t y = 0; y < filter.size(); ++y) {
     const std::int32_t* weights = filter.weights(y);
     for (std::size_t begin = 0; begin < row_bytes; begin += k_strip_bytes) {

@@ -66,7 +66,7 @@ std::uint32_t center_offset(std::uint32_t rest) {
 
 void copy_rows(const PixelView& source, const RowsOut& out) {
   for (std::uint32_t y = 0; y < source.height; ++y) {
-    std::memcpy(out.rgb + y * out.stride, source.rgb + y * source.stride, std::size_t{source.width} * 3);
+    std::memcpy(out.rgb + y * out.stride, source.rgb + y * source.stride, std::size_t{source.width} * source.pixel_bytes);
   }
 }
 
@@ -124,10 +124,18 @@ struct Resizer::State {
   image_detail::ResampleScratch scratch;
 
   /// The memory between the passes as `height` rows of `width` pixels.
-  RowsOut make_between(std::uint32_t width, std::uint32_t height) {
-    const std::size_t stride = std::size_t{width} * 3;
+  PixelView make_between(std::uint32_t width, std::uint32_t height, std::uint32_t pixel_bytes) {
+    const std::size_t stride = std::size_t{width} * pixel_bytes;
     if (between.size() < stride * height) between.resize(stride * height);
-    return {between.data(), stride};
+    return {.rgb = between.data(), .stride = stride, .width = width, .height = height, .pixel_bytes = pixel_bytes};
+  }
+
+  void pass_across(const PixelView& in, const RowsOut& out) {
+    if (in.pixel_bytes == 3) return resample_across(in, across, out, scratch);
+    in.pixel_bytes == 2 ? resample_across_16(in, across, out) : resample_across_any(in, across, out, scratch);
+  }
+  void pass_down(const PixelView& in, const RowsOut& out) {
+    in.pixel_bytes == 2 ? resample_down_16(in, down, out) : resample_down(in, down, out);
   }
 };
 
@@ -140,7 +148,8 @@ void Resizer::run(const ResizeSpec& spec, const PixelView& source, std::uint8_t*
   const Region needs = resize_needs(spec);
   const RowsOut out{out_rgb, out_stride};
   if (source.rgb == nullptr || out.rgb == nullptr || source.width != needs.width || source.height != needs.height ||
-      source.stride < std::size_t{source.width} * 3 || out.stride < std::size_t{spec.window.width} * 3) {
+      source.stride < std::size_t{source.width} * source.pixel_bytes ||
+      out.stride < std::size_t{spec.window.width} * source.pixel_bytes) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}x{} pixels in rows of {} bytes where a resize needs {}x{}, to rows of {} bytes",
                             source.width, source.height, source.stride, needs.width, needs.height, out.stride));
@@ -150,25 +159,26 @@ void Resizer::run(const ResizeSpec& spec, const PixelView& source, std::uint8_t*
   const bool need_down = spec.source_height != spec.height;
   State& state = *state_;
   if (spec.filter == Filter::nearest) {
-    state.nearest.run(across_of(spec), down_of(spec), {source.rgb, source.stride, 3}, out.rgb, out.stride);
+    state.nearest.run(across_of(spec), down_of(spec), {source.rgb, source.stride, source.pixel_bytes}, out.rgb, out.stride);
     return;
   }
-  if (need_across) state.across.assign(across_of(spec));
-  if (need_down) state.down.assign(down_of(spec));
+  const bool exact = source.pixel_bytes == 2;
+  if (need_across) state.across.assign(across_of(spec), exact);
+  if (need_down) state.down.assign(down_of(spec), exact);
   if (!need_across && !need_down) {
     copy_rows(source, out);
   } else if (!need_down) {
-    resample_across(source, state.across, out, state.scratch);
+    state.pass_across(source, out);
   } else if (!need_across) {
-    resample_down(source, state.down, out);
+    state.pass_down(source, out);
   } else if (rows_come_first(spec)) {
-    const RowsOut between = state.make_between(source.width, spec.window.height);
-    resample_down(source, state.down, between);
-    resample_across({between.rgb, between.stride, source.width, spec.window.height}, state.across, out, state.scratch);
+    const PixelView between = state.make_between(source.width, spec.window.height, source.pixel_bytes);
+    state.pass_down(source, {state.between.data(), between.stride});
+    state.pass_across(between, out);
   } else {
-    const RowsOut between = state.make_between(spec.window.width, source.height);
-    resample_across(source, state.across, between, state.scratch);
-    resample_down({between.rgb, between.stride, spec.window.width, source.height}, state.down, out);
+    const PixelView between = state.make_between(spec.window.width, source.height, source.pixel_bytes);
+    state.pass_across(source, {state.between.data(), between.stride});
+    state.pass_down(between, out);
   }
 }
 

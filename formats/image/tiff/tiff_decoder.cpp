@@ -1,11 +1,11 @@
 #include "bale/formats/image/tiff/tiff_decoder.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
+#include <vector>
 
-#include "bale/formats/image/codec.hpp"
-#include "bale/formats/image/metadata/metadata.hpp"
+#include "bale/formats/image/metadata/orientation.hpp"
+#include "bale/formats/image/pixel_mode.hpp"
 #include "bale/formats/image/tiff/tiff_layout.hpp"
 #include "bale/formats/image/tiff/tiff_orientation.hpp"
 #include "bale/formats/image/tiff/tiff_rows.hpp"
@@ -29,9 +29,10 @@ bool swaps_sides(int orientation) { return orientation >= 5 && orientation <= 8;
 /// Strips or tiles, read into memory of their own and then converted.
 class BlockReader {
  public:
-  BlockReader(const TiffFile& file, const TiffLayout& layout)
+  BlockReader(const TiffFile& file, const TiffLayout& layout, PixelMode mode)
       : file_(file),
         layout_(layout),
+        mode_(mode),
         rows_(file, layout),
         num_planes_(layout.separate ? layout.samples : 1),
         block_bytes_(static_cast<std::size_t>(layout.tiled ? TIFFTileSize(file.get()) : TIFFStripSize(file.get()))),
@@ -44,11 +45,11 @@ class BlockReader {
     block_ = std::make_unique<std::uint8_t[]>(block_bytes_ * num_planes_);
   }
 
-  void read_all(std::uint8_t* rgb) {
+  void read_all(std::uint8_t* pixels) {
     for (std::uint32_t y = 0; y < layout_.height; y += std::min(layout_.block_height, layout_.height - y)) {
       for (std::uint32_t x = 0; x < layout_.width; x += std::min(layout_.block_width, layout_.width - x)) {
         for (std::uint32_t plane = 0; plane < num_planes_; ++plane) read_plane(x, y, plane);
-        convert(x, y, rgb);
+        convert(x, y, pixels);
       }
     }
   }
@@ -65,7 +66,7 @@ class BlockReader {
     if (read < 0) file_.fail("the image data is damaged");
   }
 
-  void convert(std::uint32_t x, std::uint32_t y, std::uint8_t* rgb) const {
+  void convert(std::uint32_t x, std::uint32_t y, std::uint8_t* pixels) const {
     const std::uint32_t width = std::min(layout_.block_width, layout_.width - x);
     const std::uint32_t height = std::min(layout_.block_height, layout_.height - y);
     for (std::uint32_t row = 0; row < height; ++row) {
@@ -73,12 +74,20 @@ class BlockReader {
       for (std::uint32_t plane = 0; plane < num_planes_; ++plane) {
         planes[plane] = block_.get() + plane * block_bytes_ + row * row_bytes_;
       }
-      rows_.convert(planes, width, rgb + ((std::size_t{y} + row) * layout_.width + x) * 3);
+      std::uint8_t* const out = pixels + ((std::size_t{y} + row) * layout_.width + x) * mode_bytes(mode_);
+      if (mode_ == PixelMode::rgba) {
+        rows_.convert_rgba(planes, width, out);
+      } else if (mode_ == PixelMode::gray_16) {
+        rows_.copy_gray_16(planes, width, out);
+      } else {
+        rows_.convert(planes, width, out);
+      }
     }
   }
 
   const TiffFile& file_;
   TiffLayout layout_;
+  PixelMode mode_;
   TiffRows rows_;
   std::uint32_t num_planes_;
   std::size_t block_bytes_;
@@ -99,16 +108,18 @@ class RgbaReader {
   RgbaReader(const RgbaReader&) = delete;
   RgbaReader& operator=(const RgbaReader&) = delete;
 
-  void read_all(const TiffLayout& layout, std::uint8_t* rgb) {
+  /// Pixels of 3 bytes, or of 4 of which the last is 255.
+  void read_all(const TiffLayout& layout, std::uint32_t pixel_bytes, std::uint8_t* out) {
     const std::uint32_t block = std::min(layout.block_height, layout.height);
     const auto pixels = std::make_unique<std::uint32_t[]>(std::size_t{layout.width} * block);
     for (std::uint32_t y = 0; y < layout.height; y += std::min(block, layout.height - y)) {
       const std::uint32_t height = std::min(block, layout.height - y);
       image_.row_offset = static_cast<int>(y);
       if (TIFFRGBAImageGet(&image_, pixels.get(), layout.width, height) == 0) file_.fail("the image data is damaged");
-      for (std::size_t i = 0; i < std::size_t{layout.width} * height; ++i, rgb += 3) {
-        put(rgb, {static_cast<std::uint8_t>(TIFFGetR(pixels[i])), static_cast<std::uint8_t>(TIFFGetG(pixels[i])),
+      for (std::size_t i = 0; i < std::size_t{layout.width} * height; ++i, out += pixel_bytes) {
+        put(out, {static_cast<std::uint8_t>(TIFFGetR(pixels[i])), static_cast<std::uint8_t>(TIFFGetG(pixels[i])),
                   static_cast<std::uint8_t>(TIFFGetB(pixels[i]))});
+        if (pixel_bytes == 4) out[3] = 255;
       }
     }
   }
@@ -119,11 +130,11 @@ class RgbaReader {
   TIFFRGBAImage image_{};
 };
 
-void read_pixels(const TiffFile& file, const TiffLayout& layout, std::uint8_t* rgb) {
+void read_pixels(const TiffFile& file, const TiffLayout& layout, PixelMode mode, std::uint8_t* out) {
   if (layout.pixels == TiffPixels::rgba_image) {
-    RgbaReader(file).read_all(layout, rgb);
+    RgbaReader(file).read_all(layout, mode_bytes(mode), out);
   } else {
-    BlockReader(file, layout).read_all(rgb);
+    BlockReader(file, layout, mode).read_all(out);
   }
 }
 
@@ -137,15 +148,25 @@ ImageHeader open(Bytes bytes, std::uint64_t max_pixels) {
   return header;
 }
 
-void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
+void decode_as(PixelMode mode, Bytes bytes, std::uint64_t max_pixels, std::uint8_t* out) {
   const TiffFile file(bytes, max_block(max_pixels));
   const TiffLayout layout = read_tiff_layout(file, max_pixels);
+  if (mode == PixelMode::gray_16 && !is_gray_16(layout)) fail_not_gray_16();
   const int orientation = orientation_of(file);
-  if (orientation == 1) return read_pixels(file, layout, rgb);
-  Image image = make_image(layout.width, layout.height);
-  read_pixels(file, layout, image.rgb.data());
-  const Image upright = apply_orientation(std::move(image), orientation);
-  std::memcpy(rgb, upright.rgb.data(), upright.rgb.size());
+  if (orientation <= 1 || orientation > 8) return read_pixels(file, layout, mode, out);
+  std::vector<std::uint8_t> pixels(std::size_t{layout.width} * layout.height * mode_bytes(mode));
+  read_pixels(file, layout, mode, pixels.data());
+  turn_pixels({pixels.data(), layout.width, layout.height, mode_bytes(mode)}, orientation, out);
+}
+
+void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
+  decode_as(PixelMode::rgb, bytes, max_pixels, rgb);
+}
+void decode_rgba(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) {
+  decode_as(PixelMode::rgba, bytes, max_pixels, rgba);
+}
+void decode_gray_16(Bytes bytes, std::uint64_t max_pixels, std::uint16_t* values) {
+  decode_as(PixelMode::gray_16, bytes, max_pixels, reinterpret_cast<std::uint8_t*>(values));
 }
 
 /// Whether all strips or tiles are inside the bytes.
@@ -168,6 +189,6 @@ bool has_end(Bytes bytes) {
 
 }  // namespace
 
-const WholeCodec k_tiff_codec{open, decode, has_end};
+const WholeCodec k_tiff_codec{open, decode, has_end, decode_rgba, decode_gray_16};
 
 }  // namespace bale::image_detail

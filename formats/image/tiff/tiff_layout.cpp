@@ -155,6 +155,10 @@ TiffLayout read_tiff_layout(const TiffFile& file, std::uint64_t max_pixels) {
   out.bits = tags.bits;
   out.samples = tags.samples;
   out.sample_format = tags.format;
+  const bool may_have_alpha = out.pixels != TiffPixels::cmyk && out.pixels != TiffPixels::rgba_image;
+  if (may_have_alpha && !tags.extra.empty() && tags.extra[0] != EXTRASAMPLE_UNSPECIFIED) {
+    out.alpha = static_cast<std::uint32_t>(tags.samples - tags.extra.size());
+  }
   out.inverted = tags.photometric == PHOTOMETRIC_MINISWHITE && tags.bits <= 8;
   if (tags.photometric == PHOTOMETRIC_YCBCR && out.pixels == TiffPixels::rgb) {
     TIFFSetField(file.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);

@@ -24,12 +24,19 @@ struct TiffLayout {
   std::uint32_t bits = 1;     // of a sample
   std::uint32_t samples = 1;  // of a pixel
   std::uint32_t sample_format = SAMPLEFORMAT_UINT;
-  bool inverted = false;  // 0 is white
+  std::uint32_t alpha = 0;  // number of the sample that is alpha; 0: none
+  bool inverted = false;    // 0 is white
   bool separate = false;  // a plane per sample
   bool tiled = false;
   std::uint32_t block_width = 0;   // of a tile, or of all columns
   std::uint32_t block_height = 0;  // of a tile or strip
 };
+
+/// Whether Pillow calls it 16-bit gray: unsigned samples of 12 or 16 bits.
+inline bool is_gray_16(const TiffLayout& layout) {
+  return layout.pixels == TiffPixels::gray && layout.samples == 1 && layout.sample_format == SAMPLEFORMAT_UINT &&
+         (layout.bits == 12 || layout.bits == 16);
+}
 
 /// Throws `unsupported` for a combination that Pillow does not read either, or that docs name; `damaged`.
 TiffLayout read_tiff_layout(const TiffFile& file, std::uint64_t max_pixels);

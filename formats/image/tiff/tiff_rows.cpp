@@ -93,14 +93,34 @@ void TiffRows::convert(const TiffPlanes& planes, std::uint32_t width, std::uint8
     std::memcpy(rgb, planes[0], std::size_t{width} * 3);
     return;
   }
-  for (std::uint32_t x = 0; x < width; ++x, rgb += 3) {
-    if (layout_.pixels == TiffPixels::gray) {
-      put(rgb, gray(gray_of(planes[0], x)));
-    } else if (layout_.pixels == TiffPixels::palette) {
-      put(rgb, palette_[bits_at(planes[0], x * step_, layout_.bits)]);
-    } else {
-      convert_color(planes, x, rgb);
-    }
+  for (std::uint32_t x = 0; x < width; ++x, rgb += 3) convert_pixel(planes, x, rgb);
+}
+
+void TiffRows::convert_pixel(const TiffPlanes& planes, std::uint32_t x, std::uint8_t* pixel) const {
+  if (layout_.pixels == TiffPixels::gray) {
+    put(pixel, gray(gray_of(planes[0], x)));
+  } else if (layout_.pixels == TiffPixels::palette) {
+    put(pixel, palette_[bits_at(planes[0], x * step_, layout_.bits)]);
+  } else {
+    convert_color(planes, x, pixel);
+  }
+}
+
+void TiffRows::convert_rgba(const TiffPlanes& planes, std::uint32_t width, std::uint8_t* rgba) const {
+  for (std::uint32_t x = 0; x < width; ++x, rgba += 4) {
+    convert_pixel(planes, x, rgba);
+    rgba[3] = layout_.alpha == 0 ? std::uint8_t{255} : byte_of(planes, x, layout_.alpha);
+  }
+}
+
+void TiffRows::copy_gray_16(const TiffPlanes& planes, std::uint32_t width, std::uint8_t* out) const {
+  if (layout_.bits == 16) {
+    std::memcpy(out, planes[0], std::size_t{width} * 2);
+    return;
+  }
+  for (std::uint32_t x = 0; x < width; ++x, out += 2) {
+    const auto value = static_cast<std::uint16_t>(twelve_bits_at(planes[0], x));
+    std::memcpy(out, &value, sizeof value);
   }
 }
 

@@ -13,11 +13,16 @@ class TiffRows {
  public:
   TiffRows(const TiffFile& file, const TiffLayout& layout);
   void convert(const TiffPlanes& planes, std::uint32_t width, std::uint8_t* rgb) const;
+  /// The same, with alpha in a fourth byte.
+  void convert_rgba(const TiffPlanes& planes, std::uint32_t width, std::uint8_t* rgba) const;
+  /// The samples themselves, of an image for which is_gray_16() is true. `out` need not be aligned.
+  void copy_gray_16(const TiffPlanes& planes, std::uint32_t width, std::uint8_t* out) const;
 
  private:
   std::uint8_t gray_of(const std::uint8_t* row, std::uint32_t x) const;
   std::uint8_t byte_of(const TiffPlanes& planes, std::uint32_t x, std::uint32_t number) const;
   void convert_color(const TiffPlanes& planes, std::uint32_t x, std::uint8_t* pixel) const;
+  void convert_pixel(const TiffPlanes& planes, std::uint32_t x, std::uint8_t* pixel) const;
 
   TiffLayout layout_;
   std::uint32_t step_;  // samples from pixel to pixel

@@ -48,7 +48,8 @@ ImageHeader open(Bytes bytes, std::uint64_t max_pixels) {
   return header;
 }
 
-void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
+void decode_as(WEBP_CSP_MODE colors, std::size_t pixel_bytes, Bytes bytes, std::uint64_t max_pixels,
+               std::uint8_t* pixels) {
   const ImageHeader header = open(bytes, max_pixels);
   const Demuxer demuxer = demux(bytes);
   const Frame frame(demuxer.get());
@@ -60,25 +61,37 @@ void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
   if (x > header.width || width > header.width - x || y > header.height || height > header.height - y) {
     fail_image(ErrorCode::damaged, "WebP: the first frame exceeds its canvas");
   }
-  const std::size_t stride = std::size_t{header.width} * 3;
-  if (width != header.width || height != header.height) std::memset(rgb, 0, stride * header.height);
+  const std::size_t stride = std::size_t{header.width} * pixel_bytes;
+  if (width != header.width || height != header.height) std::memset(pixels, 0, stride * header.height);
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0) fail_image(ErrorCode::unsupported, "WebP: another version of libwebp");
-  config.output.colorspace = MODE_RGB;
+  config.output.colorspace = colors;
   config.output.is_external_memory = 1;
-  config.output.u.RGBA.rgba = rgb + y * stride + std::size_t{x} * 3;
+  config.output.u.RGBA.rgba = pixels + y * stride + x * pixel_bytes;
   config.output.u.RGBA.stride = static_cast<int>(stride);
-  config.output.u.RGBA.size = stride * (height - 1) + std::size_t{width} * 3;
+  config.output.u.RGBA.size = stride * (height - 1) + width * pixel_bytes;
   const VP8StatusCode status = WebPDecode(part.fragment.bytes, part.fragment.size, &config);
   WebPFreeDecBuffer(&config.output);
   if (status == VP8_STATUS_OUT_OF_MEMORY) throw std::bad_alloc();
   if (status != VP8_STATUS_OK) fail_image(ErrorCode::damaged, "WebP: the image data is damaged");
 }
 
+void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
+  decode_as(MODE_RGB, 3, bytes, max_pixels, rgb);
+}
+
+/// Of an image without alpha, a canvas around the first frame is opaque.
+void decode_rgba(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) {
+  const ImageHeader header = open(bytes, max_pixels);
+  decode_as(MODE_RGBA, 4, bytes, max_pixels, rgba);
+  if (header.channels == 4) return;
+  for (std::size_t i = 0; i < std::size_t{header.width} * header.height; ++i) rgba[i * 4 + 3] = 255;
+}
+
 bool has_end(Bytes bytes) { return demux(bytes) != nullptr; }
 
 }  // namespace
 
-const WholeCodec k_webp_codec{open, decode, has_end};
+const WholeCodec k_webp_codec{open, decode, has_end, decode_rgba};
 
 }  // namespace bale::image_detail

@@ -118,6 +118,11 @@ void check_parameters(const transforms::ColorJitter& node) {
   check_factor("saturation", node.ranges.saturation);
   check_hue(node.ranges.hue);
 }
+void check_parameters(const transforms::Grayscale& node) {
+  if (node.num_output_channels != 1 && node.num_output_channels != 3) {
+    refuse("num_output_channels", fmt::format("{} is neither 1 nor 3", node.num_output_channels));
+  }
+}
 void check_parameters(const transforms::RandomPhotometricDistort& node) {
   check_factor("brightness", node.brightness);
   check_factor("contrast", node.contrast);
@@ -151,7 +156,8 @@ void check_parameters(const transforms::RandomChoice& node) {
   if (!(total > 0 && total <= k_max_factor)) refuse("p", "has no positive sum");
 }
 void check_parameters(const transforms::Normalize& node) {
-  for (std::size_t channel = 0; channel < 3; ++channel) {
+  if (node.mean.size() != node.std.size()) refuse("std", "has another length than mean");
+  for (std::size_t channel = 0; channel < node.mean.size(); ++channel) {
     if (!std::isfinite(node.mean[channel])) refuse("mean", "must be finite");
     if (!std::isfinite(node.std[channel]) || !(node.std[channel] > 0)) refuse("std", "must be finite and above 0");
   }
@@ -191,6 +197,11 @@ class Order {
       if (converted_ && nested) refuse("this", "must not be inside another transform after ToDtype");
       erased_ = converted_;
     } else {
+      if constexpr (is_same_v<Node, transforms::Grayscale>) {
+        if (nested && node.num_output_channels == 1) {
+          refuse("num_output_channels", "of 1 must not be inside another transform: some images would keep three");
+        }
+      }
       if (is_float_) refuse("this", "changes 8-bit pixels: put it before ToDtype and Normalize");
       if (erased_) refuse("this", "comes after RandomErasing of converted pixels");
     }

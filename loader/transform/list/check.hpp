@@ -14,6 +14,13 @@ void check_list(const TransformList& list);
 /// The size of every image after the list; nullopt if it differs from image to image.
 std::optional<Size> output_size(const TransformList& list);
 
+/// Throws `invalid_argument`, naming the transform's place, if it cannot change images of that mode as torchvision
+/// changes PIL images. `channels` are those of the batch.
+void check_mode(const TransformList& list, PixelMode mode, std::uint32_t channels);
+
+/// Whether the last Grayscale that every image takes leaves one channel.
+bool ends_in_one_channel(const TransformList& list);
+
 /// Whether a list overwrites pixels after they were converted to the batch's type.
 bool erases_converted(const TransformList& list);
 

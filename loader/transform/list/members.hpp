@@ -37,7 +37,7 @@ BALE_TRANSFORM(RandomShortestSize, BALE_MEMBER(min_size), BALE_MEMBER(max_size),
 BALE_TRANSFORM(RandomZoomOut, BALE_MEMBER(fill), BALE_MEMBER(side_range), BALE_MEMBER(p))
 BALE_TRANSFORM(ColorJitter, visit("brightness", node.ranges.brightness), visit("contrast", node.ranges.contrast),
                visit("saturation", node.ranges.saturation), visit("hue", node.ranges.hue))
-BALE_TRANSFORM(Grayscale)
+BALE_TRANSFORM(Grayscale, BALE_MEMBER(num_output_channels))
 BALE_TRANSFORM(RandomGrayscale, BALE_MEMBER(p))
 BALE_TRANSFORM(RandomPhotometricDistort, BALE_MEMBER(brightness), BALE_MEMBER(contrast), BALE_MEMBER(saturation),
                BALE_MEMBER(hue), BALE_MEMBER(p))

@@ -10,6 +10,7 @@ from bale.torch.samples import Samples
 
 if TYPE_CHECKING:
     from bale.torch.samples import Decode, Spec
+    from bale.transforms.recipes import Mode
 
 
 class Dataset(Samples, torch.utils.data.Dataset[Any]):
@@ -33,18 +34,21 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
                        stored. Unless "bytes": an image that is a target keeps its stored mode (a mask's class numbers),
                        `json` is decoded, `txt` is a str, `npy` an array, a label an int, -100 if the sample has none
                        (torch's ignore_index)
+    mode               what images are converted to, by Pillow's names: "RGB", "L", "RGBA", or "I;16", which only images of
+                       16-bit gray have. Not of images that are targets
     verify_checksums   compare the checksum of each field before it is returned
 
     It holds no Python object per sample. Processes: it can be pickled, and used in forked workers; both open the files
     again. Raises KeyError (also a bale.Error) if a sample does not have a field, bale.Error with code "damaged" if a field
-    cannot be decoded.
+    cannot be decoded, "unsupported" if an image does not have the mode.
     """
 
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
                  target_transform: Callable[[Any], Any] | None = None, *,
                  transforms: Callable[[Any, Any], Any] | None = None, fields: Sequence[str] | None = None,
-                 field: str | None = None, decode: Decode = "pil", verify_checksums: bool = True) -> None:
-        super().__init__(spec, transform, target_transform, transforms, fields, field, decode, verify_checksums)
+                 field: str | None = None, decode: Decode = "pil", verify_checksums: bool = True,
+                 mode: Mode = "RGB") -> None:
+        super().__init__(spec, transform, target_transform, transforms, fields, field, decode, verify_checksums, mode)
 
     def __len__(self) -> int:
         return len(self.samples)

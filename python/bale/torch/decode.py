@@ -13,11 +13,15 @@ DECODES = ("pil", "tensor", "bytes")
 _ARRAY = b"\x93NUMPY"  # what an array file begins with
 
 
-def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
+class NotInModeError(ValueError):
+    """The image has no pixels of the mode."""
+
+
+def decoded(stored: bytes, field: str, decode: str, *, mode: str | None) -> Any:
     """Decodes a field by what follows the last dot of its name, as webdataset's decoders do:
 
     image, jpg, png, ...   a PIL image; with decode="tensor" a uint8 tensor, C x H x W (bool for 1 bit, int32 for 16 bits
-             per value). In RGB if `rgb`, else in the stored mode: palette indices, gray levels. An image may also be stored
+             per value). In `mode`, or if it is None in the stored mode: palette indices, gray levels. An image may also be stored
              as an array of pixels
     json     the result of json.loads
     txt      str
@@ -28,7 +32,7 @@ def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
     if decode == "bytes":
         return stored
     if kind == "image" or _bale.is_image_field(kind):
-        return _image(stored, decode, rgb)
+        return _image(stored, decode, mode)
     if kind == "json":
         return json.loads(stored)
     if kind == "txt":
@@ -38,7 +42,7 @@ def decoded(stored: bytes, field: str, decode: str, *, rgb: bool) -> Any:
     return stored
 
 
-def _image(stored: bytes, decode: str, rgb: bool) -> Any:
+def _image(stored: bytes, decode: str, mode: str | None) -> Any:
     from PIL import Image, UnidentifiedImageError
 
     image: Any
@@ -50,8 +54,10 @@ def _image(stored: bytes, decode: str, rgb: bool) -> Any:
         except UnidentifiedImageError:
             raise ValueError("Pillow knows no such image") from None
         image.load()
-    if rgb and image.mode != "RGB":  # convert() copies even if it is RGB already
-        image = image.convert("RGB")
+    if mode == "I;16" and not image.mode.startswith("I;16"):
+        raise NotInModeError("not an image of 16-bit gray, which mode I;16 needs")
+    if mode is not None and image.mode != mode:  # convert() copies even if it has the mode already
+        image = image.convert(mode)
     return image if decode == "pil" else _tensor(image)
 
 

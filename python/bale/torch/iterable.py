@@ -17,6 +17,7 @@ from bale.torch.samples import Samples
 if TYPE_CHECKING:
     from bale.order import Numbers, Shuffle, Tail
     from bale.torch.samples import Decode, Spec
+    from bale.transforms.recipes import Mode
 
 _GROUP_SAMPLES = 64  # are asked for at a time, one such group ahead of what is read
 
@@ -50,8 +51,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
             for images, labels in loader:
                 ...
 
-    spec, transform, target_transform, transforms, fields, field, decode, verify_checksums   as for Dataset
-    seed, shuffle, block_samples, window_blocks, subset, weights, num_draws, repeats         as for bale.Loader
+    spec, transform, target_transform, transforms, fields, field, decode, verify_checksums, mode   as for Dataset
+    seed, shuffle, block_samples, window_blocks, subset, weights, num_draws, repeats               as for bale.Loader
     tail               "pad": every rank gets equally many samples, so some are repeated; "drop" (also drop_last=True): the
                        rest that does not make whole batches on all ranks is left out; "uneven": each sample exactly once,
                        so some ranks get one less
@@ -76,8 +77,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
                  block_samples: int = 64, window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
                  batch_size: int = 1, rank: int | None = None, world_size: int | None = None,
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
-                 repeats: int = 1, verify_checksums: bool = True) -> None:
-        super().__init__(spec, transform, target_transform, transforms, fields, field, decode, verify_checksums)
+                 repeats: int = 1, verify_checksums: bool = True, mode: Mode = "RGB") -> None:
+        super().__init__(spec, transform, target_transform, transforms, fields, field, decode, verify_checksums, mode)
         self._order_options = _OrderOptions(seed, order.shuffle_name(shuffle), block_samples, window_blocks, subset,
                                             weights, num_draws, repeats)
         self.tail = order.tail_name(tail, drop_last)

@@ -89,7 +89,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  seek_point_cache_bytes: int = 0, with_mask: bool = False, with_samples: bool = False,
                  pin: bool = False, device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
-                 device_hflip: float = 0.0, mix: transforms.Mix | None = None, num_workers: int | None = None,
+                 device_hflip: float = 0.0, mix: transforms.Mix | None = None,
+                 mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None, num_workers: int | None = None,
                  pin_memory: bool = False, generator: torch.Generator | None = None,
                  sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
                  batch_sampler: None = None, collate_fn: Callable[..., Any] | None = None, prefetch_factor: None = None,
@@ -107,7 +108,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)
         weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
         rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
-        made_views = views_of_loader(transform, views)
+        made_views = views_of_loader(transform, views, mode)
         delivered = made_views[0]
         self._soft_labels = None if mix is None else soft_labels_of(mix)
         if mix is not None:
@@ -309,4 +310,5 @@ def _needs_torch(transform: transforms.Transform | transforms.Compose, tail: str
     """Whether a build without kernels had better leave the conversion to torch than to its workers: if there is an image in
     every row, for an empty one is zeros, and not what zeros become. (To mix and mirror needs kernels: the loader says so.)"""
     return (not _bale.cuda_kernels_available() and transform.dtype != "uint8" and transform.kind in ("train", "val")
+            and transform.mode == "RGB"
             and tail != "uneven" and on_bad_sample != "skip" and not mix and not device_hflip)

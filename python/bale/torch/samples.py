@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import bale
 import bale.dataset
 from bale.errors import FieldNotFoundError, make_error
-from bale.torch.decode import DECODES, decoded
+from bale.torch.decode import DECODES, NotInModeError, decoded
+from bale.transforms.recipes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,10 @@ class Samples:
 
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None,
                  target_transform: Callable[[Any], Any] | None, transforms: Callable[[Any, Any], Any] | None,
-                 fields: Sequence[str] | None, field: str | None, decode: Decode, verify_checksums: bool) -> None:
+                 fields: Sequence[str] | None, field: str | None, decode: Decode, verify_checksums: bool,
+                 mode: str) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode: {mode!r} is none of {', '.join(map(repr, MODES))}")
         if decode not in DECODES:
             raise ValueError(f"decode: {decode!r} is none of 'pil', 'tensor', 'bytes'")
         if transforms is not None and (transform is not None or target_transform is not None):
@@ -40,7 +44,7 @@ class Samples:
         self.samples = (spec if isinstance(spec, bale.dataset.Dataset)
                         else bale.dataset.Dataset(spec, verify_checksums=verify_checksums))
         self.transform, self.target_transform, self.transforms = transform, target_transform, transforms
-        self.decode = decode
+        self.decode, self.mode = decode, mode
         self.fields = (field or _ANY_IMAGE, _LABEL) if fields is None else _checked(fields, self.samples)
         self._surely_image = fields is None
 
@@ -80,9 +84,13 @@ class Samples:
             return i
         field, stored = self._stored(i, names)
         try:
-            return decoded(stored, "image" if first and self._surely_image else field, self.decode, rgb=first)
+            return decoded(stored, "image" if first and self._surely_image else field, self.decode,
+                           mode=self.mode if first else None)
         except (ImportError, MemoryError):
             raise
+        except NotInModeError as error:
+            key = self.samples.key(i)
+            raise make_error("unsupported", f"sample {key!r}: its {field}: {error}", key=key) from None
         except Exception as error:  # Pillow, json and numpy know nothing of samples
             key = self.samples.key(i)
             raise make_error("damaged", f"sample {key!r}: its {field} cannot be decoded: {error}", key=key) from error

@@ -50,17 +50,14 @@ class ColorJitter(Operation):
 
 @dataclass(frozen=True, repr=False)
 class Grayscale(Operation):
-    """Replaces the colors by their luma. Batches have three channels: num_output_channels=1, torchvision's default, has
-    no native counterpart."""
+    """Replaces the colors by their luma. With num_output_channels=1, torchvision's default, the batch has one channel; it
+    must then not be inside RandomApply, RandomChoice or RandomOrder."""
 
     num_output_channels: int = 3
 
     def __post_init__(self) -> None:
-        if self.num_output_channels != 3:
-            raise ValueError(f"num_output_channels: {self.num_output_channels!r} is not 3, the number of channels of a batch")
-
-    def _members(self) -> dict[str, Any]:
-        return {}
+        if self.num_output_channels not in (1, 3):
+            raise ValueError(f"num_output_channels: {self.num_output_channels!r} is neither 1 nor 3")
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,6 +9,7 @@ from bale.transforms.control import operations
 from bale.transforms.ending import Normalize, ToDtype
 from bale.transforms.operation import Operation
 from bale.transforms.order import in_native_order
+from bale.transforms.recipes import MODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,20 +24,24 @@ class Compose(Operation):
     transforms   of bale.transforms; without ToDtype the batch is uint8
     layout       memory layout of the batch's pixels: "nhwc" or "nchw"
     pillow       "13" or "12": the version of Pillow whose rounding is used
+    mode         what images are decoded to, by Pillow's names: "RGB", "L", "RGBA" or "I;16"; Loader(mode=...) replaces it
 
     Flips and crops after ToTensor or ToDtype, as in some lists, run before it, which gives the same pixels; other
-    transforms there raise ValueError. In a nested Compose, layout and pillow are ignored.
+    transforms there raise ValueError. In a nested Compose, layout, pillow and mode are ignored.
     """
 
     transforms: Sequence[Operation]
     layout: str = "nhwc"
     pillow: str | int = "13"
+    mode: str = "RGB"
 
     def __post_init__(self) -> None:
         if self.layout not in ("nhwc", "nchw"):
             arguments.refuse("layout", self.layout, "'nhwc' or 'nchw'")
         if str(self.pillow) not in ("12", "13"):
             arguments.refuse("pillow", self.pillow, "'12' or '13'")
+        if self.mode not in MODES:
+            arguments.refuse("mode", self.mode, " or ".join(map(repr, MODES)))
         self._normalized(transforms=operations("transforms", self.transforms), pillow=str(self.pillow))
         in_native_order(self.transforms)
 
@@ -54,7 +59,8 @@ class Compose(Operation):
     @property
     def dtype(self) -> str:
         """Of the batch."""
-        return next((one.dtype for one in in_native_order(self.transforms) if isinstance(one, ToDtype)), "uint8")
+        plain = "uint16" if self.mode == "I;16" else "uint8"
+        return next((one.dtype for one in in_native_order(self.transforms) if isinstance(one, ToDtype)), plain)
 
     @property
     def normalize(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

@@ -64,7 +64,7 @@ class Normalize(Operation):
     """(value - mean) / std per channel, after ToDtype of a float type. torchvision has no defaults; these are
     ImageNet's.
 
-    mean, std   three numbers each, of values in [0, 1]
+    mean, std   as many numbers as images have channels, of values in [0, 1]
     """
 
     mean: Sequence[float] = IMAGENET_MEAN
@@ -72,8 +72,10 @@ class Normalize(Operation):
     inplace: bool = False
 
     def __post_init__(self) -> None:
-        mean, std = (tuple(arguments.number(name, value) for value in arguments.values(name, getattr(self, name), 3))
+        mean, std = (tuple(arguments.number(name, value) for value in arguments.values(name, getattr(self, name), 1, 3, 4))
                      for name in ("mean", "std"))
+        if len(mean) != len(std):
+            raise ValueError(f"std: {std} does not have as many values as mean, {mean}")
         if not min(std) > 0:
             raise ValueError(f"std: {std} is not above 0")
         self._normalized(mean=mean, std=std)

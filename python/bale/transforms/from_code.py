@@ -3,7 +3,7 @@ bytecode of its method."""
 from __future__ import annotations
 
 from bale.transforms import from_torchvision
-from bale.transforms.color import PillowGaussianBlur, RandomSolarize
+from bale.transforms.color import Grayscale, PillowGaussianBlur, RandomSolarize
 from bale.transforms.control import RandomApply
 from bale.transforms.ending import ToTensor
 from bale.transforms.markers import Identity
@@ -24,6 +24,8 @@ def recognized(given: Any) -> Operation | None:
     function = getattr(given, "lambd", given)
     code = getattr(function, "__code__", None)
     if code is not None:
+        if _same_code(code, _as_gray.__code__):
+            return Grayscale(1)
         return Identity() if _same_code(code, _as_rgb.__code__) or _same_code(code, _as_it_is.__code__) else None
     make = _LOCAL.get(type(given).__name__)
     return None if make is None else make(given)
@@ -40,6 +42,10 @@ def inner_list(given: Any) -> Any:
 
 def _as_rgb(image: Any) -> Any:
     return image.convert("RGB")
+
+
+def _as_gray(image: Any) -> Any:
+    return image.convert("L")
 
 
 def _as_it_is(image: Any) -> Any:

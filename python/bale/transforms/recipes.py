@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
     Size = int | tuple[int, int] | list[int]
     Range = tuple[float, float]
-    DType = Literal["uint8", "float16", "bfloat16", "float32"]
+    DType = Literal["uint8", "float16", "bfloat16", "float32", "uint16"]
+    Mode = Literal["RGB", "L", "RGBA", "I;16"]
     Layout = Literal["nhwc", "nchw"]
     Interpolation = Literal["bilinear", "bicubic"]
     Normalize = bool | Sequence[Sequence[float]] | None
 
+MODES = ("RGB", "L", "RGBA", "I;16")
+_MODE_OF_CHANNELS = {1: "L", 3: "RGB", 4: "RGBA"}
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
@@ -42,6 +45,7 @@ class Transform(NamedTuple):
     dtype: str = "uint8"
     layout: str = "nhwc"
     normalize: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    mode: str = "RGB"
 
     def __repr__(self) -> str:
         defaults = self._field_defaults
@@ -77,7 +81,8 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
     interpolation  "bilinear" or "bicubic"
     dtype          "uint8", "float16", "bfloat16" or "float32"; float values are value / 255
     layout         memory layout of the pixels: "nhwc" or "nchw"
-    normalize      True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each; needs a float dtype
+    normalize      True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
+                   mode="L", four for "RGBA"); needs a float dtype
     pillow         "13" or "12": the version of Pillow whose rounding is used
 
     Raises ValueError for values that are out of range or contradict each other.
@@ -120,7 +125,9 @@ def raw() -> Transform:
 
 def _checked(**fields: Any) -> Transform:
     transform = Transform(**fields)
-    _bale.check_transform(transform)
+    # The Loader says of which mode images are; a transform for one of another mode is as good.
+    channels = 3 if transform.normalize is None else len(transform.normalize[0])
+    _bale.check_transform(transform._replace(mode=_MODE_OF_CHANNELS[channels]))
     return transform
 
 
@@ -143,8 +150,8 @@ def mean_and_std(normalize: Normalize) -> tuple[tuple[float, ...], tuple[float, 
     if normalize is True:
         return IMAGENET_MEAN, IMAGENET_STD
     mean, std = normalize
-    if len(mean) != 3 or len(std) != 3:
-        raise ValueError("normalize: mean and std are three numbers each")
+    if len(mean) not in _MODE_OF_CHANNELS or len(std) != len(mean):
+        raise ValueError("normalize: mean and std are three numbers each, or one for mode L, or four for RGBA")
     return tuple(map(float, mean)), tuple(map(float, std))
 
 

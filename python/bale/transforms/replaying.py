@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def replay(steps: str | list[dict[str, Any]], image: PilImage.Image) -> Any:
-    """Applies steps, as the Loader draws and records them, to a PIL image: a JSON array, or a list, of {"name": "Crop",
-    "left": 3, ...}.
+    """Applies steps, as the Loader draws and records them, to a PIL image of the Loader's mode: a JSON array, or a list, of
+    {"name": "Crop", "left": 3, ...}.
 
-    Returns the PIL image; if a step erases converted pixels, a function that takes the float tensor (3 x height x
+    Returns the PIL image; if a step erases converted pixels, a function that takes the float tensor (channels x height x
     width) which the list's ToDtype and Normalize have made, and returns it erased, comes with it: (image, erase).
 
     Needs Pillow; torchvision for hue, blur with a kernel, and erasing. Raises ValueError for a step that it does not
@@ -39,6 +39,13 @@ def _step(step: dict[str, Any], image: PilImage.Image) -> PilImage.Image:
     return made
 
 
+def _color(image: Any, color: Any) -> Any:
+    """A step's color for an image of this mode. Those of other modes than RGB are one number."""
+    if image.mode in ("L", "I;16"):
+        return color[0]
+    return tuple(color) if image.mode == "RGB" else (*color, color[0])
+
+
 # --- geometry
 
 
@@ -48,7 +55,7 @@ def _crop(image: Any, left: int, top: int, width: int, height: int) -> Any:
 
 def _pad(image: Any, left: int, top: int, right: int, bottom: int, mode: str = "constant", fill: Any = (0, 0, 0)) -> Any:
     from torchvision.transforms import functional
-    return functional.pad(image, [left, top, right, bottom], tuple(fill), mode)
+    return functional.pad(image, [left, top, right, bottom], _color(image, fill), mode)
 
 
 def _resize(image: Any, width: int, height: int, filter: str = "bilinear", pass_order: str = "") -> Any:  # noqa: A002
@@ -71,18 +78,18 @@ def _rotate(image: Any, angle: float, sampling: str = "nearest", expand: bool = 
             fill: Any = (0, 0, 0)) -> Any:
     from PIL import Image
     return image.rotate(angle, getattr(Image, sampling.upper()), expand, None if center is None else tuple(center),
-                        fillcolor=tuple(fill))
+                        fillcolor=_color(image, fill))
 
 
 def _affine(image: Any, matrix: Any, sampling: str = "nearest", fill: Any = (0, 0, 0)) -> Any:
     from PIL import Image
-    return image.transform(image.size, Image.AFFINE, tuple(matrix), getattr(Image, sampling.upper()), fillcolor=tuple(fill))
+    return image.transform(image.size, Image.AFFINE, tuple(matrix), getattr(Image, sampling.upper()), fillcolor=_color(image, fill))
 
 
 def _perspective(image: Any, coefficients: Any, sampling: str = "bilinear", fill: Any = (0, 0, 0)) -> Any:
     from PIL import Image
     return image.transform(image.size, Image.PERSPECTIVE, tuple(coefficients), getattr(Image, sampling.upper()),
-                           fillcolor=tuple(fill))
+                           fillcolor=_color(image, fill))
 
 
 # --- colors
@@ -108,7 +115,7 @@ def _hue(image: Any, turn: float) -> Any:
 
 
 def _grayscale(image: Any) -> Any:
-    return image.convert("L").convert("RGB")
+    return image if image.mode == "L" else image.convert("L").convert("RGB")
 
 
 def _solarize(image: Any, threshold: float = 128) -> Any:
@@ -117,17 +124,19 @@ def _solarize(image: Any, threshold: float = 128) -> Any:
 
 
 def _solarize_add(image: Any, add: int, threshold: int = 128) -> Any:
-    return image.point([min(255, value + add) if value < threshold else value for value in range(256)] * 3)
+    return image.point([min(255, value + add) if value < threshold else value for value in range(256)] * len(image.getbands()))
 
 
 def _posterize(image: Any, bits: int) -> Any:
     """ImageOps.posterize refuses 0 bits in some versions; timm's does not."""
     mask = ~(2 ** (8 - bits) - 1) & 255
-    return image.point([value & mask for value in range(256)] * 3)
+    return image.point([value & mask for value in range(256)] * len(image.getbands()))
 
 
 def _permute(image: Any, order: Any) -> Any:
     from PIL import Image
+    if image.mode == "L":
+        return image
     channels = image.split()
     return Image.merge("RGB", [channels[i] for i in order])
 
@@ -171,7 +180,7 @@ def _erase_bytes(image: Any, left: int, top: int, width: int, height: int, value
     if others.get("with", "value") != "value":
         raise ValueError("step: Erase of 8-bit pixels has a value, no noise")
     made = image.copy()
-    made.paste(tuple(int(v) for v in value), (left, top, left + width, top + height))
+    made.paste(_color(image, [int(v) for v in value]), (left, top, left + width, top + height))
     return made
 
 
@@ -182,7 +191,8 @@ def _erased(steps: list[dict[str, Any]], tensor: Any) -> Any:
     for step in steps:
         values = step.get("value", (0, 0, 0)) if step.get("with", "value") == "value" else (float("nan"),) * 3
         rows, columns = slice(step["top"], step["top"] + step["height"]), slice(step["left"], step["left"] + step["width"])
-        made[:, rows, columns] = torch.tensor(list(values), dtype=made.dtype)[:, None, None]
+        values = (*values, values[0])[:len(made)]  # of other images than RGB they are one number
+        made[:, rows, columns] = torch.tensor(values, dtype=made.dtype)[:, None, None]
     return made
 
 

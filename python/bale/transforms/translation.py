@@ -7,6 +7,7 @@ from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
 from bale.transforms.ending import ToDtype
 from bale.transforms.markers import Identity
+from bale.transforms.modes import with_mode
 from bale.transforms.operation import Operation
 from bale.transforms.recipes import Transform, train
 
@@ -54,8 +55,12 @@ def of_loader(transform: Any) -> Transform | Compose:
                           f"The Loader's workers decode and augment natively. {error}") from None
 
 
-def views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Transform | Compose]:
-    """The views of a Loader, at least one. Raises TypeError and ValueError as of_loader() does."""
+def views_of_loader(transform: Any, views: Sequence[Any] | None, mode: str | None = None) -> list[Transform | Compose]:
+    """The views of a Loader, at least one, for images of a mode. Raises TypeError and ValueError as of_loader() does."""
+    return [with_mode(view, mode) for view in _views_of_loader(transform, views)]
+
+
+def _views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Transform | Compose]:
     if views is None:
         return [of_loader(transform)]
     if transform is not None:

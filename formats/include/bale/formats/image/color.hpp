@@ -23,5 +23,7 @@ void adjust_saturation(std::uint8_t* rgb, std::size_t num_pixels, double factor)
 void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn);
 /// Pillow's convert("L") in all three channels: torchvision's rgb_to_grayscale(image, 3).
 void make_gray(std::uint8_t* rgb, std::size_t num_pixels);
+/// Pillow's convert("L"): one byte per pixel at `gray`, which may be `rgb` or lie before it.
+void gray_of(const std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t* gray);
 
 }  // namespace bale

@@ -13,6 +13,7 @@
 
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
+#include "bale/formats/image/pixel_mode.hpp"
 #include "bale/formats/image/region.hpp"
 
 namespace bale {
@@ -32,14 +33,16 @@ class ImageDecoder {
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
   /// Reads the header and checks that the image is complete. `bytes` must outlive read(). Throws `damaged` or
-  /// `unsupported`; throws `unsupported` before it allocates if width * height exceeds `max_pixels`.
-  ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels, WholeCheck check = WholeCheck::end);
+  /// `unsupported`; throws `unsupported` before it allocates if width * height exceeds `max_pixels`, and if the image
+  /// cannot give pixels of `mode`.
+  ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels, WholeCheck check = WholeCheck::end,
+                   PixelMode mode = PixelMode::rgb);
 
   /// Seek points of the open image, which must outlive read(). They are ignored if they are damaged or were made from
   /// other bytes. They change only the time, not the pixels and errors.
   void use_seek_points(const KeptSeekPoints& kept);
 
-  /// The pixels of `region`. The stride may be larger than a row. Each open() permits one read().
+  /// The pixels of `region`, in the mode given to open(). The stride may be larger than a row. Each open() permits one read().
   /// Lifetime: the view borrows from this decoder until its next open(), read() or decode_ahead(). The view of an array
   /// of pixels borrows from the bytes given to open().
   /// Throws `damaged` or `unsupported`, after which the next image must be opened. Throws `invalid_argument` if no

@@ -18,13 +18,14 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-/// 8-bit RGB pixels: `height` rows of `width` pixels, whose starts are `stride` bytes apart. Borrows its memory: the
-/// function that returns one says how long it lives.
+/// Pixels, 8-bit RGB unless something else was asked for: `height` rows of `width` pixels, whose starts are `stride`
+/// bytes apart. Borrows its memory: the function that returns one says how long it lives.
 struct PixelView {
   const std::uint8_t* rgb = nullptr;
   std::size_t stride = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
+  std::uint32_t pixel_bytes = 3;  // see mode_bytes()
 };
 
 }  // namespace bale

@@ -10,13 +10,15 @@
 #include <memory>
 #include <vector>
 
+#include "bale/formats/image/pixel_mode.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
 
 namespace bale {
 
 struct TransformNode;  // transforms.hpp
 
-enum class DType : std::uint8_t { uint8, float16, bfloat16, float32 };
+/// uint16 is for images of 16-bit gray (PixelMode::gray_16), and they have no other.
+enum class DType : std::uint8_t { uint8, float16, bfloat16, float32, uint16 };
 enum class PixelLayout : std::uint8_t { nhwc, nchw };
 
 /// Size of one value in bytes.
@@ -72,14 +74,19 @@ struct Transform {
   DType dtype = DType::uint8;
   PixelLayout layout = PixelLayout::nhwc;
   bool normalize = false;  // float types: (value / 255 - mean) / stddev; false: value / 255
-  std::array<float, 3> mean{0.485F, 0.456F, 0.406F};
-  std::array<float, 3> stddev{0.229F, 0.224F, 0.225F};
+  std::array<float, 4> mean{0.485F, 0.456F, 0.406F, 0};  // one per channel; ImageNet's
+  std::array<float, 4> stddev{0.229F, 0.224F, 0.225F, 0};
+
+  PixelMode mode = PixelMode::rgb;  // of the image when the transform begins; not of raw
+  bool one_channel = false;         // list: rgb becomes gray before its end, and the batch has one channel
 
   /// For list, see list_transform(); never changed. Null for other kinds.
   std::shared_ptr<const std::vector<TransformNode>> list{};
 
   /// Whether all images of a batch have the same size.
   bool has_fixed_shape() const { return kind != Kind::ragged && kind != Kind::raw; }
+  /// Channels of an image in a batch.
+  std::uint32_t channels() const { return one_channel ? 1 : mode_channels(mode); }
   /// Bytes of one image in a batch; 0 for ragged and raw.
   std::size_t image_bytes() const;
 };
@@ -94,9 +101,9 @@ Transform raw_transform();
 
 /// A list of transforms. Size, type and normalization of the batch are those at the end of the list. Throws
 /// `invalid_argument`, naming the place in the list, if a value is out of range, if the order cannot be run, or if the
-/// images after the list have no fixed size.
+/// images after the list have no fixed size, or if images of that mode cannot take one of the transforms.
 Transform list_transform(std::vector<TransformNode> list, PixelLayout layout = PixelLayout::nhwc,
-                         PassOrder pass_order = PassOrder::pillow_13);
+                         PassOrder pass_order = PassOrder::pillow_13, PixelMode mode = PixelMode::rgb);
 
 /// Throws `invalid_argument`, naming the option, if a value is out of range or contradicts another.
 void check_transform(const Transform& transform);

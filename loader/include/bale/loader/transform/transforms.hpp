@@ -123,7 +123,10 @@ struct RandomZoomOut {
 struct ColorJitter {
   bale::ColorJitter ranges{};
 };
-struct Grayscale {};
+/// With one output channel, all further images of the list are gray, and so is the batch.
+struct Grayscale {
+  std::uint32_t num_output_channels = 3;  // 1 or 3; torchvision's default is 1
+};
 struct RandomGrayscale {
   double p = 0.1;
 };
@@ -230,8 +233,8 @@ struct ToDtype {
   bool scale = true;  // torchvision: False
 };
 struct Normalize {
-  std::array<float, 3> mean{0.485F, 0.456F, 0.406F};  // torchvision has no defaults; these are ImageNet's
-  std::array<float, 3> std{0.229F, 0.224F, 0.225F};
+  std::vector<float> mean{0.485F, 0.456F, 0.406F};  // one per channel; torchvision has no defaults, these are ImageNet's
+  std::vector<float> std{0.229F, 0.224F, 0.225F};
 };
 /// torchvision's, and with `timm` that of timm.data.random_erasing: other distributions, and 1 to max_count rectangles.
 struct RandomErasing {

@@ -52,9 +52,10 @@ class Resizer {
   Resizer(Resizer&&) noexcept;
   Resizer& operator=(Resizer&&) noexcept;
 
-  /// Writes window.height rows of window.width RGB pixels to `out`, whose rows start `out_stride` bytes apart. Bytes
-  /// between rows are not written. `source` holds the pixels of resize_needs(spec), and no others. Throws
-  /// `invalid_argument` if the sizes contradict each other.
+  /// Writes window.height rows of window.width pixels to `out`, whose rows start `out_stride` bytes apart. Bytes
+  /// between rows are not written. `source` holds the pixels of resize_needs(spec), and no others; those written have
+  /// as many bytes (pixel_bytes). One, three and four bytes are channels, each resized by itself; two are a
+  /// std::uint16_t. Throws `invalid_argument` if the sizes contradict each other.
   void run(const ResizeSpec& spec, const PixelView& source, std::uint8_t* out, std::size_t out_stride);
 
  private:
