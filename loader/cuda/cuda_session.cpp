@@ -64,7 +64,7 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
            "set flip_probability of the transform or of the device to 0");
   }
   if (!Converter::can_make(delivered) || !cuda.convert) {
-    refuse(ErrorCode::invalid_argument, "flip and mix on the device need RGB in a float dtype that is converted there");
+    refuse(ErrorCode::invalid_argument, "flip and mix on the device need a float dtype that is converted there, and RGB");
   }
   if (!Converter::is_available()) {
     refuse(ErrorCode::unsupported, "flip and mix on the device need CUDA kernels, which this build does not have",

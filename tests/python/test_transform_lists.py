@@ -66,9 +66,9 @@ def members(one):
     (T.ToTensor(), {"name": "ToDtype", "dtype": "float32", "scale": True}),
     (T.RandomChoice([T.Identity(), T.Compose([T.Grayscale(), T.Compose([T.RandomInvert()])]), T.Grayscale()]),
      {"transforms": [{"name": "Compose", "transforms": []},
-                     {"name": "Compose", "transforms": [{"name": "Grayscale"}, {"name": "RandomInvert", "p": 0.5}]},
-                     {"name": "Grayscale"}]}),
-    (T.RandomApply([T.Compose([T.Grayscale(), T.ToImage()])]), {"transforms": [{"name": "Grayscale"}], "p": 0.5})], ids=str)
+                     {"name": "Compose", "transforms": [{"name": "Grayscale", "num_output_channels": 3}, {"name": "RandomInvert", "p": 0.5}]},
+                     {"name": "Grayscale", "num_output_channels": 3}]}),
+    (T.RandomApply([T.Compose([T.Grayscale(), T.ToImage()])]), {"transforms": [{"name": "Grayscale", "num_output_channels": 3}], "p": 0.5})], ids=str)
 def test_json(one, expected):
     assert members(one) == {"name": type(one).__name__, **expected}
 
@@ -83,12 +83,12 @@ def test_json(one, expected):
     (lambda: T.RandomHorizontalFlip(1.5), "p: 1.5"), (lambda: T.RandomHorizontalFlip(float("nan")), "p: nan"),
     (lambda: T.RandomRotation(-3), "degrees: -3"), (lambda: T.RandomAffine(3, (2, 0)), "translate: 2"),
     (lambda: T.RandomAffine(3, shear=(1, 2, 3)), "shear"), (lambda: T.RandomResize(4, 4), "max_size: 4"),
-    (lambda: T.ColorJitter(-1), "brightness: -1"), (lambda: T.ColorJitter(hue=0.6), "hue"), (lambda: T.Grayscale(1), "num_output_channels: 1"),
+    (lambda: T.ColorJitter(-1), "brightness: -1"), (lambda: T.ColorJitter(hue=0.6), "hue"), (lambda: T.Grayscale(2), "num_output_channels: 2"),
     (lambda: T.GaussianBlur(4), "kernel_size: 4"), (lambda: T.GaussianBlur(3, 0), "sigma"), (lambda: T.AutoAugment("x"), "policy: 'x'"),
     (lambda: T.RandAugment(magnitude=31), "magnitude: 31"), (lambda: T.RandomChoice([]), "transforms"),
     (lambda: T.RandomChoice([T.Grayscale()], [1, 2]), "p"), (lambda: T.RandomApply([3]), "transforms[0]: 3"),
     (lambda: T.Compose(T.Grayscale()), "transforms"), (lambda: T.ToDtype("int4"), "dtype: 'int4'"),
-    (lambda: T.ToDtype("float32", False), "scale"), (lambda: T.Normalize([0.5], [0.5]), "mean"), (lambda: T.Normalize(std=(0, 1, 1)), "std"),
+    (lambda: T.ToDtype("float32", False), "scale"), (lambda: T.Normalize([0.5] * 2, [0.5] * 2), "mean"), (lambda: T.Normalize([0.5], [0.5] * 3), "std"), (lambda: T.Normalize(std=(0, 1, 1)), "std"),
     (lambda: T.RandomErasing(value="x"), "value: 'x'"), (lambda: T.RandomErasing(max_count=2), "max_count"),
     (lambda: T.Compose([], layout="chw"), "layout: 'chw'"), (lambda: T.Compose([], pillow=11), "pillow: 11")])
 def test_errors_name_the_parameter(make, words):

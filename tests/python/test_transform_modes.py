@@ -218,7 +218,13 @@ def test_16_bit_images(bale, tmp_path):
                         continue
                     image = Image.open(io.BytesIO(sources.read_image(int(sample))))
                     assert image.mode == "I;16"
-                    expected = np.asarray(T.replay(batch.draw(i)["steps"], image))
+                    for step in batch.draw(i)["steps"]:
+                        if step["name"] == "Pad":  # which replay() leaves to torchvision
+                            sides = ((step["top"], step["bottom"]), (step["left"], step["right"]))
+                            image = Image.fromarray(np.pad(np.asarray(image), sides))
+                        else:
+                            image = T.replay([step], image)
+                    expected = np.asarray(image)
                     most = 1 if "hamming" in repr(one) or "lanczos" in repr(one) else 0  # sines
                     differing = np.abs(batch.images[i, :, :, 0].astype(int) - expected)
                     assert differing.shape == expected.shape and differing.max() <= most, (one, i)

@@ -43,7 +43,7 @@ pairs = [
     (V.RandomAffine(5, (0.1, 0.2), (0.5, 2), 5, I.BILINEAR, 7), T.RandomAffine(5, (0.1, 0.2), (0.5, 2), 5, "bilinear", 7)),
     (V.RandomAffine(5, shear=(1, 2, 3, 4)), T.RandomAffine(5, shear=(1, 2, 3, 4))),
     (V.RandomPerspective(0.3), T.RandomPerspective(0.3)), (V.ColorJitter(0.4, (0.5, 2), 0, 0.1), T.ColorJitter(0.4, (0.5, 2), hue=0.1)),
-    (V.Grayscale(3), T.Grayscale()), (V.RandomGrayscale(), T.RandomGrayscale()), (V.RandomSolarize(100, 0.2), T.RandomSolarize(100, 0.2)),
+    (V.Grayscale(3), T.Grayscale()), (V.Grayscale(), T.Grayscale(1)), (V.Lambda(lambda im: im.convert("L")), T.Grayscale(1)), (V.RandomGrayscale(), T.RandomGrayscale()), (V.RandomSolarize(100, 0.2), T.RandomSolarize(100, 0.2)),
     (V.RandomPosterize(4), T.RandomPosterize(4)), (V.RandomEqualize(), T.RandomEqualize()), (V.RandomInvert(), T.RandomInvert()),
     (V.RandomAutocontrast(), T.RandomAutocontrast()), (V.RandomAdjustSharpness(2), T.RandomAdjustSharpness(2)),
     (V.GaussianBlur((3, 5), 1), T.GaussianBlur((3, 5), 1)), (V.AutoAugment(AutoAugmentPolicy.SVHN), T.AutoAugment("svhn")),
@@ -77,12 +77,11 @@ class Renamed(V.RandomInvert):
 same(Renamed(), T.RandomInvert(0.25))
 tail = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
 for given, words in [
-        (V.Lambda(lambda image: image.convert("L")), "transforms[1]: Lambda has no native counterpart"),
+        (V.Lambda(lambda image: image.convert("P")), "transforms[1]: Lambda has no native counterpart"),
         (V.FiveCrop(3), "transforms[1]: FiveCrop has no"), (len, "transforms[1]: builtins."),
         (lambda image: image.rotate(3), "transforms[1]: __main__.<lambda> has no"), (Subclass(), "transforms[1]: __main__.Subclass has no"),
         (V.RandomApply([V.RandomInvert(), V.TenCrop(3)]), "transforms[1].transforms[1]: TenCrop has no"),
         (V.Compose([V.RandomInvert(), V.ElasticTransform()]), "transforms[1].transforms[1]: ElasticTransform has no"),
-        (V.Grayscale(), "transforms[1]: Grayscale: num_output_channels: 1"),
         (V.RandomRotation(3, V.InterpolationMode.BOX), "transforms[1]: RandomRotation: interpolation: 'box'")]:
     error = raises((TypeError, ValueError), words, lambda: T.translate(V.Compose([V.CenterCrop(3), given])))
     assert str(error).endswith(tail), error
@@ -109,6 +108,74 @@ same(V.Compose([
     T.RandomErasing(value=(1, 2, 3)), T.ToTensor(), T.Normalize([0.5] * 3, [0.5] * 3))
 raises(ValueError, "scale", lambda: T.translate(V.ToDtype(torch.float32)))
 raises(TypeError, "JPEG", lambda: T.translate(V.JPEG(50)))
+""")
+
+
+# As projects define them: MoCo, SimCLR, DINO, lightly, solo-learn.
+SEVERAL = """
+import torch
+from torchvision import transforms as V
+class TwoCropsTransform:
+    def __init__(self, base_transform):
+        self.base_transform = base_transform
+    def __call__(self, x):
+        q = self.base_transform(x)
+        k = self.base_transform(x)
+        return [q, k]
+class ViewGenerator:
+    def __init__(self, base, views):
+        self.base, self.views = base, views
+    def __call__(self, x):
+        return [self.base(x) for i in range(self.views)]
+class DataAugmentation:
+    def __init__(self, one, two, local):
+        self.one, self.two, self.local, self.count = one, two, local, 3
+    def __call__(self, image):
+        crops = []
+        crops.append(self.one(image))
+        crops.append(self.two(image))
+        for _ in range(self.count):
+            crops.append(self.local(image))
+        return crops
+class MultiView:
+    def __init__(self, transforms):
+        self.transforms = transforms
+    def __call__(self, image):
+        return [transform(image) for transform in self.transforms]
+class Module(torch.nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.__dict__["base"] = base
+    def forward(self, image):
+        return self.base(image), self.base(image)
+class Pipeline:
+    def __init__(self, transforms):
+        self.transforms = transforms
+    def __call__(self, x):
+        out = []
+        for transform in self.transforms:
+            out.extend(transform(x))
+        return out
+"""
+
+
+def test_several_views_are_refused_with_what_to_give(run):
+    run(SEVERAL + """
+crop = V.Compose([V.RandomResizedCrop(8), V.ToTensor()])
+for given, words in [
+        (TwoCropsTransform(crop), "TwoCropsTransform: it makes several views"), (TwoCropsTransform(crop), "views=[t.base_transform] * 2"),
+        (ViewGenerator(crop, 3), "views=[t.base] * 2"), (DataAugmentation(crop, crop, crop), "views=[t.one, t.two, t.local]"),
+        (MultiView([crop, crop]), "views="), (Module(crop), "views=[t.base] * 2"), (Pipeline([ViewGenerator(crop, 2), MultiView([crop])]), "views="),
+        (V.Compose([V.RandomInvert(), V.Lambda(lambda image: (image, image))]), "Lambda: it makes several views"),
+        (lambda image: [image, image.copy()], "views=")]:
+    error = raises(TypeError, words, lambda: T.translate(given))
+    assert "one transform per view" in str(error)
+class Twice:
+    def __init__(self, inner):
+        self.inner = inner
+    def __call__(self, image):
+        return self.inner(self.inner(image))
+raises(TypeError, "Twice has no native counterpart", lambda: T.translate(Twice(crop)))
 """)
 
 

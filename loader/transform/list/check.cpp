@@ -199,7 +199,7 @@ class Order {
     } else {
       if constexpr (is_same_v<Node, transforms::Grayscale>) {
         if (nested && node.num_output_channels == 1) {
-          refuse("num_output_channels", "of 1 must not be inside another transform: some images would keep three");
+          refuse("num_output_channels", "of 1 must not be inside another transform, because some images would keep three: use 3, or mode L");
         }
       }
       if (is_float_) refuse("this", "changes 8-bit pixels: put it before ToDtype and Normalize");

@@ -80,6 +80,15 @@ void Gray16Runner::run_one(const Step& step, PixelView& image, Resizer& resizer)
   } else if (const auto* resized = std::get_if<step::Resize>(&step)) {
     check_size("Resize", resized->width, resized->height);
     resize(*resized, image, resizer);
+  } else if (const auto* pad = std::get_if<step::Pad>(&step)) {  // CenterCrop's, of smaller images
+    check_that(pad->mode == PadMode::constant && pad->fill == Color{}, "Pad", "images of mode I;16 get black borders only");
+    check_size("Pad", static_cast<double>(image.width) + pad->left + pad->right,
+               static_cast<double>(image.height) + pad->top + pad->bottom);
+    crop({.left = -static_cast<std::int32_t>(pad->left),
+          .top = -static_cast<std::int32_t>(pad->top),
+          .width = image.width + pad->left + pad->right,
+          .height = image.height + pad->top + pad->bottom},
+         image);
   } else if (std::holds_alternative<step::HorizontalFlip>(step)) {
     for (std::uint32_t y = 0; y < image.height; ++y) {
       std::uint16_t* const row = values_.data() + std::size_t{y} * image.width;

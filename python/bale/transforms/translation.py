@@ -2,7 +2,7 @@
 class, so neither library is imported."""
 from __future__ import annotations
 
-from bale.transforms import from_code, from_timm, from_torchvision
+from bale.transforms import from_code, from_timm, from_torchvision, several_views
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
 from bale.transforms.ending import ToDtype
@@ -140,4 +140,7 @@ def _refuse(given: Any, place: str) -> NoReturn:
     kind = given if hasattr(given, "__code__") else type(given)
     library = kind.__module__.split(".")[0]
     name = kind.__qualname__ if library in (*_LIBRARIES, "torch") else f"{kind.__module__}.{kind.__qualname__}"
+    views = several_views.hint(given)
+    if views is not None:
+        raise TypeError(f"{place}: {name}: {views}")
     raise TypeError(f"{place}: {name} has no native counterpart. {_RUNS_IT}")
