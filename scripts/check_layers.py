@@ -62,7 +62,7 @@ PLACES = {
     r"nanobind/.*": ["python"],
     r"(isa-l|isa-l/.*|crc)\.?h?|xxhash\.h": ["formats/base"],
     r"zstd.*\.h": ["formats/base", "formats/tar"],
-    r"zlib\.h": ["formats/tar", "formats/hdf5", "formats/image"],
+    r"zlib\.h": ["formats/tar", "formats/zip", "formats/hdf5", "formats/image"],
 }
 # An installed header may include our own headers, the standard library and these. json_fwd.hpp declares only.
 PUBLIC_THIRD_PARTY = re.compile(r"nlohmann/json_fwd\.hpp")
@@ -141,7 +141,9 @@ def check_format_names(path, text, names, findings):
     for name in names:
         if room_of(path) == f"formats/{name}":
             continue
-        if name == "memory":  # an English word too: only as a quoted name, an identifier of the registry, a namespace
+        if name == "zip":  # a word of many programs' names, messages and JSON: only what belongs to the format
+            pattern = r"\bk_zip_format\b|\bbale::zip\b"
+        elif name == "memory":  # an English word too: only as a quoted name, an identifier of the registry, a namespace
             pattern = r'"memory"|\bk_memory_format\b|\bbale::memory\b'
         else:
             camel = name.capitalize()

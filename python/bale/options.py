@@ -25,6 +25,7 @@ class WriteOptions(TypedDict, total=False):
     split: str
     stratify: bool
     source: str
+    class_folders: bool
     include: Sequence[str]
     exclude: Sequence[str]
     max_samples: int

@@ -86,6 +86,9 @@ void declare_samples(PackCommand& command, CLI::App& app) {
   add_repeated(app, "--include", "GLOB", source.include, "Take only what matches (path below SRC); may be repeated");
   add_repeated(app, "--exclude", "GLOB", source.exclude,
                "Leave out what matches, and directories that match with all in them; may be repeated");
+  app.add_flag("--class-folders", source.class_folders,
+               "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
+               "classes");
   add_parsed(app, "--max-samples", "N", options.max_samples, parse_positive, "Stop after this many");
   if (!command.source_is_packed) declare_files(command, app);
   add_parsed(app, "--on-error", "fail|skip|quarantine", options.on_error, parse_on_error,

@@ -112,7 +112,13 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
   use_url_storage();
   require_local_name(spec, NameUse::dataset);
   const std::string kind = options.kind.empty() ? detect_source(spec, options).kind : options.kind;
-  if (kind == k_folder || kind == k_list || kind == k_table) require_local_name(spec);
+  if (kind == k_folder || kind == k_list || kind == k_table) {
+    require_local_name(spec);
+    if (options.class_folders) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("`class_folders` is for packed sources, this is a {}", kind),
+                  {.path = spec, .hint = "leave `class_folders` out"});
+    }
+  }
   if (kind == k_folder) return open_folder_source(spec, options);
   if (kind == k_list) return open_list_source(spec, options);
   if (kind == k_table) return open_table_source(spec, options);

@@ -12,6 +12,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/writer/source/class_folders.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/name_filter.hpp"
 #include "bale/writer/source/source.hpp"
@@ -61,6 +62,7 @@ class PackedSource : public Source {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
                   {.path = spec, .hint = "loosen the patterns"});
     }
+    if (options.class_folders) take_classes(spec);
     fields_ = dataset_.fields();
     std::stable_partition(fields_.begin(), fields_.end(), is_image_field);
     const auto has_label = [&](std::uint64_t i) { return label(i) != k_no_label; };
@@ -78,7 +80,9 @@ class PackedSource : public Source {
 
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
-  const std::vector<std::string>& classes() const override { return dataset_.classes(); }
+  const std::vector<std::string>& classes() const override {
+    return folders_ ? folders_->names : dataset_.classes();
+  }
   std::map<std::string, std::string> edits() const override { return dataset_.edits(); }
   std::vector<std::string> places() const override {
     std::vector<std::string> places;
@@ -90,7 +94,7 @@ class PackedSource : public Source {
     return places;
   }
   bool encodes_keys() const override { return encoded_; }
-  std::int64_t label(std::uint64_t i) const override { return dataset_.label(at(i)); }
+  std::int64_t label(std::uint64_t i) const override { return folders_ ? folders_->classes[i] : dataset_.label(at(i)); }
 
   void describe(std::uint64_t i, SourceSample& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
@@ -98,7 +102,7 @@ class PackedSource : public Source {
     const ShardIndex& index = *held;
     out.key = index.key(sample);
     if (changes_keys()) out.key = changed_key(number, out.key);
-    out.label = dataset_.label_in_shard(number, sample);
+    out.label = folders_ ? label(i) : dataset_.label_in_shard(number, sample);
     out.fields.clear();
     bool has_label_field = false;
     for (const auto& [f, extent] : index.row(sample)) {
@@ -119,6 +123,7 @@ class PackedSource : public Source {
 
   SampleView read(std::uint64_t i, Scratch& scratch) const override {
     SampleView sample = dataset_.read(at(i), scratch);
+    if (folders_) sample.label = label(i);
     const bool lacks_label = sample.label != k_no_label && sample.find(k_label_field) == nullptr;
     if (!lacks_label && !changes_keys()) return sample;
     const std::string key = changed_key(dataset_.position(at(i)).first, sample.key);
@@ -157,7 +162,7 @@ class PackedSource : public Source {
     const IndexInUse held = dataset_.use_index(number);
     const ShardIndex& index = *held;
     out += index.key(sample);
-    fmt::format_to(std::back_inserter(out), "\t{}", dataset_.label_in_shard(number, sample));
+    fmt::format_to(std::back_inserter(out), "\t{}", folders_ ? label(i) : dataset_.label_in_shard(number, sample));
     for (const auto& [f, extent] : index.row(sample)) {
       fmt::format_to(std::back_inserter(out), "\t{}\t{}", index.fields()[f].stored_name(), extent.length);
       if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
@@ -202,6 +207,16 @@ class PackedSource : public Source {
     return encoded_ ? encode_key(own) : own;
   }
 
+  void take_classes(const std::string& spec) {
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      if (dataset_.label(at(i)) == k_no_label) continue;
+      throw Error(ErrorCode::invalid_argument, "`class_folders` of samples that have labels",
+                  {.path = spec, .key = dataset_.key(at(i)), .hint = "leave `class_folders` out"});
+    }
+    const auto key = [&](std::uint64_t i) { return dataset_.key(at(i)); };
+    folders_ = classes_by_folder(size(), key, spec);
+  }
+
   std::optional<std::uint32_t> field_id(std::string_view name) const {
     const auto found = std::find(fields_.begin(), fields_.end(), name);
     if (found == fields_.end()) return std::nullopt;
@@ -221,6 +236,7 @@ class PackedSource : public Source {
   bool prefixed_ = false;              // keys are prefixed with their shards' names
   bool decoded_ = false;               // keys in the dataset are encoded
   bool encoded_ = false;               // keys are encoded for the destination
+  std::optional<FolderClasses> folders_;
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
   std::vector<std::string> identities_;  // of the shard files without checksums

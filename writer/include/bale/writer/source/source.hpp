@@ -104,6 +104,7 @@ struct SourceOptions {
   std::string root{};                     // directory of relative paths in lists and tables
   bool nul_separated = false;             // a list is separated by NUL instead of newlines
   bool keys_name_files = true;            // Layout::keys_name_files of the layout to write
+  bool class_folders = false;  // a packed source without labels: classes are the first folders of its keys
   bool flat = false;                      // a folder without class folders: no labels
   bool skip_damaged = false;              // leave out directories and shards that cannot be read: Source::losses()
 };

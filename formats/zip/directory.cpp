@@ -1,0 +1,198 @@
+#include "bale/formats/zip/directory.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale::zip {
+namespace {
+
+constexpr std::string_view k_end_magic{"PK\5\6", 4};
+constexpr std::string_view k_end64_magic{"PK\6\6", 4};
+constexpr std::string_view k_locator_magic{"PK\6\7", 4};
+constexpr std::string_view k_member_magic{"PK\1\2", 4};
+constexpr std::uint64_t k_end_bytes = 22;
+constexpr std::uint64_t k_end64_bytes = 56;
+constexpr std::uint64_t k_locator_bytes = 20;
+constexpr std::uint64_t k_member_bytes = 46;
+constexpr std::uint32_t k_in_zip64 = std::numeric_limits<std::uint32_t>::max();
+
+template <typename Number>
+Number at(Bytes bytes, std::size_t offset) {
+  return load_at<Number>(bytes.data() + offset);
+}
+
+/// Where the directory is.
+struct End {
+  std::uint64_t directory = 0;  // offset as the archive says it
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t end = 0;  // offset of what follows the directory
+};
+
+class Reader {
+ public:
+  explicit Reader(const File& file) : file_(file), file_bytes_(file.size()) {}
+
+  std::vector<Member> run() {
+    const End end = find_end();
+    if (end.bytes > end.end || end.directory > end.end - end.bytes) {
+      fail(end.end, "the central directory goes beyond its end");
+    }
+    // Bytes before an archive, as of a program that unpacks itself, shift everything.
+    shift_ = end.end - end.bytes - end.directory;
+    directory_.resize(static_cast<std::size_t>(end.bytes));
+    start_ = end.end - end.bytes;
+    file_.read_exact(start_, directory_);
+    if (end.count > end.bytes / k_member_bytes) fail(start_, "more members than its central directory has room for");
+    std::vector<Member> members;
+    members.reserve(static_cast<std::size_t>(end.count));
+    for (std::uint64_t i = 0; i < end.count; ++i) members.push_back(take_member());
+    if (at_ != directory_.size()) fail(start_ + at_, "bytes after the last member of the central directory");
+    refuse_overlaps(members);
+    return members;
+  }
+
+ private:
+  [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const {
+    throw Error(ErrorCode::damaged, what, {.path = file_.path(), .offset = offset, .hint = "copy it again"});
+  }
+
+  /// The end record is followed by a comment of up to 64 KiB - 1.
+  End find_end() const {
+    constexpr std::uint64_t k_max_comment = std::numeric_limits<std::uint16_t>::max();
+    const std::uint64_t tail_bytes = std::min(file_bytes_, k_end_bytes + k_max_comment);
+    std::vector<std::byte> tail(static_cast<std::size_t>(tail_bytes));
+    file_.read_exact(file_bytes_ - tail_bytes, tail);
+    const std::string_view text = as_text(tail);
+    for (std::size_t found = text.rfind(k_end_magic); found != std::string_view::npos;
+         found = found == 0 ? std::string_view::npos : text.rfind(k_end_magic, found - 1)) {
+      if (tail.size() - found < k_end_bytes) continue;
+      const Bytes record = Bytes(tail).subspan(found);
+      if (at<std::uint16_t>(record, 20) != record.size() - k_end_bytes) continue;
+      return parse_end(record, file_bytes_ - tail_bytes + found);
+    }
+    fail(file_bytes_, "no end of a central directory: the archive is cut short");
+  }
+
+  End parse_end(Bytes record, std::uint64_t offset) const {
+    const auto disk = at<std::uint16_t>(record, 4);
+    End end{.directory = at<std::uint32_t>(record, 16),
+            .bytes = at<std::uint32_t>(record, 12),
+            .count = at<std::uint16_t>(record, 10),
+            .end = offset};
+    if (offset >= k_locator_bytes) {
+      std::byte locator[k_locator_bytes];
+      file_.read_exact(offset - k_locator_bytes, locator);
+      if (as_text(Bytes(locator)).starts_with(k_locator_magic)) return parse_end64(Bytes(locator), offset);
+    }
+    if (disk != 0 && disk != std::numeric_limits<std::uint16_t>::max()) refuse_several_files();
+    return end;
+  }
+
+  /// The record is where the locator says, or right before it if bytes were put in front of the archive.
+  End parse_end64(Bytes locator, std::uint64_t offset) const {
+    const std::uint64_t before = offset - k_locator_bytes;
+    if (before < k_end64_bytes) fail(before, "no ZIP64 end record");
+    if (at<std::uint32_t>(locator, 16) > 1) refuse_several_files();
+    std::byte record[k_end64_bytes];
+    for (const std::uint64_t place : {at<std::uint64_t>(locator, 8), before - k_end64_bytes}) {
+      if (place > before - k_end64_bytes) continue;
+      file_.read_exact(place, record);
+      if (!as_text(Bytes(record)).starts_with(k_end64_magic)) continue;
+      return {.directory = at<std::uint64_t>(record, 48),
+              .bytes = at<std::uint64_t>(record, 40),
+              .count = at<std::uint64_t>(record, 32),
+              .end = place};
+    }
+    fail(before, "no ZIP64 end record");
+  }
+
+  [[noreturn]] void refuse_several_files() const {
+    throw Error(ErrorCode::unsupported, "an archive of several files",
+                {.path = file_.path(), .hint = "join them first: `zip -s 0 IN.zip --out OUT.zip`"});
+  }
+
+  Member take_member() {
+    const std::uint64_t offset = start_ + at_;
+    const Bytes rest = Bytes(directory_).subspan(static_cast<std::size_t>(at_));
+    if (rest.size() < k_member_bytes || !as_text(rest).starts_with(k_member_magic)) {
+      fail(offset, "no member where the central directory has one");
+    }
+    const std::size_t name = at<std::uint16_t>(rest, 28);
+    const std::size_t extra = at<std::uint16_t>(rest, 30);
+    const std::size_t comment = at<std::uint16_t>(rest, 32);
+    if (rest.size() - k_member_bytes < name + extra + comment) fail(offset, "a member goes beyond the directory");
+    Member member{.name = std::string(as_text(rest.subspan(k_member_bytes, name))),
+                  .header = at<std::uint32_t>(rest, 42),
+                  .stored_bytes = at<std::uint32_t>(rest, 20),
+                  .bytes = at<std::uint32_t>(rest, 24),
+                  .crc32 = at<std::uint32_t>(rest, 16),
+                  .method = at<std::uint16_t>(rest, 10),
+                  .is_encrypted = (at<std::uint16_t>(rest, 8) & 1U) != 0};
+    take_zip64(member, rest.subspan(k_member_bytes + name, extra), offset);
+    at_ += k_member_bytes + name + extra + comment;
+    const std::uint64_t least = k_local_header_bytes + name;
+    if (member.header > start_ - std::min(start_, shift_) || start_ - shift_ - member.header < least ||
+        member.stored_bytes > start_ - shift_ - member.header - least) {
+      fail(offset, "a member lies outside the archive");
+    }
+    member.header += shift_;
+    return member;
+  }
+
+  /// The 64-bit numbers stand in the extra field in this order, each only if its 32-bit one is all ones.
+  void take_zip64(Member& member, Bytes extra, std::uint64_t offset) const {
+    constexpr std::uint16_t k_zip64_id = 1;
+    std::uint64_t* const wanted[] = {&member.bytes, &member.stored_bytes, &member.header};
+    const bool has_any = std::any_of(std::begin(wanted), std::end(wanted), [](const auto* n) { return *n == k_in_zip64; });
+    while (has_any && extra.size() >= 4) {
+      const std::size_t bytes = at<std::uint16_t>(extra, 2);
+      if (bytes > extra.size() - 4) break;
+      Bytes numbers = extra.subspan(4, bytes);
+      if (at<std::uint16_t>(extra, 0) == k_zip64_id) {
+        for (std::uint64_t* const number : wanted) {
+          if (*number != k_in_zip64) continue;
+          if (numbers.size() < 8) fail(offset, "a ZIP64 field is too short");
+          *number = at<std::uint64_t>(numbers, 0);
+          numbers = numbers.subspan(8);
+        }
+        return;
+      }
+      extra = extra.subspan(4 + bytes);
+    }
+    if (has_any) fail(offset, "no ZIP64 field");
+  }
+
+  /// Members that share bytes are how small archives become arbitrarily large.
+  void refuse_overlaps(const std::vector<Member>& members) const {
+    std::vector<const Member*> order;
+    order.reserve(members.size());
+    for (const Member& member : members) order.push_back(&member);
+    std::sort(order.begin(), order.end(), [](const Member* a, const Member* b) { return a->header < b->header; });
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+      const Member& member = *order[i];
+      if (order[i + 1]->header - member.header < k_local_header_bytes + member.name.size() + member.stored_bytes) {
+        fail(order[i + 1]->header, fmt::format("member \"{}\" overlaps the one before it", printable(order[i + 1]->name)));
+      }
+    }
+  }
+
+  const File& file_;
+  const std::uint64_t file_bytes_;
+  std::vector<std::byte> directory_;
+  std::uint64_t start_ = 0;  // of the directory in the file
+  std::uint64_t shift_ = 0;
+  std::uint64_t at_ = 0;
+};
+
+}  // namespace
+
+std::vector<Member> read_directory(const File& file) { return Reader(file).run(); }
+
+}  // namespace bale::zip

@@ -1,0 +1,37 @@
+// The central directory at the end of a ZIP archive.
+//
+// Source: PKWARE's APPNOTE.TXT 6.3: 4.3.12 (central directory), 4.3.14 to 4.3.16 (end records), 4.5.3 (ZIP64 field).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bale/formats/base/file.hpp"
+
+namespace bale::zip {
+
+inline constexpr std::uint64_t k_local_header_bytes = 30;  // without name and extra field
+
+enum class Method : std::uint16_t { stored = 0, deflated = 8 };  // others are read as their number
+
+struct Member {
+  std::string name;  // raw bytes
+  std::uint64_t header = 0;  // offset of the local header in the file
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t bytes = 0;  // as delivered
+  std::uint32_t crc32 = 0;
+  std::uint16_t method = 0;
+  bool is_encrypted = false;
+
+  bool is_readable() const {
+    return !is_encrypted && (method == static_cast<std::uint16_t>(Method::stored) ||
+                             method == static_cast<std::uint16_t>(Method::deflated));
+  }
+};
+
+/// The members in the order of the directory. Throws `damaged` for a file without a whole directory, and for members that
+/// lie outside the file or overlap, `unsupported` for archives of several files. Memory is bounded by the file's size.
+std::vector<Member> read_directory(const File& file);
+
+}  // namespace bale::zip

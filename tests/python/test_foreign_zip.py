@@ -1,0 +1,177 @@
+"""ZIP archives of images, as zipfile and bsdtar write them, are read in place; classes are their folders."""
+import json
+import struct
+import subprocess
+import zipfile
+
+import pytest
+from conftest import by_tier, class_names, fields_by_key, flip, images_by_key
+
+
+def members(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def write(path, files, method=zipfile.ZIP_STORED, **options):
+    with zipfile.ZipFile(path, "w", method, **options) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+def images_of(bale, spec):
+    """{key: bytes}, whatever the images' extensions are."""
+    return {key: data for key, fields in fields_by_key(bale, spec).items() for name, data in fields.items() if name != "cls"}
+
+
+@pytest.fixture(params=["stored", "deflated", "zip64", "bsdtar", "prefixed"])
+def archive(request, photos, tmp_path):
+    path = tmp_path / "photos.zip"
+    if request.param == "bsdtar":
+        subprocess.run(["bsdtar", "--format", "zip", "-cf", path, "-C", photos, "."], check=True)
+    elif request.param == "zip64":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in members(photos).items():
+                with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as out:
+                    out.write(data)
+        # Python puts 32-bit numbers into the directory where they fit. These do not.
+        path.write_bytes(in_zip64(path.read_bytes()))
+        assert set(zipfile.ZipFile(path).namelist()) == set(members(photos))
+    else:
+        files = members(photos)
+        if request.param == "prefixed":  # a program that unpacks itself, and not in the order of the names
+            files = dict(reversed(files.items()))
+        write(path, files, zipfile.ZIP_DEFLATED if request.param == "deflated" else zipfile.ZIP_STORED)
+        if request.param == "prefixed":
+            path.write_bytes(b"#!/bin/sh\nexit\n" + path.read_bytes())
+    return path
+
+
+def in_zip64(data):
+    """The archive with every number of its directory in ZIP64 fields (APPNOTE 4.3.14, 4.5.3)."""
+    end = data.rindex(b"PK\5\6")
+    count, size, start = struct.unpack_from("<HII", data, end + 10)
+    directory, at = b"", start
+    for _ in range(count):
+        head = bytearray(data[at:at + 46])
+        name, extra, comment = struct.unpack_from("<HHH", head, 28)
+        crc, stored, full = struct.unpack_from("<III", head, 16)
+        header, = struct.unpack_from("<I", head, 42)
+        struct.pack_into("<II", head, 20, 0xffffffff, 0xffffffff)
+        struct.pack_into("<I", head, 42, 0xffffffff)
+        struct.pack_into("<HHH", head, 28, name, 28, 0)
+        directory += bytes(head) + data[at + 46:at + 46 + name] + struct.pack("<HHQQQ", 1, 24, full, stored, header)
+        at += 46 + name + extra + comment
+    ends = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, len(directory), start)
+    ends += struct.pack("<4sIQI", b"PK\6\7", 0, start + len(directory), 1)
+    return data[:start] + directory + ends + struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 0xffff, 0xffff, 0xffffffff, 0xffffffff, 0)
+
+
+def test_images_come_back(bale, photos, archive, tmp_path):
+    expected = {key: data for key, (data, _) in images_by_key(photos).items()}
+    assert images_of(bale, archive) == expected
+    bale.ok("convert", archive, tmp_path / "packed")
+    assert images_of(bale, tmp_path / "packed") == expected
+    before = archive.read_bytes()
+    bale.ok("index", archive)
+    bale.ok("verify", archive)
+    assert images_of(bale, archive) == expected and archive.read_bytes() == before
+
+
+def test_classes_are_those_of_imagefolder(bale, photos, archive, tmp_path):
+    """At any depth: class numbers, names and bytes are those of the unpacked folder."""
+    bale.ok("pack", photos, tmp_path / "folder")
+    bale.ok("pack", archive, tmp_path / "packed", "--class-folders")
+    assert class_names(tmp_path / "packed") == class_names(tmp_path / "folder")
+    assert fields_by_key(bale, tmp_path / "packed") == fields_by_key(bale, tmp_path / "folder")
+
+
+def test_class_folders_below_others(bale, tiny, tmp_path):
+    files = {f"data/v1/{part}/{name}": data for part in ("train", "val") for name, data in members(tiny).items()}
+    path = write(tmp_path / "x.zip", files)
+    bale.ok("pack", tiny, tmp_path / "folder")
+    expected = class_names(tmp_path / "folder")
+    bale.ok("pack", path, tmp_path / "packed", "--class-folders", "--include", "data/v1/val/*")
+    assert class_names(tmp_path / "packed") == expected
+    bale.ok("pack", path, tmp_path / "both", "--class-folders")
+    assert class_names(tmp_path / "both") == [b"train", b"val"]
+
+
+def test_class_folders_that_are_none(bale, tiny, tmp_path):
+    image = next(iter(members(tiny).values()))
+    path = write(tmp_path / "x.zip", {"a/x.jpg": image, "y.jpg": image})
+    result = bale("pack", path, tmp_path / "packed", "--class-folders")
+    assert result.code == 2 and "in no class folder" in result.error_line() and "y" in result.error_line()
+    bale.ok("pack", path, tmp_path / "one", "--class-folders", "--exclude", "y")
+    result = bale("convert", tmp_path / "one", tmp_path / "two", "--class-folders")
+    assert result.code == 2 and "that have labels" in result.error_line()
+    result = bale("pack", tiny, tmp_path / "three", "--class-folders")
+    assert result.code == 2 and "is for packed sources" in result.error_line()
+
+
+def test_other_files_are_fields_or_named(bale, tmp_path):
+    files = {"a/x.jpg": b"\xff\xd8\xff1", "a/x.json": b"{}", "a/x.1.jpg": b"\xff\xd8\xff2", "a/x.PNG": b"\x89PNG\r\n\x1a\n3", "a/": b"",
+             "__MACOSX/a/._x.jpg": b"4", "README": b"5", "list.txt": b"6"}
+    path = write(tmp_path / "x.zip", files)
+    result = bale.ok("ls", "--json", path)
+    found = fields_by_key(bale, path)
+    assert found == {"a/x": {"jpg": b"\xff\xd8\xff1", "json": b"{}"}, "a/x%2E1": {"jpg": b"\xff\xd8\xff2"},
+                     "a/x-00000002": {"png": b"\x89PNG\r\n\x1a\n3"}}
+    told = json.dumps(json.loads(bale.ok("inspect", "--json", path).out)) + result.err
+    assert all(name in told for name in ("__MACOSX/a/._x.jpg", "README", "list.txt"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_damage_is_found_by_the_archives_own_checksums(bale, photos, tmp_path, method):
+    """Also without an index: each flipped bit of an image is found, and the other images are read."""
+    path = write(tmp_path / "x.zip", members(photos), method)
+    with zipfile.ZipFile(path) as archive:
+        infos = [info for info in archive.infolist()]
+    victim = infos[len(infos) // 2]
+    flip(path, victim.header_offset + 30 + len(victim.filename) + victim.compress_size // 2)
+    result = bale("verify", path)
+    assert result.code == 3 and victim.filename.rpartition(".")[0] in result.out + result.err
+    result = bale("convert", path, tmp_path / "packed", "--on-error", "skip")
+    assert result.code == 4 and len(images_of(bale, tmp_path / "packed")) == len(infos) - 1
+
+
+def test_truncations_and_flips(bale, tiny, tmp_path):
+    """One typed error that names the file, or the samples that are there."""
+    path = write(tmp_path / "x.zip", members(tiny))
+    whole = path.read_bytes()
+    for size in range(0, len(whole), len(whole) // by_tier(20, 500)):
+        path.write_bytes(whole[:size])
+        result = bale("ls", path)
+        assert result.code == 1 and "x.zip: " in result.error_line(), size
+    start = whole.index(b"PK\1\2")
+    for at in range(start, len(whole), by_tier(17, 1)):
+        path.write_bytes(whole)
+        flip(path, at, 0x80)
+        result = bale("verify", path)
+        assert result.code in (0, 1, 3), (at, result)
+
+
+def test_hostile_directories(bale, tmp_path):
+    def refuses(data, what):
+        path.write_bytes(data)
+        result = bale("ls", path)
+        assert result.code == 1 and what in result.error_line(), result
+
+    path = write(tmp_path / "x.zip", {"a.jpg": b"\xff\xd8\xff" + bytes(5000), "b.jpg": b"\xff\xd8\xff" + bytes(5000)}, zipfile.ZIP_DEFLATED)
+    data = bytearray(path.read_bytes())
+    start = data.index(b"PK\1\2")
+    second = data.index(b"PK\1\2", start + 1)
+    for offset, value, what in ((second + 42, 0, "overlaps"), (start + 42, 10**6, "lies outside the archive"),
+                                (start + 24, 0xf0000000, "refused beyond"), (start + 20, 10**6, "lies outside the archive"),
+                                (len(data) - 10, 10**6, "goes beyond its end")):
+        changed = bytearray(data)
+        struct.pack_into("<I", changed, offset, value)
+        refuses(changed, what)
+    changed = bytearray(data)
+    changed[start + 8] |= 1
+    refuses(changed, 'image "a.jpg" is encrypted')
+    changed = bytearray(data)
+    changed[start + 10] = 12
+    refuses(changed, "compressed by method 12")
+    write(path, {"a.txt": b"1"})
+    refuses(path.read_bytes(), "an archive without images")
