@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/temporary_file.hpp"
@@ -23,6 +25,10 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 FormatAndLayout layout_of(const Dataset& dataset) {
   if (const auto& manifest = dataset.manifest()) return find_format(manifest->format, manifest->layout);
   const Format& format = dataset.shard(0)->format();
+  if (format.layouts.empty()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("shards of {} have no files for other readers", format.name),
+                {.path = dataset.shard_path(0), .hint = "leave `sidecars` out"});
+  }
   const std::string file = base_name(dataset.shard_path(0));
   const auto called_so = [&](const Layout& layout) { return has_shard_name(layout, file); };
   const auto layout = std::find_if(format.layouts.begin(), format.layouts.end(), called_so);

@@ -138,6 +138,11 @@ def test_truncations(bale, copy):
         assert result.code == 1 and "shard.00000.mds: " in result.error_line(), size
 
 
+def test_it_has_no_sidecars(bale, copy):
+    result = bale("index", copy("classes"), "--sidecars", "wds2idx")
+    assert result.code == 2 and "have no files for other readers" in result.error_line()
+
+
 def test_it_is_not_written(bale, tiny, tmp_path):
     result = bale("pack", tiny, tmp_path / "packed", "--format", "mds")
     assert result.code == 2 and "bale reads mds and does not write it" in result.error_line()
