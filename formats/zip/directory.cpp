@@ -122,7 +122,7 @@ class Reader {
     const std::uint64_t offset = start_ + at_;
     const Bytes rest = Bytes(directory_).subspan(static_cast<std::size_t>(at_));
     if (rest.size() < k_member_bytes || !as_text(rest).starts_with(k_member_magic)) {
-      fail(offset, "no member where the central directory has one");
+      fail(offset, "malformed entry of the central directory");
     }
     const std::size_t name = at<std::uint16_t>(rest, 28);
     const std::size_t extra = at<std::uint16_t>(rest, 30);
