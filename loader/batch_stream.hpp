@@ -38,6 +38,9 @@ class BatchStream {
     return plan_of(epoch).position_after(batches);
   }
   const EpochOrder& order() const { return order_; }
+  std::uint64_t first_epoch() const { return first_epoch_; }
+  /// Position of the first epoch at which it starts.
+  std::uint64_t first_position() const { return first_.position_after(0); }
 
  private:
   const RankPlan& plan_of(std::uint64_t epoch) const { return epoch == first_epoch_ ? first_ : whole_; }

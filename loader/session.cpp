@@ -12,7 +12,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/loader/batch_copy.hpp"
+#include "bale/loader/local_ranks.hpp"
 #include "bale/loader/worker/worker_program.hpp"
+#include "bale/reader/order/node_share.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -116,15 +118,34 @@ void Session::start_read_ahead() {
                        .large_transfers = options_.large_transfers,
                        .clock = UseClock(stream_.order(), fingerprint_),
                        .wants_seek_points = options_.transform.kind != Transform::Kind::raw,
-                       .in_flight = std::uint64_t{k_rows_per_worker} * std::max(options_.workers, 1u)});
+                       .in_flight = std::uint64_t{k_rows_per_worker} * std::max(options_.workers, 1u),
+                       .is_needed = needed_on_node(),
+                       .first_samples = options_.batch_size,
+                       .progress = [this]() -> std::optional<std::uint64_t> {
+                         const std::unique_lock lock(mutex_, std::try_to_lock);  // whoever holds it may end this thread
+                         return lock ? std::optional(rows_consumed()) : std::nullopt;
+                       }});
 }
 
-/// Reports to read_ahead_ how far the workers have come. Requires mutex_.
-void Session::tell_read_ahead() {
-  if (!read_ahead_) return;
+/// Only a full shuffle needs samples from everywhere: other orders read neighbors together, or draw.
+std::function<bool(std::uint64_t, std::uint64_t)> Session::needed_on_node() const {
+  const EpochOrder& order = stream_.order();
+  if (order.shuffle().kind != Shuffle::Kind::full || order.selection().draws()) return {};
+  const RankShare share = share_of(options_);
+  return [node = NodeShare(order, share, local_ranks(share), stream_.first_epoch(), stream_.first_position())](
+             std::uint64_t sample, std::uint64_t epoch) { return node.has(sample, epoch); };
+}
+
+/// How far the workers have come. Requires mutex_.
+std::uint64_t Session::rows_consumed() const {
   std::uint64_t rows = rows_passed_;
   for (const OpenBatch& batch : open_) rows += ring_.num_claimed(batch.slot);
-  read_ahead_->consumed(rows);
+  return rows;
+}
+
+/// Requires mutex_.
+void Session::tell_read_ahead() {
+  if (read_ahead_) read_ahead_->consumed(rows_consumed());
 }
 
 void Session::start() {

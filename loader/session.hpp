@@ -68,6 +68,8 @@ class Session : public std::enable_shared_from_this<Session> {
   bool is_older_fingerprint(std::uint64_t fingerprint) const;
   bool has_workers() const { return own_worker_ || threads_ || processes_; }
   void start_read_ahead();
+  std::function<bool(std::uint64_t, std::uint64_t)> needed_on_node() const;
+  std::uint64_t rows_consumed() const;
   void tell_read_ahead();
   void stop_workers();
   void open_batches();

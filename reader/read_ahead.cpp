@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -14,6 +15,7 @@
 #include "bale/formats/base/large_reads.hpp"
 #include "bale/formats/base/read_limit.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/reader/fill_ahead.hpp"
 #include "bale/reader/open_ahead.hpp"
 #include "bale/reader/read_requests.hpp"
 
@@ -39,11 +41,18 @@ class ReadAhead::Worker {
         window_bytes_(static_cast<std::int64_t>(std::min(options.window_bytes, k_max_window_bytes))),
         group_samples_(std::max<std::uint64_t>(options.group_samples, 1)),
         large_transfers_(options.large_transfers),
-        in_flight_(options.in_flight) {
+        in_flight_(options.in_flight),
+        first_samples_(options.first_samples),
+        progress_(options.progress) {
     if (const Storage* const storage = storage_of(dataset)) {
       window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->max_bytes_ahead()));
       if (options.clock && options.clock->knows()) clock_ = options.clock;
       if (window_bytes_ > 0) open_ahead_.emplace(dataset, options.wants_seek_points);
+      if (window_bytes_ > 0 && options.is_needed && storage->cache_bytes() > 0) {
+        fill_ahead_.emplace(
+            dataset, *storage, [this](std::size_t shard) { return remote_file(shard); }, options.is_needed,
+            options.window_bytes);
+      }
     }
     if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
   }
@@ -93,6 +102,7 @@ class ReadAhead::Worker {
 
   /// Drops what has been consumed. Returns false if the thread must stop.
   bool take_consumed() {
+    if (const auto known = open_ahead_ && progress_ ? progress_() : std::nullopt) consumed(*known);
     {
       const std::lock_guard lock(mutex_);
       if (stop_) return false;
@@ -127,6 +137,7 @@ class ReadAhead::Worker {
   void announce(std::uint64_t sample, const Use& use_of) {
     try {
       const auto [shard, i] = dataset_.position(sample);
+      if (is_unusable(shard)) return;
       const ShardInUse opened = dataset_.use_shard(shard);
       const std::shared_ptr<const RemoteFile> file = remote_file(shard);
       if (!file) return;
@@ -156,6 +167,24 @@ class ReadAhead::Worker {
     return file;
   }
 
+  /// Each try to open a shard of a server that does not answer takes long: one per group is enough.
+  bool is_unusable(std::size_t shard) const {
+    return std::find(unusable_.begin(), unusable_.end(), shard) != unusable_.end();
+  }
+
+  /// Requests the sample with its neighbors, if that can be done.
+  FillAhead::Outcome fill(const UpcomingSample& next) {
+    if (!fill_ahead_ || planned_ < first_samples_) return FillAhead::Outcome::alone;
+    const std::size_t shard = dataset_.position(next.sample).first;
+    if (is_unusable(shard)) return FillAhead::Outcome::alone;
+    try {
+      return fill_ahead_->add(next.sample, next.epoch);
+    } catch (const std::exception&) {
+      unusable_.push_back(shard);
+      return FillAhead::Outcome::alone;
+    }
+  }
+
   /// The number of consumed deliveries at which the next wake-up is worthwhile.
   std::uint64_t enough_consumed() const {
     std::int64_t bytes = 0;
@@ -169,7 +198,12 @@ class ReadAhead::Worker {
     wake_at_ = consumed;
     idle_ = true;
     requested_changed_.notify_all();
-    changed_.wait(lock, [this] { return stop_ || consumed_ >= wake_at_; });
+    const auto is_due = [this] { return stop_ || consumed_ >= wake_at_; };
+    if (open_ahead_) {
+      changed_.wait_for(lock, k_poll_interval, is_due);  // for progress_, and for what is under way
+    } else {
+      changed_.wait(lock, is_due);
+    }
     wake_at_ = k_awake;
     idle_ = false;
   }
@@ -196,6 +230,7 @@ class ReadAhead::Worker {
     requests_.clear();
     next_request_ = 0;
     group_bytes_ = 0;
+    unusable_.clear();
     std::optional<std::uint64_t> window;
     std::uint64_t count = 0;
     const std::uint64_t most = max_group_samples();
@@ -203,8 +238,12 @@ class ReadAhead::Worker {
       const std::optional<UpcomingSample> next = upcoming_(planned_);
       if (!next || (count > 0 && next->window != window)) break;
       if (!next->window && count == most) break;
+      const FillAhead::Outcome filled = fill(*next);
+      if (filled == FillAhead::Outcome::busy && planned_ >= seen_ + k_soon) break;
       window = next->window;
+      const std::size_t num_requests = requests_.size();
       lengths_.push_back(locate(next->sample));
+      if (filled == FillAhead::Outcome::requested) requests_.resize(num_requests);
       if (clock_) announce_this_use(*next);
       group_bytes_ += lengths_.back();
       ++planned_;
@@ -235,10 +274,11 @@ class ReadAhead::Worker {
   /// such samples ends, too.
   std::int64_t locate(std::uint64_t sample) {
     std::uint64_t bytes = 0;
+    const std::size_t shard = dataset_.position(sample).first;
     try {
-      bytes = locate_reads(dataset_, sample, requests_);
+      if (!is_unusable(shard)) bytes = locate_reads(dataset_, sample, requests_);
     } catch (const std::exception&) {
-      // The read of the sample meets the same error and can name the sample.
+      unusable_.push_back(shard);  // the read of the sample meets the same error and can name the sample
     }
     return static_cast<std::int64_t>(bytes > 0 ? bytes : k_page_bytes);
   }
@@ -276,6 +316,9 @@ class ReadAhead::Worker {
   static constexpr std::uint64_t k_awake = ~std::uint64_t{0};
   static constexpr std::int64_t k_steps = 16;
   static constexpr std::uint64_t k_foreseen = 1024;  // deliveries
+  // Deliveries that do not wait for a place among the large requests: enough for thousands per second at 100 ms.
+  static constexpr std::uint64_t k_soon = 256;
+  static constexpr std::chrono::milliseconds k_poll_interval{10};
 
   const Dataset& dataset_;
   const Upcoming upcoming_;
@@ -285,6 +328,9 @@ class ReadAhead::Worker {
   std::optional<UseClock> clock_{};        // null: no cache wants to know
   std::optional<OpenAhead> open_ahead_{};  // null: all shards are local
   const std::uint64_t in_flight_;
+  const std::uint64_t first_samples_;
+  const std::function<std::optional<std::uint64_t>()> progress_;
+  std::optional<FillAhead> fill_ahead_{};  // null: samples are requested alone
 
   // Used by the thread only.
   std::uint64_t seen_ = 0;       // consumed_ at the last check
@@ -297,6 +343,7 @@ class ReadAhead::Worker {
     std::weak_ptr<const RemoteFile> file{};
   };
   std::array<KnownFile, 256> known_files_{};
+  std::vector<std::size_t> unusable_;  // shards that could not be opened for this group
   std::deque<std::int64_t> lengths_;   // bytes of the planned deliveries that are not consumed
   std::vector<ReadRequest> requests_;  // of the current group
   std::size_t next_request_ = 0;

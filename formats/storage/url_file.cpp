@@ -213,7 +213,14 @@ void UrlFile::will_use(std::uint64_t offset, std::uint64_t length, const NextUse
   cached_->will_use(units_of(offset, std::min(length, version_.size - offset)), use);
 }
 
-void UrlFile::will_need(std::uint64_t offset, std::uint64_t length) const {
+bool UrlFile::is_cached(std::uint64_t offset, std::uint64_t length) const {
+  if (!cached_ || offset >= version_.size) return false;
+  return cached_->has(units_of(offset, std::min(length, version_.size - offset)));
+}
+
+void UrlFile::will_need(std::uint64_t offset, std::uint64_t length) const { fetch_ahead(offset, length, nullptr); }
+
+void UrlFile::fetch_ahead(std::uint64_t offset, std::uint64_t length, std::shared_ptr<const void> held) const {
   if (!cached_ || offset >= version_.size || length == 0 || !location_->is_ready()) return;
   const UnitRun wanted = units_of(offset, std::min(length, version_.size - offset));
   if (cached_->has(wanted)) return;
@@ -223,7 +230,7 @@ void UrlFile::will_need(std::uint64_t offset, std::uint64_t length) const {
       if (!cached_->reserve(part)) break;
       run.first = part.end;
       try {
-        UnitFetch::request(location_, version_, cached_, part, part.end)->send([&](HttpRequest& asked) {
+        UnitFetch::request(location_, version_, cached_, part, part.end)->send([this, held](HttpRequest& asked) {
           set_limits(asked, Retry(), 0);
         });
       } catch (const Error&) {  // whoever reads the range meets it again

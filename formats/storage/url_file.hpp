@@ -26,6 +26,8 @@ class UrlFile final : public RemoteFile {
   std::uint64_t size() const override { return version_.size; }
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const override;
   void will_need(std::uint64_t offset, std::uint64_t length) const override;
+  void fetch_ahead(std::uint64_t offset, std::uint64_t length, std::shared_ptr<const void> held) const override;
+  bool is_cached(std::uint64_t offset, std::uint64_t length) const override;
   void will_use(std::uint64_t offset, std::uint64_t length, const NextUse& use) const override;
   void forget(std::uint64_t offset, std::uint64_t length) const override;
   /// Null without a cache.

@@ -86,6 +86,8 @@ class Node {
 
   std::uint64_t cache_bytes() const { return cache_ ? cache_->limit_bytes() : 0; }
 
+  std::uint64_t free_cache_bytes() const { return cache_ ? cache_->free_bytes() : 0; }
+
   std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) {
     if (!cache_) return std::nullopt;
     const std::string path = path_of_kept(name, kind);
@@ -193,6 +195,7 @@ class UrlStorage final : public Storage {
   std::optional<File> local_copy(const std::string& name) const override { return node().local_copy(name); }
   std::uint64_t max_bytes_ahead() const override { return node().max_bytes_ahead(); }
   std::uint64_t cache_bytes() const override { return node().cache_bytes(); }
+  std::uint64_t free_cache_bytes() const override { return node().free_cache_bytes(); }
   std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) const override {
     return node().kept(name, kind);
   }

@@ -168,6 +168,14 @@ def watched(directory):
         seen.append(disk_use(directory))
 
 
+# --- requests
+
+def sent_without_hedges(server, pattern="*"):
+    """The successful requests of a FaultServer that did not repeat one for the same bytes: when an answer is late, as on a loaded
+    machine, it is asked for a second time (hedge.hpp)."""
+    return list({(r.path, r.range): r for r in server.asked(pattern) if r.status < 300}.values())
+
+
 # --- servers
 
 @pytest.fixture

@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <ratio>
@@ -12,6 +13,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/storage/cache/cache_place.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
 
@@ -23,7 +25,7 @@ constexpr std::uint64_t k_slack = 128;  // a removal makes room for this part of
 constexpr std::uint64_t k_spare_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t k_spare_part = 512;
 
-std::uint64_t free_bytes(const std::string& path) {
+std::uint64_t free_bytes_of_disk(const std::string& path) {
   struct statvfs disk {};
   return ::statvfs(path.c_str(), &disk) == 0 ? static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize : 0;
 }
@@ -47,12 +49,13 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings)
     throw Error(ErrorCode::io, "more than 255 processes use the cache, or its file system has no locks",
                 {.path = path_, .hint = "name another directory in BALE_CACHE_DIR"});
   }
+  remove_stale_temporaries(path_);  // of who was killed while it made one of the files above
   if (!slots_.has_others()) {  // nothing is being written, so the disk says how full it is
     const Removal removal(*this);
     usage_.count_again([&] { return content_bytes(path_); });
   }
   if (limit_bytes_ != 0) return;
-  limit_bytes_ = (free_bytes(path_) + usage_.bytes()) / 10 * 9;
+  limit_bytes_ = (free_bytes_of_disk(path_) + usage_.bytes()) / 10 * 9;
   if (limit_bytes_ >= k_least_limit) return;
   throw Error(ErrorCode::io, fmt::format("the disk has room for a cache of {} bytes only", limit_bytes_),
               {.path = path_,
@@ -79,12 +82,18 @@ std::string CacheDirectory::path_of(std::string_view identity, std::string_view 
   return join_path(directory, hash + std::string(suffix));
 }
 
+std::uint64_t CacheDirectory::capacity() const { return limit_bytes_ - limit_bytes_ / k_spare_part - k_spare_bytes; }
+
+std::uint64_t CacheDirectory::free_bytes() const {
+  return is_full_ ? 0 : capacity() - std::min(capacity(), usage_.bytes());
+}
+
 bool CacheDirectory::reserve(std::uint64_t bytes) {
-  const std::uint64_t capacity = limit_bytes_ - limit_bytes_ / k_spare_part - k_spare_bytes;
-  if (bytes > capacity || is_full_) return false;
-  if (usage_.reserve(bytes) <= capacity) return true;
-  evict(capacity, capacity - capacity / k_slack);
-  if (usage_.bytes() <= capacity) return true;
+  const std::uint64_t most = capacity();
+  if (bytes > most || is_full_) return false;
+  if (usage_.reserve(bytes) <= most) return true;
+  evict(most, most - most / k_slack);
+  if (usage_.bytes() <= most) return true;
   give_back(bytes);
   return false;
 }
@@ -112,6 +121,7 @@ void CacheDirectory::set_full(const Error& failure) {
 void CacheDirectory::evict(std::uint64_t enough, std::uint64_t down_to) {
   const std::lock_guard in_process(evict_mutex_);
   const Removal removal(*this);
+  remove_stale_temporaries(path_);
   const std::uint64_t used = usage_.bytes();
   if (used <= enough) return;  // another one made room meanwhile
   usage_.removed(bale::evict(files(), used - down_to, orders_, now(), slots_.token()));

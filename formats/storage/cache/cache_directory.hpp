@@ -72,6 +72,8 @@ class CacheDirectory {
   const ProcessSlots& slots() const { return slots_; }
   std::uint64_t limit_bytes() const { return limit_bytes_; }
   std::uint64_t used_bytes() const { return usage_.bytes(); }
+  /// What can be reserved before content is removed.
+  std::uint64_t free_bytes() const;
   const std::string& path() const { return path_; }
   std::string files() const;
   std::string lock_path() const;
@@ -83,6 +85,7 @@ class CacheDirectory {
   static constexpr std::uint64_t k_least_limit = std::uint64_t{64} << 20;
 
  private:
+  std::uint64_t capacity() const;
   void evict(std::uint64_t enough, std::uint64_t down_to);
 
   const std::string path_;

@@ -40,6 +40,10 @@ class RemoteFile {
   virtual std::size_t read_some(std::uint64_t offset, MutableBytes out) const = 0;
   /// A hint: starts to fetch the range. Never fails, never waits for the network.
   virtual void will_need(std::uint64_t offset, std::uint64_t length) const = 0;
+  /// The same. `held` is released when nothing of the range is under way by this call any more.
+  virtual void fetch_ahead(std::uint64_t offset, std::uint64_t length, std::shared_ptr<const void> held) const = 0;
+  /// Whether all of the range is in the cache.
+  virtual bool is_cached(std::uint64_t offset, std::uint64_t length) const = 0;
   /// A hint: what is cached of the range is used next at this time. If two uses are known, the sooner one counts.
   virtual void will_use(std::uint64_t offset, std::uint64_t length, const NextUse& use) const = 0;
   /// Drops what is cached of the range, because it is not what was stored: the next read fetches it again.
@@ -59,6 +63,8 @@ class Storage {
   virtual std::uint64_t max_bytes_ahead() const = 0;
   /// Bytes that the cache may hold; 0 without a cache.
   virtual std::uint64_t cache_bytes() const = 0;
+  /// Bytes that can come into the cache before it must remove others; 0 without a cache.
+  virtual std::uint64_t free_cache_bytes() const = 0;
   /// What keep() stored for this version of the file; nullopt if it is not there, or not any more.
   virtual std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) const = 0;
   /// Stores what was made from this version of the file in the cache, if there is room. `kind` names what it is. The
