@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <charconv>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -18,6 +20,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_range.hpp"
+#include "bale/formats/storage/per_process.hpp"
 
 namespace bale {
 namespace {
@@ -182,22 +185,12 @@ std::string path_of_file_url(const std::string& url) {
 }
 
 void submit_to_files(HttpRequest request, std::function<void(HttpResult)> done) {
-  // A child of fork() has no threads, so it leaves the parent's alone.
-  struct OfProcess {
-    ~OfProcess() {
-      if (owner == ::getpid()) delete threads;
-    }
-    Threads* threads = nullptr;
-    pid_t owner = 0;
-  };
-  static std::mutex mutex;
-  static OfProcess here;
-  const std::lock_guard lock(mutex);
-  if (here.owner != ::getpid()) {
-    here.threads = new Threads();
-    here.owner = ::getpid();
-  }
-  here.threads->submit({std::move(request), std::move(done)});
+  static constinit PerProcess<Threads> threads;
+  Threads& here = threads.get([] {
+    std::atexit([] { threads.destroy(); });
+    return std::make_unique<Threads>();
+  });
+  here.submit({std::move(request), std::move(done)});
 }
 
 }  // namespace bale

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "bale/formats/storage/aws/uri_encoding.hpp"
+#include "bale/formats/storage/per_process.hpp"
 
 namespace bale {
 namespace {
@@ -21,10 +24,14 @@ constexpr double k_most_at_once = 5;
 }  // namespace
 
 std::shared_ptr<Hedge> Hedge::of_host(std::string_view url) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<Hedge>> hosts;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<Hedge>& found = hosts[std::string(split_url(url).authority)];
+  struct Hosts {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<Hedge>> hedges;
+  };
+  static constinit PerProcess<Hosts> all;
+  Hosts& hosts = all.get([] { return std::make_unique<Hosts>(); });
+  const std::lock_guard lock(hosts.mutex);
+  std::shared_ptr<Hedge>& found = hosts.hedges[std::string(split_url(url).authority)];
   if (!found) found = std::make_shared<Hedge>();
   return found;
 }

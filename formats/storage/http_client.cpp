@@ -17,6 +17,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/http_transfer.hpp"
+#include "bale/formats/storage/per_process.hpp"
 #include "bale/formats/storage/socket_events.hpp"
 #include "bale/formats/storage/transfer_limit.hpp"
 
@@ -231,24 +232,13 @@ HttpClient::HttpClient() : engine_(std::make_unique<Engine>()) {}
 HttpClient::~HttpClient() = default;
 
 HttpClient& HttpClient::instance() {
-  // A child of fork() has no thread, so it makes a client of its own and leaves the copy of the parent's alone.
-  struct OfProcess {
-    ~OfProcess() {
-      if (owner == ::getpid()) delete client;
-    }
-    HttpClient* client = nullptr;
-    pid_t owner = 0;
-  };
-  static std::mutex mutex;
-  // First, so that `here` is destroyed before OpenSSL cleans up at exit.
-  [[maybe_unused]] static const CURLcode is_ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  static OfProcess here;
-  const std::lock_guard lock(mutex);
-  if (here.owner != ::getpid()) {
-    here.client = new HttpClient();
-    here.owner = ::getpid();
-  }
-  return *here.client;
+  static constinit PerProcess<HttpClient> clients;
+  return clients.get([] {
+    // First, so that the client is destroyed before OpenSSL cleans up at exit.
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    std::atexit([] { clients.destroy(); });
+    return std::unique_ptr<HttpClient>(new HttpClient());
+  });
 }
 
 void HttpClient::submit(HttpRequest request, std::function<void(HttpResult)> done) {

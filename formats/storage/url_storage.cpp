@@ -22,6 +22,7 @@
 #include "bale/formats/storage/catalog.hpp"
 #include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/location.hpp"
+#include "bale/formats/storage/per_process.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_file.hpp"
 
@@ -166,26 +167,14 @@ class Node {
   std::size_t forget_closed_at_ = k_least_known;
 };
 
-/// The node's view of this process. A child of fork() gets one of its own; its copy of the parent's is left alone.
+/// The node's view of this process. It is not destroyed: threads may use it until the end.
 Node& node() {
-  struct OfProcess {
-    pid_t owner = 0;
-    std::once_flag is_made;
-    std::unique_ptr<Node> node;
-  };
-  // No mutex: another thread might hold it when the process forks.
-  static std::atomic<OfProcess*> current = nullptr;
-  OfProcess* here = current.load();
-  if (here == nullptr || here->owner != ::getpid()) {
-    auto made = std::make_unique<OfProcess>();
-    made->owner = ::getpid();
-    if (current.compare_exchange_strong(here, made.get())) here = made.release();
-  }
-  std::call_once(here->is_made, [&] {
-    here->node = std::make_unique<Node>();
+  static constinit PerProcess<Node> nodes;
+  return nodes.get([] {
+    auto made = std::make_unique<Node>();
     g_is_used = true;
+    return made;
   });
-  return *here->node;
 }
 
 class UrlStorage final : public Storage {

@@ -12,6 +12,14 @@ def python(file, name):
 
 
 MUTATIONS = [
+    Mutation("samples of other nodes are fetched, too", "reader/order/node_share.cpp",
+             "if (rank >= ranks_.first && rank - ranks_.first < ranks_.count) return true;", "return true;",
+             ("read_ahead", "a node needs*")),
+    Mutation("ranges are filled although the cache has no room", "reader/fill_ahead.cpp",
+             "    if (!has_room(range.range.length)) {", "    if (false) {",
+             python("tests/python/test_remote_fill.py", "without_room")),
+    Mutation("a child of fork() shares its parent's objects", "formats/storage/per_process.hpp",
+             "here == nullptr || here->owner != ::getpid()) {\n      auto", "here == nullptr) {\n      auto", ("storage", "a child of fork*")),
     Mutation("a local file that changes is not noticed", "formats/storage/file_transport.cpp",
              "if (!wanted.empty() && wanted != response.headers[\"etag\"]) return HttpResponse{.status = 412};", "",
              python("tests/python/test_remote_files.py", "changes")),

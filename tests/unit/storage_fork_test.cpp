@@ -1,0 +1,49 @@
+// A child of fork() uses the client of HTTP requests whatever the threads of its parent were doing.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "bale/formats/storage/hedge.hpp"
+#include "bale/formats/storage/http_client.hpp"
+#include "bale/tests/support/catch.hpp"
+
+namespace bale {
+
+TEST_CASE("a child of fork() does not wait for a lock of its parent's threads", "[fork]") {
+  constexpr int k_num_threads = 3;
+  constexpr int k_num_children = 60;
+  constexpr unsigned k_limit_s = 60;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < k_num_threads; ++i) {
+    threads.emplace_back([&stop] {
+      while (!stop) {
+        Hedge::of_host("http://127.0.0.1:1/");
+        HttpClient::instance();
+      }
+    });
+  }
+  int num_failed = 0;
+  for (int i = 0; i < k_num_children; ++i) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      ::alarm(k_limit_s);
+      Hedge::of_host("http://127.0.0.1:1/");
+      HttpClient::instance();
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    num_failed += status != 0 ? 1 : 0;
+    if (num_failed > 0) break;
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(num_failed == 0);
+}
+
+}  // namespace bale
