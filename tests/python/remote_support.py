@@ -142,9 +142,15 @@ def files_size(directory):
 
 
 def disk_use(directory):
-    """Bytes that the files below it have on the disk; they may come and go."""
+    """Bytes that the files below it have on the disk; they may come and go. What is removed from a file that was looked at and
+    stored in one that was not yet counts twice, so the files are looked at in both directions, and the smaller number counts."""
+    paths = list(pathlib.Path(directory).rglob("*"))
+    return min(blocks_of(paths), blocks_of(reversed(paths)))
+
+
+def blocks_of(paths):
     total = 0
-    for path in pathlib.Path(directory).rglob("*"):
+    for path in paths:
         with contextlib.suppress(FileNotFoundError):
             total += 512 * path.lstat().st_blocks
     return total
