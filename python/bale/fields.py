@@ -1,7 +1,7 @@
 """Fields in batches: what a Loader carries beside the image of each sample, such as a caption or an embedding."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from bale.errors import make_error
@@ -9,7 +9,7 @@ from bale.ragged import Ragged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any, Literal
 
     import numpy as np
@@ -120,9 +120,11 @@ class BatchFields(Mapping[str, "Any"]):
         return Ragged(self._batch.field_data(number), self._batch.field_offsets(number))
 
 
-class JsonRows(Sequence["Any"]):
-    """The rows of a field of JSON. A row is parsed when it is first asked for; None if it is absent. It does not keep the
-    batch's slot.
+class JsonRows:
+    """The rows of a field of JSON. A row is parsed when it is first asked for; None if it is absent. `list(rows)` parses all. It
+    does not keep the batch's slot.
+
+    It is no collections.abc.Sequence: frameworks would take it apart to look for tensors, which parses all rows.
 
     `rows[i]` raises bale.Error (`damaged`) with the sample's key if the row is not JSON. NaN and Infinity, which Python's json
     writes, are read.
@@ -145,6 +147,9 @@ class JsonRows(Sequence["Any"]):
         if row not in self._parsed:
             self._parsed[row] = self._parse(row) if self._present[row] else None
         return self._parsed[row]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[row] for row in range(len(self)))
 
     def _parse(self, row: int) -> Any:
         import json  # not above: importing bale need not wait for it

@@ -102,6 +102,18 @@ def test_states_ranks_and_prefetcher(run):
     """)
 
 
+def test_what_moves_batches_finds_the_tensors_of_a_ragged(run):
+    run("""
+    from bale.torch.nested import map_tensors, tensors
+    with load() as loader:
+        _, _, samples, fields = next(iter(loader))
+    moved = map_tensors(lambda tensor: tensor.clone(), fields)
+    assert isinstance(moved["raw"], bt.Ragged) and moved["raw"].data.data_ptr() != fields["raw"].data.data_ptr()
+    check(samples, moved)
+    assert len(list(tensors(fields))) == 3
+    """)
+
+
 def test_ragged(run):
     run("""
     ragged = bt.Ragged(torch.arange(6, dtype=torch.uint8), torch.tensor([0, 2, 2, 6]))

@@ -1,4 +1,4 @@
-"""Nested batches, as DataLoaders return them: tensors, and tuples, lists and dicts of them."""
+"""Nested batches, as DataLoaders return them: tensors, and tuples, lists and dicts of them, and Ragged."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -6,11 +6,15 @@ from typing import Any
 
 import torch
 
+from bale.torch.fields import Ragged
+
 
 def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
     """The same structure with every tensor replaced by change(tensor). Other values stay the same."""
     if isinstance(batch, torch.Tensor):
         return change(batch)
+    if isinstance(batch, Ragged):
+        return type(batch)(change(batch.data), change(batch.offsets))
     if isinstance(batch, (tuple, list)):
         return like(batch, [map_tensors(change, entry) for entry in batch])
     if isinstance(batch, Mapping):
@@ -38,6 +42,8 @@ def tensors(batch: Any) -> Iterator[torch.Tensor]:
     """All tensors of a nested batch."""
     if isinstance(batch, torch.Tensor):
         yield batch
+    elif isinstance(batch, Ragged):
+        yield from (batch.data, batch.offsets)
     elif isinstance(batch, (tuple, list, Mapping)):
         for entry in batch.values() if isinstance(batch, Mapping) else batch:
             yield from tensors(entry)

@@ -27,7 +27,8 @@ class Prefetcher:
     the state after the last batch that you got. Copies are asynchronous if the loader's batches are page-locked: pin=True,
     or a DataLoader's pin_memory=True. On other devices (CPU), the batches are not copied ahead.
 
-    loader      any iterable of batches: tensors, and nested tuples, lists and dicts of them. Other values stay the same
+    loader      any iterable of batches: tensors and Ragged, and nested tuples, lists and dicts of them. Other values stay
+                the same
     device      as for torch.device
     normalize   True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each: uint8 images, N x C x H
                 x W or N x H x W x C, become (value / 255 - mean) / std, N x C x H x W, as bale.transforms makes them
