@@ -52,7 +52,7 @@ LoaderOptions checked(LoaderOptions options) {
     if (view.has_fixed_shape() && options.transform.has_fixed_shape()) continue;
     throw Error(ErrorCode::invalid_argument, "views: each must have a fixed shape");
   }
-  options.fields = checked(std::move(options.fields));
+  options.fields = checked_fields(std::move(options.fields));
   check_mixing(options);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;

@@ -61,7 +61,7 @@ std::uint64_t array_type_bytes(std::string_view type) {
   throw Error(ErrorCode::unsupported, fmt::format("array of type {}, which batches do not carry", printable(type)));
 }
 
-std::vector<Field> checked(std::vector<Field> fields) {
+std::vector<Field> checked_fields(std::vector<Field> fields) {
   if (fields.size() > k_max_fields) {
     throw Error(ErrorCode::invalid_argument, fmt::format("{} fields; {} is the most", fields.size(), k_max_fields));
   }

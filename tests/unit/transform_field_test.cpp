@@ -44,20 +44,21 @@ TEST_CASE("fields: the stored name gives the kind, unless one is given") {
   CHECK(field_kind_of("mask.png") == FieldKind::bytes);
   CHECK(field_kind_of("") == FieldKind::bytes);
   const auto fields =
-      checked({{.name = "a", .source = "txt"}, {.name = "b", .source = "txt", .kind = FieldKind::bytes}});
+      checked_fields({{.name = "a", .source = "txt"}, {.name = "b", .source = "txt", .kind = FieldKind::bytes}});
   CHECK(fields[0].kind == FieldKind::text);
   CHECK(fields[1].kind == FieldKind::bytes);
 }
 
 TEST_CASE("fields: contradictions are refused") {
-  CHECK(error_of([] { checked({{.name = "", .source = "txt"}}); }).code() == ErrorCode::invalid_argument);
-  CHECK(error_of([] { checked({{.name = "a", .source = ""}}); }).code() == ErrorCode::invalid_argument);
+  CHECK(error_of([] { checked_fields({{.name = "", .source = "txt"}}); }).code() == ErrorCode::invalid_argument);
+  CHECK(error_of([] { checked_fields({{.name = "a", .source = ""}}); }).code() == ErrorCode::invalid_argument);
   CHECK(error_of([] {
-          checked({{.name = "a", .source = "b"}, {.name = "a", .source = "c"}});
+          checked_fields({{.name = "a", .source = "b"}, {.name = "a", .source = "c"}});
         }).code() == ErrorCode::invalid_argument);
-  CHECK(error_of([] { checked(std::vector<Field>(300, Field{.name = "a", .source = "b"})); }).code() ==
+  CHECK(error_of([] { checked_fields(std::vector<Field>(300, Field{.name = "a", .source = "b"})); }).code() ==
         ErrorCode::invalid_argument);
-  CHECK(error_of([] { checked({{.name = "a", .source = "npy", .type = "|O"}}); }).code() == ErrorCode::unsupported);
+  CHECK(error_of([] { checked_fields({{.name = "a", .source = "npy", .type = "|O"}}); }).code() ==
+        ErrorCode::unsupported);
 }
 
 TEST_CASE("fields: an array gives the type and the shape that are not given") {

@@ -62,8 +62,9 @@ struct LoaderCounters {
 class Loader {
  public:
   /// Opens the dataset. Workers are started by the first next() or start(). Throws what Dataset::open() and checked()
-  /// throw, `invalid_argument` for a rank that is not below world_size, and `unsupported` for a ragged transform if an
-  /// index does not have the sizes of the images.
+  /// throw, `invalid_argument` for a rank that is not below world_size and for a field that no sample has, `unsupported`
+  /// for a ragged transform if an index does not have the sizes of the images, and `unsupported` and `damaged` for
+  /// fields of arrays that batches do not carry.
   Loader(const std::string& spec, LoaderOptions options = {});
   /// The same for a selection of samples. `selection` must have been made for a dataset of this size.
   Loader(const std::string& spec, LoaderOptions options, Selection selection);

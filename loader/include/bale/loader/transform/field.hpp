@@ -65,6 +65,6 @@ struct BatchField {
 };
 
 /// Fills in the kind, and checks names and types. Throws `invalid_argument` and `unsupported`.
-std::vector<Field> checked(std::vector<Field> fields);
+std::vector<Field> checked_fields(std::vector<Field> fields);
 
 }  // namespace bale
