@@ -9,6 +9,7 @@
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/libarchive_stream.hpp"
 #include "bale/formats/tar/scanner.hpp"
+#include "bale/formats/tar/nested.hpp"
 #include "bale/formats/tar/stream.hpp"
 #include "bale/formats/tar/stream_payload.hpp"
 
@@ -56,17 +57,24 @@ bool look_at_stream(const Stream& stream, const std::string& path, IndexBuilder&
   return true;
 }
 
-/// Scans with our own parser. False if only libarchive can read the archive; `index` is then incomplete.
-bool scan_stream(const Stream& stream, const std::string& path, IndexBuilder& index) {
-  std::array<std::byte, k_block_bytes> first;
-  const bool opens_like_tar = stream.size() >= first.size() && (stream.read_exact(0, first), has_good_checksum(first));
-  if (!opens_like_tar) refuse_other_containers(stream, path);
+bool scan_archive(const Stream& stream, const std::string& path, IndexBuilder& index) {
   Survey survey;
   if (!look_at_stream(stream, path, index, survey)) return false;
   if (!survey.wants_second_look()) return true;
   survey.begin_second_look();
   index = IndexBuilder();
   return look_at_stream(stream, path, index, survey);
+}
+
+/// Scans with our own parser. False if only libarchive can read the archive; `index` is then incomplete.
+bool scan_stream(const Stream& stream, const std::string& path, IndexBuilder& index) {
+  std::array<std::byte, k_block_bytes> first;
+  const bool opens_like_tar = stream.size() >= first.size() && (stream.read_exact(0, first), has_good_checksum(first));
+  if (!opens_like_tar) refuse_other_containers(stream, path);
+  if (!scan_archive(stream, path, index)) return false;
+  const auto scan_inner = [&](const Stream& inner, IndexBuilder& found) { return scan_archive(inner, path, found); };
+  open_nested(stream, path, scan_inner, index);
+  return true;
 }
 
 /// Scans through libarchive. Offsets are positions in the unpacked spill, not in the file.
