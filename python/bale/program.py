@@ -11,7 +11,7 @@ from bale.errors import make_error
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import IO, Any, NoReturn
 
     from typing_extensions import Unpack
@@ -38,17 +38,25 @@ def main() -> NoReturn:
     os.execv(program, ["bale", *sys.argv[1:]])
 
 
-def pack(source: Path | None, destination: Path, *, progress: bool | None = None,
+def pack(source: Path | Iterable[Any] | None, destination: Path, *, progress: bool | None = None,
          **options: Unpack[PackOptions]) -> Report:
-    """Runs `bale pack` and returns its report, a dict. Samples that on_error="skip" left out are in its `skipped`.
+    """Packs files or samples and returns a report, a dict. Samples that on_error="skip" left out are in its `skipped`.
 
-    source      what to pack; None with files_from
+    source      a path, which `bale pack` packs; None with files_from. Or samples, which a bale.Writer writes: a generator of
+                (image, label), of (key, fields), of (key, fields, label) or of dicts of fields; a torch Dataset; a Hugging
+                Face Dataset; a pair of arrays (images, labels). docs/WRITING.md has what becomes of each
     progress    show a tqdm bar on sys.stderr or in the notebook, or the program's own bar if tqdm is not installed. None:
                 only in a terminal or a notebook
     options     the command's flags, with underscores (bale.options.PackOptions): shard_size="1GiB",
-                split="train=0.9,val=0.1", stratify=True, include=["*.jpg", "*.png"]
+                split="train=0.9,val=0.1", stratify=True, include=["*.jpg", "*.png"]. With samples: the options of bale.Writer,
+                and image_field="png", the field of images that are pixels
 
-    Raises bale.Error. An interrupted run continues with resume=True."""
+    Raises bale.Error. An interrupted run continues with resume=True; samples have to come in the same order then."""
+    if source is not None and not isinstance(source, (str, bytes, os.PathLike)):
+        from bale.sample_sources import pack_samples
+
+        is_shown = _is_watched() if progress is None else progress
+        return pack_samples(source, destination, _tqdm() if is_shown and not options.get("quiet") else None, dict(options))
     return _run("pack", [destination] if source is None else [source, destination], dict(options), progress,
                 fine=(0, _LEFT_OUT))
 

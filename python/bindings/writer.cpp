@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/size_text.hpp"
+#include "bale/formats/image/image.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
@@ -211,6 +212,14 @@ class PythonWriter {
 
 void bind_writer(nb::module_& module) {
   module.def("size_of_text", [](const std::string& text) { return size_of_text(text); }, nb::arg("text"));
+  module.def(
+      "image_field_of",
+      [](const nb::bytes& content) {
+        const Bytes bytes{static_cast<const std::byte*>(content.data()), content.size()};
+        const ImageKind kind = probe_image(bytes).kind;
+        return kind == ImageKind::unknown ? std::string() : std::string(image_field_name(kind));
+      },
+      nb::arg("content"), "The field for an image, by its first bytes; empty if it is none.");
   nb::class_<PythonWriter>(module, "Writer")
       .def(nb::init<const nb::dict&>(), nb::arg("options"))
       .def("add", &PythonWriter::add, nb::arg("key"), nb::arg("names"), nb::arg("values"), nb::arg("label").none())
