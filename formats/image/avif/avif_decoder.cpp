@@ -72,8 +72,17 @@ Decoder decode_first(Bytes bytes, std::uint64_t max_pixels) {
   return decoder;
 }
 
+/// Without alpha by way of RGB, as Pillow does: libavif may convert to the two with other arithmetic.
 void decode_rgba(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) {
-  convert(decode_first(bytes, max_pixels)->image, AVIF_RGB_FORMAT_RGBA, 4, rgba);
+  const Decoder decoder = decode_first(bytes, max_pixels);
+  if (decoder->alphaPresent != AVIF_FALSE) return convert(decoder->image, AVIF_RGB_FORMAT_RGBA, 4, rgba);
+  const std::size_t num_pixels = std::size_t{decoder->image->width} * decoder->image->height;
+  const auto rgb = std::make_unique<std::uint8_t[]>(num_pixels * 3);
+  convert(decoder->image, AVIF_RGB_FORMAT_RGB, 3, rgb.get());
+  for (std::size_t i = 0; i < num_pixels; ++i) {
+    put(rgba + i * 4, {rgb[i * 3], rgb[i * 3 + 1], rgb[i * 3 + 2]});
+    rgba[i * 4 + 3] = 255;
+  }
 }
 
 void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {

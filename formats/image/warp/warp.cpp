@@ -231,18 +231,32 @@ void warp_rgb(const Raster& raster, std::uint32_t* source_words, const double* m
   }
 }
 
-void warp_mask(const Raster& source, const double* map, std::uint8_t fill, const RasterOut& out, double* positions) {
+/// To the nearest pixel, without a copy of the source in words.
+template <std::uint32_t channels>
+void perspective_nearest(const Raster& source, const double* map, const Fill& fill, const RasterOut& out,
+                         double* positions) {
   double* xs = positions;
   double* ys = positions + out.width;
   std::uint8_t* row = out.pixels;
-  for (std::uint32_t y = 0; y < out.height; ++y, row += out.width) {
+  for (std::uint32_t y = 0; y < out.height; ++y, row += std::size_t{out.width} * channels) {
     perspective_positions(map, y + 0.5, out.width, xs, ys);
     for (std::uint32_t x = 0; x < out.width; ++x) {
       const bool inside = xs[x] >= 0 && xs[x] < source.width && ys[x] >= 0 && ys[x] < source.height;
-      row[x] = inside ? source.pixels[static_cast<std::size_t>(ys[x]) * source.width + static_cast<std::size_t>(xs[x])]
-                      : fill;
+      const std::uint8_t* from = fill.data();
+      if (inside) {
+        const auto line = static_cast<std::size_t>(static_cast<std::int32_t>(ys[x]));
+        const auto column = static_cast<std::size_t>(static_cast<std::int32_t>(xs[x]));
+        from = source.pixels + (line * source.width + column) * channels;
+      }
+      for (std::uint32_t channel = 0; channel < channels; ++channel) row[x * channels + channel] = from[channel];
     }
   }
+}
+
+void warp_nearest_perspective(const Raster& source, const double* map, const Fill& fill, const RasterOut& out,
+                              double* positions) {
+  source.channels == 3 ? perspective_nearest<3>(source, map, fill, out, positions)
+                       : perspective_nearest<1>(source, map, fill, out, positions);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -256,7 +270,7 @@ namespace bale::image_detail {
 namespace {
 
 HWY_EXPORT(warp_rgb);
-HWY_EXPORT(warp_mask);
+HWY_EXPORT(warp_nearest_perspective);
 
 template <class T>
 T* room(std::vector<T>& memory, std::size_t size) {
@@ -284,8 +298,8 @@ void Warper::affine(const Raster& source, const std::array<double, 6>& matrix, S
 void Warper::perspective(const Raster& source, const std::array<double, 8>& coefficients, Sampling sampling,
                          const Fill& fill, const RasterOut& out) {
   double* positions = room(positions_, std::size_t{out.width} * 2);
-  if (source.channels == 1) {
-    HWY_DYNAMIC_DISPATCH(warp_mask)(source, coefficients.data(), fill[0], out, positions);
+  if (source.channels == 1 || sampling == Sampling::nearest) {
+    HWY_DYNAMIC_DISPATCH(warp_nearest_perspective)(source, coefficients.data(), fill, out, positions);
     return;
   }
   HWY_DYNAMIC_DISPATCH(warp_rgb)

@@ -5,20 +5,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 namespace bale::image_detail {
 namespace {
 
+/// A row of the fill, which is copied faster than it is made.
 template <std::uint32_t channels>
-void fill_row(const Fill& fill, std::uint32_t width, std::uint8_t* out) {
-  for (std::uint32_t x = 0; x < width; ++x, out += channels) {
-    for (std::uint32_t channel = 0; channel < channels; ++channel) out[channel] = fill[channel];
-  }
-}
-
-template <std::uint32_t channels>
-void copy_pixel(const std::uint8_t* from, std::uint8_t* to) {
-  for (std::uint32_t channel = 0; channel < channels; ++channel) to[channel] = from[channel];
+std::vector<std::uint8_t> filled_row(const Fill& fill, std::uint32_t width) {
+  std::vector<std::uint8_t> row(std::size_t{width} * channels);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = fill[i % channels];
+  return row;
 }
 
 /// Whether a position is inside an axis. Positions below 0 are outside, even if they would be truncated to 0.
@@ -28,10 +25,11 @@ bool is_inside(double position, std::uint32_t size) { return position >= 0 && po
 template <std::uint32_t channels>
 void row_in_double(const Raster& source, double x_in, double y_in, double x_step, double y_step, std::uint32_t width,
                    std::uint8_t* out) {
+  const PixelCopier<channels> copier(source);
   for (std::uint32_t x = 0; x < width; ++x, out += channels) {
     if (is_inside(x_in, source.width) && is_inside(y_in, source.height)) {
       const std::size_t at = static_cast<std::size_t>(y_in) * source.width + static_cast<std::size_t>(x_in);
-      copy_pixel<channels>(source.pixels + at * channels, out);
+      copier.copy_last(at, out);
     }
     x_in += x_step;
     y_in += y_step;
@@ -42,12 +40,52 @@ template <std::uint32_t channels>
 void warp_in_double(const Raster& source, const std::array<double, 6>& m, const Fill& fill, const RasterOut& out) {
   double x_start = m[2] + m[1] * 0.5 + m[0] * 0.5;
   double y_start = m[5] + m[4] * 0.5 + m[3] * 0.5;
+  const std::vector<std::uint8_t> filled = filled_row<channels>(fill, out.width);
   std::uint8_t* row = out.pixels;
-  for (std::uint32_t y = 0; y < out.height; ++y, row += std::size_t{out.width} * channels) {
-    fill_row<channels>(fill, out.width, row);
+  for (std::uint32_t y = 0; y < out.height; ++y, row += filled.size()) {
+    std::memcpy(row, filled.data(), filled.size());
     row_in_double<channels>(source, x_start, y_start, m[0], m[3], out.width, row);
     x_start += m[1];
     y_start += m[4];
+  }
+}
+
+/// The map without rotation: every row takes the same columns.
+template <std::uint32_t channels>
+void warp_without_rotation(const Raster& source, const std::array<double, 6>& m, const Fill& fill,
+                           const RasterOut& out) {
+  std::vector<std::uint32_t> columns;  // those inside are neighbors, from `first` on
+  std::uint32_t first = 0;
+  double x_in = m[2] + m[0] * 0.5;
+  for (std::uint32_t x = 0; x < out.width; ++x, x_in += m[0]) {
+    if (!is_inside(x_in, source.width)) continue;
+    if (columns.empty()) first = x;
+    columns.push_back(static_cast<std::uint32_t>(x_in));
+  }
+  const PixelCopier<channels> copier(source);
+  const std::vector<std::uint8_t> filled = filled_row<channels>(fill, out.width);
+  const std::size_t stride = filled.size();
+  double y_in = m[5] + m[4] * 0.5;
+  std::size_t line_before = source.height;
+  std::uint8_t* row = out.pixels;
+  for (std::uint32_t y = 0; y < out.height; ++y, row += stride, y_in += m[4]) {
+    const std::size_t line = is_inside(y_in, source.height) ? static_cast<std::size_t>(y_in) : source.height;
+    if (y > 0 && line == line_before) {
+      std::memcpy(row, row - stride, stride);
+      continue;
+    }
+    line_before = line;
+    std::memcpy(row, filled.data(), filled.size());
+    if (line == source.height || columns.empty()) continue;
+    std::uint8_t* to = row + std::size_t{first} * channels;
+    const std::size_t start = line * source.width;
+    const std::size_t count = columns.size() - 1;
+    if (line + 1 < source.height) {
+      for (std::size_t i = 0; i < count; ++i, to += channels) copier.copy_before_last(start + columns[i], to);
+    } else {
+      for (std::size_t i = 0; i < count; ++i, to += channels) copier.copy(start + columns[i], to);
+    }
+    copier.copy_last(line * source.width + columns.back(), to);
   }
 }
 
@@ -78,10 +116,8 @@ struct FixedLine {
 template <std::uint32_t channels>
 void row_in_fixed(const Raster& source, const FixedLine& line, std::uint32_t width, std::uint8_t* out) {
   const auto is_inside = [&](std::uint32_t i) { return line.column(i) < source.width && line.line(i) < source.height; };
-  const auto copy = [&](std::uint32_t i) {
-    const std::size_t at = std::size_t{line.line(i)} * source.width + line.column(i);
-    copy_pixel<channels>(source.pixels + at * channels, out + std::size_t{i} * channels);
-  };
+  const PixelCopier<channels> copier(source);
+  const auto number = [&](std::uint32_t i) { return std::size_t{line.line(i)} * source.width + line.column(i); };
   std::uint32_t first = 0;
   while (first < width && !is_inside(first)) ++first;
   std::uint32_t end = width;
@@ -90,11 +126,14 @@ void row_in_fixed(const Raster& source, const FixedLine& line, std::uint32_t wid
   // ends were near 32768.
   if (source.width > 16384 || source.height > 16384) {
     for (std::uint32_t i = first; i < end; ++i) {
-      if (is_inside(i)) copy(i);
+      if (is_inside(i)) copier.copy_last(number(i), out + std::size_t{i} * channels);
     }
     return;
   }
-  for (std::uint32_t i = first; i < end; ++i) copy(i);
+  if (first == end) return;
+  std::uint8_t* to = out + std::size_t{first} * channels;
+  for (std::uint32_t i = first; i + 1 < end; ++i, to += channels) copier.copy(number(i), to);
+  copier.copy_last(number(end - 1), to);
 }
 
 template <std::uint32_t channels>
@@ -103,9 +142,10 @@ void warp_in_fixed(const Raster& source, const std::array<double, 6>& m, const F
   const std::uint32_t y_step = to_fixed(m[3]);
   std::uint32_t x_start = to_fixed(m[2] + m[0] * 0.5 + m[1] * 0.5);
   std::uint32_t y_start = to_fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
+  const std::vector<std::uint8_t> filled = filled_row<channels>(fill, out.width);
   std::uint8_t* row = out.pixels;
-  for (std::uint32_t y = 0; y < out.height; ++y, row += std::size_t{out.width} * channels) {
-    fill_row<channels>(fill, out.width, row);
+  for (std::uint32_t y = 0; y < out.height; ++y, row += filled.size()) {
+    std::memcpy(row, filled.data(), filled.size());
     row_in_fixed<channels>(source, {x_start, y_start, x_step, y_step}, out.width, row);
     x_start += to_fixed(m[1]);
     y_start += to_fixed(m[4]);
@@ -119,8 +159,8 @@ bool fits_fixed(const std::array<double, 6>& m, double x, double y) {
 template <std::uint32_t channels>
 void warp(const Raster& source, const std::array<double, 6>& m, const Fill& fill, const RasterOut& out) {
   if (m[1] == 0 && m[3] == 0) {
-    // Without rotation. Pillow sums in another order, but what it adds is 0.
-    return warp_in_double<channels>(source, m, fill, out);
+    // Pillow sums in another order, but what it adds is 0.
+    return warp_without_rotation<channels>(source, m, fill, out);
   }
   if (fits_fixed(m, 0, 0) && fits_fixed(m, out.width, out.height) && fits_fixed(m, 0, out.height) &&
       fits_fixed(m, out.width, 0)) {
