@@ -18,7 +18,7 @@ namespace bale::mds {
 namespace {
 
 constexpr std::pair<std::string_view, std::string_view> k_types[] = {
-    {"uint8", "|u1"}, {"int8", "|i1"},   {"uint16", "<u2"}, {"int16", "<i2"},   {"float16", "<f2"}, {"uint32", "<u4"},
+    {"uint8", "|u1"}, {"int8", "|i1"},    {"uint16", "<u2"}, {"int16", "<i2"}, {"float16", "<f2"}, {"uint32", "<u4"},
     {"int32", "<i4"}, {"float32", "<f4"}, {"uint64", "<u8"}, {"int64", "<i8"}, {"float64", "<f8"}};
 
 constexpr std::array<std::string_view, 2> k_key_names{"__key__", "key"};
@@ -51,8 +51,7 @@ void parse_array(Column& column) {
   for (const std::string_view part : split(parts[2], ',')) {
     std::uint32_t side = 0;
     const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), side);
-    if (problem != std::errc{} || end != part.data() + part.size() || side == 0 ||
-        column.shape.size() == k_max_sides) {
+    if (problem != std::errc{} || end != part.data() + part.size() || side == 0 || column.shape.size() == k_max_sides) {
       fail(fmt::format("column \"{}\" has a malformed shape", printable(column.name)));
     }
     column.shape.push_back(side);

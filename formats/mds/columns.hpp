@@ -32,13 +32,13 @@ enum class Role : std::uint8_t { field, key, file_name, label, image };
 
 struct Column {
   std::string name;
-  std::string encoding;                // as the shard has it: "jpeg", "ndarray:uint8:28,28"
+  std::string encoding;  // as the shard has it: "jpeg", "ndarray:uint8:28,28"
   ValueKind kind = ValueKind::opaque;
   Role role = Role::field;
-  std::uint32_t size = 0;              // in bytes, of every value; 0: each sample says it
-  std::string type;                    // of numbers, as NumPy writes it: "<i8"; of an array empty if each value says it
-  std::vector<std::uint64_t> shape;    // of an array; empty if each value says it
-  std::string stem;                    // of field names: lower case, '_' instead of '/'
+  std::uint32_t size = 0;            // in bytes, of every value; 0: each sample says it
+  std::string type;                  // of numbers, as NumPy writes it: "<i8"; of an array empty if each value says it
+  std::vector<std::uint64_t> shape;  // of an array; empty if each value says it
+  std::string stem;                  // of field names: lower case, '_' instead of '/'
 };
 
 /// NumPy's name of the number type that MDS calls `name` ("uint8"); empty if there is none.

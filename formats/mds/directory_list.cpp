@@ -34,9 +34,10 @@ std::string shard_name(const std::string& directory, const nlohmann::json& shard
   const auto bytes = file_size(path);
   if (!bytes) {
     const bool is_compressed = !json_member(shard, "zip_data").is_null();
-    throw Error(is_compressed ? ErrorCode::unsupported : ErrorCode::not_found,
-                fmt::format("the shard \"{}\" that it lists is not there", printable(name)),
-                {.hint = is_compressed ? "decompress the shards: `zstd -d --rm *.mds.zstd` for zstd" : "copy it again"});
+    throw Error(
+        is_compressed ? ErrorCode::unsupported : ErrorCode::not_found,
+        fmt::format("the shard \"{}\" that it lists is not there", printable(name)),
+        {.hint = is_compressed ? "decompress the shards: `zstd -d --rm *.mds.zstd` for zstd" : "copy it again"});
   }
   if (*bytes != count_from_json(json_member(raw, "bytes"))) {
     throw Error(ErrorCode::damaged, fmt::format("the shard \"{}\" has {} bytes, not those it lists", name, *bytes),

@@ -67,8 +67,9 @@ class Scan {
     for (Value& value : values_) {
       value.offset = at;
       if (value.length > end - at) {
-        fail(ErrorCode::damaged, at, fmt::format("column \"{}\" has {} bytes and goes beyond its end",
-                                                 printable(value.column->name), value.length));
+        fail(ErrorCode::damaged, at,
+             fmt::format("column \"{}\" has {} bytes and goes beyond its end", printable(value.column->name),
+                         value.length));
       }
       at += value.length;
     }
@@ -78,7 +79,8 @@ class Scan {
   std::string own_key() {
     for (const Value& value : values_) {
       if (value.column->role != Role::key && value.column->role != Role::file_name) continue;
-      if (value.length > FileWindow::k_bytes) fail(ErrorCode::unsupported, value.offset, "has a key of more than 4 KiB");
+      if (value.length > FileWindow::k_bytes)
+        fail(ErrorCode::unsupported, value.offset, "has a key of more than 4 KiB");
       std::string text(as_text(bytes_at(value.offset, value.length)));
       return value.column->role == Role::key ? text : key_of_file(text);
     }
@@ -153,7 +155,8 @@ class Scan {
     for (std::size_t i = 0; i < bytes.size(); ++i) bits |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
     const bool is_signed = column.type[1] == 'i';
     const unsigned unused = 64 - 8 * static_cast<unsigned>(bytes.size());
-    const auto label = is_signed ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
+    const auto label =
+        is_signed ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
     if ((!is_signed && label < 0) || label == k_no_label) {
       fail(ErrorCode::unsupported, value.offset, "has a label beyond 64-bit integers");
     }

@@ -27,7 +27,10 @@ std::optional<std::uint64_t> bytes_of(std::string_view type, const std::vector<s
 std::optional<Delivery> array_file(std::string_view type, const std::vector<std::uint64_t>& shape, std::uint64_t skip) {
   const auto bytes = bytes_of(type, shape);
   if (!bytes) return std::nullopt;
-  return Delivery{.extension = std::string(k_array_field), .head = array_header_text(type, shape), .skip = skip, .tail_bytes = *bytes};
+  return Delivery{.extension = std::string(k_array_field),
+                  .head = array_header_text(type, shape),
+                  .skip = skip,
+                  .tail_bytes = *bytes};
 }
 
 /// Source: `_int2value_dtype` of encodings.py: the number of bits, plus 1 if signed, plus 2 if a float.
@@ -67,9 +70,9 @@ struct Mode {
   std::string_view type;
   std::uint64_t channels;
 };
-constexpr Mode k_modes[] = {{"L", "|u1", 1},    {"P", "|u1", 1},     {"RGB", "|u1", 3}, {"YCbCr", "|u1", 3},
-                            {"HSV", "|u1", 3},  {"LAB", "|u1", 3},   {"RGBA", "|u1", 4}, {"RGBX", "|u1", 4},
-                            {"CMYK", "|u1", 4}, {"LA", "|u1", 2},    {"I", "<i4", 1},    {"F", "<f4", 1},
+constexpr Mode k_modes[] = {{"L", "|u1", 1},    {"P", "|u1", 1},   {"RGB", "|u1", 3},  {"YCbCr", "|u1", 3},
+                            {"HSV", "|u1", 3},  {"LAB", "|u1", 3}, {"RGBA", "|u1", 4}, {"RGBX", "|u1", 4},
+                            {"CMYK", "|u1", 4}, {"LA", "|u1", 2},  {"I", "<i4", 1},    {"F", "<f4", 1},
                             {"I;16", "<u2", 1}};
 
 std::optional<Delivery> image_delivery(const Column& column, Bytes front) {

@@ -150,7 +150,8 @@ class Reader {
   void take_zip64(Member& member, Bytes extra, std::uint64_t offset) const {
     constexpr std::uint16_t k_zip64_id = 1;
     std::uint64_t* const wanted[] = {&member.bytes, &member.stored_bytes, &member.header};
-    const bool has_any = std::any_of(std::begin(wanted), std::end(wanted), [](const auto* n) { return *n == k_in_zip64; });
+    const bool has_any =
+        std::any_of(std::begin(wanted), std::end(wanted), [](const auto* n) { return *n == k_in_zip64; });
     while (has_any && extra.size() >= 4) {
       const std::size_t bytes = at<std::uint16_t>(extra, 2);
       if (bytes > extra.size() - 4) break;
@@ -178,7 +179,8 @@ class Reader {
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
       const Member& member = *order[i];
       if (order[i + 1]->header - member.header < k_local_header_bytes + member.name.size() + member.stored_bytes) {
-        fail(order[i + 1]->header, fmt::format("member \"{}\" overlaps the one before it", printable(order[i + 1]->name)));
+        fail(order[i + 1]->header,
+             fmt::format("member \"{}\" overlaps the one before it", printable(order[i + 1]->name)));
       }
     }
   }

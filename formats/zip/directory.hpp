@@ -16,7 +16,7 @@ inline constexpr std::uint64_t k_local_header_bytes = 30;  // without name and e
 enum class Method : std::uint16_t { stored = 0, deflated = 8 };  // others are read as their number
 
 struct Member {
-  std::string name;  // raw bytes
+  std::string name;          // raw bytes
   std::uint64_t header = 0;  // offset of the local header in the file
   std::uint64_t stored_bytes = 0;
   std::uint64_t bytes = 0;  // as delivered
@@ -30,8 +30,9 @@ struct Member {
   }
 };
 
-/// The members in the order of the directory. Throws `damaged` for a file without a whole directory, and for members that
-/// lie outside the file or overlap, `unsupported` for archives of several files. Memory is bounded by the file's size.
+/// The members in the order of the directory. Throws `damaged` for a file without a whole directory, and for members
+/// that lie outside the file or overlap, `unsupported` for archives of several files. Memory is bounded by the file's
+/// size.
 std::vector<Member> read_directory(const File& file);
 
 }  // namespace bale::zip

@@ -39,8 +39,9 @@ class MemberPayload final : public FilePayload {
       for (Member& member : members_) member.name = {};
       std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) { return a.header < b.header; });
     });
-    const auto after = std::upper_bound(members_.begin(), members_.end(), data,
-                                        [](std::uint64_t offset, const Member& member) { return offset < member.header; });
+    const auto after =
+        std::upper_bound(members_.begin(), members_.end(), data,
+                         [](std::uint64_t offset, const Member& member) { return offset < member.header; });
     if (after == members_.begin() || !std::prev(after)->is_readable() ||
         std::prev(after)->stored_bytes > index_.shard_bytes() - std::min(index_.shard_bytes(), data)) {
       throw Error(ErrorCode::damaged, "the archive says something else than its index",

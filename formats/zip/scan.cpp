@@ -109,11 +109,12 @@ class Scan {
   void set_field(std::uint64_t sample, const std::string& field, const Member& member) {
     const std::string& path = window_.file().path();
     if (!budget_.take(member.stored_bytes, member.bytes)) {
-      throw Error(ErrorCode::damaged,
-                  fmt::format("member \"{}\" of {} bytes would become {}; more than {} for 1 are refused beyond {} bytes",
-                              printable(member.name), member.stored_bytes, member.bytes, k_max_inflation,
-                              k_inflation_allowance),
-                  {.path = path, .offset = member.header});
+      throw Error(
+          ErrorCode::damaged,
+          fmt::format("member \"{}\" of {} bytes would become {}; more than {} for 1 are refused beyond {} bytes",
+                      printable(member.name), member.stored_bytes, member.bytes, k_max_inflation,
+                      k_inflation_allowance),
+          {.path = path, .offset = member.header});
     }
     set_scanned_field(index_, sample, {.name = field}, data_offset(window_, member), member.bytes,
                       {.path = path, .offset = member.header});

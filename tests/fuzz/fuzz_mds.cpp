@@ -1,5 +1,5 @@
-// Whatever the bytes of an MDS shard: its samples are listed or it is refused, and every field that is listed can be read
-// or is refused.
+// Whatever the bytes of an MDS shard: its samples are listed or it is refused, and every field that is listed can be
+// read or is refused.
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace bale {
