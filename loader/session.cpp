@@ -15,6 +15,7 @@
 #include "bale/loader/local_ranks.hpp"
 #include "bale/loader/worker/worker_program.hpp"
 #include "bale/reader/order/node_share.hpp"
+#include "bale/reader/seek_points_named.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -38,6 +39,13 @@ RankShare share_of(const LoaderOptions& options) {
       .batch_size = options.batch_size, .rank = options.rank, .world_size = options.world_size, .tail = options.tail};
 }
 
+bool any_may_have_seek_points(const Dataset& dataset) {
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+    if (may_have_seek_points(dataset, shard)) return true;
+  }
+  return false;
+}
+
 WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, const FieldLayout& fields) {
   WorkerConfig config{.transform = options.transform,
                       .further_views = options.further_views,
@@ -45,6 +53,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
                       .max_pixels = options.max_pixels,
                       .verify_checksums = options.verify_checksums,
                       .direct_io = options.direct_io,
+                      .may_have_seek_points = any_may_have_seek_points(dataset),
                       .num_samples = dataset.size(),
                       .field = options.field,
                       .fields = fields.fields(),

@@ -8,6 +8,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
+#include "bale/reader/seek_points_named.hpp"
 
 namespace bale {
 namespace {
@@ -39,7 +40,7 @@ void OpenAhead::add(std::size_t shard) {
   const std::string beside = index_path(path);
   submit([beside] { path_exists(beside); });  // the index is asked for beside the shard and not after it
   submit([this, shard] { dataset_.use_index(shard); });
-  if (!wants_seek_points_) return;
+  if (!wants_seek_points_ || !may_have_seek_points(dataset_, shard)) return;
   for (const std::string& seek_points : {seek_point_path(path), old_seek_point_path(path)}) {
     submit([beside, seek_points] { path_exists(beside) && path_exists(seek_points); });
   }

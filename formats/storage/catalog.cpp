@@ -25,6 +25,7 @@ constexpr std::uint64_t k_read_whole_bytes = 1 << 20;
 constexpr std::uint64_t k_whole_bytes = 16 << 20;
 constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
+constexpr std::size_t k_max_missing = 65536;
 constexpr std::string_view k_missing_suffix = ".none";
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
@@ -222,7 +223,7 @@ Catalog::Answer Catalog::look_up(const Location& location) {
   const std::string identity = location.identity();
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = versions_.find(identity); found != versions_.end()) return {.version = found->second};
+    if (auto version = versions_.find(identity)) return {.version = *std::move(version)};
   }
   NameLock asking;
   if (cache_) asking = NameLock(join_path(cache_->path(), "names"), identity, network_timeout());
@@ -233,8 +234,11 @@ Catalog::Answer Catalog::look_up(const Location& location) {
   if (!known || !known->is_recent) record(location, answer.version);
   answer.asking = std::move(asking);
   const std::lock_guard lock(mutex_);
-  const auto [entry, is_new] = versions_.try_emplace(identity, answer.version);
-  if (!is_new && entry->second != answer.version) return {.version = entry->second};  // another thread was first
+  if (auto first = versions_.find(identity); first && *first != answer.version) return {.version = *std::move(first)};
+  if (!versions_.keep(identity, answer.version)) {
+    throw Error(ErrorCode::changed, "the file on the server was changed while it was read",
+                {.path = location.shown()});
+  }
   return answer;
 }
 
@@ -254,6 +258,7 @@ std::optional<Catalog::Answer> Catalog::find(const Location& location) {
     // S3 answers 403 for a file that is not there if the reader may not list the bucket.
     if (error.code() != ErrorCode::not_found && !is_refusal(error)) throw;
     const std::lock_guard lock(mutex_);
+    if (missing_.size() >= k_max_missing) missing_.clear();  // they are asked for again
     missing_.insert(identity);
     return std::nullopt;
   }

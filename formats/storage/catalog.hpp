@@ -9,12 +9,11 @@
 // read from the cache only while the process that asked lives.
 //
 // Within a process a name keeps its version: a file that changes on the server is an error from then on, never a
-// mixture.
+// mixture. The memory for this is bounded (known_versions.hpp).
 //
 // Threads and processes: any number of them.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +23,7 @@
 
 #include "bale/formats/storage/cache/cache_directory.hpp"
 #include "bale/formats/storage/cache/name_lock.hpp"
+#include "bale/formats/storage/known_versions.hpp"
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/range_body.hpp"
 
@@ -61,8 +61,8 @@ class Catalog {
 
   const std::shared_ptr<CacheDirectory> cache_;
   std::mutex mutex_;
-  std::map<std::string, FileVersion> versions_;  // by identity, of this process
-  std::set<std::string> missing_;                // identities
+  KnownVersions versions_;        // of this process
+  std::set<std::string> missing_;  // identities, at most k_max_missing
 };
 
 }  // namespace bale

@@ -160,7 +160,7 @@ WholeCheck Worker::whole_check(const Shard& shard, const Row& row) const {
 /// The seek points of an image that was just read. If its checksum was not compared, it is computed here: seek points
 /// are valid only for the bytes that they were made from.
 KeptSeekPoints Worker::kept_seek_points(const Shard& shard, const Row& row, Bytes image) const {
-  Bytes record = shard.seek_points(row.sample_in_shard);
+  Bytes record = config_.may_have_seek_points ? shard.seek_points(row.sample_in_shard) : Bytes{};
   if (record.empty()) record = seek_point_cache_.record(row.sample);
   if (record.empty()) return {};
   const ShardIndex& index = shard.index();

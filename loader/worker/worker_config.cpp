@@ -121,6 +121,7 @@ std::vector<std::byte> pack_config(const WorkerConfig& config) {
   put_value(out, config.max_pixels);
   put_value(out, config.verify_checksums);
   put_value(out, config.direct_io);
+  put_value(out, config.may_have_seek_points);
   put_value(out, config.num_samples);
   put_text(out, config.field);
   put_value(out, std::uint64_t{config.fields.size()});
@@ -141,6 +142,7 @@ WorkerConfig unpack_config(Bytes bytes) {
   config.max_pixels = reader.value<std::uint64_t>();
   config.verify_checksums = reader.value<bool>();
   config.direct_io = reader.value<bool>();
+  config.may_have_seek_points = reader.value<bool>();
   config.num_samples = reader.value<std::uint64_t>();
   config.field = reader.text();
   const auto num_fields = reader.value<std::uint64_t>();

@@ -33,13 +33,24 @@ def test_shards_are_opened_together(packed, serve, env, pattern):  # noqa: F811
     assert len(num_waited) == NUM_SHARDS and not together.broken
 
 
-def test_one_request_for_each_file_beside_a_shard(bale, serve, env, tmp_path):  # noqa: F811
-    """Also of an index above 16 KiB, and of seek points that are not there, whatever number of workers would read them."""
+@pytest.mark.parametrize("options", [(), ("--seek-points",)], ids=["none", "seek-points"])
+def test_one_request_for_each_file_beside_a_shard(bale, serve, env, tmp_path, options):  # noqa: F811
+    """Also of an index above 16 KiB, whatever number of workers reads it. Seek points are asked for if the manifest names them."""
     source = heavy_images(tmp_path / "source", 300, 2_000)
-    bale.pack(source, tmp_path / "packed", "--name", "p", "--shard-count", "1")
+    bale.pack(source, tmp_path / "packed", "--name", "p", "--shard-count", "1", *options)
     (index,) = (tmp_path / "packed").glob("*.bidx")
     assert index.stat().st_size > 16 << 10
     server = serve(tmp_path / "packed")
     run_script(EPOCH, server.url, **env)
     beside = [request.path for request in server.log if not request.path.endswith(".tar")]
-    assert len(beside) == len(set(beside)) and any(path.endswith(".bseek") for path in beside)
+    assert len(beside) == len(set(beside))
+    hints = {path for path in beside if not path.endswith((".json", ".bidx"))}
+    assert ("/p-000000.tar.bseek" in hints) if options else not hints
+
+
+def test_seek_points_without_a_manifest_are_looked_for(bale, photos, serve, env, tmp_path):  # noqa: F811
+    """Once per node, also if they are not there."""
+    bale.pack(photos, tmp_path / "packed", "--name", "p", "--shard-count", "1")
+    server = serve(tmp_path / "packed")
+    run_script(EPOCH, f"{server.url}/p-000000.tar", **env)
+    assert len(server.asked("*.bseek")) == 1
