@@ -25,7 +25,7 @@ def run(remote, swift):  # noqa: F811
     return remote
 
 
-@pytest.mark.parametrize("name", ["tar", "lmdb", "hdf5"])
+@pytest.mark.parametrize("name", ["tar", "lmdb"])
 def test_formats(bale, run, swift, packed, name, tmp_path):  # noqa: F811
     local, spec = packed(name), swift.put_tree(f"packed/{name}", packed(name))
     assert run.ok("verify", spec).out.replace(spec, "SPEC") == bale.ok("verify", local).out.replace(str(local), "SPEC")
@@ -34,12 +34,11 @@ def test_formats(bale, run, swift, packed, name, tmp_path):  # noqa: F811
     assert tree_bytes(tmp_path / "a") == tree_bytes(tmp_path / "b")
 
 
-@pytest.mark.parametrize("odd", ["a=b/c=d", "with space", "100%25", "a+b", "ü/日本 語", "hash#and?mark"])
+@pytest.mark.parametrize("odd", ["a=b/c=d", "with space", "100%25", "a+b", "ü/日本 語"])
 def test_odd_names_and_listings(bale, run, swift, packed, odd):  # noqa: F811
     local, spec = packed("tar"), swift.put_tree(odd, packed("tar"))
-    if "?" not in odd:
-        assert key_list(run, spec) == key_list(bale, local)
-        assert key_list(run, f"{spec}/*.tar") == key_list(bale, local)
+    assert key_list(run, spec) == key_list(bale, local)
+    assert key_list(run, f"{spec}/*.tar") == key_list(bale, local)
     assert key_list(run, f"{spec}/p-{{000000..000001}}.tar") == key_list(bale, f"{local}/p-{{000000..000001}}.tar")
 
 

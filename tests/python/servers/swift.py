@@ -21,7 +21,7 @@ class Swift(S3):
     def __init__(self, port, home):
         super().__init__(port)
         self.env |= {"AWS_ACCESS_KEY_ID": USER, "AWS_SECRET_ACCESS_KEY": SECRET}
-        self.command = [PYTHON, str(pathlib.Path(__file__).with_name("swift_server.py")), str(home), str(port), SECRET]
+        self.command = [PYTHON, "-I", str(pathlib.Path(__file__).with_name("swift_server.py")), str(home), str(port), SECRET]
         self.client = boto3.client("s3", endpoint_url=self.url, aws_access_key_id=USER, aws_secret_access_key=SECRET,
                                    region_name="us-east-1", config=botocore.config.Config(proxies={}))
 
