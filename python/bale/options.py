@@ -28,6 +28,7 @@ class WriteOptions(TypedDict, total=False):
     class_folders: bool
     include: Sequence[str]
     exclude: Sequence[str]
+    where: str
     max_samples: int
     on_error: OnError
     sidecars: str

@@ -40,6 +40,20 @@ void add_sidecars(CLI::App& app, std::vector<std::string>& names) {
 
 void add_spec(CLI::App& app, std::string& spec) { app.add_option("SPEC", spec, k_spec_text)->required(); }
 
+void add_where(CLI::App& app, WhereOption& where) {
+  add_text(app, "--where", "CONDITION", where.text,
+           "Only samples for which the condition holds, such as \"width >= 256 and label in (3, 5)\"; names: " +
+               where_names())
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string{"--where: the condition is empty"} : std::string{};
+      });
+}
+
+void add_where_globs(CLI::App& app, WhereOption& where) {
+  add_repeated(app, "--key", "GLOB", where.keys, "Only samples whose key matches; may be repeated");
+  add_repeated(app, "--class", "GLOB", where.classes, "Only samples whose class name matches; may be repeated");
+}
+
 void add_json(CLI::App& app, bool& json, const std::string& text) { app.add_flag("--json", json, text); }
 
 void add_quiet(CLI::App& app, bool& quiet, const std::string& text) { app.add_flag("-q,--quiet", quiet, text); }

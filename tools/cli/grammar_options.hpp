@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bale/tools/cli/values.hpp"
+#include "bale/tools/commands/where_option.hpp"
 
 namespace bale::tools {
 
@@ -42,6 +43,10 @@ void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text);
 /// --max-pixels, the limit of every command that decodes images.
 void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels);
 void add_spec(CLI::App& app, std::string& spec);
+/// --where, a condition on samples.
+void add_where(CLI::App& app, WhereOption& where);
+/// --key and --class, globs.
+void add_where_globs(CLI::App& app, WhereOption& where);
 void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text");
 void add_quiet(CLI::App& app, bool& quiet,
                const std::string& text = "No progress and no summary; warnings and errors only");

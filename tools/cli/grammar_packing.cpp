@@ -89,6 +89,7 @@ void declare_samples(PackCommand& command, CLI::App& app) {
   app.add_flag("--class-folders", source.class_folders,
                "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
                "classes");
+  add_where(app, command.where);
   add_parsed(app, "--max-samples", "N", options.max_samples, parse_positive, "Stop after this many");
   if (!command.source_is_packed) declare_files(command, app);
   add_parsed(app, "--on-error", "fail|skip|quarantine", options.on_error, parse_on_error,

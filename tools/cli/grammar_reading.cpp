@@ -12,6 +12,8 @@ void declare_inspect(InspectCommand& command, CLI::App& app) {
 
 void declare_ls(LsCommand& command, CLI::App& app) {
   add_spec(app, command.spec);
+  add_where(app, command.where);
+  add_where_globs(app, command.where);
   app.add_flag("-l,--long", command.long_lines, "Index, label, width x height and bytes of each field before the key");
   add_json(app, command.json, "One JSON object per line; keys that are not UTF-8 are {\"hex\": ...}");
   app.add_flag("-0,--null", command.null_ended,
@@ -31,6 +33,7 @@ void declare_extract(ExtractCommand& command, CLI::App& app) {
   app.add_option("DIR", command.directory, "Directory to write to; nothing is ever written outside it")->required();
   add_repeated(app, "--field", "NAME", command.fields, "Write only this field; may be repeated (default: all)");
   add_repeated(app, "--include", "GLOB", command.include, "Write only samples whose key matches; may be repeated");
+  add_where(app, command.where);
   app.add_flag("--force", command.force, "Replace files that are there already with other content");
   add_quiet(app, command.quiet);
   app.footer(

@@ -12,6 +12,7 @@
 
 #include "bale/loader/loader_options.hpp"
 #include "bale/reader/order/epoch_order.hpp"
+#include "bale/tools/commands/where_option.hpp"
 #include "bale/tools/help/command_model.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/pipeline.hpp"
@@ -31,6 +32,7 @@ struct PackCommand {
   std::string layout;
   bool decode = false;  // use a layout that stores pixels
   SourceOptions source_options;
+  WhereOption where;
   PackOptions options;
   bool dry_run = false;
   bool json = false;
@@ -62,6 +64,7 @@ struct LsCommand {
   bool long_lines = false;
   bool json = false;
   bool null_ended = false;
+  WhereOption where;
 };
 int run_ls(const LsCommand& command, Terminal& terminal);
 
@@ -78,6 +81,7 @@ struct ExtractCommand {
   std::string directory;
   std::vector<std::string> fields;
   std::vector<std::string> include;
+  WhereOption where;
   bool force = false;
   bool quiet = false;
 };

@@ -10,6 +10,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/read_ahead.hpp"
+#include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/safe_directory.hpp"
 #include "bale/tools/terminal/human.hpp"
@@ -33,11 +34,10 @@ bool wanted_field(const ExtractCommand& command, std::string_view field) {
          std::find(command.fields.begin(), command.fields.end(), field) != command.fields.end();
 }
 
-std::vector<std::uint64_t> wanted_samples(const ExtractCommand& command, const Dataset& dataset) {
-  std::vector<std::uint64_t> wanted;
-  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
-    if (wanted_key(command, dataset.key(i))) wanted.push_back(i);
-  }
+std::vector<std::uint64_t> wanted_samples(const ExtractCommand& command, const Dataset& dataset, const Where& where,
+                                          WhereCounts& counts) {
+  std::vector<std::uint64_t> wanted = select_samples(dataset, where, counts);
+  std::erase_if(wanted, [&](std::uint64_t i) { return !wanted_key(command, dataset.key(i)); });
   return wanted;
 }
 
@@ -94,11 +94,13 @@ void require_outside_datasets(const ExtractCommand& command) {
 }  // namespace
 
 int run_extract(const ExtractCommand& command, Terminal& terminal) {
+  const Where where = parse_where(command.where, terminal);
   require_outside_datasets(command);
   const Dataset dataset = Dataset::open(command.spec);
   check_fields(command, dataset);
   if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
-  const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset);
+  WhereCounts counts;
+  const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset, where, counts);
   SafeDirectory directory(command.directory);
   check_names_apart(dataset, wanted, directory);
 
@@ -134,6 +136,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
     const std::string found = kept == 0 ? "" : fmt::format("; {} were there already", human_count(kept));
     terminal.print(fmt::format("{}: {} of {}, {}{}\n", printable(command.directory), plural(files, "file"),
                                plural(samples, "sample"), human_bytes(bytes), found));
+    tell_left_out(counts, terminal);
   }
   return k_exit_ok;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -39,13 +40,20 @@ std::string long_line(const SampleRow& row) {
 }  // namespace
 
 int run_ls(const LsCommand& command, Terminal& terminal) {
+  const Where where = parse_where(command.where, terminal);
   const Dataset dataset = Dataset::open(command.spec);
   show_notices(dataset.notices(), "entry", terminal);
+  WhereCounts counts;
+  SampleFacts facts;
   std::uint64_t position = 0;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
     const IndexInUse held = dataset.use_index(number);
     const ShardIndex& index = *held;
     for (std::uint64_t sample = 0; sample < index.size(); ++sample, ++position) {
+      if (command.where.given()) {
+        facts_of(dataset, number, sample, position, facts);
+        if (!where.takes(facts, counts)) continue;
+      }
       const std::string_view key = index.key(sample);
       if (command.json) {
         terminal.print(sample_json(row_of(dataset, number, position, sample)));
@@ -60,6 +68,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
       terminal.print(line);
     }
   }
+  tell_left_out(counts, terminal);
   return 0;
 }
 

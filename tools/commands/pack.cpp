@@ -8,6 +8,7 @@
 #include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
@@ -198,6 +199,7 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
 
 int run_pack(const PackCommand& asked, Terminal& terminal) {
   PackCommand command = with_places_settled(asked);
+  const Where where = parse_where(command.where, terminal);
   require_local_name(command.options.destination, NameUse::writing);  // before the source is listed
   if (command.format.empty()) command.format = formats()[0]->name;
   const auto find = command.decode ? find_decoded_format : find_format;
@@ -209,9 +211,12 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   const auto start = std::chrono::steady_clock::now();
   if (!command.quiet)
     terminal.set_status("listing " + printable(command.source.empty() ? command.files_from : command.source));
-  const std::unique_ptr<Source> source = open_source_of(command, terminal);
+  WhereCounts counts;
+  const std::unique_ptr<Source> source =
+      filter_source(open_source_of(command, terminal), where, command.options.jobs, counts);
   terminal.clear_status();
   if (!command.quiet) show_notices(source->notices(), command.source_is_packed ? "entry" : "path", terminal);
+  if (!command.quiet) tell_left_out(counts, terminal);
   if (command.dry_run) {
     print_preview(command, preview_pack(*source, command.options), terminal);
     return k_exit_ok;
@@ -222,7 +227,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!command.quiet) tell_replaced(report, terminal);
   if (command.json) {
-    terminal.print(pack_json(report, seconds, source->notices(), conditions));
+    terminal.print(pack_json(report, seconds, source->notices(), conditions, counts));
   } else if (!command.quiet) {
     terminal.print(summary_text(report, seconds));
   }

@@ -145,7 +145,7 @@ Json check_object(const CheckReport& report) {
 }  // namespace
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions) {
+                      const ImageConditions& conditions, const WhereCounts& counts) {
   Json outputs = Json::array();
   std::uint64_t num_shards = 0;
   for (const PackReport::Output& output : report.outputs) {
@@ -182,6 +182,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                    {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                    {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
                    {"outputs", outputs},
+                   {"left_out", {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}}},
                    {"undecodable", report.undecodable},
                    {"skipped", skipped}});
 }

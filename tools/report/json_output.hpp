@@ -11,6 +11,7 @@
 
 #include "bale/reader/dataset_check.hpp"
 #include "bale/reader/dataset_summary.hpp"
+#include "bale/reader/where.hpp"
 #include "bale/tools/measure/doctor_verdict.hpp"
 #include "bale/tools/measure/pipeline.hpp"
 #include "bale/tools/measure/tune_verdict.hpp"
@@ -20,7 +21,7 @@
 namespace bale::tools {
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions);
+                      const ImageConditions& conditions, const WhereCounts& counts);
 std::string preview_json(const PackPreview& preview);
 std::string summary_json(const DatasetSummary& summary);
 /// Of a directory that contains several datasets.

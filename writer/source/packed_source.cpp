@@ -12,6 +12,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/where.hpp"
 #include "bale/writer/source/class_folders.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/name_filter.hpp"
@@ -170,6 +171,16 @@ class PackedSource : public Source {
     // Without checksums, keys and lengths are all that the index knows of the content.
     if (!index.has_checksums()) out += identities_[number];
     out += '\n';
+  }
+
+  bool facts(std::uint64_t i, SampleFacts& out) const override {
+    const auto [number, sample] = dataset_.position(at(i));
+    facts_of(dataset_, number, sample, at(i), out);
+    if (folders_) {
+      out.label = label(i);
+      out.class_name = classes()[static_cast<std::size_t>(*out.label)];
+    }
+    return true;
   }
 
   const NoticeLog& notices() const override { return dataset_.notices(); }

@@ -43,6 +43,11 @@ struct SourceFile {
   std::string below_root;  // path below the source's root, without ".."
 };
 
+/// What a condition can ask of a sample, and a condition (bale/reader/where.hpp).
+struct SampleFacts;
+struct WhereCounts;
+class Where;
+
 /// A directory or shard that could not be listed or opened, so that its samples are missing.
 struct SourceLoss {
   std::string path;
@@ -84,6 +89,10 @@ class Source {
   /// is hashed into the plan, by which a resumed run knows whether it continues the same work.
   virtual void fingerprint(std::uint64_t i, std::string& out) const = 0;
 
+  /// Fills `out` and returns true if all that a condition can ask is known without reading the sample, as in a packed
+  /// dataset.
+  virtual bool facts(std::uint64_t, SampleFacts&) const { return false; }
+
   /// What was skipped while listing: other files, broken links, archive members that are no fields.
   virtual const NoticeLog& notices() const = 0;
 
@@ -121,6 +130,13 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
 std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
 /// Opens a packed dataset of any format, also of other tools. Throws what Dataset::open() throws.
 std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options);
+/// The samples of `source` that the condition selects, in the source's order, with all of its classes, so that labels stay
+/// the same. `index` in a condition is a number in the source; `shard` is known of packed datasets only. For the size of an
+/// image in a file, the file is read, on `jobs` threads (0: one per core); a sample that cannot be read is kept, so that
+/// packing reports it. Adds to `counts`. Throws `invalid_argument` if no sample is left, or if the condition names what this
+/// source does not have.
+std::unique_ptr<Source> filter_source(std::unique_ptr<Source> source, const Where& where, unsigned jobs,
+                                      WhereCounts& counts);
 /// "folder", "list", "table", "packed", and the name of each format that is stored on disk.
 std::vector<std::string> source_kinds();
 

@@ -1,0 +1,186 @@
+#include "bale/reader/where.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/reader/where/where_parser.hpp"
+
+namespace bale {
+namespace {
+
+using Name = Where::Name;
+using Kind = Where::Kind;
+
+std::optional<long double> number_of(Name name, const SampleFacts& facts) {
+  const auto number = [](const auto& fact) {
+    return fact ? std::optional<long double>(static_cast<long double>(*fact)) : std::nullopt;
+  };
+  const auto of_sides = [&](auto combine) -> std::optional<long double> {
+    if (!facts.width || !facts.height || *facts.height == 0) return std::nullopt;
+    return combine(static_cast<long double>(*facts.width), static_cast<long double>(*facts.height));
+  };
+  switch (name) {
+    case Name::label:
+      return number(facts.label);
+    case Name::width:
+      return number(facts.width);
+    case Name::height:
+      return number(facts.height);
+    case Name::pixels:
+      return of_sides([](long double w, long double h) { return w * h; });
+    case Name::megapixels:
+      return of_sides([](long double w, long double h) { return w * h / 1e6L; });
+    case Name::aspect:
+      return of_sides([](long double w, long double h) { return w / h; });
+    case Name::bytes:
+      return number(facts.bytes);
+    case Name::index:
+      return static_cast<long double>(facts.index);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// nullptr if it is unknown.
+const std::string* text_of(Name name, const SampleFacts& facts) {
+  const auto text = [](const std::optional<std::string>& fact) { return fact ? &*fact : nullptr; };
+  switch (name) {
+    case Name::key:
+      return &facts.key;
+    case Name::class_name:
+      return text(facts.class_name);
+    case Name::format:
+      return text(facts.format);
+    case Name::shard:
+      return text(facts.shard);
+    default:
+      return nullptr;
+  }
+}
+
+Truth truth(bool value) { return value ? Truth::yes : Truth::no; }
+
+Truth both(Truth a, Truth b) {
+  if (a == Truth::no || b == Truth::no) return Truth::no;
+  return a == Truth::yes && b == Truth::yes ? Truth::yes : Truth::unknown;
+}
+
+Truth opposite(Truth a) {
+  if (a == Truth::unknown) return a;
+  return truth(a == Truth::no);
+}
+
+Truth compare(Kind kind, long double left, long double right) {
+  switch (kind) {
+    case Kind::unequal:
+      return truth(left != right);
+    case Kind::less:
+      return truth(left < right);
+    case Kind::at_most:
+      return truth(left <= right);
+    case Kind::more:
+      return truth(left > right);
+    case Kind::at_least:
+      return truth(left >= right);
+    default:
+      return truth(left == right);
+  }
+}
+
+Truth compare_text(const Where::Node& node, const std::string& left, const Where::Value& value,
+                   const SampleFacts& facts) {
+  const std::string* const right = value.name ? text_of(*value.name, facts) : &value.text;
+  if (right == nullptr) return Truth::unknown;
+  if (node.kind == Kind::like) return truth(::fnmatch(right->c_str(), left.c_str(), 0) == 0);
+  return truth((left == *right) != (node.kind == Kind::unequal));
+}
+
+Truth test_comparison(const Where::Node& node, const SampleFacts& facts) {
+  const bool is_text = WhereParser::is_text_name(node.name);
+  const std::string* const text = is_text ? text_of(node.name, facts) : nullptr;
+  const std::optional<long double> number = is_text ? std::nullopt : number_of(node.name, facts);
+  const bool known = is_text ? text != nullptr : number.has_value();
+  if (node.kind == Kind::is_unknown) return truth(!known);
+  if (!known) return Truth::unknown;
+  Truth result = Truth::no;
+  for (const Where::Value& value : node.values) {
+    if (is_text) {
+      result = compare_text(node, *text, value, facts);
+    } else {
+      const std::optional<long double> right = value.name ? number_of(*value.name, facts) : value.number;
+      result = right ? compare(node.kind, *number, *right) : Truth::unknown;
+    }
+    if (result == Truth::yes) break;
+  }
+  return result;
+}
+
+}  // namespace
+
+Where Where::parse(std::string_view text) { return WhereParser(text).parse(); }
+
+void Where::require_like(std::string_view name, const std::vector<std::string>& globs) {
+  const auto known = WhereParser::name_of(name);
+  if (!known || !WhereParser::is_text_name(*known)) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("there is no text \"{}\"", printable(name)));
+  }
+  if (globs.empty()) return;
+  Node node{.kind = Kind::like, .name = *known};
+  for (const std::string& glob : globs) node.values.push_back({.is_text = true, .text = glob});
+  nodes_.push_back(std::move(node));
+  if (nodes_.size() == 1) return;
+  const auto last = static_cast<std::uint32_t>(nodes_.size() - 1);
+  nodes_.push_back({.kind = Kind::all_of, .left = last - 1, .right = last});
+}
+
+bool Where::names(bool (*wanted)(Name)) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& node) {
+    if (node.kind == Kind::all_of || node.kind == Kind::any_of || node.kind == Kind::negation) return false;
+    return wanted(node.name) || std::any_of(node.values.begin(), node.values.end(),
+                                            [&](const Value& value) { return value.name && wanted(*value.name); });
+  });
+}
+
+bool Where::needs_image_size() const {
+  return names([](Name name) {
+    return name == Name::width || name == Name::height || name == Name::pixels || name == Name::megapixels ||
+           name == Name::aspect;
+  });
+}
+
+bool Where::needs_shard() const {
+  return names([](Name name) { return name == Name::shard; });
+}
+
+Truth Where::test_node(std::uint32_t number, const SampleFacts& facts) const {
+  const Node& node = nodes_[number];
+  switch (node.kind) {
+    case Kind::all_of:
+      return both(test_node(node.left, facts), test_node(node.right, facts));
+    case Kind::any_of:
+      return opposite(both(opposite(test_node(node.left, facts)), opposite(test_node(node.right, facts))));
+    case Kind::negation:
+      return opposite(test_node(node.left, facts));
+    default:
+      return test_comparison(node, facts);
+  }
+}
+
+Truth Where::test(const SampleFacts& facts) const {
+  if (nodes_.empty()) return Truth::yes;
+  return test_node(static_cast<std::uint32_t>(nodes_.size() - 1), facts);
+}
+
+bool Where::takes(const SampleFacts& facts, WhereCounts& counts) const {
+  const Truth result = test(facts);
+  ++counts.num_samples;
+  if (result != Truth::yes) ++counts.num_left_out;
+  if (result == Truth::unknown) ++counts.num_unknown;
+  return result == Truth::yes;
+}
+
+}  // namespace bale

@@ -1,0 +1,157 @@
+"""--where, --key and --class: which samples are taken, and that those left out are counted."""
+import json
+
+import pytest
+from conftest import REPO, key_names, tree_bytes
+from PIL import Image
+
+CONDITIONS = {  # by which names, in Python
+    "width >= 40 and label in (0, 2)": lambda s: s["width"] >= 40 and s["label"] in (0, 2),
+    "not (height < 30 or class like 'b*')": lambda s: not (s["height"] < 30 or s["class"].startswith("b")),
+    "width > height": lambda s: s["width"] > s["height"],
+    "aspect <= 1 and format = 'png'": lambda s: s["width"] <= s["height"] and s["format"] == "png",
+    "bytes < 0.8KB": lambda s: s["bytes"] < 800,
+    "pixels in (1200, 2000) or key like 'c/*1'": lambda s: s["width"] * s["height"] in (1200, 2000)
+                                                            or s["key"].startswith("c/") and s["key"].endswith("1"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("where") / "photos"
+    for label, name in enumerate("abc"):
+        (root / name).mkdir(parents=True)
+        for n in range(6):
+            suffix = "png" if n % 2 else "jpg"
+            image = Image.effect_noise((20 + 10 * n, 70 - 10 * n), 20 + 30 * label).convert("RGB")
+            image.save(root / name / f"i{n}.{suffix}")
+    return root
+
+
+@pytest.fixture(scope="module")
+def samples(folder):
+    """What a condition can ask, from the files themselves."""
+    samples = []
+    for path in sorted(folder.glob("*/*")):
+        width, height = Image.open(path).size
+        samples.append({"key": f"{path.parent.name}/{path.stem}", "class": path.parent.name, "width": width, "height": height,
+                        "label": "abc".index(path.parent.name), "format": path.suffix[1:], "bytes": path.stat().st_size})
+    return samples
+
+
+@pytest.fixture(scope="module", params=["tar", "lmdb", "hdf5", "tfrecord", "recordio"])
+def packed(request, bale, folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp(request.param) / "packed"
+    bale.ok("pack", folder, out, "--format", request.param, "--shard-samples", "5", "--name", "x")
+    return out
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_command_selects_the_same(bale, folder, samples, packed, tmp_path, condition):
+    wanted = [s for s in samples if CONDITIONS[condition](s)]
+    assert 0 < len(wanted) < len(samples), "a condition that can fail"
+    left_out = f"{len(samples) - len(wanted)} of {len(samples)} samples left out\n"
+    keys = [s["key"] for s in wanted]
+    by_index = all(line["key"] == s["key"] and line["fields"] for line, s in
+                   zip(map(json.loads, bale.ok("ls", packed, "--json").out.splitlines()), samples))
+    assert by_index
+    listed = bale.ok("ls", packed, "--where", condition)
+    assert (listed.out.split(), listed.err) == (keys, left_out)
+
+    converted = bale.ok("convert", packed, tmp_path / "converted", "--where", condition)
+    assert left_out in converted.err
+    assert key_names(bale, tmp_path / "converted") == keys
+    assert left_out in bale.ok("pack", folder, tmp_path / "from-files", "--where", condition).err
+    assert key_names(bale, tmp_path / "from-files") == keys
+
+    assert left_out in bale.ok("extract", packed, tmp_path / "files", "--where", condition, "--field", "jpg", "--field", "png").err
+    assert tree_bytes(tmp_path / "files") == {f"{s['key']}.{s['format']}": (folder / f"{s['key']}.{s['format']}").read_bytes()
+                                              for s in wanted}
+
+
+def test_shard_and_index(bale, packed):
+    assert bale.ok("ls", packed, "--where", "index in (0, 17)").out.split() == ["a/i0", "c/i5"]
+    first = bale.ok("ls", packed, "--where", "shard like '*00000[01]*'").out.split()
+    assert first == key_names(bale, packed)[:10]
+
+
+def test_globs(bale, packed):
+    assert bale.ok("ls", packed, "--key", "a/*1", "--key", "c/*2").out.split() == ["a/i1", "c/i2"]
+    result = bale.ok("ls", packed, "--class", "[bc]", "--where", "width = 20")
+    assert result.out.split() == ["b/i0", "c/i0"]
+    assert result.err == "16 of 18 samples left out\n"
+
+
+def test_labels_and_classes_stay(bale, folder, tmp_path):
+    report = json.loads(bale.ok("pack", folder, tmp_path / "p", "--where", "label = 2", "--json").out)
+    assert report["left_out"] == {"samples": 12, "unknown": 0}
+    lines = [json.loads(line) for line in bale.ok("ls", tmp_path / "p", "--json").out.splitlines()]
+    assert {line["label"] for line in lines} == {2}
+    assert report["outputs"][0]["classes"] == 3
+
+
+def test_an_unknown_value_selects_nothing_and_is_counted(bale, folder, tmp_path):
+    """Packed without labels: whatever is compared with the label, also `!=`."""
+    bale.ok("pack", folder, tmp_path / "p", "--flat")
+    for condition in ("label = 1", "label != 1", "not label = 1"):
+        result = bale.ok("ls", tmp_path / "p", "--where", condition)
+        assert result.out == ""
+        assert "18 of 18 samples left out, 18 because a value that the condition names is unknown" in result.err
+    assert len(bale.ok("ls", tmp_path / "p", "--where", "label is unknown").out.split()) == 18
+    failed = bale("pack", folder, tmp_path / "q", "--flat", "--where", "label != 1")
+    assert failed.code == 2 and "--where selects none of 18 samples" in failed.err
+    assert not (tmp_path / "q").exists()
+    condition = "label != 1 or width = 20"
+    report = json.loads(bale.ok("pack", folder, tmp_path / "q", "--flat", "--where", condition, "--json").out)
+    assert report["left_out"] == {"samples": 15, "unknown": 15}
+
+
+def test_errors_point_at_the_column(bale, packed, folder, tmp_path):
+    for command in (("ls", packed), ("convert", packed, tmp_path / "o"), ("pack", folder, tmp_path / "o"),
+                    ("extract", packed, tmp_path / "o")):
+        failed = bale(*command, "--where", "label = 3 and widht > 2")
+        assert failed.code == 2
+        expression, caret, error = failed.err.splitlines()
+        assert expression[len(caret) - 1:].startswith("widht")
+        assert '--where, column 15: there is no name "widht"; names: key, label, class, width' in error
+        assert not (tmp_path / "o").exists()
+    assert bale("ls", packed, "--where", "").code == 2
+    failed = bale("pack", folder, tmp_path / "o", "--where", "shard = 'x'")
+    assert failed.code == 2 and "names the shard" in failed.err
+
+
+def test_a_file_that_cannot_be_read_is_reported_by_the_policy(bale, folder, tmp_path):
+    """It is neither taken nor left out by a condition on what is unknown of it."""
+    (tmp_path / "in" / "a").mkdir(parents=True)
+    for n in range(3):
+        (tmp_path / "in" / "a" / f"{n}.png").write_bytes((folder / "a" / "i1.png").read_bytes())
+    (tmp_path / "in" / "a" / "1.png").write_bytes(b"no image")
+    failed = bale("pack", tmp_path / "in", tmp_path / "out", "--where", "width > 5")
+    assert failed.code == 1 and "1.png" in failed.err and "not an image" in failed.err
+    skipped = bale("pack", tmp_path / "in", tmp_path / "skipped", "--where", "width > 5", "--on-error", "skip")
+    assert skipped.code == 4 and "1 sample skipped" in skipped.err
+    assert key_names(bale, tmp_path / "skipped") == ["a/0", "a/2"]
+
+
+def test_another_condition_is_another_plan(bale, folder, tmp_path):
+    """A run is resumed with the condition that it began with."""
+    from fault_support import KILLED
+    from conftest import shim
+    command = ("pack", folder, tmp_path / "p", "--shard-samples", "2", "-j", "1")
+    n = 25
+    assert bale(*command, "--where", "label < 2", env=shim(KILL_AT=n)).code == KILLED
+    refused = bale(*command, "--where", "label < 3", "--resume")
+    assert refused.code != 0 and "of other files or options" in refused.err
+    bale.ok(*command, "--where", "label < 2", "--resume")
+    bale.ok("pack", folder, tmp_path / "whole", "--name", "p", "--shard-samples", "2", "--where", "label < 2")
+    assert tree_bytes(tmp_path / "p") == tree_bytes(tmp_path / "whole")
+
+
+def test_names_are_documented():
+    source = (REPO / "reader" / "where" / "where_parser.cpp").read_text()
+    document = (REPO / "docs" / "WHERE.md").read_text()
+    import re
+    names = re.findall(r'\{"([a-z]+)", [\w:]+, (?:true|false)\}', source)
+    assert len(names) == 12
+    for name in names:
+        assert f"| `{name}` |" in document, name

@@ -1,0 +1,52 @@
+#include "bale/tools/commands/where_option.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/tools/terminal/human.hpp"
+
+namespace bale::tools {
+namespace {
+
+/// The part of the condition around the column, and a caret below it.
+void show_column(const std::string& text, std::size_t column, Terminal& terminal) {
+  constexpr std::size_t k_around = 60;  // bytes before and after it
+  const std::size_t begin = column > k_around ? column - k_around : 0;
+  const std::string before = printable(std::string_view(text).substr(begin, column - begin));
+  const std::string after = printable(std::string_view(text).substr(column, k_around));
+  // A letter of several bytes takes one place.
+  const auto places = std::count_if(before.begin(), before.end(),
+                                    [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
+  terminal.note("  " + before + after);
+  terminal.note("  " + std::string(static_cast<std::size_t>(places), ' ') + '^');
+}
+
+}  // namespace
+
+Where parse_where(const WhereOption& option, Terminal& terminal) {
+  Where where;
+  try {
+    if (!option.text.empty()) where = Where::parse(option.text);
+  } catch (const Error& error) {
+    const auto column = error.context().offset;
+    if (column) show_column(option.text, static_cast<std::size_t>(*column), terminal);
+    throw Error(error.code(), error.message(), {.hint = error.context().hint});
+  }
+  where.require_like("key", option.keys);
+  where.require_like("class", option.classes);
+  return where;
+}
+
+void tell_left_out(const WhereCounts& counts, Terminal& terminal) {
+  if (counts.num_left_out == 0) return;
+  const std::string unknown =
+      counts.num_unknown == 0
+          ? std::string{}
+          : fmt::format(", {} because a value that the condition names is unknown", human_count(counts.num_unknown));
+  terminal.note(fmt::format("{} of {} left out{}", human_count(counts.num_left_out),
+                            plural(counts.num_samples, "sample"), unknown));
+}
+
+}  // namespace bale::tools

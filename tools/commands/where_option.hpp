@@ -1,0 +1,25 @@
+// --where and the globs beside it, as every command with them takes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bale/reader/where.hpp"
+#include "bale/tools/terminal/terminal.hpp"
+
+namespace bale::tools {
+
+struct WhereOption {
+  std::string text;                  // empty: every sample
+  std::vector<std::string> keys;     // globs; one of them must match
+  std::vector<std::string> classes;  // likewise, of the class name
+  bool given() const { return !text.empty() || !keys.empty() || !classes.empty(); }
+};
+
+/// Parses the condition. If it is wrong, prints it with a caret below the column, and throws.
+Where parse_where(const WhereOption& option, Terminal& terminal);
+
+/// Prints how many samples were left out, and why, if any were.
+void tell_left_out(const WhereCounts& counts, Terminal& terminal);
+
+}  // namespace bale::tools
