@@ -4,8 +4,7 @@ import pathlib
 import re
 
 import pytest
-from conftest import REPO, key_names, shim, tree_bytes
-from fault_support import KILLED
+from conftest import REPO, key_names, tree_bytes
 from PIL import Image
 
 CONDITIONS = {  # by which names, in Python
@@ -135,17 +134,6 @@ def test_a_file_that_cannot_be_read_is_reported_by_the_policy(bale, folder, tmp_
     skipped = bale("pack", tmp_path / "in", tmp_path / "skipped", "--where", "width > 5", "--on-error", "skip")
     assert skipped.code == 4 and "1 sample skipped" in skipped.err
     assert key_names(bale, tmp_path / "skipped") == ["a/0", "a/2"]
-
-
-def test_another_condition_is_another_plan(bale, folder, tmp_path):
-    """A run is resumed with the condition that it began with."""
-    command = ("pack", folder, tmp_path / "p", "--name", "p", "--shard-samples", "2", "-j", "1")
-    assert bale(*command, "--where", "label < 2", env=shim(KILL_AT=25)).code == KILLED
-    refused = bale(*command, "--where", "label < 3", "--resume")
-    assert refused.code != 0 and "of other files or options" in refused.err
-    bale.ok(*command, "--where", "label < 2", "--resume")
-    bale.ok("pack", folder, tmp_path / "whole", "--name", "p", "--shard-samples", "2", "--where", "label < 2")
-    assert tree_bytes(tmp_path / "p") == tree_bytes(tmp_path / "whole")
 
 
 def test_names_are_documented():
