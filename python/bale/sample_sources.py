@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Sample = tuple[str, dict[str, Any], Any]
 
 # Of bale.pack() for paths: they need all samples beforehand, or files.
-_NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "max_samples", "dry_run",
+_NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "where", "max_samples", "dry_run",
                     "class_map", "pair", "pair_path", "files_from", "null", "flat", "allow_empty", "root", "path_column",
                     "label_column")
 
