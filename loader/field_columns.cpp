@@ -40,7 +40,8 @@ void FieldColumns::empty_row(const Ring& ring, std::uint32_t slot, std::uint32_t
   for (std::size_t field = 0; field < places_.num_fields(); ++field) places_.leave_out(ring.fields(slot), field, row);
 }
 
-void FieldColumns::read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row) {
+void FieldColumns::read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row,
+                                     const std::function<transform_detail::ImageSteps(const Row& row)>& image) {
   const MutableBytes memory = ring.fields(slot);
   const std::uint64_t sample = ring.row(slot, row).sample;
   for (std::size_t field = 0; field < places_.num_fields(); ++field) {
@@ -51,7 +52,10 @@ void FieldColumns::read_large_fields(const Ring& ring, std::uint32_t slot, std::
     if (own.is_read && own.sample == sample) continue;
     own = {.sample = sample};
     Scratch scratch;
-    const Bytes bytes = dataset_.read_field(sample, layout_.fields()[field].source, scratch);
+    const Field& wanted = layout_.fields()[field];
+    Bytes bytes = dataset_.read_field(sample, wanted.source, scratch);
+    transform_detail::TargetMaker targets(0);  // masks always fit
+    if (is_target(wanted.kind)) bytes = targets.make_rows(wanted, bytes, image(ring.row(slot, row)));
     own.bytes.assign(bytes.begin(), bytes.end());
     own.is_read = true;
   }

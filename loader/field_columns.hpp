@@ -15,6 +15,7 @@
 #include "bale/loader/field_layout.hpp"
 #include "bale/loader/ring/field_places.hpp"
 #include "bale/loader/ring/ring.hpp"
+#include "bale/loader/transform/targets/target_maker.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale::loader_detail {
@@ -40,7 +41,9 @@ class FieldColumns {
 
   /// Reads the fields of row `row` that do not fit in the slot, unless they were read. Throws what
   /// Dataset::read_field() throws.
-  void read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row);
+  /// `image` says what was done to the row's image; targets follow it.
+  void read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row,
+                         const std::function<transform_detail::ImageSteps(const Row& row)>& image);
   /// Puts the rows of ragged fields end to end. May be repeated after it threw std::bad_alloc.
   void gather(const Ring& ring, std::uint32_t slot, std::uint32_t num_rows);
   /// A field of a gathered batch.

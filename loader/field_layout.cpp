@@ -12,6 +12,7 @@
 #include "bale/formats/shard/sample.hpp"
 #include "bale/loader/largest_rows.hpp"
 #include "bale/loader/transform/array_field.hpp"
+#include "bale/loader/transform/targets/target_maker.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -22,7 +23,7 @@ constexpr int k_max_damaged_arrays = 100;    // that are skipped in the search f
 // how often that happens. Room that no batch uses takes no memory.
 constexpr std::uint64_t k_room_per_compressed_byte = 8;
 
-bool is_ragged(const Field& field) { return field.kind != FieldKind::array; }
+bool is_ragged(const Field& field) { return !is_one_array(field.kind); }
 
 void require_field(const Dataset& dataset, const Field& field) {
   if (field.source == k_label_field && dataset.translates_labels()) {
@@ -32,7 +33,8 @@ void require_field(const Dataset& dataset, const Field& field) {
   }
   const std::vector<std::string>& names = dataset.fields();
   if (std::find(names.begin(), names.end(), field.source) != names.end()) return;
-  if (field.optional && (is_ragged(field) || (!field.type.empty() && field.shape))) return;
+  const bool is_known = field.kind == FieldKind::mask || (!field.type.empty() && field.shape);
+  if (field.optional && (is_ragged(field) || is_known)) return;
   throw Error(ErrorCode::invalid_argument, fmt::format("fields: no sample has the field \"{}\"; the dataset has {}",
                                                        printable(field.source), fmt::join(names, ", ")));
 }
@@ -92,6 +94,7 @@ FieldLayout::FieldLayout(const Dataset& dataset, const LoaderOptions& options, s
     Field& field = fields_[f];
     require_field(dataset, field);
     if (is_ragged(field)) continue;
+    if (field.kind == FieldKind::mask) field.shape = {options.transform.height, options.transform.width};
     if (field.type.empty() || !field.shape) complete_array(dataset, field);
     rooms_[f].bytes = transform_detail::array_row_bytes(field);
   }
@@ -104,7 +107,8 @@ std::uint64_t FieldLayout::row_bytes(const Field& field, const ShardIndex& index
   const auto id = index.field_id(field.source);
   const Extent extent = id ? index.extent(sample, *id) : Extent{};
   if (!extent.present()) return 0;
-  return extent.length * (index.fields()[*id].codec == Codec::none ? 1 : k_room_per_compressed_byte);
+  const std::uint64_t read = extent.length * (index.fields()[*id].codec == Codec::none ? 1 : k_room_per_compressed_byte);
+  return is_target(field.kind) ? read * transform_detail::k_target_bytes_per_stored : read;
 }
 
 }  // namespace bale::loader_detail

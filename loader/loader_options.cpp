@@ -1,5 +1,6 @@
 #include "bale/loader/loader_options.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/default_workers.hpp"
 #include "bale/loader/ring/ring.hpp"
+#include "bale/loader/transform/list/check.hpp"
 
 namespace bale {
 namespace {
@@ -26,6 +28,21 @@ void check_mixing(const LoaderOptions& options) {
   refuse_unless(options.transform.has_fixed_shape() && options.transform.dtype != DType::uint8 &&
                     options.transform.dtype != DType::uint16,
                 "mix needs a transform of a fixed shape and a float dtype");
+}
+
+/// Targets follow one image, whose pixels are known.
+void check_targets(const LoaderOptions& options) {
+  const auto is = [](auto matches) { return [matches](const Field& field) { return matches(field.kind); }; };
+  if (std::none_of(options.fields.begin(), options.fields.end(), is(is_target))) return;
+  refuse_unless(options.further_views.empty(), "fields: masks, boxes and keypoints follow one view; leave out views");
+  refuse_unless(options.transform.kind != Transform::Kind::raw,
+                "fields: masks, boxes and keypoints need decoded images; the transform is raw()");
+  const bool has_mask = std::any_of(options.fields.begin(), options.fields.end(),
+                                    is([](FieldKind kind) { return kind == FieldKind::mask; }));
+  refuse_unless(!has_mask || options.transform.has_fixed_shape(),
+                "fields: masks need a transform that makes images of one size");
+  refuse_unless(!options.transform.list || !transform_detail::mixes_geometries(*options.transform.list),
+                "fields: masks, boxes and keypoints cannot follow AugMix, which mixes images of several geometries");
 }
 
 }  // namespace
@@ -54,6 +71,7 @@ LoaderOptions checked(LoaderOptions options) {
   }
   options.fields = checked_fields(std::move(options.fields));
   check_mixing(options);
+  check_targets(options);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;
   return options;

@@ -5,6 +5,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/session.hpp"
+#include "bale/loader/transform/draw/step_drawer.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -119,11 +120,18 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
 void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch) {
   if (fields_.empty()) return;
   lock.unlock();
+  Steps steps;
+  const auto image = [&](const Row& row) -> transform_detail::ImageSteps {
+    const DrawKey key{
+        .seed = config_.seed, .epoch = ring_.slot(batch.slot).epoch, .sample = row.sample, .copy = row.copy};
+    steps = transform_detail::image_steps(options_.transform, key, row.source_width, row.source_height);
+    return {.size = {row.source_width, row.source_height}, .steps = steps};
+  };
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
     Row& row = ring_.row(batch.slot, i);
     if (Ring::phase_of(row.state.load()) != static_cast<std::uint32_t>(RowPhase::done)) continue;
     try {
-      fields_.read_large_fields(ring_, batch.slot, i);
+      fields_.read_large_fields(ring_, batch.slot, i, image);
     } catch (const Error& error) {
       if (!is_about_content(error)) throw;
       set_error(row, error.what());

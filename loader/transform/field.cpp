@@ -39,7 +39,17 @@ void check_one(const Field& field) {
   };
   if (field.name.empty()) refuse("is no name");
   if (field.source.empty()) refuse("names no stored field");
-  if (field.kind != FieldKind::array && !field.type.empty()) refuse("has a dtype, which only arrays have");
+  const bool is_mask = field.kind == FieldKind::mask;
+  if (!is_one_array(field.kind) && !field.type.empty()) refuse("has a dtype, which only arrays and masks have");
+  if (is_mask && field.type != "|u1" && field.type != "<i4" && field.type != "<i8") {
+    refuse("is a mask, whose dtype is uint8, int32 or int64");
+  }
+  if (field.fill != 0 && !is_mask) refuse("has a fill, which only masks have");
+  if (field.fill > 255 && field.type == "|u1") refuse("has a fill that its dtype, uint8, does not have");
+  if (field.kind != FieldKind::boxes &&
+      (field.box_format != BoxFormat::xyxy || field.stored_format != BoxFormat::xyxy)) {
+    refuse("has a format, which only boxes have");
+  }
   if (field.kind != FieldKind::array && field.shape) refuse("has a shape, which only arrays have");
   if (!field.type.empty()) array_type_bytes(field.type);
 }
@@ -68,6 +78,7 @@ std::vector<Field> checked_fields(std::vector<Field> fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     Field& field = fields[i];
     if (field.kind == FieldKind::by_name) field.kind = field_kind_of(field.source);
+    if (field.kind == FieldKind::mask && field.type.empty()) field.type = "|u1";
     check_one(field);
     const auto end = fields.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::any_of(fields.begin(), end, [&](const Field& other) { return other.name == field.name; })) {

@@ -62,6 +62,7 @@ struct SamplePipeline::State {
   Bytes image{};
   AppliedTransform applied{};
   Region needed{};  // pixels to decode
+  Steps padding{};  // of padded
 };
 
 /// For a fixed shape, too little room is the caller's error. A ragged or raw image that is too large is a bad sample.
@@ -141,6 +142,7 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
   state.image = image;
   state.applied = {};
   state.needed = {};
+  state.padding.clear();
   if (transform.kind == Transform::Kind::raw) return;
   const ImageHeader header = state.decoder.open(image, state.max_pixels, check, transform.mode);
   state.decoder.use_seek_points(kept);
@@ -155,6 +157,15 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
                 fmt::format("image of {}x{} pixels is larger than the {}x{} that it is padded to", header.width,
                             header.height, transform.width, transform.height));
   }
+  if (transform.kind == Transform::Kind::padded) {
+    state.padding = transform_detail::image_steps(transform, key, header.width, header.height);
+  }
+}
+
+AppliedTransform SamplePipeline::begun() const { return state_->applied; }
+
+std::span<const Step> SamplePipeline::steps() const {
+  return state_->views.empty() ? state_->padding : state_->views.front().steps();
 }
 
 void SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {

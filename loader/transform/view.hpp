@@ -48,6 +48,7 @@ class View {
   void make(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
 
   const Transform& transform() const { return transform_; }
+  const Steps& steps() const { return steps_; }
 
  private:
   void make_start(const PixelView& decoded, Resizer& resizer, std::uint8_t* out) const;

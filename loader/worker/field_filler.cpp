@@ -31,38 +31,63 @@ bool has_field(const ShardIndex& index, std::uint64_t sample, const std::string&
 
 }  // namespace
 
-void FieldFiller::fill(const Shard& shard, std::uint64_t sample_in_shard, MutableBytes memory, std::size_t row) {
+template <typename FillOne>
+void FieldFiller::fill_kinds(bool targets, const Shard& shard, std::uint64_t sample_in_shard, MutableBytes memory,
+                             std::size_t row, const FillOne& fill_one) {
   for (std::size_t field = 0; field < fields_.size(); ++field) {
     const Field& wanted = fields_[field];
+    if (is_target(wanted.kind) != targets) continue;
     if (wanted.optional && !has_field(shard.index(), sample_in_shard, wanted.source)) {
       places_.leave_out(memory, field, row);
       continue;
     }
     const Bytes stored = shard.read_field(sample_in_shard, wanted.source, scratch_);
     try {
-      fill_one(field, stored, memory, row);
+      fill_one(field, stored);
     } catch (const Error& error) {
       throw Error(
           error.code(), fmt::format("field {}: {}", printable(wanted.source), error.message()),
           {.path = shard.path(), .key = std::string(shard.index().key(sample_in_shard)), .hint = error.context().hint});
     }
+    places_.present(memory, field)[row] = 1;
   }
+}
+
+void FieldFiller::fill(const Shard& shard, std::uint64_t sample_in_shard, MutableBytes memory, std::size_t row) {
+  fill_kinds(false, shard, sample_in_shard, memory, row,
+             [&](std::size_t field, Bytes stored) { fill_one(field, stored, memory, row); });
 }
 
 void FieldFiller::fill_one(std::size_t field, Bytes stored, MutableBytes memory, std::size_t row) const {
   if (!places_.is_ragged(field)) {
-    transform_detail::read_array_field(fields_[field], stored, places_.row(memory, field, row));
-  } else {
-    if (fields_[field].kind == FieldKind::text) require_utf8(stored);
-    FieldCell& cell = places_.cells(memory, field)[row];
-    const bool fits = stored.size() <= cell.capacity;
-    if (fits && !stored.empty()) {
-      std::memcpy(places_.data(memory, field).data() + cell.offset, stored.data(), stored.size());
-    }
-    cell.bytes = fits ? stored.size() : 0;
-    cell.does_not_fit = fits ? 0 : 1;
+    return transform_detail::read_array_field(fields_[field], stored, places_.row(memory, field, row));
   }
-  places_.present(memory, field)[row] = 1;
+  if (fields_[field].kind == FieldKind::text) require_utf8(stored);
+  store_ragged(field, stored, memory, row);
+}
+
+bool FieldFiller::has_targets() const {
+  return std::any_of(fields_.begin(), fields_.end(), [](const Field& field) { return is_target(field.kind); });
+}
+
+void FieldFiller::fill_targets(const Shard& shard, std::uint64_t sample_in_shard,
+                               const transform_detail::ImageSteps& image, MutableBytes memory, std::size_t row) {
+  fill_kinds(true, shard, sample_in_shard, memory, row, [&](std::size_t field, Bytes stored) {
+    if (!places_.is_ragged(field)) {
+      return targets_.make_mask(fields_[field], stored, image, places_.row(memory, field, row));
+    }
+    store_ragged(field, targets_.make_rows(fields_[field], stored, image), memory, row);
+  });
+}
+
+void FieldFiller::store_ragged(std::size_t field, Bytes bytes, MutableBytes memory, std::size_t row) const {
+  FieldCell& cell = places_.cells(memory, field)[row];
+  const bool fits = bytes.size() <= cell.capacity;
+  if (fits && !bytes.empty()) {
+    std::memcpy(places_.data(memory, field).data() + cell.offset, bytes.data(), bytes.size());
+  }
+  cell.bytes = fits ? bytes.size() : 0;
+  cell.does_not_fit = fits ? 0 : 1;
 }
 
 }  // namespace bale::loader_detail

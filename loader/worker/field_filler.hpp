@@ -10,24 +10,38 @@
 #include "bale/formats/shard/shard.hpp"
 #include "bale/loader/ring/field_places.hpp"
 #include "bale/loader/transform/field.hpp"
+#include "bale/loader/transform/targets/target_maker.hpp"
 
 namespace bale::loader_detail {
 
 class FieldFiller {
  public:
   /// `fields` have kind, type and shape, one per place, and must outlive this.
-  FieldFiller(const std::vector<Field>& fields, FieldPlaces places) : fields_(fields), places_(std::move(places)) {}
+  /// Masks of more than `max_pixels` pixels are bad.
+  FieldFiller(const std::vector<Field>& fields, FieldPlaces places, std::uint64_t max_pixels)
+      : fields_(fields), places_(std::move(places)), targets_(max_pixels) {}
 
-  /// Reads all fields of a sample into row `row` of `memory`, the memory for fields of a slot. Throws `not_found` if
+  /// Reads all fields of a sample but its targets into row `row` of `memory`, the memory for fields of a slot. Throws `not_found` if
   /// the sample lacks a field that is not optional, `unsupported` for an array of another type or shape, `damaged` for
   /// text that is not UTF-8, and what Shard::read_field() throws. All errors have path and key.
   void fill(const Shard& shard, std::uint64_t sample_in_shard, MutableBytes memory, std::size_t row);
 
+  bool has_targets() const;
+  /// Reads the targets of a sample, and moves them as its image. Throws as fill() does, and for a target that cannot be
+  /// read or cannot follow the image.
+  void fill_targets(const Shard& shard, std::uint64_t sample_in_shard, const transform_detail::ImageSteps& image,
+                    MutableBytes memory, std::size_t row);
+
  private:
+  template <typename FillOne>
+  void fill_kinds(bool targets, const Shard& shard, std::uint64_t sample_in_shard, MutableBytes memory, std::size_t row,
+                  const FillOne& fill_one);
   void fill_one(std::size_t field, Bytes stored, MutableBytes memory, std::size_t row) const;
+  void store_ragged(std::size_t field, Bytes bytes, MutableBytes memory, std::size_t row) const;
 
   const std::vector<Field>& fields_;
   FieldPlaces places_;
+  transform_detail::TargetMaker targets_;
   Scratch scratch_{};
 };
 

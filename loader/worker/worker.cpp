@@ -55,7 +55,7 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
       seek_point_cache_(ring.kept(), config.num_samples),
       view_places_(config.transform.image_bytes() * ring.shape().batch_size, config.further_views,
                    ring.shape().batch_size),
-      field_filler_(config.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size)) {}
+      field_filler_(config.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size), config.max_pixels) {}
 
 void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
@@ -73,6 +73,15 @@ void Worker::begin(Lane& lane) {
   lane.has_seek_points = !kept.record.empty();
   const WholeCheck check = whole_check(shard, row);
   in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check); });
+  if (field_filler_.has_targets()) fill_targets(lane);
+}
+
+void Worker::fill_targets(const Lane& lane) {
+  const AppliedTransform begun = lane.pipeline.begun();
+  const Reading reading(ring_.worker(number_));
+  field_filler_.fill_targets(*lane.shard, row_of(lane).sample_in_shard,
+                             {.size = {begun.source_width, begun.source_height}, .steps = lane.pipeline.steps()},
+                             ring_.fields(lane.claim.slot), lane.claim.row);
 }
 
 void Worker::finish(Lane& lane) {

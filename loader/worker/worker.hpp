@@ -61,6 +61,7 @@ class Worker {
   void attempt_begin(Lane& lane);
   void attempt_finish(Lane& lane);
   void begin(Lane& lane);
+  void fill_targets(const Lane& lane);
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;

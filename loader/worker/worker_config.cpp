@@ -61,6 +61,9 @@ void put_field(std::vector<std::byte>& out, const Field& field, const FieldRoom&
   put_text(out, field.type);
   put_value(out, field.shape ? std::uint64_t{field.shape->size()} : 0);
   if (field.shape) put(out, field.shape->data(), field.shape->size() * sizeof(std::uint64_t));
+  put_value(out, field.fill);
+  put_value(out, field.box_format);
+  put_value(out, field.stored_format);
   put_value(out, room.is_ragged);
   put_value(out, room.bytes);
 }
@@ -103,6 +106,9 @@ void take_field(Reader& reader, WorkerConfig& config) {
   field.shape.emplace();
   const auto num_sides = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < num_sides; ++i) field.shape->push_back(reader.value<std::uint64_t>());
+  field.fill = reader.value<std::uint16_t>();
+  field.box_format = reader.value<BoxFormat>();
+  field.stored_format = reader.value<BoxFormat>();
   FieldRoom room;
   room.is_ragged = reader.value<bool>();
   room.bytes = reader.value<std::uint64_t>();

@@ -1,6 +1,7 @@
 """Fields in batches: what a Loader carries beside the image of each sample, such as a caption or an embedding."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
     from bale._bale import Batch
     from bale.positions import Positions
 
-    Kind = Literal["text", "json", "array", "bytes"]
+    Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
+    Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str]
+
+
+_KINDS = ("text", "json", "array", "bytes", "mask", "boxes", "keypoints")
+_BOX_FORMATS = ("xyxy", "xywh", "cxcywh")
 
 
 class Field(NamedTuple):
@@ -29,11 +35,14 @@ class Field(NamedTuple):
 
     source     name of the stored field, as bale.Dataset.fields lists it: "txt", "caption.txt"
     kind       "text" (UTF-8), "json", "array" (a NumPy file) or "bytes"; None: by the last part of the name: txt and text, json,
-               npy; else bytes
+               npy; else bytes. "mask", "boxes" and "keypoints" are targets, which follow what the transform does to the image
     dtype, shape   of one row of an array; None: those of the dataset's first sample that has the field. A sample with others is
-               a bad sample
+               a bad sample. Of a mask: "uint8" (None), "int32" or "int64"
     optional   a sample may lack the field; its row is then empty, or zeros, and `present` says so. Otherwise such a sample is
                a bad sample
+    fill       of a mask: the value of pixels from outside the image, 0 to 65535. 255 is what losses often ignore
+    format     of boxes in the batch: "xyxy", "xywh" or "cxcywh", in pixels
+    stored_format   of stored boxes; the "bbox" of COCO is always xywh
     """
 
     source: str
@@ -41,11 +50,14 @@ class Field(NamedTuple):
     dtype: Any = None
     shape: Sequence[int] | None = None
     optional: bool = False
+    fill: int = 0
+    format: str = "xyxy"
+    stored_format: str = "xyxy"
 
 
-def options_of(fields: Mapping[str, str | Field] | None) -> list[tuple[str, str, str, bool, str, list[int] | None]]:
-    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape. Raises TypeError and
-    ValueError."""
+def options_of(fields: Mapping[str, str | Field] | None) -> list[Options]:
+    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape, fill, formats. Raises
+    TypeError and ValueError."""
     if fields is None:
         return []
     if not isinstance(fields, Mapping):
@@ -53,15 +65,21 @@ def options_of(fields: Mapping[str, str | Field] | None) -> list[tuple[str, str,
     return [_options_of_one(name, Field(given) if isinstance(given, str) else given) for name, given in fields.items()]
 
 
-def _options_of_one(name: str, field: Field) -> tuple[str, str, str, bool, str, list[int] | None]:
+def _options_of_one(name: str, field: Field) -> Options:
     if not isinstance(name, str):
         raise TypeError(f"fields: the name {name!r} is not a str")
     if not isinstance(field, Field) or not isinstance(field.source, str):
         raise TypeError(f"fields: {name!r} is {field!r}, which is neither the name of a stored field nor a bale.Field")
-    if field.kind not in (None, "text", "json", "array", "bytes"):
-        raise ValueError(f"fields: {name!r} has the kind {field.kind!r}, which is not one of text, json, array and bytes")
+    if field.kind not in (None, *_KINDS):
+        raise ValueError(f"fields: {name!r} has the kind {field.kind!r}, which is not one of {', '.join(_KINDS)}")
+    for given in (field.format, field.stored_format):
+        if given not in _BOX_FORMATS:
+            raise ValueError(f"fields: {name!r} has the format {given!r}, which is not one of {', '.join(_BOX_FORMATS)}")
+    fill = operator.index(field.fill)
+    if not 0 <= fill <= 65535:
+        raise ValueError(f"fields: {name!r} has the fill {fill}, which is not within [0, 65535]")
     return (name, field.source, field.kind or "", bool(field.optional), _type_of(field.dtype),
-            None if field.shape is None else [int(side) for side in field.shape])
+            None if field.shape is None else [int(side) for side in field.shape], fill, field.format, field.stored_format)
 
 
 def _type_of(dtype: Any) -> str:
@@ -72,6 +90,10 @@ def _type_of(dtype: Any) -> str:
     return str(np.dtype(dtype).str)
 
 
+# The numbers of each target of a kind.
+_NUMBERS = {"boxes": 4, "keypoints": 2}
+
+
 class BatchFields(Mapping[str, "Any"]):
     """`batch.fields`: a mapping from the names of the Loader's `fields` to their rows. Values are made at each access.
 
@@ -79,6 +101,9 @@ class BatchFields(Mapping[str, "Any"]):
     json    a JsonRows, which copies the bytes and parses a row when it is asked for
     array   a NumPy array, N x shape, a view of the batch's slot
     bytes   a Ragged of uint8, a view of the batch's slot
+    mask    a NumPy array, N x height x width, a view of the batch's slot
+    boxes   a Ragged of float32, four numbers per box, a copy
+    keypoints   a Ragged of float32, x and y of each point, a copy
 
     Rows without a sample, and those whose sample does not have an optional field, are "", None, zeros and no bytes.
     Lifetime: it keeps the batch, and so its slot; the views keep the slot as images do.
@@ -95,9 +120,19 @@ class BatchFields(Mapping[str, "Any"]):
             return self._batch.field_texts(number)
         if kind == "json":
             return JsonRows(self._batch.field_rows(number), self.present(name), self._batch.indices, self._positions)
-        if kind == "array":
+        if kind in ("array", "mask"):
             return self._batch.field_data(number)
+        if kind in _NUMBERS:
+            return self._targets(number, kind)[0]
         return self.ragged(name)
+
+    def _targets(self, number: int, kind: str) -> tuple[Ragged, Ragged]:
+        """Coordinates and labels of boxes or keypoints."""
+        import numpy as np  # not above: importing bale need not wait for it
+
+        rows = self._batch.field_data(number).view([("at", "<f4", (_NUMBERS[kind],)), ("label", "<i8")])
+        offsets = self._batch.field_offsets(number) // rows.dtype.itemsize
+        return Ragged(np.ascontiguousarray(rows["at"]), offsets), Ragged(np.ascontiguousarray(rows["label"]), offsets)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
@@ -112,11 +147,24 @@ class BatchFields(Mapping[str, "Any"]):
         """One bool per row: whether the sample has the field. A copy."""
         return self._batch.field_present(self._numbers[name][0])
 
-    def ragged(self, name: str) -> Ragged:
-        """The stored bytes of a field of text, JSON or bytes, as a view of the batch's slot. Raises TypeError for arrays."""
+    def labels(self, name: str) -> Ragged:
+        """The labels of boxes or keypoints, a Ragged of int64 with the rows of fields[name]: -1 for a target without one. A
+        copy. Raises TypeError for other fields."""
         number, kind = self._numbers[name]
-        if kind == "array":
-            raise TypeError(f"{name!r} is a field of arrays, which all have one shape; use fields[{name!r}]")
+        if kind not in _NUMBERS:
+            raise TypeError(f"{name!r} is a field of the kind {kind}; boxes and keypoints have labels")
+        return self._targets(number, kind)[1]
+
+    def kind(self, name: str) -> str:
+        """The kind of a field, as bale.Field has it."""
+        return str(self._numbers[name][1])
+
+    def ragged(self, name: str) -> Ragged:
+        """The stored bytes of a field of text, JSON or bytes, as a view of the batch's slot. Raises TypeError for arrays and
+        targets."""
+        number, kind = self._numbers[name]
+        if kind in ("array", "mask", *_NUMBERS):
+            raise TypeError(f"{name!r} is a field of the kind {kind}, not of stored bytes; use fields[{name!r}]")
         return Ragged(self._batch.field_data(number), self._batch.field_offsets(number))
 
 

@@ -51,6 +51,12 @@ const char* name_of(FieldKind kind) {
       return "json";
     case FieldKind::array:
       return "array";
+    case FieldKind::mask:
+      return "mask";
+    case FieldKind::boxes:
+      return "boxes";
+    case FieldKind::keypoints:
+      return "keypoints";
     default:
       return "bytes";
   }
@@ -71,7 +77,7 @@ nb::ndarray<nb::numpy> field_data(nb::handle self, std::size_t number) {
   const BatchField field = field_of(self, number);
   std::vector<std::size_t> shape{field.data.size()};
   nb::dlpack::dtype dtype = nb::dtype<std::uint8_t>();
-  if (field.field->kind == FieldKind::array) {
+  if (is_one_array(field.field->kind)) {
     shape = {field.present.size()};
     shape.insert(shape.end(), field.field->shape->begin(), field.field->shape->end());
     dtype = dtype_of(field.field->type);

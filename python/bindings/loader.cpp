@@ -31,7 +31,13 @@ nb::str text_of(const nb::dict& given, const char* keyword) {
   return nb::borrow<nb::str>(text);                                          // may hold bytes that are not UTF-8
 }
 
-/// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape.
+BoxFormat box_format_of(nb::handle given) {
+  return choice<BoxFormat>(
+      given, "fields", {{"xyxy", BoxFormat::xyxy}, {"xywh", BoxFormat::xywh}, {"cxcywh", BoxFormat::cxcywh}});
+}
+
+/// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
+/// stored_format.
 std::vector<Field> fields_of(nb::handle given) {
   std::vector<Field> fields;
   for (const nb::handle one : given) {
@@ -42,13 +48,19 @@ std::vector<Field> fields_of(nb::handle given) {
                                            {"text", FieldKind::text},
                                            {"json", FieldKind::json},
                                            {"array", FieldKind::array},
-                                           {"bytes", FieldKind::bytes}}),
+                                           {"bytes", FieldKind::bytes},
+                                           {"mask", FieldKind::mask},
+                                           {"boxes", FieldKind::boxes},
+                                           {"keypoints", FieldKind::keypoints}}),
                 .optional = nb::cast<bool>(one[3]),
                 .type = nb::cast<std::string>(one[4])};
     if (!one[5].is_none()) {
       std::vector<std::uint64_t>& shape = field.shape.emplace();
       for (const nb::handle side : one[5]) shape.push_back(value_of<std::uint64_t>(side, "fields"));
     }
+    field.fill = value_of<std::uint16_t>(one[6], "fields");
+    field.box_format = box_format_of(one[7]);
+    field.stored_format = box_format_of(one[8]);
     fields.push_back(std::move(field));
   }
   return fields;

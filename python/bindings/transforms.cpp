@@ -8,6 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/steps/step_json.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
+#include "bale/loader/transform/targets/target_maker.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/python/bindings/bindings.hpp"
 
@@ -38,6 +39,24 @@ NewPixels apply_steps(const std::string& json, const Pixels& image) {
   return NewPixels(data, 3, shape, owner);
 }
 
+/// The row of a target in a batch, as bytes, for an image of width x height pixels.
+nb::bytes apply_steps_to_target(const std::string& json, const std::string& kind, const nb::bytes& stored,
+                                std::uint32_t width, std::uint32_t height, std::uint16_t fill, std::uint64_t mask_bytes) {
+  const Steps steps = transform_detail::parse_steps(json);
+  const transform_detail::ImageSteps image{.size = {width, height}, .steps = steps};
+  const Bytes bytes = as_bytes({stored.c_str(), stored.size()});
+  Field field{.kind = FieldKind::mask, .type = "<i8"};
+  field.fill = fill;
+  transform_detail::TargetMaker maker(std::uint64_t{1} << 27);
+  if (kind == "mask") {
+    std::vector<std::byte> out(mask_bytes);
+    maker.make_mask(field, bytes, image, out);
+    return to_bytes(out);
+  }
+  field.kind = kind == "boxes" ? FieldKind::boxes : FieldKind::keypoints;
+  return to_bytes(maker.make_rows(field, bytes, image));
+}
+
 /// Read and written again.
 std::string complete_steps(const std::string& json) {
   return transform_detail::steps_json(transform_detail::parse_steps(json));
@@ -55,6 +74,10 @@ std::string draw_transforms(const std::string& list, std::uint32_t width, std::u
 void bind_steps(nb::module_& module) {
   module.def("apply_steps", &apply_steps, nb::arg("steps"), nb::arg("image"),
              "A new array: the image after the steps, which are JSON.");
+  module.def("apply_steps_to_target", &apply_steps_to_target, nb::arg("steps"), nb::arg("kind"), nb::arg("stored"),
+             nb::arg("width"), nb::arg("height"), nb::arg("fill") = 0, nb::arg("mask_bytes") = 0,
+             "A stored mask (as int64, `mask_bytes` in all), boxes or keypoints after the steps of an image of this size: "
+             "the bytes of its row of a batch.");
   module.def("draw_transforms", &draw_transforms, nb::arg("transforms"), nb::arg("width"), nb::arg("height"),
              nb::arg("seed"), nb::arg("epoch"), nb::arg("sample"), nb::arg("copy") = 0, nb::arg("view") = 0,
              "JSON of the steps that a list of transforms, JSON too, draws for an image of this size.");

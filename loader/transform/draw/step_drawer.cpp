@@ -62,6 +62,15 @@ void StepDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t hei
   }
 }
 
+Steps image_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height) {
+  if (transform.kind == Transform::Kind::padded) {
+    return {step::Pad{.right = transform.width - width, .bottom = transform.height - height}};
+  }
+  Steps steps;
+  StepDrawer(transform).draw(key, width, height, steps);
+  return steps;
+}
+
 }  // namespace bale::transform_detail
 
 namespace bale {

@@ -20,4 +20,8 @@ class StepDrawer {
   ListDrawer drawer_;
 };
 
+/// The steps from a stored image to its pixels in a batch, for whatever follows the image: those that are drawn, or the
+/// padding of Transform::Kind::padded. Throws as StepDrawer::draw().
+Steps image_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height);
+
 }  // namespace bale::transform_detail

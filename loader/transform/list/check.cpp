@@ -250,4 +250,13 @@ bool erases_converted(const TransformList& list) {
   return false;
 }
 
+bool mixes_geometries(const TransformList& list) {
+  return std::ranges::any_of(list, [](const TransformNode& node) {
+    const auto* const timm = std::get_if<transforms::TimmAutoAugment>(&node);
+    if (timm != nullptr) return timm->config.starts_with("augmix");
+    const TransformList* const children = children_of(node);
+    return std::holds_alternative<transforms::AugMix>(node) || (children != nullptr && mixes_geometries(*children));
+  });
+}
+
 }  // namespace bale::transform_detail

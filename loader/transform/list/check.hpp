@@ -24,4 +24,7 @@ bool ends_in_one_channel(const TransformList& list);
 /// Whether a list overwrites pixels after they were converted to the batch's type.
 bool erases_converted(const TransformList& list);
 
+/// Whether a list mixes images that were cropped, turned or moved differently (AugMix, torchvision's and timm's).
+bool mixes_geometries(const TransformList& list);
+
 }  // namespace bale::transform_detail

@@ -35,16 +35,23 @@ def present_name(name: str) -> str:
     return f"{name}.present"
 
 
+def labels_name(name: str) -> str:
+    """The name of the labels of boxes or keypoints in a batch."""
+    return f"{name}.labels"
+
+
 def check_names(fields: Mapping[str, Any]) -> None:
-    """Raises ValueError if a mask would have the name of a field."""
+    """Raises ValueError if a mask, or labels, would have the name of a field."""
     for name in fields:
         if present_name(name) in fields:
             raise ValueError(f"fields: {present_name(name)!r} is the name of the mask of {name!r}; use another name")
+        if labels_name(name) in fields:
+            raise ValueError(f"fields: {labels_name(name)!r} is the name of the labels of {name!r}; use another name")
 
 
 def tensors_of(fields: BatchFields, optional: set[str], rows: int, pin: bool) -> dict[str, Any]:
     """The first rows of all fields: text as a list of str, JSON as bale.fields.JsonRows, arrays as tensors, bytes as Ragged; for
-    each optional field also its mask, a bool tensor."""
+    each optional field also its mask, a bool tensor; for boxes and keypoints also their labels."""
     made: dict[str, Any] = {}
     for name in fields:
         value = fields[name]
@@ -55,6 +62,10 @@ def tensors_of(fields: BatchFields, optional: set[str], rows: int, pin: bool) ->
         elif len(value) > rows:
             value = value[:rows]
         made[name] = value.pin_memory() if pin and hasattr(value, "pin_memory") else value
+        if fields.kind(name) in ("boxes", "keypoints"):
+            labels = fields.labels(name)
+            value = Ragged(torch.from_numpy(labels.data), torch.from_numpy(labels.offsets))[:rows]
+            made[labels_name(name)] = value.pin_memory() if pin else value
         if name in optional:
             made[present_name(name)] = torch.from_numpy(fields.present(name))[:rows]
     return made

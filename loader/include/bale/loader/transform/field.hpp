@@ -19,6 +19,30 @@ enum class FieldKind : std::uint8_t {
   json,     // bytes, which whoever reads the batch parses
   array,    // a NumPy file; the same type and shape in every sample
   bytes,
+  // Targets, which follow what the transform does to the image of their sample.
+  mask,       // a PNG of one channel or a NumPy array; one whole number per pixel
+  boxes,      // JSON or a NumPy array
+  keypoints,  // the same
+};
+
+/// What the four numbers of a box are, in pixels: two corners; a corner, width and height; the center, width and height.
+enum class BoxFormat : std::uint8_t { xyxy, xywh, cxcywh };
+
+/// Whether rows of this kind follow what the transform does to the image.
+constexpr bool is_target(FieldKind kind) { return kind >= FieldKind::mask; }
+/// Whether rows of this kind all have one size, so that a batch of them is one array.
+constexpr bool is_one_array(FieldKind kind) { return kind == FieldKind::array || kind == FieldKind::mask; }
+
+/// One box of a batch. Without a label in the stored field it is -1.
+struct BoxRow {
+  float box[4];  // in the format Field::box_format
+  std::int64_t label;
+};
+/// One keypoint of a batch. `label` is COCO's visibility, or -1 if there is none.
+struct KeyPointRow {
+  float x;
+  float y;
+  std::int64_t label;
 };
 
 struct Field {
@@ -28,9 +52,13 @@ struct Field {
   /// A sample may lack the field: its row is empty, or an array of zeros. Otherwise such a sample is a bad one.
   bool optional = false;
   /// For arrays: the type as NumPy writes it ("<f4"), and the shape of one row. Those that are not given are those of
-  /// the dataset's first sample that has the field. A sample with others is a bad one.
+  /// the dataset's first sample that has the field. A sample with others is a bad one. For masks: the type is "|u1"
+  /// (if none is given), "<i4" or "<i8", and the shape is that of the batch's images.
   std::string type{};
   std::optional<std::vector<std::uint64_t>> shape{};
+  std::uint16_t fill = 0;                       // of a mask, for pixels from outside the image
+  BoxFormat box_format = BoxFormat::xyxy;       // of boxes in the batch
+  BoxFormat stored_format = BoxFormat::xyxy;    // of stored boxes; COCO's "bbox" is xywh in any case
 
   friend bool operator==(const Field&, const Field&) = default;
 };
@@ -47,9 +75,10 @@ std::uint64_t array_type_bytes(std::string_view type);
 /// Preconditions, which are not checked: row numbers are below the batch's size.
 struct BatchField {
   const Field* field = nullptr;  // with kind, type and shape filled in
-  /// Arrays: all rows, size() x shape, in C order. Else the bytes of all rows, end to end.
+  /// Arrays and masks: all rows, size() x shape, in C order. Else the bytes of all rows, end to end; rows of boxes and
+  /// keypoints are BoxRow[] and KeyPointRow[].
   Bytes data{};
-  /// Row i is data[offsets[i]] up to data[offsets[i + 1]], in bytes. Empty for arrays.
+  /// Row i is data[offsets[i]] up to data[offsets[i + 1]], in bytes. Empty for arrays and masks.
   std::span<const std::int64_t> offsets{};
   /// One per row. 0: the sample does not have the field (Field::optional), or the row has no sample.
   std::span<const std::uint8_t> present{};

@@ -11,6 +11,7 @@
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
+#include "bale/loader/transform/step.hpp"
 
 namespace bale {
 
@@ -41,6 +42,10 @@ class SamplePipeline {
   /// complete, and draws. finish() makes the pixels. `image` and `kept` must stay valid until finish() returns. Both
   /// throw as run() does.
   void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end);
+  /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make the first view of it.
+  /// Padding is a step, too. Lifetime: until the next begin().
+  AppliedTransform begun() const;
+  std::span<const Step> steps() const;
   /// `further` has a place of image_bytes() bytes for each further view.
   AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});
   /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes

@@ -1,0 +1,211 @@
+#include "bale/loader/transform/targets/read_targets.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/half.hpp"
+#include "bale/loader/transform/targets/box_format.hpp"
+
+namespace bale::transform_detail {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::unsupported, what); }
+
+// --- values
+
+float number_of(double value) {
+  const auto number = static_cast<float>(value);
+  if (!std::isfinite(number)) refuse("a coordinate is not a finite number");
+  return number;
+}
+float number_of(const json& value) {
+  if (!value.is_number()) refuse("a coordinate is not a number");
+  return number_of(value.get<double>());
+}
+std::int64_t label_of(const json& value) {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
+  if (!fits) refuse("a label is not a whole number");
+  return value.get<std::int64_t>();
+}
+std::int64_t label_of(double value) {
+  if (!(value >= -9007199254740992.0 && value <= 9007199254740992.0) || value != std::floor(value)) {
+    refuse("a label is not a whole number");
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+const json& list_of(const json& object, const char* name) {
+  const json& list = object.at(name);
+  if (!list.is_array()) refuse(fmt::format("\"{}\" is not a list", name));
+  return list;
+}
+
+/// Gives each target its label, if there are labels.
+template <typename Targets>
+void add_labels(const json& object, const char* name, Targets& targets) {
+  if (!object.contains(name)) return;
+  const json& labels = list_of(object, name);
+  if (labels.size() != targets.size()) refuse(fmt::format("{} labels for {} targets", labels.size(), targets.size()));
+  for (std::size_t i = 0; i < targets.size(); ++i) targets[i].label = label_of(labels[i]);
+}
+
+// --- boxes
+
+Box box_of(const json& given, BoxFormat format) {
+  if (!given.is_array() || given.size() != 4) refuse("a box is not a list of four numbers");
+  return to_corners({number_of(given[0]), number_of(given[1]), number_of(given[2]), number_of(given[3])}, format);
+}
+
+void add_boxes(const json& given, BoxFormat stored, Boxes& boxes) {
+  if (given.contains("boxes")) {
+    for (const json& box : list_of(given, "boxes")) boxes.push_back(box_of(box, stored));
+    return add_labels(given, "labels", boxes);
+  }
+  if (!given.contains("bbox")) refuse("boxes are in a list \"boxes\" or, as COCO's, \"bbox\", and neither is there");
+  for (const json& box : list_of(given, "bbox")) boxes.push_back(box_of(box, BoxFormat::xywh));
+  add_labels(given, "category_id", boxes);
+}
+
+void add_annotation(const json& annotation, Boxes& boxes) {
+  if (!annotation.is_object() || !annotation.contains("bbox")) refuse("an annotation has no \"bbox\"");
+  boxes.push_back(box_of(annotation["bbox"], BoxFormat::xywh));
+  if (annotation.contains("category_id")) boxes.back().label = label_of(annotation["category_id"]);
+}
+
+// --- keypoints
+
+void add_point(const json& given, KeyPoints& points) {
+  if (!given.is_array() || (given.size() != 2 && given.size() != 3)) refuse("a keypoint is not a list of x and y");
+  points.push_back({number_of(given[0]), number_of(given[1]), k_no_target_label});
+  if (given.size() == 3) points.back().label = label_of(given[2]);
+}
+
+void add_points(const json& given, KeyPoints& points) {
+  if (!given.contains("keypoints")) refuse("keypoints are in a list \"keypoints\", which is not there");
+  for (const json& point : list_of(given, "keypoints")) add_point(point, points);
+  add_labels(given, "labels", points);
+}
+
+/// COCO's: x, y and visibility of all points of an object, in one list.
+void add_annotation(const json& annotation, KeyPoints& points) {
+  if (!annotation.is_object() || !annotation.contains("keypoints")) refuse("an annotation has no \"keypoints\"");
+  const json& values = list_of(annotation, "keypoints");
+  if (values.size() % 3 != 0) refuse("the keypoints of an annotation are not x, y and visibility of each");
+  for (std::size_t i = 0; i < values.size(); i += 3) {
+    points.push_back({number_of(values[i]), number_of(values[i + 1]), label_of(values[i + 2])});
+  }
+}
+
+// --- files
+
+json parsed(Bytes bytes) {
+  const std::string_view text = as_text(bytes);
+  json given = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (given.is_discarded()) throw Error(ErrorCode::damaged, "boxes and keypoints are JSON or a NumPy array");
+  return given;
+}
+
+template <typename Targets, typename AddAll>
+Targets read_json(Bytes bytes, const AddAll& add_all) {
+  Targets targets;
+  const json given = parsed(bytes);
+  const bool is_list = given.is_array();
+  if (!is_list && !given.is_object()) refuse("the JSON is neither an object nor a list of annotations");
+  if (!is_list && !given.contains("annotations")) {
+    add_all(given, targets);
+    return targets;
+  }
+  for (const json& annotation : is_list ? given : list_of(given, "annotations")) add_annotation(annotation, targets);
+  return targets;
+}
+
+/// An array of one row per target: `width` numbers, and perhaps a label.
+class Table {
+ public:
+  Table(Bytes bytes, std::uint64_t width) {
+    const auto header = parse_array_header(bytes);
+    if (!header) throw Error(ErrorCode::damaged, "not a NumPy array: its header cannot be read");
+    const auto& shape = header->shape;
+    values_ = bytes.subspan(header->data_offset);
+    type_ = header->type;
+    const bool is_right = shape.size() == 2 && (shape[1] == width || shape[1] == width + 1) &&
+                          (!header->fortran_order || shape[0] == 0);
+    const std::uint64_t value_bytes = array_type_bytes(type_);
+    if (!is_right || type_[1] == 'b' || type_[1] == 'c') {
+      refuse(fmt::format("the array must have the shape (n, {}) or (n, {}), numbers, and C order", width, width + 1));
+    }
+    if (shape[0] != values_.size() / (shape[1] * value_bytes) || values_.size() % (shape[1] * value_bytes) != 0) {
+      throw Error(ErrorCode::damaged, fmt::format("the array has {} bytes of values, not {} rows", values_.size(), shape[0]));
+    }
+    num_rows = shape[0];
+    columns = shape[1];
+    value_bytes_ = value_bytes;
+  }
+
+  double at(std::uint64_t row, std::uint64_t column) const {
+    const std::byte* const place = values_.data() + (row * columns + column) * value_bytes_;
+    if (type_ == "<f8") return load_at<double>(place);
+    if (type_ == "<f4") return load_at<float>(place);
+    if (type_ == "<f2") return from_float16(load_at<std::uint16_t>(place));
+    const bool is_signed = type_[1] == 'i';
+    switch (value_bytes_) {
+      case 1:
+        return is_signed ? load_at<std::int8_t>(place) : load_at<std::uint8_t>(place);
+      case 2:
+        return is_signed ? load_at<std::int16_t>(place) : load_at<std::uint16_t>(place);
+      case 4:
+        return is_signed ? load_at<std::int32_t>(place) : load_at<std::uint32_t>(place);
+      default:
+        return is_signed ? static_cast<double>(load_at<std::int64_t>(place))
+                         : static_cast<double>(load_at<std::uint64_t>(place));
+    }
+  }
+
+  std::uint64_t num_rows = 0;
+  std::uint64_t columns = 0;
+
+ private:
+  Bytes values_;
+  std::string type_;
+  std::uint64_t value_bytes_ = 1;
+};
+
+bool is_array_file(Bytes bytes) { return as_text(bytes).starts_with(k_array_magic); }
+
+}  // namespace
+
+Boxes read_boxes(Bytes bytes, BoxFormat stored) {
+  if (!is_array_file(bytes)) {
+    return read_json<Boxes>(bytes, [stored](const json& given, Boxes& boxes) { add_boxes(given, stored, boxes); });
+  }
+  const Table table(bytes, 4);
+  Boxes boxes;
+  for (std::uint64_t i = 0; i < table.num_rows; ++i) {
+    boxes.push_back(to_corners({number_of(table.at(i, 0)), number_of(table.at(i, 1)), number_of(table.at(i, 2)),
+                                number_of(table.at(i, 3))},
+                               stored));
+    if (table.columns == 5) boxes.back().label = label_of(table.at(i, 4));
+  }
+  return boxes;
+}
+
+KeyPoints read_keypoints(Bytes bytes) {
+  if (!is_array_file(bytes)) return read_json<KeyPoints>(bytes, add_points);
+  const Table table(bytes, 2);
+  KeyPoints points;
+  for (std::uint64_t i = 0; i < table.num_rows; ++i) {
+    points.push_back({number_of(table.at(i, 0)), number_of(table.at(i, 1)), k_no_target_label});
+    if (table.columns == 3) points.back().label = label_of(table.at(i, 2));
+  }
+  return points;
+}
+
+}  // namespace bale::transform_detail

@@ -1,0 +1,17 @@
+// Reads the stored form of boxes and keypoints: JSON or a NumPy array (docs/FIELDS.md).
+//
+// Input may be hostile. Threads: pure functions.
+#pragma once
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/loader/transform/field.hpp"
+#include "bale/loader/transform/targets/target.hpp"
+
+namespace bale::transform_detail {
+
+/// `stored` says what the four numbers of a box are, unless the layout does: COCO's "bbox" is xywh. Throws `damaged` if
+/// the bytes are neither JSON nor an array, and `unsupported` for another layout and for numbers that are not finite.
+Boxes read_boxes(Bytes bytes, BoxFormat stored);
+KeyPoints read_keypoints(Bytes bytes);
+
+}  // namespace bale::transform_detail
