@@ -163,7 +163,9 @@ class BatchFields(Mapping[str, "Any"]):
         """The stored bytes of a field of text, JSON or bytes, as a view of the batch's slot. Raises TypeError for arrays and
         targets."""
         number, kind = self._numbers[name]
-        if kind in ("array", "mask", *_NUMBERS):
+        if kind in ("array", "mask"):
+            raise TypeError(f"{name!r} is a field of the kind {kind}, whose rows all have one shape; use fields[{name!r}]")
+        if kind in _NUMBERS:
             raise TypeError(f"{name!r} is a field of the kind {kind}, not of stored bytes; use fields[{name!r}]")
         return Ragged(self._batch.field_data(number), self._batch.field_offsets(number))
 

@@ -2,6 +2,7 @@
 from mutations.mutation import Mutation
 
 FIELDS = ("python", "tests/python/test_fields.py")
+TARGETS = ("python", "tests/python/test_targets.py")
 
 MUTATIONS = [
     Mutation("rows of a batch with an empty row stay where they were", "loader/field_columns.cpp",
@@ -19,4 +20,11 @@ MUTATIONS = [
     Mutation("stored labels of merged classes are delivered", "loader/field_layout.cpp",
              "field.source == k_label_field && dataset.translates_labels()", "field.source.empty()",
              (*FIELDS, "-k", "merged")),
+    Mutation("a mask is filled with 0", "loader/transform/targets/move_mask.cpp", "step.fill = fill_;", "step.fill = {};",
+             (*TARGETS, "-k", "nearest_pixels")),
+    Mutation("a mask of any size is taken", "loader/transform/targets/target_maker.cpp",
+             "mask.width != image.size.width || mask.height != image.size.height", "mask.width == 0",
+             (*TARGETS, "-k", "damaged_masks or bad_target")),
+    Mutation("boxes stay where they were in the image", "loader/transform/targets/target_maker.cpp",
+             "move_targets(image.steps, canvas, targets);", "(void)canvas;", (*TARGETS, "-k", "boxes_and_keypoints")),
 ]

@@ -351,7 +351,7 @@ def test_the_bytes_of_text(captioned):
     ({"a": "tiff"}, 'no sample has the field "tiff"; the dataset has '),
     ({"": "txt"}, 'fields: "" is no name'),
     ({"a": ""}, "names no stored field"),
-    ({"a": bl.Field("txt", dtype="float32")}, "has a dtype, which only arrays have"),
+    ({"a": bl.Field("txt", dtype="float32")}, "has a dtype, which only arrays and masks have"),
     ({"a": bl.Field("txt", shape=(2,))}, "has a shape, which only arrays have"),
     ({"a": bl.Field("npy", dtype=">f4")}, "array of type >f4, which batches do not carry"),
     ({"a": bl.Field("npy", shape=(1 << 40, 1 << 40))}, "is beyond any memory"),

@@ -190,6 +190,22 @@ def test_clip_captions(bale, run, colors, tmp_path):
     assert (tmp_path / "clip_captions.pt").stat().st_size > 10_000
 
 
+def test_segmentation(bale, run, tmp_path):
+    """Blue and red halves of images of several sizes; the mask says which pixel is which."""
+    random = np.random.default_rng(2)
+    (tmp_path / "in").mkdir()
+    for i in range(SAMPLES):
+        mask = np.zeros((36 + i % 5, 48), np.uint8)
+        mask[:, int(random.integers(12, 36)):] = 1
+        pixels = np.where(mask[:, :, None], COLOURS["red"], COLOURS["blue"]) + random.normal(0, 20, (*mask.shape, 3))
+        Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(tmp_path / "in" / f"{i}.jpg")
+        Image.fromarray(mask).save(tmp_path / "in" / f"{i}.mask.png")
+    bale.pack(tmp_path / "in", tmp_path / "pack", "--flat", "--pair", "jpg,mask.png")
+    losses = [loss for _, loss in values(run("segmentation.py", "pack", "--classes", 2, "--base-size", 40, "--crop-size", SIZE,
+                                             "--batch-size", 8, "--workers", 1, "--epochs", 4), r"epoch (\d+) loss ([\d.]+)")]
+    assert len(losses) == 4 and losses[-1] < 0.5 * losses[0], losses
+
+
 def test_before_and_after(run, pack, colors):
     """The same network learns from either, and few lines tell the scripts apart."""
     for script, data in (("torchvision_before.py", colors), ("torchvision_after.py", pack)):

@@ -1,6 +1,9 @@
 """fields= of bale.torch.Loader: the last element of a batch is a dict of lists, tensors and Ragged."""
+import json
+
+import numpy as np
 import pytest
-from fields_support import PAIR, SIZE, write_folder
+from fields_support import PAIR, SIZE, jpeg, npy, write_folder
 from torch_support import torch  # noqa: F401 - a fixture
 
 HEAD = """
@@ -123,3 +126,29 @@ def test_ragged(run):
     raises(IndexError, "", lambda: ragged[3])
     assert isinstance(ragged, bale.Ragged) and repr(ragged) == "Ragged(3 rows of torch.uint8, 6 in total)"
     """)
+
+
+def test_masks_and_boxes_are_tensors(torch, bale, tmp_path):  # noqa: F811
+    for i in range(6):
+        values = np.full((12, 16), i, np.uint8)
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"s{i}.jpg").write_bytes(jpeg(i, (16, 12)))
+        (tmp_path / "in" / f"s{i}.png").write_bytes(npy(values))  # the content says what it is
+        (tmp_path / "in" / f"s{i}.json").write_text(json.dumps({"boxes": [[1, 2, 5, 6 + i]] * i, "labels": list(range(i))}))
+    bale.pack(tmp_path / "in", tmp_path / "pack", "--flat", "--pair", "jpg,png,json")
+    torch("""
+    import bale, bale.torch as bt
+    fields = {"mask": bale.Field("png", kind="mask", dtype="int64"), "boxes": bale.Field("json", kind="boxes")}
+    flip = bale.transforms.Compose([bale.transforms.Resize((12, 16)), bale.transforms.RandomHorizontalFlip(1.0)])
+    with bt.Loader(sys.argv[1], 3, seed=1, transform=flip, fields=fields, workers=1) as loader:
+        for images, labels, found in loader:
+            assert list(found) == ["mask", "boxes", "boxes.labels"]
+            assert found["mask"].shape == (3, 12, 16) and found["mask"].dtype == torch.int64
+            for mask, boxes, classes in zip(found["mask"], found["boxes"], found["boxes.labels"]):
+                i = int(mask[0, 0])
+                assert boxes.shape == (i, 4) and boxes.dtype == torch.float32 and (mask == i).all()
+                assert boxes.tolist() == [[11, 2, 15, 6 + i]] * i and classes.tolist() == list(range(i))
+                assert classes.dtype == torch.int64
+    raises(ValueError, "is the name of the labels",
+           lambda: bt.Loader(sys.argv[1], 3, transform=flip, fields={**fields, "boxes.labels": "json"}))
+    """, tmp_path / "pack")
