@@ -356,7 +356,7 @@ def test_the_bytes_of_text(captioned):
     ({"a": bl.Field("npy", dtype=">f4")}, "array of type >f4, which batches do not carry"),
     ({"a": bl.Field("npy", shape=(1 << 40, 1 << 40))}, "is beyond any memory"),
     ({"a": bl.Field("other", kind="array", optional=True)}, 'no sample has the field "other"'),
-    ({"a": bl.Field("txt", kind="words")}, "which is not one of text, json, array and bytes"),
+    ({"a": bl.Field("txt", kind="words")}, "which is not one of text, json, array, bytes"),
     ({"a": 3}, "neither the name of a stored field nor a bale.Field"),
     (["txt"], "is not a mapping"),
 ])
