@@ -96,7 +96,7 @@ MUTATIONS = [
              "      faults_.report(describe(batch, i, BadSample::Action::skipped));\n", "",
              ("loader", "*ledger*")),
     Mutation("a row of zeros is passed for a sample", "loader/session.cpp",
-             "  ring_.mask(slot)[row] = 0;\n  ring_.labels(slot)[row] = options_.no_label;\n  if (", "  if (",
+             "  ring_.mask(slot)[row] = 0;\n  ring_.labels(slot)[row] = options_.no_label;\n", "",
              ("loader", "*ledger*")),
     # Others' files.
     Mutation("seek points are nobody's", "writer/shard_job.cpp",
