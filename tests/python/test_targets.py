@@ -167,10 +167,20 @@ def test_boxes_and_keypoints_without_a_warp():
     points = json.dumps({"keypoints": [[0, 0, 2], [30, 28, 1], [4.5, 7.25, 0]]}).encode()
     for step, expected in (({"name": "HorizontalFlip"}, [[30, 0], [0, 28], [25.5, 7.25]]),
                            ({"name": "VerticalFlip"}, [[0, 28], [30, 0], [4.5, 20.75]]),
-                           ({"name": "Crop", "left": 1, "top": 7, "width": 9, "height": 9}, [[0, 0], [8, 8], [3.5, 0.25]]),
+                           ({"name": "Crop", "left": 1, "top": 7, "width": 9, "height": 9}, [[-1, -7], [29, 21], [3.5, 0.25]]),
                            ({"name": "Resize", "width": 62, "height": 29}, [[0, 0], [60, 28], [9, 7.25]])):
         found, visible = follow([step], "keypoints", points, (31, 29))
         assert np.array_equal(found, np.float32(expected) * one) and visible.tolist() == [2, 1, 0], step
+
+
+@pytest.mark.parametrize("step", list(warps()), ids=lambda step: step["name"])
+def test_keypoints_after_a_warp(step):
+    matrix = matrix_of(step, (31, 29))
+    if abs(np.linalg.det(matrix)) < 1e-12:
+        return
+    points = np.float32([[0, 0], [30, 28], [4.5, 7.25]])
+    found, _ = follow([step], "keypoints", json.dumps({"keypoints": points.tolist()}).encode(), (31, 29))
+    np.testing.assert_allclose(found, inverse_at(matrix, points), atol=1e-3, rtol=1e-5)
 
 
 @pytest.mark.parametrize("expand", [False, True])

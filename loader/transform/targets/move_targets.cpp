@@ -57,12 +57,8 @@ void clamp(const Canvas& canvas, Boxes& boxes) {
     box.y1 = clamped(box.y1, height);
   }
 }
-void clamp(const Canvas& canvas, KeyPoints& points) {
-  for (KeyPoint& point : points) {
-    point.x = clamped(point.x, static_cast<float>(canvas.width - 1));
-    point.y = clamped(point.y, static_cast<float>(canvas.height - 1));
-  }
-}
+/// A keypoint that has left the image stays outside, so that it can be told from one at the edge.
+void clamp(const Canvas&, KeyPoints&) {}
 
 // Each coordinate of an axis on its own.
 template <typename Across, typename Down>
@@ -141,11 +137,9 @@ struct Move {
   }
   void operator()(const step::HorizontalFlip&) const {
     mirror_across(canvas.width, targets);
-    if constexpr (std::is_same_v<Targets, KeyPoints>) clamp(canvas, targets);
   }
   void operator()(const step::VerticalFlip&) const {
     mirror_down(canvas.height, targets);
-    if constexpr (std::is_same_v<Targets, KeyPoints>) clamp(canvas, targets);
   }
   void operator()(const step::Rotate& rotate) const {
     const auto width = static_cast<float>(canvas.width);
