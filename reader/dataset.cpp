@@ -96,6 +96,8 @@ struct Dataset::State {
   std::uint64_t num_samples = 0;
   NoticeLog notices;
   std::vector<DatasetLoss> losses;
+  std::mutex scan_mutex;
+  std::size_t num_scanned = 0;  // shards whose scan has begun
 
   Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const {
     if (options.format == nullptr) return open_shard(entry.path, opening);
@@ -194,9 +196,18 @@ struct Dataset::State {
     run_parallel(unlisted.size(), k_opened_together, [&](std::size_t i) {
       const std::string& path = entries[unlisted[i]].path;
       const File file = File::open_read(path);  // while it is open, what is fetched is known
-      if (has_room && needs_scan(path)) file.advise_will_need(0, file.size());
+      const bool scans = needs_scan(path);
+      if (scans) report_scan();
+      if (has_room && scans) file.advise_will_need(0, file.size());
       shards->use_index(unlisted[i]);
     });
+  }
+
+  /// Counts a shard that is about to be scanned.
+  void report_scan() {
+    if (!options.on_scan) return;
+    const std::lock_guard lock(scan_mutex);
+    options.on_scan(num_scanned++, entries.size());
   }
 
   /// Shards without a manifest must be opened to count their samples.
@@ -215,6 +226,8 @@ struct Dataset::State {
         num_samples += entry.index ? entry.index->size() : entry.expected->num_samples;
         continue;
       }
+      const bool is_local = remote_storage_of(entry.path) == nullptr;
+      if (options.on_scan && is_local && !entry.index && !path_exists(index_path(entry.path))) report_scan();
       const IndexInUse index = shards->use_index(number);
       num_samples += index->size();
       notices.merge(index->notices(), entry.path);
@@ -300,6 +313,7 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   if (options.salvage) state->leave_out_lost_shards();
   state->count_samples();
   state->name_classes();
+  state->options.on_scan = nullptr;
   return Dataset(std::move(state));
 }
 

@@ -20,6 +20,7 @@
 #include "bale/tools/report/python_line.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/scan_notice.hpp"
 #include "bale/tools/terminal/table.hpp"
 
 using namespace bale;
@@ -398,4 +399,20 @@ TEST_CASE("bars of a bench are as long as an image takes") {
   CHECK_THAT(drawn, ContainsSubstring("  " + std::string(10, '#') + "\n"));
   CHECK(bench_table(stages, 0).find('#') == std::string::npos);
   CHECK(bench_table({}, 40).find('#') == std::string::npos);
+}
+
+TEST_CASE("a scan is reported after two seconds, and then every five") {
+  test::TempDir dir;
+  const File err = File::create(dir / "err");
+  Terminal terminal(STDOUT_FILENO, err.fd());
+  std::chrono::steady_clock::time_point now{};
+  ScanNotice notice(terminal, false, [&] { return now; });
+  const auto show = notice.shower();
+  for (std::size_t second = 0; second < 10; ++second) {
+    now = std::chrono::steady_clock::time_point(std::chrono::seconds(second));
+    show(second, 400);
+  }
+  CHECK(test::slurp(dir / "err") == scan_sentence(2, 400) + "\n" + scan_sentence(7, 400) + "\n");
+  CHECK(scan_sentence(11, 400).starts_with("scanning shard 12 of 400;"));
+  CHECK_FALSE(ScanNotice(terminal, true).shower());
 }

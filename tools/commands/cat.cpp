@@ -2,6 +2,7 @@
 
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 
 namespace bale::tools {
 namespace {
@@ -36,7 +37,7 @@ int run_cat(const CatCommand& command, Terminal& terminal) {
   if (!command.key && !command.index) {
     throw Error(ErrorCode::invalid_argument, "KEY or --index N is needed", {.hint = "see `bale cat --help`"});
   }
-  const Dataset dataset = Dataset::open(command.spec);
+  const Dataset dataset = open_dataset(command.spec, terminal);
   const std::uint64_t position = position_of(command, dataset);
   Scratch scratch;
   terminal.print(as_text(dataset.read_field(position, field_of(command, dataset, position), scratch)));

@@ -12,6 +12,7 @@
 #include "bale/reader/read_ahead.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/commands/safe_directory.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -96,7 +97,7 @@ void require_outside_datasets(const ExtractCommand& command) {
 int run_extract(const ExtractCommand& command, Terminal& terminal) {
   const Where where = parse_where(command.where, terminal);
   require_outside_datasets(command);
-  const Dataset dataset = Dataset::open(command.spec);
+  const Dataset dataset = open_dataset(command.spec, terminal, command.quiet);
   check_fields(command, dataset);
   if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   WhereCounts counts;

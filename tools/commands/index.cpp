@@ -7,6 +7,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/image_conditions.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
@@ -48,7 +49,7 @@ std::uint64_t make_indexes(const IndexCommand& command, Terminal& terminal) {
 }
 
 AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal) {
-  const Dataset dataset = Dataset::open(command.spec);
+  const Dataset dataset = open_dataset(command.spec, terminal, command.quiet);
   Progress progress;
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(

@@ -3,6 +3,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/notices.hpp"
 
@@ -41,7 +42,7 @@ std::string long_line(const SampleRow& row) {
 
 int run_ls(const LsCommand& command, Terminal& terminal) {
   const Where where = parse_where(command.where, terminal);
-  const Dataset dataset = Dataset::open(command.spec);
+  const Dataset dataset = open_dataset(command.spec, terminal);
   show_notices(dataset.notices(), "entry", terminal);
   WhereCounts counts;
   SampleFacts facts;

@@ -10,6 +10,7 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/contact_sheet.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -71,7 +72,7 @@ int run_preview(const PreviewCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::exists, "the picture exists already",
                 {.path = command.out, .hint = "choose another name, or replace it with --force"});
   }
-  const Dataset dataset = Dataset::open(command.spec);
+  const Dataset dataset = open_dataset(command.spec, terminal);
   show_notices(dataset.notices(), "entry", terminal);
   const std::vector<std::uint64_t> chosen = draw(dataset.size(), command.count, command.seed);
   if (chosen.empty()) throw Error(ErrorCode::not_found, "no samples to show", {.path = command.spec});

@@ -7,6 +7,7 @@
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -26,7 +27,8 @@ struct ReadProgress {
 
 int run_read(const ReadCommand& command, Terminal& terminal) {
   const Dataset dataset =
-      Dataset::open(command.spec, {.verify_checksums = command.verify_checksums, .direct_io = command.direct_io});
+      open_dataset(command.spec, terminal, command.quiet,
+                   {.verify_checksums = command.verify_checksums, .direct_io = command.direct_io});
   if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   ReadProgress progress;
   const std::uint64_t total = dataset.size() * command.epochs;

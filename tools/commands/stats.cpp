@@ -7,6 +7,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/histogram.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -101,7 +102,7 @@ std::string spread_text(const std::string& title, std::vector<std::uint64_t>& va
 std::string pixels_text(std::uint64_t pixels) { return fmt::format("{}", pixels); }
 
 std::string stats_text(const std::string& spec, Terminal& terminal) {
-  const Dataset dataset = Dataset::open(spec);
+  const Dataset dataset = open_dataset(spec, terminal);
   show_notices(dataset.notices(), "entry", terminal);
   Gathered gathered = gather(dataset);
   std::string text = classes_text(dataset, gathered);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,10 @@ struct DatasetOptions {
   /// dataset of few shards keeps all (open_shards.hpp).
   std::uint64_t index_budget = k_index_budget;
   const Format* format = nullptr;  // of every shard; null: detected for each shard
+  /// Called by open() when it is about to scan a shard, because it has neither a manifest nor an index nor a kept scan:
+  /// the number of scans before it, and of all shards. Calls come from several threads, one at a time. What it throws
+  /// ends open().
+  std::function<void(std::size_t number, std::size_t count)> on_scan{};
 };
 
 /// A shard that is missing, wholly or in part.
