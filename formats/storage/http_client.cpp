@@ -17,6 +17,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/http_transfer.hpp"
+#include "bale/formats/storage/libcurl_start.hpp"
 #include "bale/formats/storage/per_process.hpp"
 #include "bale/formats/storage/socket_events.hpp"
 #include "bale/formats/storage/transfer_limit.hpp"
@@ -155,7 +156,7 @@ class HttpClient::Engine {
 
   /// A handle that was used before keeps its buffers.
   CURL* take_handle() {
-    if (idle_.empty()) return curl_easy_init();
+    if (idle_.empty()) return new_curl_handle();
     CURL* const easy = idle_.back();
     idle_.pop_back();
     return easy;
@@ -235,7 +236,7 @@ HttpClient& HttpClient::instance() {
   static constinit PerProcess<HttpClient> clients;
   return clients.get([] {
     // First, so that the client is destroyed before OpenSSL cleans up at exit.
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+    start_libcurl();
     std::atexit([] { clients.destroy(); });
     return std::unique_ptr<HttpClient>(new HttpClient());
   });
