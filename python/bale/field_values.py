@@ -1,7 +1,6 @@
 """The bytes of a field: what Writer.add() makes of the values that it is given."""
 from __future__ import annotations
 
-import json
 import numbers
 import sys
 
@@ -41,6 +40,7 @@ class FieldValues:
             return value.encode()
         extension = name.lower().rpartition(".")[2]
         if extension == "json":
+            import json  # not above: importing bale need not wait for it
             return json.dumps(value, ensure_ascii=False, default=_plain).encode()
         if isinstance(value, bool) or value is None:
             raise _wrong(name, value)

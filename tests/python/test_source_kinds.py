@@ -155,7 +155,7 @@ def test_source_decides(bale, own, flat, tmp_path):
     assert wrong.code == FAILURE and str(alone / "x.tar") in wrong.error_line()
     assert bale("convert", packed, tmp_path / "2", "--source", "tar").code == 0
     assert bale("convert", packed, tmp_path / "3", "--source", "folder").code == USAGE
-    assert bale("pack", packed, tmp_path / "3", "--source", "zip").code == USAGE
+    assert bale("pack", packed, tmp_path / "3", "--source", "rar").code == USAGE
     table = tmp_path / "table.csv"
     table.write_text("path\nflat/1.jpg\n")
     bale.pack(table, tmp_path / "4", "--source", "table")

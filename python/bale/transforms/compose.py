@@ -1,7 +1,6 @@
 """Compose: a list of transforms, as the Loader takes it."""
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from bale.transforms import arguments
@@ -50,6 +49,7 @@ class Compose(Operation):
 
     def to_json(self) -> str:
         """The native list: an array of objects, each with the transform's name and members."""
+        import json  # not above: importing bale need not wait for it
         return json.dumps(self.to_dict()["transforms"])
 
     @property

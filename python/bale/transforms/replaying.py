@@ -1,8 +1,6 @@
 """replay(): recorded steps, applied to a PIL image by Pillow and torchvision."""
 from __future__ import annotations
 
-import json
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -20,6 +18,7 @@ def replay(steps: str | list[dict[str, Any]], image: PilImage.Image) -> Any:
     Needs Pillow; torchvision for hue, blur with a kernel, and erasing. Raises ValueError for a step that it does not
     know.
     """
+    import json  # not above: importing bale need not wait for it
     found = json.loads(steps) if isinstance(steps, str) else steps
     late = [step for step in found if step["name"] == "Erase" and step.get("converted", True)]
     for step in found:
