@@ -7,6 +7,27 @@
 #include "bale/formats/base/error.hpp"
 
 namespace bale::cuda_detail {
+namespace {
+
+constexpr std::align_val_t k_host_alignment{4096};
+
+/// Whether a driver or device does not take PTX, as opposed to one that fails.
+bool refuses_kernels(Result result) {
+  switch (result) {
+    case Result::invalid_image:
+    case Result::no_binary_for_gpu:
+    case Result::invalid_ptx:
+    case Result::jit_compiler_not_found:
+    case Result::unsupported_ptx_version:
+    case Result::jit_compilation_disabled:
+    case Result::invalid_source:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 Context::Context(int ordinal) : driver_(Driver::get()), ordinal_(ordinal) {
   int count = 0;
@@ -66,6 +87,21 @@ void Stream::synchronize() const {
   context_->driver().check(context_->driver().cuStreamSynchronize(handle_), "wait for copies");
 }
 
+bool is_captured(const Context& context, StreamHandle stream) {
+  const Current current(context);
+  CaptureStatus status = CaptureStatus::none;
+  const Result result = context.driver().cuStreamIsCapturing(stream, &status);
+  // The default stream waits for others, and one of them is being captured.
+  if (result == Result::stream_capture_implicit) return true;
+  return result == Result::success && status != CaptureStatus::none;
+}
+
+void refuse_captured(const Context& context, StreamHandle stream) {
+  if (!is_captured(context, stream)) return;
+  throw Error(ErrorCode::invalid_argument, "this stream is being captured into a CUDA graph",
+              {.hint = "take the batch before the capture, and copy it into the memory that the graph reads"});
+}
+
 Event::Event(std::shared_ptr<const Context> context, StreamHandle stream, Timing timing)
     : context_(std::move(context)) {
   const Current current(*context_);
@@ -117,39 +153,57 @@ DeviceMemory::~DeviceMemory() {
   if (const Current current(*context_, std::nothrow); current) context_->driver().cuMemFree_v2(address_);
 }
 
-PinnedMemory::PinnedMemory(std::shared_ptr<const Context> context, std::size_t size_bytes)
-    : context_(std::move(context)) {
+HostMemory::HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes) : context_(std::move(context)) {
   const Current current(*context_);
   const Driver& driver = context_->driver();
   void* memory = nullptr;
-  driver.check(driver.cuMemHostAlloc(&memory, size_bytes, k_host_alloc_portable),
-               fmt::format("take {} bytes of page-locked memory", size_bytes));
+  const Result result = driver.cuMemHostAlloc(&memory, size_bytes, k_host_alloc_portable);
+  if (result != Result::success) {
+    refusal_ = driver.text(result);
+    memory = ::operator new(size_bytes, k_host_alignment);
+  }
   data_ = static_cast<std::byte*>(memory);
 }
 
-PinnedMemory::~PinnedMemory() {
-  if (const Current current(*context_, std::nothrow); current) context_->driver().cuMemFreeHost(data_);
+HostMemory::~HostMemory() {
+  if (!refusal_.empty()) {
+    ::operator delete(data_, k_host_alignment);
+  } else if (const Current current(*context_, std::nothrow); current) {
+    context_->driver().cuMemFreeHost(data_);
+  }
 }
 
-PinnedRange::PinnedRange(std::shared_ptr<const Context> context, MutableBytes memory)
+LockedRange::LockedRange(std::shared_ptr<const Context> context, MutableBytes memory)
     : context_(std::move(context)), memory_(memory) {
   const Current current(*context_);
   const Driver& driver = context_->driver();
-  driver.check(driver.cuMemHostRegister_v2(memory_.data(), memory_.size(), k_host_register_portable),
-               fmt::format("page-lock {} bytes of the loader's ring", memory_.size()));
+  const Result result = driver.cuMemHostRegister_v2(memory_.data(), memory_.size(), k_host_register_portable);
+  if (result != Result::success) refusal_ = driver.text(result);
 }
 
-PinnedRange::~PinnedRange() {
+LockedRange::~LockedRange() {
+  if (!refusal_.empty()) return;
   if (const Current current(*context_, std::nothrow); current) {
     context_->driver().cuMemHostUnregister(memory_.data());
   }
 }
 
-Module::Module(std::shared_ptr<const Context> context, const char* ptx) : context_(std::move(context)) {
-  const Current current(*context_);
-  const Driver& driver = context_->driver();
-  driver.check(driver.cuModuleLoadData(&handle_, ptx), "load the kernels");
+std::unique_ptr<const Module> Module::load(std::shared_ptr<const Context> context, const char* ptx,
+                                           std::string& refusal) {
+  const Current current(*context);
+  const Driver& driver = context->driver();
+  ModuleHandle handle = nullptr;
+  const Result result = driver.cuModuleLoadData(&handle, ptx);
+  if (!refuses_kernels(result)) {
+    driver.check(result, "load the kernels");
+    return std::unique_ptr<const Module>(new Module(std::move(context), handle));
+  }
+  refusal = driver.text(result);
+  return nullptr;
 }
+
+Module::Module(std::shared_ptr<const Context> context, ModuleHandle handle)
+    : context_(std::move(context)), handle_(handle) {}
 
 Module::~Module() {
   if (const Current current(*context_, std::nothrow); current) context_->driver().cuModuleUnload(handle_);

@@ -77,6 +77,11 @@ class Stream {
   StreamHandle handle_ = nullptr;
 };
 
+/// Whether work that is given to `stream` becomes part of a graph, or would break the capture of one.
+bool is_captured(const Context& context, StreamHandle stream);
+/// Throws `invalid_argument` if so: the graph would read whatever the memory of a batch holds when it runs.
+void refuse_captured(const Context& context, StreamHandle stream);
+
 /// A point in a stream, after all work that was enqueued before the event was made. It is never recorded again.
 class Event {
  public:
@@ -114,39 +119,50 @@ class DeviceMemory {
   DevicePointer address_ = 0;
 };
 
-/// Page-locked host memory.
-class PinnedMemory {
+/// Host memory that copies start from: page-locked, or ordinary memory if the driver refuses that. Both are right; copies
+/// from ordinary memory are slower, and the thread that starts them does a part of the work.
+class HostMemory {
  public:
-  PinnedMemory(std::shared_ptr<const Context> context, std::size_t size_bytes);
-  ~PinnedMemory();
-  PinnedMemory(const PinnedMemory&) = delete;
-  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes);
+  ~HostMemory();
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
 
   std::byte* data() const { return data_; }
+  /// Why it is not page-locked; empty if it is.
+  const std::string& refusal() const { return refusal_; }
 
  private:
   std::shared_ptr<const Context> context_;
   std::byte* data_ = nullptr;
+  std::string refusal_;
 };
 
-/// Page-locks existing memory during its lifetime. It must be destroyed before the memory is freed.
-class PinnedRange {
+/// Page-locks existing memory during its lifetime, unless the driver refuses. It must be destroyed before the memory is
+/// freed.
+class LockedRange {
  public:
-  PinnedRange(std::shared_ptr<const Context> context, MutableBytes memory);
-  ~PinnedRange();
-  PinnedRange(const PinnedRange&) = delete;
-  PinnedRange& operator=(const PinnedRange&) = delete;
+  LockedRange(std::shared_ptr<const Context> context, MutableBytes memory);
+  ~LockedRange();
+  LockedRange(const LockedRange&) = delete;
+  LockedRange& operator=(const LockedRange&) = delete;
+
+  /// Why the memory is not page-locked; empty if it is.
+  const std::string& refusal() const { return refusal_; }
 
  private:
   std::shared_ptr<const Context> context_;
   MutableBytes memory_;
+  std::string refusal_;
 };
 
 /// Kernels, compiled for the device when they are loaded.
 class Module {
  public:
-  /// `ptx`: NUL-terminated text.
-  Module(std::shared_ptr<const Context> context, const char* ptx);
+  /// `ptx`: NUL-terminated text. nullptr if the driver cannot compile it or the device cannot run it, with the reason in
+  /// `refusal`.
+  static std::unique_ptr<const Module> load(std::shared_ptr<const Context> context, const char* ptx,
+                                            std::string& refusal);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
@@ -154,8 +170,10 @@ class Module {
   FunctionHandle function(const std::string& name) const;
 
  private:
+  Module(std::shared_ptr<const Context> context, ModuleHandle handle);
+
   std::shared_ptr<const Context> context_;
-  ModuleHandle handle_ = nullptr;
+  ModuleHandle handle_;
 };
 
 }  // namespace bale::cuda_detail

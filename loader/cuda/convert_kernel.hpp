@@ -14,7 +14,7 @@
 #include "bale/loader/cuda/convert_args.hpp"
 #include "bale/loader/transform/half.hpp"
 
-#if defined(__CUDA__) || defined(__CUDACC__)
+#if defined(__CUDA__)
 #define BALE_ON_DEVICE __attribute__((device))
 #define BALE_UNROLLED _Pragma("unroll")
 #else

@@ -1,78 +1,41 @@
 #include "bale/loader/cuda/converter.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "bale/loader/cuda/convert_args.hpp"
-#include "bale/loader/transform/convert.hpp"
-#include "bale/loader/transform/dtype_name.hpp"
-#include "bale/loader/transform/list/check.hpp"
 
 namespace bale::cuda_detail {
 
-#if BALE_HAS_CUDA_KERNELS
 extern const char* const k_convert_kernels_ptx;
 extern const char* const k_mix_kernels_ptx;
-#else
-constexpr const char* k_convert_kernels_ptx = nullptr;
-constexpr const char* k_mix_kernels_ptx = nullptr;
-#endif
 
-namespace {
-
-constexpr std::uint32_t k_groups_a_thread = 8;  // makes the cost of loading the table negligible
-constexpr std::uint32_t k_max_grid_y = 65535;
-constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 31;  // per image: kernels count in 32 bits
-constexpr std::size_t k_values = 3 * 256;
-
-std::string kernel_name(const Transform& delivered, bool mixes, std::uint32_t pixels) {
-  const char* const layout = delivered.layout == PixelLayout::nhwc ? "nhwc" : "nchw";
-  if (mixes) return fmt::format("bale_mix_{}_{}_{}", dtype_name(delivered.dtype), layout, pixels);
-  return fmt::format("bale_convert_{}_{}_{}", 8 * dtype_bytes(delivered.dtype), layout, pixels);
+std::unique_ptr<const Converter> Converter::load(std::shared_ptr<const Context> context, const Transform& delivered,
+                                                 bool mixes, std::string& refusal) {
+  auto module = Module::load(context, mixes ? k_mix_kernels_ptx : k_convert_kernels_ptx, refusal);
+  if (!module) return nullptr;
+  return std::unique_ptr<const Converter>(new Converter(std::move(context), delivered, mixes, std::move(module)));
 }
 
-}  // namespace
-
-bool Converter::is_available() { return k_convert_kernels_ptx != nullptr; }
-
-bool Converter::can_make(const Transform& transform) {
-  // A list that erases converted pixels is converted by the workers, and so are images that are not RGB.
-  const bool erases = transform.list && transform_detail::erases_converted(*transform.list);
-  return transform.has_fixed_shape() && transform.dtype != DType::uint8 && transform.channels() == 3 && !erases &&
-         std::uint64_t{transform.width} * transform.height < k_max_pixels;
-}
-
-Transform Converter::of_workers(Transform delivered) {
-  delivered.dtype = DType::uint8;
-  delivered.layout = PixelLayout::nhwc;
-  delivered.normalize = false;
-  return delivered;
-}
-
-Converter::Converter(std::shared_ptr<const Context> context, const Transform& delivered, bool mixes)
+Converter::Converter(std::shared_ptr<const Context> context, const Transform& delivered, bool mixes,
+                     std::unique_ptr<const Module> module)
     : context_(std::move(context)),
-      delivered_(delivered),
-      module_(context_, mixes ? k_mix_kernels_ptx : k_convert_kernels_ptx),
-      pixels_a_thread_(delivered.width % 4 == 0 ? 4 : 1),
-      table_(context_, k_values * sizeof(float)) {
-  kernel_ = module_.function(kernel_name(delivered_, mixes, pixels_a_thread_));
-  load_table(mixes);
+      choice_(delivered, mixes),
+      width_(delivered.width),
+      height_(delivered.height),
+      module_(std::move(module)),
+      kernel_(module_->function(choice_.name)),
+      table_(context_, choice_.table.size()) {
+  load_table();
 }
 
-void Converter::load_table(bool mixes) {
-  Transform transform = delivered_;
-  if (mixes) transform.dtype = DType::float32;  // rounded after mixing
-  const std::vector<std::byte> table = transform_detail::conversion_table(transform);
-  const PinnedMemory staging(context_, table.size());
-  std::memcpy(staging.data(), table.data(), table.size());
+void Converter::load_table() {
   const Stream stream(context_);
   const Current current(*context_);
   const Driver& driver = context_->driver();
-  driver.check(driver.cuMemcpyHtoDAsync_v2(table_.address(), staging.data(), table.size(), stream.handle()),
+  const HostMemory staging(context_, choice_.table.size());
+  std::memcpy(staging.data(), choice_.table.data(), choice_.table.size());
+  driver.check(driver.cuMemcpyHtoDAsync_v2(table_.address(), staging.data(), choice_.table.size(), stream.handle()),
                "copy to the device");
   stream.synchronize();
 }
@@ -83,18 +46,16 @@ void Converter::run(StreamHandle stream, DevicePointer in, DevicePointer rows, D
                    .rows = reinterpret_cast<const ConvertRow*>(rows),
                    .table = reinterpret_cast<const void*>(table_.address()),
                    .out = reinterpret_cast<void*>(out),
-                   .width = delivered_.width,
-                   .height = delivered_.height,
+                   .width = width_,
+                   .height = height_,
                    .num_images = num_images};
-  const std::uint32_t num_groups = delivered_.width / pixels_a_thread_ * delivered_.height;
-  const std::uint32_t groups_a_block = k_block_threads * k_groups_a_thread;
-  const std::uint32_t grid_x = (num_groups - 1) / groups_a_block + 1;
+  const auto [grid_x, grid_y] = choice_.grid(args);
   void* parameters[] = {&args};
   const Current current(*context_);
   const Driver& driver = context_->driver();
-  driver.check(driver.cuLaunchKernel(kernel_, grid_x, std::min(num_images, k_max_grid_y), 1, k_block_threads, 1, 1, 0,
-                                     stream, parameters, nullptr),
-               "start a kernel");
+  driver.check(
+      driver.cuLaunchKernel(kernel_, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
+      "start a kernel");
 }
 
 }  // namespace bale::cuda_detail

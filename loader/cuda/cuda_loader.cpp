@@ -31,8 +31,6 @@ bool cuda_is_available() {
   }
 }
 
-bool cuda_kernels_are_available() { return cuda_detail::Converter::is_available(); }
-
 // --- DeviceBatch
 
 DeviceBatch::DeviceBatch(std::unique_ptr<cuda_detail::DeliveredBatch> delivered) : delivered_(std::move(delivered)) {}
@@ -75,6 +73,12 @@ void DeviceBatch::use_on(CudaStream other) {
   const cuda_detail::StreamHandle stream = handle_of(other);
   auto& users = delivered_->users;
   if (std::find(users.begin(), users.end(), stream) != users.end()) return;
+  cuda_detail::refuse_captured(*delivered_->device->context, stream);
+  if (delivered_->is_used_by_another_thread()) {
+    delivered_->device->context->synchronize();
+    users.push_back(stream);
+    return;
+  }
   // The first stream runs the conversion, if any, after the copy.
   const cuda_detail::Event ready(delivered_->device->context, users.front());
   users.push_back(stream);
@@ -109,5 +113,6 @@ std::vector<int> CudaLoader::worker_pids() const { return session_->loader().wor
 const CudaOptions& CudaLoader::cuda_options() const { return session_->cuda_options(); }
 bool CudaLoader::converts_on_device() const { return session_->converts_on_device(); }
 CudaCounters CudaLoader::counters() const { return session_->counters(); }
+std::vector<std::string> CudaLoader::fallbacks() const { return session_->fallbacks(); }
 
 }  // namespace bale

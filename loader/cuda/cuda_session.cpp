@@ -63,25 +63,18 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
     refuse(ErrorCode::invalid_argument, "images are mirrored by the workers already",
            "set flip_probability of the transform or of the device to 0");
   }
-  if (!Converter::can_make(delivered) || !cuda.convert) {
+  if (!kernels_can_make(delivered)) {
     refuse(ErrorCode::invalid_argument, "flip and mix on the device need a float dtype that is converted there, and RGB");
-  }
-  if (!Converter::is_available()) {
-    refuse(ErrorCode::unsupported, "flip and mix on the device need CUDA kernels, which this build does not have",
-           "build bale on a machine with Clang or nvcc");
   }
   return cuda;
 }
 
-bool can_convert(const CudaOptions& cuda, const Transform& delivered) {
-  return cuda.convert && Converter::is_available() && Converter::can_make(delivered);
-}
-
-LoaderOptions of_workers(LoaderOptions options, const CudaOptions& cuda) {
+LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels) {
   options.copy_when_held = false;  // copies to the device start from the ring, which is page-locked
-  if (can_convert(cuda, options.transform)) options.transform = Converter::of_workers(options.transform);
+  if (kernels.convert()) options.transform = before_kernels(options.transform);
   return options;
 }
+
 
 Loader make_loader(const std::string& spec, LoaderOptions options, std::optional<Selection> selection) {
   return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
@@ -129,25 +122,35 @@ double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
 }  // namespace
 
 DeviceSide::DeviceSide(std::shared_ptr<const Context> of_device, const Transform& delivered, std::uint32_t batch_size,
-                       const CudaOptions& options, bool converts)
+                       const CudaOptions& options, std::unique_ptr<const Converter> converts)
     : context(std::move(of_device)),
       transform(delivered),
       tables_layout(batch_size, options.mix.active()),
       copies(context),
-      converter(converts ? std::make_unique<const Converter>(context, delivered, options.mix.active()) : nullptr),
+      converter(std::move(converts)),
       // A converted batch frees its buffer at once; otherwise the caller holds the buffer.
-      images(context, converts ? options.depth : options.depth + options.hold,
-             batch_size * (converts ? Converter::of_workers(delivered) : delivered).image_bytes()),
+      images(context, converter ? options.depth : options.depth + options.hold,
+             batch_size * (converter ? before_kernels(delivered) : delivered).image_bytes()),
       tables(context, options.depth + options.hold, tables_layout.size_bytes),
-      converted(converts
+      converted(converter
                     ? std::make_unique<DeviceBufferPool>(context, options.hold, batch_size * delivered.image_bytes())
                     : nullptr) {}
 
 DeliveredBatch::~DeliveredBatch() {
   if (!device) return;
+  if (is_used_by_another_thread()) {
+    try {
+      device->context->synchronize();
+    } catch (...) {  // the device or its driver is gone; nothing is running on it
+    }
+  }
   (device->converted ? *device->converted : device->images).give_back(images_buffer, users);
   device->tables.give_back(tables_buffer, users);
   --device->num_held;
+}
+
+bool DeliveredBatch::is_used_by_another_thread() const {
+  return std::this_thread::get_id() != thread && std::find(users.begin(), users.end(), k_stream_of_thread) != users.end();
 }
 
 CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOptions cuda,
@@ -155,9 +158,10 @@ CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOpt
     : options_(std::move(options)),
       cuda_(checked(cuda, options_)),
       context_(Context::open(cuda_.device)),
-      loader_(make_loader(spec, of_workers(options_, cuda_), std::move(selection))),
+      kernels_(PixelKernels::choose(context_, options_.transform, cuda_)),
+      loader_(make_loader(spec, of_workers(options_, kernels_), std::move(selection))),
       device_(std::make_shared<DeviceSide>(context_, options_.transform, options_.batch_size, cuda_,
-                                           can_convert(cuda_, options_.transform))),
+                                           std::move(kernels_.on_device))),
       blocks_(context_, device_->tables_layout.size_bytes * loader_.options().prefetch),
       state_(loader_.state()),
       size_(loader_.size()),
@@ -166,6 +170,9 @@ CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOpt
   options_ = loader_.options();
   options_.transform = delivered;
   for (std::uint32_t block = options_.prefetch; block > 0; --block) free_blocks_.push_back(block - 1);
+  if (!kernels_.on_host) return;
+  const std::size_t batch_bytes = std::size_t{options_.batch_size} * delivered.image_bytes();
+  host_converted_ = std::make_unique<const HostMemory>(context_, batch_bytes * options_.prefetch);
 }
 
 CudaSession::~CudaSession() {
@@ -177,12 +184,13 @@ CudaSession::~CudaSession() {
 }
 
 void CudaSession::start() {
-  if (pinned_ring_) return;
+  if (locked_ring_) return;
   loader_.start();
-  pinned_ring_ = std::make_unique<const PinnedRange>(context_, loader_.pixel_memory());
+  locked_ring_ = std::make_unique<const LockedRange>(context_, loader_.pixel_memory());
 }
 
 std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::function<void()>& on_wait) {
+  refuse_captured(*context_, stream);
   start();
   let_go_of_copied();
   if (staged_.empty()) stage(on_wait);
@@ -260,6 +268,8 @@ void CudaSession::copy_taken() {
                 .num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1})),
                 .samples = {batch.samples().begin(), batch.samples().end()}};
   const std::uint32_t block = free_blocks_.back();
+  const std::uint64_t bytes =
+      kernels_.on_host ? batch.size() * options_.transform.image_bytes() : batch.pixels().size();
   std::shared_ptr<const Event> begun;
   try {
     begun = enqueue_copies(block, staged);
@@ -273,7 +283,11 @@ void CudaSession::copy_taken() {
   images.keep();
   tables.keep();
   free_blocks_.pop_back();
-  copies_.push_back({.batch = std::move(taken_->batch), .block = block, .begun = begun, .done = staged.copied});
+  copies_.push_back({.batch = std::move(taken_->batch),
+                     .block = block,
+                     .bytes = device_->tables_layout.size_bytes + bytes,
+                     .begun = begun,
+                     .done = staged.copied});
   taken_.reset();
   staged_.push_back(std::move(staged));
 }
@@ -294,9 +308,20 @@ std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, St
     driver.check(driver.cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), stream), "copy to the device");
   };
   copy(device_->tables.address(staged.tables_buffer), {tables, device_->tables_layout.size_bytes});
-  copy(device_->images.address(staged.images_buffer), batch.pixels());
+  copy(device_->images.address(staged.images_buffer), pixels_to_copy(batch, block));
   staged.copied = std::make_shared<const Event>(context_, stream, timing);
   return begun;
+}
+
+/// The pixels of a batch as they cross the bus: those of the workers, or what the kernels make of them on the host.
+Bytes CudaSession::pixels_to_copy(const Batch& batch, std::uint32_t block) const {
+  if (!kernels_.on_host) return batch.pixels();
+  const std::size_t image_bytes = options_.transform.image_bytes();
+  std::byte* const out = host_converted_->data() + block * options_.batch_size * image_bytes;
+  const std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
+  const auto* const rows = reinterpret_cast<const ConvertRow*>(tables + device_->tables_layout.rows);
+  kernels_.on_host->run(batch.pixels(), rows, out, static_cast<std::uint32_t>(batch.size()));
+  return {out, batch.size() * image_bytes};
 }
 
 void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
@@ -304,7 +329,7 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
   const auto labels = batch.labels();
   std::memcpy(tables + layout.labels, labels.data(), labels.size_bytes());
   std::memcpy(tables + layout.mask, batch.mask().data(), batch.size());
-  if (!device_->converter) return;
+  if (!device_->converter && !kernels_.on_host) return;
 
   const Transform& transform = device_->transform;
   const bool padded = transform.kind == Transform::Kind::padded;
@@ -376,7 +401,10 @@ std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
 void CudaSession::let_go_of_copied() {
   while (!copies_.empty() && copies_.front().done->done()) {
     const Copy& copy = copies_.front();
-    counters_.copied_bytes += device_->tables_layout.size_bytes + copy.batch.pixels().size();
+    counters_.copied_bytes += copy.bytes;
+    const HostMemory& from = host_converted_ ? *host_converted_ : blocks_;
+    const bool is_locked = from.refusal().empty() && locked_ring_->refusal().empty();
+    if (!is_locked) counters_.pageable_bytes += copy.bytes;
     if (copy.begun) counters_.copy_seconds += Event::seconds_between(*copy.begun, *copy.done);
     free_blocks_.push_back(copy.block);
     copies_.pop_front();
@@ -440,6 +468,23 @@ CudaCounters CudaSession::counters() const {
   counters.workers_wait_seconds = of_loader.wait_seconds;
   counters.workers_replaced = of_loader.workers_replaced;
   return counters;
+}
+
+std::vector<std::string> CudaSession::fallbacks() const {
+  std::vector<std::string> all;
+  if (!kernels_.refusal.empty()) {
+    all.push_back(fmt::format("the device does not take bale's kernels, so {}: {}",
+                              kernels_.on_host ? "this process converts, mirrors and mixes pixels" : "workers convert pixels",
+                              kernels_.refusal));
+  }
+  for (const std::string* const refusal :
+       {&blocks_.refusal(), locked_ring_ ? &locked_ring_->refusal() : nullptr,
+        host_converted_ ? &host_converted_->refusal() : nullptr}) {
+    if (refusal == nullptr || refusal->empty()) continue;
+    all.push_back(fmt::format("the driver does not page-lock memory, so copies to the device are slower: {}", *refusal));
+    break;
+  }
+  return all;
 }
 
 }  // namespace bale::cuda_detail

@@ -14,27 +14,29 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "bale/loader/cuda/batch_tables.hpp"
 #include "bale/loader/cuda/context.hpp"
-#include "bale/loader/cuda/converter.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/device_buffer_pool.hpp"
+#include "bale/loader/cuda/pixel_kernels.hpp"
 
 namespace bale::cuda_detail {
 
 /// The objects on the device. Shared with the batches that were delivered.
 struct DeviceSide {
   DeviceSide(std::shared_ptr<const Context> context, const Transform& delivered, std::uint32_t batch_size,
-             const CudaOptions& options, bool converts);
+             const CudaOptions& options, std::unique_ptr<const Converter> converts);
 
   std::shared_ptr<const Context> context;
   Transform transform;  // of delivered batches
   BatchTables tables_layout;
   Stream copies;
-  std::unique_ptr<const Converter> converter;  // nullptr if the workers convert
-  DeviceBufferPool images;                     // as the workers make them
+  std::unique_ptr<const Converter> converter;  // nullptr if images are copied as they are delivered
+  DeviceBufferPool images;                     // as they are copied
   DeviceBufferPool tables;
   std::unique_ptr<DeviceBufferPool> converted;
   std::atomic<std::uint32_t> num_held{0};
@@ -43,6 +45,9 @@ struct DeviceSide {
 /// A batch that the caller holds.
 struct DeliveredBatch {
   ~DeliveredBatch();
+  /// Whether `users` names the default stream of a thread, and this is another thread, in which the name means another
+  /// stream.
+  bool is_used_by_another_thread() const;
 
   std::shared_ptr<DeviceSide> device;
   std::uint32_t images_buffer = 0;  // of `converted` if there is a converter
@@ -51,6 +56,7 @@ struct DeliveredBatch {
   std::uint64_t index = 0;
   std::vector<std::uint64_t> samples{};
   std::vector<StreamHandle> users{};  // the consumer's stream first
+  std::thread::id thread = std::this_thread::get_id();  // that called next()
   bool is_beyond_hold = false;
 };
 
@@ -74,6 +80,7 @@ class CudaSession {
   bool converts_on_device() const { return device_->converter != nullptr; }
   std::vector<BadSample> bad_samples() const;
   CudaCounters counters() const;
+  std::vector<std::string> fallbacks() const;
 
  private:
   /// A batch that was taken from the loader.
@@ -86,6 +93,7 @@ class CudaSession {
   struct Copy {
     Batch batch;
     std::uint32_t block = 0;
+    std::uint64_t bytes = 0;
     std::shared_ptr<const Event> begun;  // timing only
     std::shared_ptr<const Event> done;
   };
@@ -115,6 +123,7 @@ class CudaSession {
   void stage_ahead();
   void copy_taken();
   std::shared_ptr<const Event> enqueue_copies(std::uint32_t block, Staged& staged);
+  Bytes pixels_to_copy(const Batch& batch, std::uint32_t block) const;
   void fill_tables(const Batch& batch, std::byte* tables) const;
   std::unique_ptr<DeliveredBatch> deliver(const Staged& staged, StreamHandle stream);
   std::uint32_t convert(const Staged& staged, StreamHandle stream);
@@ -125,10 +134,12 @@ class CudaSession {
   LoaderOptions options_;
   CudaOptions cuda_;
   std::shared_ptr<const Context> context_;
+  PixelKernels kernels_;  // the device's are moved to `device_`
   Loader loader_;
   std::shared_ptr<DeviceSide> device_;
-  PinnedMemory blocks_;  // one BatchTables per slot of the ring
-  std::unique_ptr<const PinnedRange> pinned_ring_;
+  HostMemory blocks_;                                // one BatchTables per slot of the ring
+  std::unique_ptr<const HostMemory> host_converted_; // as many batches, if the kernels run in this process
+  std::unique_ptr<const LockedRange> locked_ring_;
   std::vector<std::uint32_t> free_blocks_;
   std::optional<Taken> taken_;  // its copy is not started yet
   std::deque<Copy> copies_;     // oldest first

@@ -41,6 +41,7 @@ std::uint32_t DeviceBufferPool::take() {
   std::vector<Buffer> surplus;  // freed after the lock is released
   {
     const std::lock_guard lock(mutex_);
+    free_captured();
     if (!free_.empty()) {
       surplus = remove_surplus();
       const std::uint32_t buffer = free_.front();
@@ -60,6 +61,19 @@ std::uint32_t DeviceBufferPool::grow() {
   added.address = own->address();
   added.own = std::move(own);
   return number;
+}
+
+/// Frees the buffers whose streams are no longer being captured. Requires mutex_.
+void DeviceBufferPool::free_captured() {
+  std::erase_if(captured_, [&](const Captured& captured) {
+    for (const StreamHandle stream : captured.streams) {
+      if (is_captured(*context_, stream)) return false;
+    }
+    Events& uses = buffers_.at(captured.buffer).last_uses;
+    for (const StreamHandle stream : captured.streams) uses.push_back(std::make_shared<const Event>(context_, stream));
+    free_.push_back(captured.buffer);
+    return true;
+  });
 }
 
 /// Removes free buffers beyond the initial number, if no work uses them anymore. Requires mutex_.
@@ -98,8 +112,15 @@ void DeviceBufferPool::put_back(std::uint32_t buffer) noexcept {
 
 void DeviceBufferPool::give_back(std::uint32_t buffer, std::span<const StreamHandle> last_users) noexcept {
   Events uses;
+  Captured captured{.buffer = buffer};
   try {
-    for (const StreamHandle stream : last_users) uses.push_back(std::make_shared<const Event>(context_, stream));
+    for (const StreamHandle stream : last_users) {
+      if (is_captured(*context_, stream)) {
+        captured.streams.push_back(stream);
+      } else {
+        uses.push_back(std::make_shared<const Event>(context_, stream));
+      }
+    }
   } catch (...) {
     // Without events, wait for the whole device. If that fails too, the device no longer works.
     uses.clear();
@@ -110,7 +131,11 @@ void DeviceBufferPool::give_back(std::uint32_t buffer, std::span<const StreamHan
   }
   const std::lock_guard lock(mutex_);
   buffers_.at(buffer).last_uses = std::move(uses);
-  free_.push_back(buffer);
+  if (captured.streams.empty()) {
+    free_.push_back(buffer);
+  } else {
+    captured_.push_back(std::move(captured));
+  }
 }
 
 DevicePointer DeviceBufferPool::address(std::uint32_t buffer) const {

@@ -35,7 +35,8 @@ class DeviceBufferPool {
   void wait_on(std::uint32_t buffer, StreamHandle stream) const;
   /// Returns a buffer that was taken but not used. Its last uses do not change.
   void put_back(std::uint32_t buffer) noexcept;
-  /// Returns a buffer that was used. Its last uses are the work that `last_users` have enqueued so far.
+  /// Returns a buffer that was used. Its last uses are the work that `last_users` have enqueued so far. While one of
+  /// them is being captured into a graph, its work cannot be waited for: the buffer stays taken until the capture is over.
   void give_back(std::uint32_t buffer, std::span<const StreamHandle> last_users) noexcept;
 
   DevicePointer address(std::uint32_t buffer) const;
@@ -48,7 +49,14 @@ class DeviceBufferPool {
     std::unique_ptr<const DeviceMemory> own{};  // nullptr: part of `standing_`
   };
 
+  /// A buffer that was given back while streams that use it were being captured.
+  struct Captured {
+    std::uint32_t buffer = 0;
+    std::vector<StreamHandle> streams{};
+  };
+
   std::uint32_t grow();
+  void free_captured();
   std::vector<Buffer> remove_surplus();
 
   std::shared_ptr<const Context> context_;
@@ -57,6 +65,7 @@ class DeviceBufferPool {
   DeviceMemory standing_;
   mutable std::mutex mutex_;
   std::deque<std::uint32_t> free_;  // longest free first
+  std::vector<Captured> captured_;
   std::map<std::uint32_t, Buffer> buffers_;
   std::uint32_t next_number_;
 };

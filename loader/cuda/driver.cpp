@@ -58,17 +58,20 @@ const Driver& Driver::get() {
   return driver;
 }
 
-void Driver::check(Result result, std::string_view action) const {
-  if (result == Result::success) return;
+std::string Driver::text(Result result) const {
   const char* name = nullptr;
   const char* text = nullptr;
   cuGetErrorName(result, &name);
   cuGetErrorString(result, &text);
+  return fmt::format("{} ({})", text != nullptr ? text : "unknown error",
+                     name != nullptr ? name : std::to_string(static_cast<int>(result)));
+}
+
+void Driver::check(Result result, std::string_view action) const {
+  if (result == Result::success) return;
   const bool no_device = result == Result::no_device || result == Result::invalid_device;
   throw Error(no_device ? ErrorCode::not_found : ErrorCode::io,
-              fmt::format("CUDA: cannot {}: {} ({})", action, text != nullptr ? text : "unknown error",
-                          name != nullptr ? name : std::to_string(static_cast<int>(result))),
-              {.hint = hint_for(result)});
+              fmt::format("CUDA: cannot {}: {}", action, text(result)), {.hint = hint_for(result)});
 }
 
 }  // namespace bale::cuda_detail

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace bale::cuda_detail {
@@ -19,9 +20,18 @@ enum class Result : int {
   deinitialized = 4,  // the process is ending, and the driver has already shut down
   no_device = 100,
   invalid_device = 101,
+  invalid_image = 200,
+  no_binary_for_gpu = 209,
+  invalid_ptx = 218,
+  jit_compiler_not_found = 221,
+  unsupported_ptx_version = 222,
+  jit_compilation_disabled = 223,
+  invalid_source = 300,
   not_ready = 600,
+  stream_capture_implicit = 906,
 };
 
+enum class CaptureStatus : int { none = 0, active = 1, invalidated = 2 };
 enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
 
 using DeviceNumber = int;                  // CUdevice
@@ -33,6 +43,7 @@ using ModuleHandle = struct ModuleObject*;
 using FunctionHandle = struct FunctionObject*;
 
 inline constexpr unsigned k_stream_non_blocking = 1;  // does not wait for the default stream
+inline const StreamHandle k_stream_of_thread = reinterpret_cast<StreamHandle>(2);  // CU_STREAM_PER_THREAD
 inline constexpr unsigned k_event_disable_timing = 2;
 inline constexpr unsigned k_host_register_portable = 1;  // page-locked for every context
 inline constexpr unsigned k_host_alloc_portable = 1;
@@ -61,6 +72,7 @@ inline constexpr unsigned k_host_alloc_portable = 1;
   FUNCTION(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, std::size_t size, StreamHandle stream))               \
   FUNCTION(cuStreamCreate, (StreamHandle* stream, unsigned flags))                                                    \
   FUNCTION(cuStreamDestroy_v2, (StreamHandle stream))                                                                 \
+  FUNCTION(cuStreamIsCapturing, (StreamHandle stream, CaptureStatus* status))                                         \
   FUNCTION(cuStreamSynchronize, (StreamHandle stream))                                                                \
   FUNCTION(cuStreamWaitEvent, (StreamHandle stream, EventHandle event, unsigned flags))                               \
   FUNCTION(cuEventCreate, (EventHandle* event, unsigned flags))                                                       \
@@ -88,6 +100,8 @@ struct Driver {
 
   /// Throws unless `result` is a success: "CUDA: cannot ACTION: the driver's error text".
   void check(Result result, std::string_view action) const;
+  /// "operation not supported (CUDA_ERROR_NOT_SUPPORTED)"
+  std::string text(Result result) const;
 };
 
 }  // namespace bale::cuda_detail

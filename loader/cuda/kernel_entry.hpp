@@ -1,24 +1,16 @@
 // Shared by the sources of the kernels: divides the work of convert_kernel.hpp among the threads.
 //
-// Clang or nvcc compiles them to PTX without CUDA's headers; the driver compiles the PTX for the device. They are
+// Clang compiles them to PTX without CUDA's headers (scripts/make_ptx.sh); the driver compiles the PTX. They are
 // compiled without floating-point contraction, so that mixed values are the same as on the host.
 #pragma once
 
 #include "bale/loader/cuda/convert_kernel.hpp"
 
-#if defined(__clang__)
 #define BALE_KERNEL extern "C" __attribute__((global)) __attribute__((launch_bounds(256))) void
 #define BALE_SHARED __attribute__((shared))
 #define BALE_THREAD __nvvm_read_ptx_sreg_tid_x()
 #define BALE_BLOCK(axis) __nvvm_read_ptx_sreg_ctaid_##axis()
 #define BALE_BLOCKS(axis) __nvvm_read_ptx_sreg_nctaid_##axis()
-#else
-#define BALE_KERNEL extern "C" __global__ void __launch_bounds__(256)
-#define BALE_SHARED __shared__
-#define BALE_THREAD threadIdx.x
-#define BALE_BLOCK(axis) blockIdx.axis
-#define BALE_BLOCKS(axis) gridDim.axis
-#endif
 
 using namespace bale::cuda_detail;
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import warnings
 import weakref
 from typing import NamedTuple
 
@@ -108,6 +109,9 @@ class Loader:
     hold           number of batches that you hold for which device memory is allocated in advance; each batch more allocates
                    memory
     device_hflip   probability that the device mirrors an image, for transforms that do not
+    device_convert False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do
+                   so too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is
+                   done in a slower way, with one warning; see counters["pageable_bytes"]
 
     Threads: used by one thread at a time. Processes: after a fork, only the parent can use it; it cannot be pickled. Workers
     are separate programs, which exit with this process. Raises bale.Error; ValueError for contradictory options.
@@ -127,7 +131,7 @@ class Loader:
                  storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  seek_point_cache_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
-                 mix: transforms.Mix | None = None, mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None) -> None:
+                 device_convert: bool = True, mix: transforms.Mix | None = None, mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         self.batch_size = batch_size
         tail = order.tail_name(tail, drop_last)
@@ -165,9 +169,10 @@ class Loader:
         self._positions = Positions(self._spec, spec if isinstance(spec, Dataset) else None)
         self._options = options
         self._chosen = self._selection(subset, weights, num_draws, repeats)
-        self._cuda_options = None
+        self._cuda_options, self._fallbacks_told = None, False
         if device is not None:
-            self._cuda_options = {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip}
+            self._cuda_options = {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
+                                  "device_convert": device_convert}
         elif device_hflip:
             raise ValueError("device_hflip needs a device")
         self._loader = self._open()
@@ -209,6 +214,7 @@ class Loader:
     def _next(self) -> Any:
         if isinstance(self._loader, _bale.CudaLoader):
             batch: Any = self._loader.next(self._stream(), self._positions)
+            self._warn_of_fallbacks(self._loader)
         else:
             batch = self._loader.next(self._positions)
         self._under_way, self._resumed = batch is not None, False
@@ -218,6 +224,14 @@ class Loader:
 
     def _convert(self, batch: Any) -> Any:
         return batch
+
+    def _warn_of_fallbacks(self, loader: _bale.CudaLoader) -> None:
+        """Once, after the first batch: only then the driver has been asked for everything."""
+        if self._fallbacks_told:
+            return
+        self._fallbacks_told = True
+        for fallback in loader.fallbacks():
+            warnings.warn(f"{type(self).__module__.replace('.loader', '')}.Loader: {fallback}", RuntimeWarning, stacklevel=5)
 
     def _stream(self) -> int:
         """The handle of the stream on which the batch will be used. 0 is the default stream; DLPack names other streams

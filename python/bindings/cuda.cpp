@@ -149,6 +149,8 @@ nb::object dlpack_of(const DeviceArray& array, const nb::object& stream, const n
 constexpr const char* k_dlpack_signature =
     "def __dlpack__(self, *, stream: int | None = None, **kwargs: typing.Any) -> typing.Any";
 
+/// The interface does not say on which stream the consumer will use the array. Most use a stream that the default stream
+/// waits for, so the memory is reused only after work on that one.
 nb::dict cuda_array_interface(const DeviceArray& array) {
   if (array.typestr == nullptr) {
     throw nb::attribute_error("bfloat16 has no __cuda_array_interface__; use DLPack");
@@ -159,6 +161,7 @@ nb::dict cuda_array_interface(const DeviceArray& array) {
     shape.append(array.shape[axis]);
     strides.append(array.strides[axis] * array.dtype.bits / 8);
   }
+  batch_of(array.batch).use_on(nullptr);
   nb::dict dict;
   dict["version"] = 3;
   dict["shape"] = nb::tuple(shape);
@@ -182,6 +185,7 @@ CudaOptions cuda_options_of(const nb::dict& given) {
   options.depth = option<std::uint32_t>(given, "depth");
   options.hold = option<std::uint32_t>(given, "hold");
   options.flip_probability = option<double>(given, "device_hflip");
+  options.convert = option<bool>(given, "device_convert");
   return options;
 }
 
@@ -194,6 +198,7 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) 
   dict["wait_seconds"] = counted.workers_wait_seconds;
   dict["device_wait_seconds"] = counted.device_wait_seconds;
   dict["copied_bytes"] = counted.copied_bytes;
+  dict["pageable_bytes"] = counted.pageable_bytes;
   dict["batches_beyond_hold"] = counted.batches_beyond_hold;
   return dict;
 }
@@ -313,14 +318,14 @@ void bind_cuda(nb::module_& module) {
           },
           nb::arg("stream"), nb::arg("positions"))
       .def_prop_ro("converts_on_device", [](Self& self) { return self.get().converts_on_device(); })
-      .def("counters", &counters);
+      .def("counters", &counters)
+      .def("fallbacks", [](Self& self) { return self.get().fallbacks(); });
   bind_common(loader);
 
   module.def("cuda_available", [] {
     const WithoutGil without_gil;
     return cuda_is_available();
   });
-  module.def("cuda_kernels_available", &cuda_kernels_are_available);
 }
 
 }  // namespace bale::python

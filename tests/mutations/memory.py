@@ -41,4 +41,12 @@ MUTATIONS = [
              'add(fmt::format("key \\"{}\\"", excerpt(printable(damage.key), k_shown_name)))',
              'add(fmt::format("key \\"{}\\"", printable(damage.key)))',
              ("python", "tests/python/test_memory.py", "-k", "a_finding_shows")),
+    Mutation("memory given back during a capture is reused at once", "loader/cuda/device_buffer_pool.cpp",
+             "      if (is_captured(*context_, stream)) return false;", "      if (stream == nullptr) return false;",
+             ("cuda", "Memory that was given back while*")),
+    Mutation("copies start from pixels that this process has not converted", "loader/cuda/cuda_session.cpp",
+             "kernels_.on_host->run(batch.pixels(), rows, out,", "if (block > 9) kernels_.on_host->run(batch.pixels(), rows, out,",
+             ("cuda", "A device that does not take the kernels gets mirrored*")),
+    Mutation("another thread does not wait for a thread's default stream", "loader/cuda/cuda_session.cpp",
+             "if (is_used_by_another_thread()) {", "if (false) {", ("cuda", "A batch of a thread's default stream*")),
 ]

@@ -107,11 +107,7 @@ def test_mixing(pack):
 transform = bale.transforms.train(32, dtype="float32", layout="nchw", normalize=True)
 options = dict(batch_size=8, seed=3, workers=1, transform=transform)
 host = bale.Loader(spec, **options)
-try:
-    device = bale.Loader(spec, device="cuda", mix=bale.transforms.Mix(mixup=0.8), **options)
-except bale.Error as error:
-    assert "need CUDA kernels" in str(error)
-    sys.exit()
+device = bale.Loader(spec, device="cuda", mix=bale.transforms.Mix(mixup=0.8), **options)
 for expected, batch in zip(host, device, strict=True):
     shares = read(batch.shares).reshape(-1, 1, 1, 1)
     assert ((0 <= shares) & (shares <= 1)).all() and len(set(shares.ravel().tolist())) == 1
@@ -190,7 +186,7 @@ host, device = pair(transform, threads=False, batch_size=4)
 expected = [checksums(batch, lambda array: array) for epoch in range(EPOCHS) for batch in host]
 got, told, kills, thrown = [], 0, 0, 0
 functions = [b"cuMemcpyHtoDAsync_v2", b"cuStreamWaitEvent", b"cuEventRecord", b"cuEventQuery"]
-functions += [b"cuLaunchKernel"] * bale._bale.cuda_kernels_available()
+functions += [b"cuLaunchKernel"]
 while device.epoch < EPOCHS:
     state = device.state_dict()
     try:
@@ -325,29 +321,47 @@ check()
 """, pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
 
 
-def test_tensors_that_torch_converts(pack):
-    """Where the build has no kernels, torch makes the values, with the same bits."""
+def test_what_a_driver_refuses_is_done_in_a_slower_way(pack):
+    """No page-locked memory, no kernels: the same tensors, one warning of each, counted."""
     run_script(PRELUDE + TORCH + LOADERS + """
-bale.torch.loader._bale = types.SimpleNamespace(cuda_kernels_available=lambda: False, CudaLoader=bale._bale.CudaLoader)
-for dtype in ("float16", "bfloat16", "float32"):
-    for layout in ("nhwc", "nchw"):
-        transform = bale.transforms.train(32, dtype=dtype, layout=layout, normalize=True)
-        options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=transform)
-        host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", **options)
-        assert device._pixels is not None and device.transform == transform
-        for expected, got in zip(host, device):
-            for a, b in zip(expected, got):
-                assert a.shape == b.shape and a.dtype == b.dtype and a.stride() == b.stride()
-                assert torch.equal(a, b)
-        device.close()
+import warnings
+NOT_SUPPORTED, UNSUPPORTED_PTX_VERSION = 801, 222
+fake.fake_cuda_refuse(b"cuMemHostRegister_v2", NOT_SUPPORTED)
+fake.fake_cuda_refuse(b"cuModuleLoadData", UNSUPPORTED_PTX_VERSION)
+for dtype in ("float16", "float32"):
+    transform = bale.transforms.train(32, dtype=dtype, layout="nchw", normalize=True)
+    options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=transform)
+    host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            for expected, got in zip(host, device, strict=True):
+                for a, b in zip(expected, got):
+                    assert a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
+    told = sorted(str(warning.message) for warning in caught)
+    assert len(told) == 2 and all(warning.category is RuntimeWarning for warning in caught), told
+    assert "does not take bale's kernels, so workers convert pixels" in told[0], told
+    assert "does not page-lock memory, so copies to the device are slower" in told[1], told
+    assert device.counters["pageable_bytes"] == device.counters["copied_bytes"] > 0
+    device.close()
 check()
 """, pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
 
 
+def test_workers_may_convert(pack):
+    script(LOADERS + """
+transform = bale.transforms.train(32, dtype="float32", layout="nchw", normalize=True)
+options = dict(batch_size=8, seed=3, workers=1, transform=transform)
+with bale.Loader(spec, device="cuda", **options) as device, bale.Loader(spec, device="cuda", device_convert=False, **options) as workers:
+    for there, here in zip(device, workers, strict=True):
+        assert (read(there.images) == read(here.images)).all()
+    assert workers.counters["copied_bytes"] > 3 * device.counters["copied_bytes"]
+check()
+""", pack)
+
+
 def test_mixed_tensors(pack):
     run_script(PRELUDE + TORCH + LOADERS + """
-if not bale._bale.cuda_kernels_available():
-    sys.exit()
 transform = bale.transforms.train(32, dtype="float32", layout="nchw", normalize=True)
 options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=transform)
 host = bt.Loader(spec, **options)

@@ -67,7 +67,6 @@ std::map<std::uint64_t, std::vector<bool>> flips_of(const std::string& pack, con
 }  // namespace
 
 TEST_CASE("Deliveries of one sample in one epoch are mirrored by draws of their own") {
-  if (!cuda_detail::Converter::is_available()) return;
   const Pack pack(12);
   const LoaderOptions options = whole_images(8);
 
@@ -89,7 +88,6 @@ TEST_CASE("Deliveries of one sample in one epoch are mirrored by draws of their 
 }
 
 TEST_CASE("Batches of one epoch that begin with the same sample are mixed by draws of their own") {
-  if (!cuda_detail::Converter::is_available()) return;
   const Pack pack(6);
   const FakeDevice device;
   CudaLoader loader(pack.path, whole_images(4), {.mix = {.mixup_alpha = 1}}, Selection::all(6).repeated(16));

@@ -18,7 +18,7 @@ namespace {
   return false;
 }
 
-void copy_in(const Context& context, DevicePointer to, const PinnedMemory& from, std::size_t size,
+void copy_in(const Context& context, DevicePointer to, const HostMemory& from, std::size_t size,
              const Stream& stream) {
   const Current current(context);
   context.driver().check(context.driver().cuMemcpyHtoDAsync_v2(to, from.data(), size, stream.handle()), "copy");
@@ -69,7 +69,7 @@ struct TwoStreams {
 
 void change_and_free_what_is_copied(const TwoStreams& on) {
   // What is copied changes before it is done.
-  auto pinned = std::make_unique<PinnedMemory>(on.context, 1000);
+  auto pinned = std::make_unique<HostMemory>(on.context, 1000);
   copy_in(*on.context, on.memory.address(), *pinned, 1000, on.stream);
   pinned->data()[5] = std::byte{1};
   on.stream.synchronize();
@@ -87,7 +87,7 @@ void change_and_free_what_is_copied(const TwoStreams& on) {
 void use_without_order(TwoStreams& on) {
   copy_out(*on.context, on.out.data(), on.memory.address(), 1000, on.stream);
   CHECK_FALSE(found("in no order"));
-  const PinnedMemory source(on.context, 1000);
+  const HostMemory source(on.context, 1000);
   {
     const Event read(on.context, on.stream.handle());
     read.wait_on(on.other.handle());
@@ -110,7 +110,7 @@ void use_wrong_memory(TwoStreams& on) {
   CHECK(found("not page-locked"));
 
   // Freed while in use.
-  const PinnedMemory source(on.context, 1000);
+  const HostMemory source(on.context, 1000);
   {
     const DeviceMemory brief(on.context, 10);
     copy_in(*on.context, brief.address(), source, 10, on.stream);
@@ -120,8 +120,9 @@ void use_wrong_memory(TwoStreams& on) {
 
   // Registered twice.
   alignas(4096) static std::byte pages[3 * 4096];
-  const PinnedRange range(on.context, pages);
-  CHECK_THROWS(PinnedRange(on.context, MutableBytes(pages).subspan(4096, 4096)));
+  const LockedRange range(on.context, pages);
+  CHECK(range.refusal().empty());
+  CHECK_FALSE(LockedRange(on.context, MutableBytes(pages).subspan(4096, 4096)).refusal().empty());
   CHECK(found("registered already"));
 }
 
@@ -160,7 +161,7 @@ TEST_CASE("A ring's buffer is taken again while its last use is still queued, an
   const auto context = Context::open(0);
   const Stream writer(context);
   const Stream reader(context);
-  const PinnedMemory source(context, 256);
+  const HostMemory source(context, 256);
   std::vector<std::byte> out(100 * 256);
   {
     DeviceBufferPool ring(context, 3, 200);
@@ -180,7 +181,6 @@ TEST_CASE("A ring's buffer is taken again while its last use is still queued, an
   writer.synchronize();
 }
 
-#if BALE_HAS_CUDA_KERNELS
 TEST_CASE("A dummy step takes its time, and plain copies have a rate") {
   const FakeDevice device;
   const auto context = Context::open(0);
@@ -193,4 +193,3 @@ TEST_CASE("A dummy step takes its time, and plain copies have a rate") {
   end.synchronize();
   CHECK(Event::seconds_between(begin, end) >= 0.02);
 }
-#endif

@@ -16,7 +16,6 @@ using fake_cuda::Pace;
 
 namespace {
 
-const bool has_kernels = cuda_detail::Converter::is_available();
 
 std::vector<Snapshot> on_device(CudaLoader& loader, int num_epochs = 1) {
   Trainer trainer(Context::open(0));
@@ -52,7 +51,7 @@ TEST_CASE("Batches on the device are those of the host, of every type, layout an
     for (const bool convert : {true, false}) {
       const FakeDevice device;
       CudaLoader loader(pack.path, options, {.convert = convert});
-      CHECK(loader.converts_on_device() == (convert && has_kernels && transform.dtype != DType::uint8));
+      CHECK(loader.converts_on_device() == (convert && transform.dtype != DType::uint8));
       CHECK(on_device(loader) == expected);
     }
   }
@@ -375,7 +374,7 @@ TEST_CASE("Copies and waiting are counted, and timed where that is asked for") {
   CHECK(counters.samples == 80);
   // 8 bits a value; of the last copies, at most one a slot, it may not be known that they are done.
   CHECK(counters.copied_bytes >= (80 - 8 * std::uint64_t{loader.options().prefetch}) * 32 * 32 * 3);
-  if (has_kernels) CHECK(counters.copied_bytes < 100 * 32 * 32 * 3 + 20 * 8 * 100);
+  CHECK(counters.copied_bytes < 100 * 32 * 32 * 3 + 20 * 8 * 100);
   CHECK(counters.copy_seconds > 0);
   CHECK(counters.stall_seconds > 0);
 }

@@ -84,7 +84,6 @@ TEST_CASE("Alphas and probabilities beyond what makes sense are refused") {
   }
 }
 
-#if BALE_HAS_CUDA_KERNELS
 namespace {
 
 constexpr std::uint32_t k_side = 16;
@@ -194,4 +193,3 @@ TEST_CASE("A loader mixes each image with the one before it that is there, and s
     }
   }
 }
-#endif

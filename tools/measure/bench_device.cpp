@@ -5,7 +5,7 @@
 #include <deque>
 #include <memory>
 
-#include "bale/loader/cuda/converter.hpp"
+#include "bale/loader/cuda/kernel_choice.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/tools/measure/dummy_step.hpp"
 
@@ -124,9 +124,7 @@ StageResult measure_device(const std::string& spec, const LoaderOptions& options
 }
 
 Transform made_for_device(const Transform& delivered) {
-  using cuda_detail::Converter;
-  const bool converts = Converter::is_available() && Converter::can_make(delivered);
-  return converts ? Converter::of_workers(delivered) : delivered;
+  return cuda_detail::kernels_can_make(delivered) ? cuda_detail::before_kernels(delivered) : delivered;
 }
 
 PlainCopies measure_plain_copies(int device, const Transform& delivered, std::uint32_t batch_size) {

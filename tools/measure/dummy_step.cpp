@@ -9,24 +9,22 @@
 
 namespace bale::cuda_detail {
 
-#if BALE_HAS_CUDA_KERNELS
 extern const char* const k_spin_kernel_ptx;
-#else
-constexpr const char* k_spin_kernel_ptx = nullptr;
-#endif
 
 namespace {
 
-const char* spin_ptx() {
-  if (k_spin_kernel_ptx != nullptr) return k_spin_kernel_ptx;
-  throw Error(ErrorCode::unsupported, "steps on the device need CUDA kernels, which this build does not have",
-              {.hint = "build bale on a machine with Clang or nvcc"});
+std::unique_ptr<const Module> loaded(const std::shared_ptr<const Context>& context) {
+  std::string refusal;
+  auto module = Module::load(context, k_spin_kernel_ptx, refusal);
+  if (module) return module;
+  throw Error(ErrorCode::unsupported, "the device does not take the kernel of --step-ms: " + refusal,
+              {.hint = "update its driver, or leave --step-ms out"});
 }
 
 }  // namespace
 
 DummyStep::DummyStep(std::shared_ptr<const Context> context)
-    : context_(std::move(context)), module_(context_, spin_ptx()), kernel_(module_.function("bale_spin")) {}
+    : context_(std::move(context)), module_(loaded(context_)), kernel_(module_->function("bale_spin")) {}
 
 void DummyStep::run(StreamHandle stream, double seconds) const {
   SpinArgs args{.nanoseconds = static_cast<std::uint64_t>(seconds * 1e9)};
@@ -37,7 +35,7 @@ void DummyStep::run(StreamHandle stream, double seconds) const {
 }
 
 double plain_copy_rate(const std::shared_ptr<const Context>& context, std::size_t size_bytes) {
-  const PinnedMemory from(context, size_bytes);
+  const HostMemory from(context, size_bytes);
   const DeviceMemory to(context, size_bytes);
   const Stream stream(context);
   std::array<double, 9> rates{};

@@ -10,18 +10,18 @@ namespace bale::cuda_detail {
 
 class DummyStep {
  public:
-  /// Throws `unsupported` if this build has no kernels.
+  /// Throws `unsupported` if the device does not take the kernel.
   explicit DummyStep(std::shared_ptr<const Context> context);
   /// Keeps `stream` busy for `seconds`. It uses one of the device's multiprocessors, not all of them.
   void run(StreamHandle stream, double seconds) const;
 
  private:
   std::shared_ptr<const Context> context_;
-  Module module_;
+  std::unique_ptr<const Module> module_;
   FunctionHandle kernel_;
 };
 
-/// The rate of plain copies of `size_bytes` bytes from page-locked memory, in bytes per second: the median of several.
+/// The rate of plain copies of `size_bytes` bytes from page-locked memory (ordinary memory where the driver refuses that), in bytes per second: the median of several.
 double plain_copy_rate(const std::shared_ptr<const Context>& context, std::size_t size_bytes);
 
 }  // namespace bale::cuda_detail

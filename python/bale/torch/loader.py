@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.utils.dlpack
 
-from bale import _bale, transforms
+from bale import transforms
 from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
 from bale.torch.fields import check_names, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
 from bale.torch.given import Part, given
-from bale.torch.prefetcher import Pixels
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
 from bale.torch.soft_labels import soft_labels_of
@@ -89,7 +88,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  seek_point_cache_bytes: int = 0, with_mask: bool = False, with_samples: bool = False,
                  pin: bool = False, device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
-                 device_hflip: float = 0.0, mix: transforms.Mix | None = None,
+                 device_hflip: float = 0.0, device_convert: bool = True, mix: transforms.Mix | None = None,
                  mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None, num_workers: int | None = None,
                  pin_memory: bool = False, generator: torch.Generator | None = None,
                  sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
@@ -120,21 +119,16 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         rank, world_size = rank_and_world_size(rank, world_size)
         seed, augment_seed = self._settle_seeds(seed, augment_seed, world_size)
         self.device = None if device is None else _cuda_device(device)
-        by_torch = self.device is not None and _needs_torch(delivered, tail, on_bad_sample, mix, device_hflip)
-        made: transforms.Transform | transforms.Compose = delivered
-        if by_torch and isinstance(delivered, transforms.Transform):
-            made = delivered._replace(dtype="uint8", layout="nhwc", normalize=None)
         views = made_views if len(made_views) > 1 else None
-        self._pixels = Pixels(delivered.normalize, getattr(torch, delivered.dtype)) if by_torch else None
         super().__init__(
-            spec, batch_size, transform=made if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
+            spec, batch_size, transform=delivered if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
             threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
             tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
             block_samples=block_samples, window_blocks=window_blocks, field=field, fields=fields, on_bad_sample=on_bad_sample,
             verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
             storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
             direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
-            device=None if self.device is None else str(self.device), device_hflip=device_hflip, no_label=IGNORE_INDEX)
+            device=None if self.device is None else str(self.device), device_hflip=device_hflip, device_convert=device_convert, no_label=IGNORE_INDEX)
         self.transform, self.generator = delivered, generator
         check_names({} if fields is None else fields)
         self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
@@ -259,10 +253,6 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                 return _NO_ROWS
         images, labels = (tensor[:rows] for tensor in map(_tensor_of, batch.capsules(self._stream())))
         labels = labels.clone()  # kilobytes; a view would keep the whole batch on the device
-        if self._pixels is not None:
-            images = self._pixels(images)
-            if self.transform.layout == "nchw":
-                images = images.contiguous()
         target: Any = labels
         if batch.shares is not None:
             target = self._mixed_target(labels, _tensor_of(batch.partner_labels)[:rows].clone(),
@@ -304,11 +294,3 @@ def _rows_up_to_the_last(mask: Any) -> int:
     """Rows of a batch without the masked ones at its end."""
     counted = mask.nonzero()[0]
     return int(counted[-1]) + 1 if len(counted) else 0
-
-
-def _needs_torch(transform: transforms.Transform | transforms.Compose, tail: str, on_bad_sample: str, mix: Any, device_hflip: float) -> bool:
-    """Whether a build without kernels had better leave the conversion to torch than to its workers: if there is an image in
-    every row, for an empty one is zeros, and not what zeros become. (To mix and mirror needs kernels: the loader says so.)"""
-    return (not _bale.cuda_kernels_available() and transform.dtype != "uint8" and transform.kind in ("train", "val")
-            and transform.mode == "RGB"
-            and tail != "uneven" and on_bad_sample != "skip" and not mix and not device_hflip)

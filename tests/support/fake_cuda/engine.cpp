@@ -85,6 +85,8 @@ void Engine::reset(std::uint64_t new_seed) {
   findings.clear();
   calls.clear();
   faults.clear();
+  refused.clear();
+  takes_pageable = false;
   broken.reset();
   callback = {};
 }
@@ -106,6 +108,7 @@ Result Engine::enter(const char* function, bool needs_context) {
   ++calls[function];
   if (needs_context && thread_state().current.empty()) note(std::string(function) + ": no context is current");
   if (broken && !is_free(function)) return *broken;
+  if (const auto found = refused.find(function); found != refused.end()) return found->second;
   const auto fault = faults.find(function);
   if (fault == faults.end()) return Result::success;
   if (fault->second.after > 0) {

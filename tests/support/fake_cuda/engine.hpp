@@ -16,8 +16,8 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
 #include "bale/loader/cuda/driver.hpp"
+#include "bale/loader/cuda/host_kernels.hpp"
 #include "bale/tests/support/fake_cuda/fake_cuda.hpp"
-#include "bale/tests/support/fake_cuda/fake_kernels.hpp"
 #include "bale/tests/support/fake_cuda/timeline.hpp"
 #include "bale/tools/measure/spin_args.hpp"
 
@@ -43,6 +43,7 @@ struct FakeStream {
   Clock clock{};  // of all work that was queued
   std::deque<std::shared_ptr<Work>> work{};
   bool running = false;  // the first work is running
+  bool captured = false;  // into a graph
 };
 
 struct FakeEvent {
@@ -66,7 +67,7 @@ struct FakeModule {
 
 struct FakeFunction {
   std::string name{};
-  Kernel kernel{};
+  cuda_detail::HostKernel kernel{};
 };
 
 class Engine {
@@ -124,6 +125,8 @@ class Engine {
     Result result = Result::success;
   };
   std::map<std::string, Fault> faults;
+  std::map<std::string, Result> refused;  // functions that always fail
+  bool takes_pageable = false;            // copies from memory that is not page-locked are no findings
   std::optional<Result> broken;
   std::function<void(const char*)> callback;
 

@@ -47,9 +47,9 @@ bool is_mapped(std::byte* memory, std::size_t size) {
 }
 
 /// Launches a kernel of the loader with its arguments translated to host memory.
-Result launch(Engine& engine, const FakeFunction& function, const Grid& grid, FakeStream& stream,
+Result launch(Engine& engine, const FakeFunction& function, const HostGrid& grid, FakeStream& stream,
               const ConvertArgs& args) {
-  const Kernel& kernel = function.kernel;
+  const HostKernel& kernel = function.kernel;
   const std::uint64_t values = std::uint64_t{args.num_images} * args.width * args.height * 3;
   const auto address = [](const void* at) { return reinterpret_cast<DevicePointer>(at); };
   const auto host = [&](const void* at, std::size_t size) { return engine.host_address(address(at), size); };
@@ -244,12 +244,20 @@ Result cuMemFree_v2(DevicePointer memory) {
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t size, StreamHandle handle) {
   BALE_ENTER(true);
   BALE_STREAM(handle);
-  if (!engine.is_pinned(from, size)) {
-    engine.note("a copy from memory that is not page-locked");
-    return k_invalid_value;
-  }
   auto work = std::make_shared<Work>();
   work->what = "copy to the device";
+  if (!engine.is_pinned(from, size)) {
+    if (!engine.takes_pageable) {
+      engine.note("a copy from memory that is not page-locked");
+      return k_invalid_value;
+    }
+    // As the real driver: the bytes are staged before the call returns.
+    const auto* const bytes = static_cast<const std::byte*>(from);
+    work->run = [target = engine.host_address(to, size), staged = std::vector<std::byte>(bytes, bytes + size)] {
+      std::memcpy(target, staged.data(), staged.size());
+    };
+    return engine.give(*stream, std::move(work), {{to, size, true}});
+  }
   work->source = from;
   work->source_size = size;
   work->source_sum = sum_of(from, size);
@@ -281,6 +289,14 @@ Result cuStreamDestroy_v2(StreamHandle handle) {
   BALE_STREAM(handle);
   if (!stream->work.empty()) engine.note("a stream is destroyed while it has work to do");
   engine.streams.erase(handle);
+  return Result::success;
+}
+
+Result cuStreamIsCapturing(StreamHandle handle, CaptureStatus* status) {
+  BALE_ENTER(true);
+  const auto found = engine.streams.find(handle == nullptr ? reinterpret_cast<StreamHandle>(1) : handle);
+  if (found == engine.streams.end()) return k_invalid_handle;
+  *status = found->second->captured ? CaptureStatus::active : CaptureStatus::none;
   return Result::success;
 }
 
@@ -323,6 +339,7 @@ Result cuEventRecord(EventHandle event_handle, StreamHandle handle) {
   BALE_ENTER(true);
   BALE_STREAM(handle);
   BALE_EVENT(event_handle);
+  if (stream->captured) engine.note("an event is recorded into a graph");
   auto work = std::make_shared<Work>();
   work->what = "event";
   work->finish = [event, recorded = ++event->recorded] {
@@ -383,7 +400,7 @@ Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const ch
   if (found == engine.modules.end()) return k_invalid_handle;
   const std::string& ptx = found->second->ptx;
   if (ptx.find(".entry " + std::string(name) + "(") == std::string::npos) return k_not_found;
-  auto function = std::make_unique<FakeFunction>(FakeFunction{.name = name, .kernel = kernel_named(name)});
+  auto function = std::make_unique<FakeFunction>(FakeFunction{.name = name, .kernel = host_kernel_named(name)});
   const std::size_t size = function->name == k_spin_kernel ? sizeof(SpinArgs) : sizeof(ConvertArgs);
   if (ptx.find(std::string(name) + "_param_0[" + std::to_string(size) + "]") == std::string::npos) {
     engine.note("the kernel's parameter has another size than the host's");
@@ -431,6 +448,10 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
 [[gnu::visibility("default")]] void fake_cuda_fail_once(const char* function, int result) {
   fail_once(function, 0, result);
 }
+[[gnu::visibility("default")]] void fake_cuda_refuse(const char* function, int result) {
+  take_pageable();
+  refuse(function, result);
+}
 [[gnu::visibility("default")]] int fake_cuda_num_live() {
   const Live now = live();
   return now.contexts + now.streams + now.events + now.allocations + now.pinned_allocations + now.registrations +
@@ -452,6 +473,21 @@ void set_num_devices(int count) {
 void fail_once(const std::string& function, std::uint64_t after, int result) {
   const std::lock_guard lock(Engine::get().mutex);
   Engine::get().faults[function] = {after, static_cast<Result>(result)};
+}
+
+void refuse(const std::string& function, int result) {
+  const std::lock_guard lock(Engine::get().mutex);
+  Engine::get().refused[function] = static_cast<Result>(result);
+}
+
+void take_pageable() {
+  const std::lock_guard lock(Engine::get().mutex);
+  Engine::get().takes_pageable = true;
+}
+
+void set_captured(void* stream, bool captured) {
+  const std::lock_guard lock(Engine::get().mutex);
+  Engine::get().streams.at(static_cast<StreamHandle>(stream))->captured = captured;
 }
 
 void break_device(int result) {

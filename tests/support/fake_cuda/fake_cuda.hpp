@@ -36,6 +36,12 @@ void set_num_devices(int count);
 
 /// Makes one call of `function` ("cuMemAlloc_v2") fail with `result`, after `after` successful ones.
 void fail_once(const std::string& function, std::uint64_t after, int result);
+/// Every call of `function` fails with `result` from now on.
+void refuse(const std::string& function, int result);
+/// Copies from memory that is not page-locked are no longer findings.
+void take_pageable();
+/// Marks a stream as being captured into a graph. Recording an event there is then a finding.
+void set_captured(void* stream, bool captured);
 /// From now on every call except those that free something fails with `result`.
 void break_device(int result);
 /// `callback` is called with each function's name before it does anything, in the caller's thread, without a lock.

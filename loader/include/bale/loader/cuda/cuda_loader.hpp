@@ -34,7 +34,7 @@ struct CudaOptions {
   std::uint32_t depth = 2;      // batches that are copied ahead of the one that next() returns, 1..1024
   std::uint32_t hold = 3;       // batches that the caller holds for which memory is allocated in advance, 1..1024; for
                                 // each batch more, the loader allocates device memory
-  bool convert = true;          // convert on the device; false, or without kernels: the workers convert
+  bool convert = true;          // convert on the device, if it takes bale's kernels; otherwise the workers convert
   double flip_probability = 0;  // mirror images on the device, for transforms that do not; needs a float type
   MixOptions mix{};             // needs a float type
   bool timing = false;          // measure the counters that are marked "timing"
@@ -44,6 +44,7 @@ struct CudaCounters {
   std::uint64_t batches = 0;        // delivered
   std::uint64_t samples = 0;        // delivered rows with mask 1
   std::uint64_t copied_bytes = 0;   // to the device
+  std::uint64_t pageable_bytes = 0; // of those, from memory that the driver did not page-lock
   double workers_wait_seconds = 0;  // spent in next() waiting for workers
   double device_wait_seconds = 0;   // spent in next() waiting for the device
   double copy_seconds = 0;          // timing: duration of the copies on the device
@@ -54,8 +55,6 @@ struct CudaCounters {
 
 /// Whether there is a CUDA driver and a device. Never throws.
 bool cuda_is_available();
-/// Whether this build has the kernels that convert, mirror and mix images.
-bool cuda_kernels_are_available();
 
 class CudaLoader {
  public:
@@ -63,7 +62,7 @@ class CudaLoader {
   /// Throws what Loader's constructor throws, and
   ///   `not_found`         there is no driver or no such device
   ///   `io`                the device does not have enough memory, or the driver failed
-  ///   `unsupported`       the transform is ragged or raw, or flip or mix is requested and the build has no kernels
+  ///   `unsupported`       the transform is ragged or raw
   ///   `invalid_argument`  an option is out of range or needs a float type
   CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda = {});
   CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda, Selection selection);
@@ -72,12 +71,13 @@ class CudaLoader {
   CudaLoader(CudaLoader&&) noexcept;
   CudaLoader& operator=(CudaLoader&&) noexcept;
 
-  /// Starts the workers and page-locks the ring, if that was not done. Throws what Loader::start() throws, and `io`.
+  /// Starts the workers and page-locks the ring, if that was not done. Throws what Loader::start() throws.
   void start();
 
   /// The next batch, for use on `stream`; nullopt once at the end of each epoch. Waits for workers, but for the device
   /// only if it is a whole ring behind. Throws what Loader::next() throws, and `io` if the driver failed or the device
-  /// has no memory for a batch beyond `hold`; the next call returns the same batch.
+  /// has no memory for a batch beyond `hold`; the next call returns the same batch. Throws `invalid_argument` if the
+  /// stream is being captured into a CUDA graph.
   std::optional<DeviceBatch> next(CudaStream stream = nullptr);
   /// The same, with `on_wait` as in Loader::next().
   std::optional<DeviceBatch> next(CudaStream stream, const std::function<void()>& on_wait);
@@ -98,6 +98,9 @@ class CudaLoader {
   /// Whether the device converts pixels, not the workers.
   bool converts_on_device() const;
   CudaCounters counters() const;
+  /// What the driver or the device refused and is done in a slower way, one sentence each, with the driver's reason.
+  /// Complete once start() or next() was called.
+  std::vector<std::string> fallbacks() const;
 
  private:
   std::unique_ptr<cuda_detail::CudaSession> session_;

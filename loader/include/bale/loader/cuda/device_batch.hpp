@@ -8,7 +8,8 @@
 //
 // Ownership: the DeviceBatch owns its device memory until it is destroyed. Work that was enqueued on its stream before
 // that may still use the memory; later work may not. A DeviceBatch may outlive its CudaLoader. Streams must outlive the
-// batches that were made for them.
+// batches that were made for them. If a stream is being captured into a graph when a batch is destroyed, the memory is not
+// reused before the capture is over; what the graph reads later is not protected.
 // Threads: a DeviceBatch is used by one thread at a time. It may be destroyed in any thread.
 #pragma once
 
@@ -62,7 +63,8 @@ class DeviceBatch {
   /// The stream of next().
   CudaStream stream() const;
   /// Makes the batch usable on another stream: work that is enqueued there from now on runs after the copy, and work
-  /// that was enqueued there before the batch is destroyed may use it. Throws `io` if the driver failed.
+  /// that was enqueued there before the batch is destroyed may use it. Throws `io` if the driver failed, and
+  /// `invalid_argument` if that stream is being captured into a CUDA graph.
   void use_on(CudaStream other);
 
  private:

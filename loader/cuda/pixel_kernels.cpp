@@ -1,0 +1,16 @@
+#include "bale/loader/cuda/pixel_kernels.hpp"
+
+namespace bale::cuda_detail {
+
+PixelKernels PixelKernels::choose(const std::shared_ptr<const Context>& context, const Transform& delivered,
+                                  const CudaOptions& cuda) {
+  PixelKernels chosen;
+  if (!kernels_can_make(delivered)) return chosen;
+  const bool mixes = cuda.mix.active();
+  if (cuda.convert) chosen.on_device = Converter::load(context, delivered, mixes, chosen.refusal);
+  const bool needed = mixes || cuda.flip_probability > 0;
+  if (!chosen.on_device && needed) chosen.on_host = std::make_unique<const HostConverter>(delivered, mixes);
+  return chosen;
+}
+
+}  // namespace bale::cuda_detail

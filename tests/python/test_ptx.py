@@ -1,0 +1,24 @@
+"""The CUDA kernels that are kept as PTX are those of the sources."""
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "make_ptx.sh"
+KEPT = [*sorted((ROOT / "loader" / "cuda" / "ptx").glob("*.ptx")), *sorted((ROOT / "tools" / "measure" / "ptx").glob("*.ptx"))]
+
+
+def test_the_sources_have_not_changed_since():
+    sources = subprocess.run([SCRIPT, "--sources"], check=True, capture_output=True, text=True).stdout.strip()
+    assert len(KEPT) == 3
+    for kept in KEPT:
+        text = kept.read_text()
+        assert text.startswith(f"// Made by scripts/make_ptx.sh. SHA-256 of the sources: {sources}\n"), "run scripts/make_ptx.sh"
+        assert "\n.version 6.0\n.target sm_60\n" in text
+
+
+@pytest.mark.skipif(shutil.which("clang++-14") is None, reason="clang++-14 is not installed")
+def test_the_script_makes_them():
+    subprocess.run([SCRIPT, "--check"], check=True)
