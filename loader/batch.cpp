@@ -7,7 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/session.hpp"
-#include "bale/loader/transform/transforms.hpp"
+#include "bale/loader/transform/draw/step_drawer.hpp"
 
 namespace bale {
 
@@ -114,7 +114,10 @@ Steps Batch::steps(std::size_t i, std::size_t view) const {
                     .sample = samples()[i],
                     .copy = copy(i),
                     .view = view};
-  return draw_steps(transform(view), key, source_width(i), source_height(i));
+  Steps steps;
+  transform_detail::StepDrawer(transform(view))
+      .draw(key, source_width(i), source_height(i), steps, {.drawn = &draw(i).iou_crop});
+  return steps;
 }
 std::uint32_t Batch::source_width(std::size_t i) const {
   return owned_ ? owned_->rows[i].source_width

@@ -30,6 +30,18 @@ void check_mixing(const LoaderOptions& options) {
                 "mix needs a transform of a fixed shape and a float dtype");
 }
 
+/// torchvision refuses samples without boxes there, too.
+void check_boxes(const LoaderOptions& options) {
+  const auto needs_boxes = [](const Transform& view) {
+    return view.list && transform_detail::needs_boxes(*view.list);
+  };
+  if (!needs_boxes(options.transform) && std::none_of(options.further_views.begin(), options.further_views.end(), needs_boxes)) return;
+  const bool has_boxes = std::any_of(options.fields.begin(), options.fields.end(),
+                                     [](const Field& field) { return field.kind == FieldKind::boxes; });
+  refuse_unless(has_boxes, "transform: RandomIoUCrop and SanitizeBoundingBoxes need the boxes of each image; "
+                           "name them in fields, with the kind boxes");
+}
+
 /// Targets follow one image, whose pixels are known.
 void check_targets(const LoaderOptions& options) {
   const auto is = [](auto matches) { return [matches](const Field& field) { return matches(field.kind); }; };
@@ -72,6 +84,7 @@ LoaderOptions checked(LoaderOptions options) {
   options.fields = checked_fields(std::move(options.fields));
   check_mixing(options);
   check_targets(options);
+  check_boxes(options);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;
   return options;

@@ -124,7 +124,8 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
   const auto image = [&](const Row& row) -> transform_detail::ImageSteps {
     const DrawKey key{
         .seed = config_.seed, .epoch = ring_.slot(batch.slot).epoch, .sample = row.sample, .copy = row.copy};
-    steps = transform_detail::image_steps(options_.transform, key, row.source_width, row.source_height);
+    steps = transform_detail::image_steps(options_.transform, key, row.source_width, row.source_height,
+                                          {.drawn = &row.draw.iou_crop});
     return {.size = {row.source_width, row.source_height}, .steps = steps};
   };
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {

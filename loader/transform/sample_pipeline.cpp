@@ -45,7 +45,7 @@ struct SamplePipeline::State {
     for (const Transform& view : further) views.emplace_back(view);
   }
 
-  void draw(const DrawKey& key);
+  void draw(const DrawKey& key, std::span<const Box> boxes);
   void copy_raw(MutableBytes out);
   void make_views(MutableBytes out, std::span<const MutableBytes> further);
   void place(MutableBytes out);
@@ -78,13 +78,14 @@ void SamplePipeline::State::copy_raw(MutableBytes out) {
   applied.bytes = image.size();
 }
 
-void SamplePipeline::State::draw(const DrawKey& key) {
+void SamplePipeline::State::draw(const DrawKey& key, std::span<const Box> boxes) {
   DrawKey view_key = key;
   for (std::size_t i = 0; i < views.size(); ++i) {
     view_key.view = key.view + i;
-    views[i].draw(view_key, applied.source_width, applied.source_height);
+    views[i].draw(view_key, applied.source_width, applied.source_height, boxes);
     needed = i == 0 ? views[i].needed() : union_of(needed, views[i].needed());
   }
+  if (!views.empty()) applied.draw.iou_crop = transform_detail::iou_crop_of(views.front().steps());
 }
 
 void SamplePipeline::State::make_views(MutableBytes out, std::span<const MutableBytes> further) {
@@ -136,7 +137,8 @@ AppliedTransform SamplePipeline::run(Bytes image, const DrawKey& key, MutableByt
   return finish(out);
 }
 
-void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept, WholeCheck check) {
+void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept, WholeCheck check,
+                           std::span<const Box> boxes) {
   State& state = *state_;
   const Transform& transform = state.transform;
   state.image = image;
@@ -150,7 +152,7 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
   state.applied.source_height = header.height;
   state.applied.draw = draw_augment(transform, key, header.width, header.height);
   state.needed = state.applied.draw.crop;
-  state.draw(key);
+  state.draw(key, boxes);
   const bool is_too_large = header.width > transform.width || header.height > transform.height;
   if (transform.kind == Transform::Kind::padded && is_too_large) {
     throw Error(ErrorCode::unsupported,

@@ -1,12 +1,19 @@
 #include "bale/loader/transform/view.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "bale/loader/transform/erase.hpp"
 
 namespace bale::transform_detail {
 namespace {
+
+bool is_of_boxes(const Step& step) {
+  return std::holds_alternative<step::ZeroBoundingBoxes>(step) || std::holds_alternative<step::ClampBoundingBoxes>(step) ||
+         std::holds_alternative<step::SanitizeBoundingBoxes>(step);
+}
 
 bool is_after_conversion(const Step& step) {
   const auto* const erase = std::get_if<step::Erase>(&step);
@@ -29,10 +36,16 @@ bool changes_size(const ResizeSpec& spec) { return spec.width != spec.source_wid
 
 }  // namespace
 
-void View::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height) {
+void View::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, std::span<const Box> boxes) {
   steps_.clear();
-  drawer_.draw(key, width, height, steps_);
-  start_ = fuse_start(steps_, width, height);
+  drawer_.draw(key, width, height, steps_, {.boxes = boxes});
+  has_box_steps_ = std::any_of(steps_.begin(), steps_.end(), is_of_boxes);
+  if (has_box_steps_) {
+    pixel_steps_.clear();
+    std::copy_if(steps_.begin(), steps_.end(), std::back_inserter(pixel_steps_),
+                 [](const Step& step) { return !is_of_boxes(step); });
+  }
+  start_ = fuse_start(pixel_steps(), width, height);
 }
 
 /// Resizes: the pixels after the first steps, without gaps.

@@ -40,8 +40,8 @@ class View {
   /// Precondition: transform is one of train, val and list.
   explicit View(const Transform& transform) : transform_(transform), converter_(transform), drawer_(transform) {}
 
-  /// Draws for an image of width x height pixels.
-  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height);
+  /// Draws for an image of width x height pixels with these boxes.
+  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, std::span<const Box> boxes = {});
   /// The pixels of the image that make() uses.
   const Region& needed() const { return start_.needed; }
   /// Writes the view to `out`, which has at least image_bytes() bytes. `decoded` has the pixels of needed() only.
@@ -56,12 +56,16 @@ class View {
   void make_rgba(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
   void make_gray_16(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
   void finish(const PixelView& pixels, std::span<const Step> after, MutableBytes out) const;
-  std::span<const Step> rest() const { return std::span<const Step>(steps_).subspan(start_.num_steps); }
+  /// The steps without those of boxes.
+  std::span<const Step> pixel_steps() const { return has_box_steps_ ? pixel_steps_ : steps_; }
+  std::span<const Step> rest() const { return pixel_steps().subspan(start_.num_steps); }
 
   Transform transform_;
   PixelConverter converter_;
   StepDrawer drawer_;
   Steps steps_{};
+  Steps pixel_steps_{};  // if there are others
+  bool has_box_steps_ = false;
   FusedStart start_{};
 };
 

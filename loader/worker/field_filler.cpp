@@ -8,6 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/utf8.hpp"
 #include "bale/loader/transform/array_field.hpp"
+#include "bale/loader/transform/targets/read_targets.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -29,6 +30,17 @@ bool has_field(const ShardIndex& index, std::uint64_t sample, const std::string&
   return id && index.extent(sample, *id).present();
 }
 
+/// Adds the field, the shard's path and the sample's key to an error.
+template <typename Work>
+auto in_the_name_of(const Field& field, const Shard& shard, std::uint64_t sample, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("field {}: {}", printable(field.source), error.message()),
+                {.path = shard.path(), .key = std::string(shard.index().key(sample)), .hint = error.context().hint});
+  }
+}
+
 }  // namespace
 
 template <typename FillOne>
@@ -42,13 +54,7 @@ void FieldFiller::fill_kinds(bool targets, const Shard& shard, std::uint64_t sam
       continue;
     }
     const Bytes stored = shard.read_field(sample_in_shard, wanted.source, scratch_);
-    try {
-      fill_one(field, stored);
-    } catch (const Error& error) {
-      throw Error(
-          error.code(), fmt::format("field {}: {}", printable(wanted.source), error.message()),
-          {.path = shard.path(), .key = std::string(shard.index().key(sample_in_shard)), .hint = error.context().hint});
-    }
+    in_the_name_of(wanted, shard, sample_in_shard, [&] { fill_one(field, stored); });
     places_.present(memory, field)[row] = 1;
   }
 }
@@ -64,6 +70,17 @@ void FieldFiller::fill_one(std::size_t field, Bytes stored, MutableBytes memory,
   }
   if (fields_[field].kind == FieldKind::text) require_utf8(stored);
   store_ragged(field, stored, memory, row);
+}
+
+transform_detail::Boxes FieldFiller::boxes(const Shard& shard, std::uint64_t sample_in_shard) {
+  for (const Field& field : fields_) {
+    if (field.kind != FieldKind::boxes) continue;
+    if (field.optional && !has_field(shard.index(), sample_in_shard, field.source)) return {};
+    const Bytes stored = shard.read_field(sample_in_shard, field.source, scratch_);
+    return in_the_name_of(field, shard, sample_in_shard,
+                          [&] { return transform_detail::read_boxes(stored, field.stored_format); });
+  }
+  return {};
 }
 
 bool FieldFiller::has_targets() const {

@@ -26,6 +26,10 @@ class FieldFiller {
   /// text that is not UTF-8, and what Shard::read_field() throws. All errors have path and key.
   void fill(const Shard& shard, std::uint64_t sample_in_shard, MutableBytes memory, std::size_t row);
 
+  /// The boxes of a sample in the first field of boxes, as they are stored; none if it lacks the field, which is optional.
+  /// Throws as fill_targets() does.
+  transform_detail::Boxes boxes(const Shard& shard, std::uint64_t sample_in_shard);
+
   bool has_targets() const;
   /// Reads the targets of a sample, and moves them as its image. Throws as fill() does, and for a target that cannot be
   /// read or cannot follow the image.

@@ -6,6 +6,7 @@
 #include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/worker/clock.hpp"
 
 namespace bale::loader_detail {
@@ -55,7 +56,8 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
       seek_point_cache_(ring.kept(), config.num_samples),
       view_places_(config.transform.image_bytes() * ring.shape().batch_size, config.further_views,
                    ring.shape().batch_size),
-      field_filler_(config.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size), config.max_pixels) {}
+      field_filler_(config.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size), config.max_pixels),
+      draws_by_boxes_(config.transform.list && transform_detail::crops_by_boxes(*config.transform.list)) {}
 
 void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
@@ -66,14 +68,22 @@ void Worker::begin(Lane& lane) {
                                        : lane.shard->read_field(row.sample_in_shard, config_.field, lane.scratch);
     field_filler_.fill(*lane.shard, row.sample_in_shard, ring_.fields(lane.claim.slot), lane.claim.row);
   }
+  const transform_detail::Boxes boxes = boxes_to_draw_by(lane);
   const Shard& shard = *lane.shard;
   const DrawKey key{
       .seed = config_.seed, .epoch = ring_.slot(lane.claim.slot).epoch, .sample = row.sample, .copy = row.copy};
   const KeptSeekPoints kept = kept_seek_points(shard, row, lane.image);
   lane.has_seek_points = !kept.record.empty();
   const WholeCheck check = whole_check(shard, row);
-  in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check); });
+  in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
   if (field_filler_.has_targets()) fill_targets(lane);
+}
+
+/// The boxes of the sample, if its transform depends on them.
+transform_detail::Boxes Worker::boxes_to_draw_by(const Lane& lane) {
+  if (!draws_by_boxes_) return {};
+  const Reading reading(ring_.worker(number_));
+  return field_filler_.boxes(*lane.shard, row_of(lane).sample_in_shard);
 }
 
 void Worker::fill_targets(const Lane& lane) {

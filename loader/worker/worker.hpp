@@ -61,6 +61,7 @@ class Worker {
   void attempt_begin(Lane& lane);
   void attempt_finish(Lane& lane);
   void begin(Lane& lane);
+  transform_detail::Boxes boxes_to_draw_by(const Lane& lane);
   void fill_targets(const Lane& lane);
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
@@ -76,6 +77,7 @@ class Worker {
   SeekPointCache seek_point_cache_;
   ViewPlaces view_places_;
   FieldFiller field_filler_;
+  bool draws_by_boxes_;
 };
 
 }  // namespace bale::loader_detail

@@ -8,6 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/steps/step_json.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
+#include "bale/loader/transform/targets/read_targets.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/python/bindings/bindings.hpp"
@@ -64,9 +65,12 @@ std::string complete_steps(const std::string& json) {
 
 /// What a list draws for one image, as JSON.
 std::string draw_transforms(const std::string& list, std::uint32_t width, std::uint32_t height, std::uint64_t seed,
-                            std::uint64_t epoch, std::uint64_t sample, std::uint64_t copy, std::uint64_t view) {
+                            std::uint64_t epoch, std::uint64_t sample, std::uint64_t copy, std::uint64_t view,
+                            const nb::bytes& boxes) {
   const DrawKey key{.seed = seed, .epoch = epoch, .sample = sample, .copy = copy, .view = view};
-  return transform_detail::steps_json(draw_steps(parse_transforms(list), key, width, height));
+  transform_detail::Boxes read;
+  if (boxes.size() > 0) read = transform_detail::read_boxes(as_bytes({boxes.c_str(), boxes.size()}), BoxFormat::xyxy);
+  return transform_detail::steps_json(draw_steps(parse_transforms(list), key, width, height, read));
 }
 
 }  // namespace
@@ -80,7 +84,8 @@ void bind_steps(nb::module_& module) {
              "the bytes of its row of a batch.");
   module.def("draw_transforms", &draw_transforms, nb::arg("transforms"), nb::arg("width"), nb::arg("height"),
              nb::arg("seed"), nb::arg("epoch"), nb::arg("sample"), nb::arg("copy") = 0, nb::arg("view") = 0,
-             "JSON of the steps that a list of transforms, JSON too, draws for an image of this size.");
+             nb::arg("boxes") = nb::bytes("", 0),
+             "JSON of the steps that a list of transforms, JSON too, draws for an image of this size with these stored boxes.");
   module.def("complete_steps", &complete_steps, nb::arg("steps"), "The JSON of the steps, with all members.");
 }
 

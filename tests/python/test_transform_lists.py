@@ -14,6 +14,7 @@ EXAMPLES = [
     T.RandomVerticalFlip(1), T.RandomRotation(30), T.RandomRotation((-5, 10), 2, True, (3, 4), None), T.RandomAffine(10),
     T.RandomAffine((0, 5), (0.1, 0.2), (0.5, 1), (1, 2, 3, 4), "bicubic", 5, [1, 2]), T.RandomPerspective(0.3, 1),
     T.ScaleJitter((64, 48)), T.RandomResize(20, 40), T.RandomShortestSize((20, 30), 50), T.RandomZoomOut([1, 2, 3], (1, 2)),
+    T.RandomIoUCrop(), T.RandomIoUCrop(0.5, 0.9, 0.25, 4, [0.5, 1], 9), T.ClampBoundingBoxes(), T.SanitizeBoundingBoxes(2, min_area=9),
     T.ColorJitter(0.4, (0.5, 2), hue=0.1), T.Grayscale(), T.RandomGrayscale(), T.RandomPhotometricDistort(),
     T.RandomSolarize(100), T.RandomPosterize(4), T.RandomEqualize(), T.RandomAutocontrast(), T.RandomInvert(),
     T.RandomAdjustSharpness(2), T.RandomChannelPermutation(), T.GaussianBlur((3, 5), 0.5), T.PillowGaussianBlur(2),
@@ -56,6 +57,8 @@ def members(one):
      {"degrees": [-10, 10], "scale": [0.5, 2], "shear_x": [1, 2], "shear_y": [3, 4], "interpolation": "nearest", "fill": [0, 0, 0]}),
     (T.RandomAffine(0, shear=5), {"degrees": [0, 0], "shear_x": [-5, 5], "interpolation": "nearest", "fill": [0, 0, 0]}),
     (T.ColorJitter(2, hue=0.1), {"brightness": [0, 3], "contrast": [1, 1], "saturation": [1, 1], "hue": [-0.1, 0.1]}),
+    (T.RandomIoUCrop(), {"min_scale": 0.3, "max_scale": 1, "min_aspect_ratio": 0.5, "max_aspect_ratio": 2, "trials": 40}),
+    (T.ClampBoundingBoxes("hard"), {}), (T.SanitizeBoundingBoxes(3, labels_getter=None), {"min_size": 3, "min_area": 1}),
     (T.GaussianBlur((3, 5)), {"kernel_size": [5, 3], "sigma": [0.1, 2]}),  # torchvision's is (width, height)
     (T.AutoAugment(), {"policy": "imagenet", "interpolation": "nearest", "fill": [0, 0, 0]}),
     (T.RandomErasing(value=2), {"p": 0.5, "scale": [0.02, 0.33], "ratio": [0.3, 3.3], "with": "value", "value": [2, 2, 2],
@@ -83,6 +86,10 @@ def test_json(one, expected):
     (lambda: T.RandomHorizontalFlip(1.5), "p: 1.5"), (lambda: T.RandomHorizontalFlip(float("nan")), "p: nan"),
     (lambda: T.RandomRotation(-3), "degrees: -3"), (lambda: T.RandomAffine(3, (2, 0)), "translate: 2"),
     (lambda: T.RandomAffine(3, shear=(1, 2, 3)), "shear"), (lambda: T.RandomResize(4, 4), "max_size: 4"),
+    (lambda: T.RandomIoUCrop(0.5, 0.3), "min_scale"), (lambda: T.RandomIoUCrop(max_scale=1.5), "min_scale"),
+    (lambda: T.RandomIoUCrop(sampler_options=[]), "sampler_options"), (lambda: T.RandomIoUCrop(sampler_options=[-1]), "sampler_options"),
+    (lambda: T.RandomIoUCrop(trials=0), "trials: 0"), (lambda: T.SanitizeBoundingBoxes(0.5), "min_size: 0.5"),
+    (lambda: T.SanitizeBoundingBoxes(labels_getter=len), "labels_getter"), (lambda: T.ClampBoundingBoxes("no"), "clamping_mode: 'no'"),
     (lambda: T.ColorJitter(-1), "brightness: -1"), (lambda: T.ColorJitter(hue=0.6), "hue"), (lambda: T.Grayscale(2), "num_output_channels: 2"),
     (lambda: T.GaussianBlur(4), "kernel_size: 4"), (lambda: T.GaussianBlur(3, 0), "sigma"), (lambda: T.AutoAugment("x"), "policy: 'x'"),
     (lambda: T.RandAugment(magnitude=31), "magnitude: 31"), (lambda: T.RandomChoice([]), "transforms"),
@@ -111,6 +118,9 @@ def test_order_of_a_list():
         "Resize", "RandomHorizontalFlip", "RandomVerticalFlip", "ToDtype", "Normalize", "RandomErasing"]
     assert names(*end[:2], T.RandomCrop(9)) == ["RandomCrop", "ToDtype", "Normalize"]
     assert names(end[0], T.CenterCrop(9)) == ["CenterCrop", "ToDtype"]
+    assert names(*end, T.SanitizeBoundingBoxes(), T.RandomHorizontalFlip(), T.ClampBoundingBoxes()) == [
+        "SanitizeBoundingBoxes", "RandomHorizontalFlip", "ClampBoundingBoxes", "ToDtype", "Normalize", "RandomErasing"]
+    assert names(*end[:2], T.RandomIoUCrop()) == ["RandomIoUCrop", "ToDtype", "Normalize"]
     assert names(T.RandomErasing(), T.ToTensor()) == ["RandomErasing", "ToDtype"]
     for wrong, words in [([*end, T.RandomCrop(9)], "transforms[3]: RandomCrop"), ([*end[:2], T.CenterCrop(9)], "transforms[2]"),
                          ([*end[:2], T.RandomCrop(9, 2)], "transforms[2]"), ([T.ToTensor(), T.Grayscale()], "transforms[1]: Grayscale"),

@@ -106,6 +106,15 @@ same(V.Compose([
     T.RandomCrop(3, (1, 2, 3, 4)), T.RandomZoomOut(3), T.RandomPhotometricDistort(), T.GaussianBlur((3, 5)), T.ScaleJitter((3, 4)),
     T.RandomShortestSize((3, 4)), T.RandomResize(3, 9), T.RandomChannelPermutation(), T.RandomChoice([T.RandomInvert(), T.Grayscale()]),
     T.RandomErasing(value=(1, 2, 3)), T.ToTensor(), T.Normalize([0.5] * 3, [0.5] * 3))
+# torchvision's reference for detection, data_augmentation="ssd"
+same(V.Compose([
+    V.RandomPhotometricDistort(), V.RandomZoomOut(fill=(123, 117, 104)), V.RandomIoUCrop(trials=9), V.RandomHorizontalFlip(p=0.5),
+    V.PILToTensor(), V.ToDtype(torch.float, scale=True), V.ConvertBoundingBoxFormat("XYXY"), V.ClampBoundingBoxes(),
+    V.SanitizeBoundingBoxes(min_size=3), V.ToPureTensor()]),
+    T.RandomPhotometricDistort(), T.RandomZoomOut((123, 117, 104)), T.RandomIoUCrop(sampler_options=(0, 0.1, 0.3, 0.5, 0.7, 0.9, 1), trials=9),
+    T.RandomHorizontalFlip(), T.ClampBoundingBoxes(), T.SanitizeBoundingBoxes(3), T.ToTensor())
+raises(TypeError, "labels_getter", lambda: T.translate(V.SanitizeBoundingBoxes(labels_getter=lambda sample: sample["labels"])))
+raises(ValueError, "give the field of the boxes format='xywh'", lambda: T.translate(V.ConvertBoundingBoxFormat("XYWH")))
 raises(ValueError, "scale", lambda: T.translate(V.ToDtype(torch.float32)))
 raises(TypeError, "JPEG", lambda: T.translate(V.JPEG(50)))
 """)

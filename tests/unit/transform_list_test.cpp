@@ -4,8 +4,11 @@
 #include <string>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/draw/iou_crop.hpp"
+#include "bale/loader/transform/draw/step_drawer.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/list/json.hpp"
+#include "bale/loader/transform/presets.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
@@ -34,6 +37,8 @@ const char* const k_all = R"([
   {"name": "CenterCrop", "size": [48, 56]},
   {"name": "RandomAffine", "degrees": [-5, 5], "translate": [0.1, 0.2], "scale": [0.9, 1.1], "shear_x": [-3, 3]},
   {"name": "RandomPerspective", "p": 1},
+  {"name": "RandomIoUCrop", "sampler_options": [0, 0.5], "trials": 9}, {"name": "ClampBoundingBoxes"},
+  {"name": "SanitizeBoundingBoxes", "min_area": 4},
   {"name": "RandomResizedCrop", "size": [32, 40], "interpolation": ["bilinear", "bicubic"]},
   {"name": "RandomHorizontalFlip"}, {"name": "RandomVerticalFlip", "p": 0.25},
   {"name": "RandomOrder", "transforms": [
@@ -112,6 +117,11 @@ TEST_CASE("What cannot be run is refused with its place in the list") {
   CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": 9})" + end), ContainsSubstring("bits 9 is not within"));
   CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": -1})" + end), ContainsSubstring("whole number in range"));
   CHECK_THAT(refusal(R"([{"name": "GaussianBlur", "kernel_size": [3, 4]})" + end), ContainsSubstring("kernel_size 4"));
+  CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop", "max_scale": 1.5})" + end), ContainsSubstring("[0.3, 1.5] is no range"));
+  CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop", "sampler_options": []})" + end), ContainsSubstring("is empty"));
+  CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop"}, {"name": "RandomOrder", "transforms": [{"name": "RandomIoUCrop"}]})" + end),
+             ContainsSubstring("transforms[1].RandomOrder[0].RandomIoUCrop: this is the second of its kind"));
+  CHECK_THAT(refusal(R"([{"name": "SanitizeBoundingBoxes", "min_size": 0})" + end), ContainsSubstring("min_size 0 is below 1"));
   CHECK_THAT(refusal(R"([{"name": "RandomResizedCrop", "size": [8, 8], "interpolation": ["cubic"]}])"),
              ContainsSubstring("\"cubic\" is not one of"));
   CHECK_THAT(refusal(R"([{"name": "RandomChoice", "transforms": []})" + end), ContainsSubstring("transforms is empty"));
@@ -207,4 +217,34 @@ TEST_CASE("Sizes after a list are known if all images have the same") {
   CHECK_FALSE(output_size({T::RandomChoice{.transforms = {crop, T::Grayscale{}}}}));
   CHECK_FALSE(output_size({T::Resize{.height = 20}}));
   CHECK(output_size({T::Resize{.height = 20, .width = 21}}) == bale::Size{20, 21});
+}
+
+TEST_CASE("RandomIoUCrop is drawn by the boxes, and drawn again without them") {
+  const bale::TransformList list{T::RandomZoomOut{}, T::RandomIoUCrop{}, T::RandomHorizontalFlip{},
+                                 T::Resize{.height = 32, .width = 32}};
+  const bale::transform_detail::StepDrawer drawer(bale::list_transform(list));
+  const std::vector<bale::Box> boxes{{10, 12, 40, 50}, {60, 20, 90, 70}};
+  std::size_t num_crops = 0;
+  for (std::uint64_t sample = 0; sample < 200; ++sample) {
+    const DrawKey key{.seed = 3, .sample = sample};
+    const Steps steps = bale::draw_steps(list, key, 100, 80, boxes);
+    const bale::Region drawn = bale::transform_detail::iou_crop_of(steps);
+    Steps again;
+    drawer.draw(key, 100, 80, again, {.drawn = &drawn});
+    CHECK(again == steps);
+    num_crops += drawn.width > 0 ? 1 : 0;
+  }
+  CHECK(num_crops > 100);
+  CHECK(num_crops < 200);
+}
+
+TEST_CASE("Presets of detection have the parameters of torchvision's reference") {
+  const std::string ssd = bale::transforms_json(bale::presets::ssd_train());
+  CHECK(ssd == bale::transforms_json(bale::parse_transforms(R"([
+    {"name": "RandomPhotometricDistort"}, {"name": "RandomZoomOut", "fill": [123, 117, 104]},
+    {"name": "RandomIoUCrop", "sampler_options": [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1], "trials": 40, "min_scale": 0.3, "max_scale": 1},
+    {"name": "RandomHorizontalFlip", "p": 0.5}, {"name": "SanitizeBoundingBoxes", "min_size": 1, "min_area": 1},
+    {"name": "Resize", "height": 300, "width": 300}, {"name": "ToDtype"}])")));
+  CHECK(bale::list_transform(bale::presets::ssdlite_train()).width == 320);
+  CHECK(bale::list_transform(bale::presets::detection_train(60, 100, bale::DType::float16)).height == 100);
 }

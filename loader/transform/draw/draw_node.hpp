@@ -23,6 +23,11 @@ void draw_node(const transforms::RandomResize& node, const NodeRandom& random, D
 void draw_node(const transforms::RandomShortestSize& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomZoomOut& node, const NodeRandom& random, Drawing& drawing);
 
+// draw_boxes.cpp
+void draw_node(const transforms::RandomIoUCrop& node, const NodeRandom& random, Drawing& drawing);
+void draw_node(const transforms::ClampBoundingBoxes& node, const NodeRandom& random, Drawing& drawing);
+void draw_node(const transforms::SanitizeBoundingBoxes& node, const NodeRandom& random, Drawing& drawing);
+
 // draw_warp.cpp
 void draw_node(const transforms::RandomRotation& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomAffine& node, const NodeRandom& random, Drawing& drawing);

@@ -11,6 +11,13 @@ constexpr std::uint64_t k_max_side = 65535;
 
 }  // namespace
 
+Boxes Drawing::boxes() const {
+  Boxes boxes(source_boxes_.boxes.begin(), source_boxes_.boxes.end());
+  Canvas canvas = source_;
+  move_targets(std::span<const Step>(steps_).subspan(num_earlier_), canvas, boxes);
+  return boxes;
+}
+
 void Drawing::resize(std::uint64_t width, std::uint64_t height, Filter filter) {
   if (width == 0 || height == 0 || width > k_max_side || height > k_max_side) {
     throw Error(ErrorCode::unsupported,

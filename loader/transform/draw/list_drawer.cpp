@@ -101,8 +101,9 @@ ListDrawer::ListDrawer(TransformList list, PassOrder pass_order) : list_(std::mo
   numbered_ = number_all(number_all, list_);
 }
 
-void ListDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps) const {
-  Drawing drawing(width, height, pass_order_, steps);
+void ListDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps,
+                      const BoxesOfImage& boxes) const {
+  Drawing drawing(width, height, pass_order_, steps, boxes);
   try {
     Run(key, drawing).list(list_, numbered_);
   } catch (const Error& error) {  // the list was checked: it is this image that cannot be changed so

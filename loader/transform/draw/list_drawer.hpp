@@ -17,7 +17,8 @@ class ListDrawer {
 
   /// Appends the steps for an image of width x height pixels to `steps`. Throws `unsupported` for an image that a
   /// transform cannot take.
-  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps) const;
+  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps,
+            const BoxesOfImage& boxes = {}) const;
 
  private:
   /// A transform, and how many of its name come before it.

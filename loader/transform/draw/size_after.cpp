@@ -1,4 +1,5 @@
-#include "bale/loader/transform/draw/drawing.hpp"
+#include "bale/loader/transform/draw/size_after.hpp"
+
 #include "bale/loader/transform/draw/rotation.hpp"
 #include "bale/loader/transform/draw/step_limits.hpp"
 

@@ -54,20 +54,22 @@ TransformList list_of(const Transform& transform) {
 StepDrawer::StepDrawer(const Transform& transform)
     : transform_(transform), drawer_(list_of(transform), transform.pass_order) {}
 
-void StepDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps) const {
+void StepDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps,
+                      const BoxesOfImage& boxes) const {
   if (transform_.kind == Transform::Kind::train) {
     append_steps(draw_augment(transform_, key, width, height), transform_, steps);
   } else {
-    drawer_.draw(key, width, height, steps);
+    drawer_.draw(key, width, height, steps, boxes);
   }
 }
 
-Steps image_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height) {
+Steps image_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                  const BoxesOfImage& boxes) {
   if (transform.kind == Transform::Kind::padded) {
     return {step::Pad{.right = transform.width - width, .bottom = transform.height - height}};
   }
   Steps steps;
-  StepDrawer(transform).draw(key, width, height, steps);
+  StepDrawer(transform).draw(key, width, height, steps, boxes);
   return steps;
 }
 
@@ -75,16 +77,18 @@ Steps image_steps(const Transform& transform, const DrawKey& key, std::uint32_t 
 
 namespace bale {
 
-Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height) {
+Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                 std::span<const Box> boxes) {
   Steps steps;
-  transform_detail::StepDrawer(transform).draw(key, width, height, steps);
+  transform_detail::StepDrawer(transform).draw(key, width, height, steps, {.boxes = boxes});
   return steps;
 }
 
-Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t width, std::uint32_t height) {
+Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                 std::span<const Box> boxes) {
   transform_detail::check_list(list);
   Steps steps;
-  transform_detail::ListDrawer(list, PassOrder::pillow_13).draw(key, width, height, steps);
+  transform_detail::ListDrawer(list, PassOrder::pillow_13).draw(key, width, height, steps, {.boxes = boxes});
   return steps;
 }
 

@@ -13,7 +13,8 @@ class StepDrawer {
 
   /// Appends the steps for an image of width x height pixels; none for padded, ragged and raw. Throws `unsupported` for
   /// an image that a transform of a list cannot take.
-  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps) const;
+  void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps,
+            const BoxesOfImage& boxes = {}) const;
 
  private:
   Transform transform_;
@@ -22,6 +23,7 @@ class StepDrawer {
 
 /// The steps from a stored image to its pixels in a batch, for whatever follows the image: those that are drawn, or the
 /// padding of Transform::Kind::padded. Throws as StepDrawer::draw().
-Steps image_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height);
+Steps image_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                  const BoxesOfImage& boxes = {});
 
 }  // namespace bale::transform_detail

@@ -112,6 +112,22 @@ void check_parameters(const transforms::RandomShortestSize& node) {
   if (node.max_size) check_side("max_size", *node.max_size);
 }
 void check_parameters(const transforms::RandomZoomOut& node) { check_within("side_range", node.side_range, 1, 64); }
+void check_parameters(const transforms::RandomIoUCrop& node) {
+  check_within("min_scale", {node.min_scale, node.max_scale}, 0, 1);
+  check_within("min_aspect_ratio", {node.min_aspect_ratio, node.max_aspect_ratio}, 0, k_max_factor);
+  if (node.sampler_options.empty()) refuse("sampler_options", "is empty");
+  for (const double option : node.sampler_options) {
+    if (!(option >= 0 && option <= k_max_factor)) refuse("sampler_options", fmt::format("{} is below 0", option));
+  }
+  if (node.trials < 1 || node.trials > 10'000) refuse("trials", fmt::format("{} is not within [1, 10000]", node.trials));
+}
+void check_parameters(const transforms::SanitizeBoundingBoxes& node) {
+  const auto check = [](std::string_view parameter, double least) {
+    if (!(least >= 1 && least <= k_max_factor)) refuse(parameter, fmt::format("{} is below 1", least));
+  };
+  check("min_size", node.min_size);
+  check("min_area", node.min_area);
+}
 void check_parameters(const transforms::ColorJitter& node) {
   check_factor("brightness", node.ranges.brightness);
   check_factor("contrast", node.ranges.contrast);
@@ -196,7 +212,13 @@ class Order {
       }
       if (converted_ && nested) refuse("this", "must not be inside another transform after ToDtype");
       erased_ = converted_;
+    } else if constexpr (is_same_v<Node, transforms::ClampBoundingBoxes> ||
+                         is_same_v<Node, transforms::SanitizeBoundingBoxes>) {  // of no pixels: anywhere
     } else {
+      if constexpr (is_same_v<Node, transforms::RandomIoUCrop>) {
+        if (crops_by_boxes_) refuse("this", "is the second of its kind: the crop of one is recorded");
+        crops_by_boxes_ = true;
+      }
       if constexpr (is_same_v<Node, transforms::Grayscale>) {
         if (nested && node.num_output_channels == 1) {
           refuse("num_output_channels", "of 1 must not be inside another transform, because some images would keep three: use 3, or mode L");
@@ -212,6 +234,7 @@ class Order {
   bool is_float_ = false;
   bool normalized_ = false;
   bool erased_ = false;
+  bool crops_by_boxes_ = false;
 };
 
 void check_nodes(const TransformList& list, Order& order, const std::string& place, bool nested) {
@@ -234,6 +257,15 @@ void check_nodes(const TransformList& list, Order& order, const std::string& pla
   }
 }
 
+/// Whether a list has a transform of this type, also inside others.
+template <typename Wanted>
+bool has_any(const TransformList& list) {
+  return std::ranges::any_of(list, [](const TransformNode& node) {
+    const TransformList* const children = children_of(node);
+    return std::holds_alternative<Wanted>(node) || (children != nullptr && has_any<Wanted>(*children));
+  });
+}
+
 }  // namespace
 
 void check_list(const TransformList& list) {
@@ -248,6 +280,12 @@ bool erases_converted(const TransformList& list) {
     converted |= std::holds_alternative<transforms::ToDtype>(node);
   }
   return false;
+}
+
+bool crops_by_boxes(const TransformList& list) { return has_any<transforms::RandomIoUCrop>(list); }
+
+bool needs_boxes(const TransformList& list) {
+  return crops_by_boxes(list) || has_any<transforms::SanitizeBoundingBoxes>(list);
 }
 
 bool mixes_geometries(const TransformList& list) {

@@ -35,6 +35,10 @@ BALE_TRANSFORM(ScaleJitter, BALE_MEMBER(target_size), BALE_MEMBER(scale_range), 
 BALE_TRANSFORM(RandomResize, BALE_MEMBER(min_size), BALE_MEMBER(max_size), BALE_MEMBER(interpolation))
 BALE_TRANSFORM(RandomShortestSize, BALE_MEMBER(min_size), BALE_MEMBER(max_size), BALE_MEMBER(interpolation))
 BALE_TRANSFORM(RandomZoomOut, BALE_MEMBER(fill), BALE_MEMBER(side_range), BALE_MEMBER(p))
+BALE_TRANSFORM(RandomIoUCrop, BALE_MEMBER(min_scale), BALE_MEMBER(max_scale), BALE_MEMBER(min_aspect_ratio),
+               BALE_MEMBER(max_aspect_ratio), BALE_MEMBER(sampler_options), BALE_MEMBER(trials))
+BALE_TRANSFORM(ClampBoundingBoxes)
+BALE_TRANSFORM(SanitizeBoundingBoxes, BALE_MEMBER(min_size), BALE_MEMBER(min_area))
 BALE_TRANSFORM(ColorJitter, visit("brightness", node.ranges.brightness), visit("contrast", node.ranges.contrast),
                visit("saturation", node.ranges.saturation), visit("hue", node.ranges.hue))
 BALE_TRANSFORM(Grayscale, BALE_MEMBER(num_output_channels))

@@ -33,6 +33,7 @@ Known after(const transforms::PadIfSmaller& node, const Known& size) {
 }
 Known after(const transforms::RandomRotation& node, const Known& size) { return node.expand ? std::nullopt : size; }
 Known after(const transforms::RandomZoomOut& node, const Known& size) { return node.p > 0 ? std::nullopt : size; }
+Known after(const transforms::RandomIoUCrop&, const Known&) { return std::nullopt; }
 Known after(const transforms::ScaleJitter&, const Known&) { return std::nullopt; }
 Known after(const transforms::RandomResize&, const Known&) { return std::nullopt; }
 Known after(const transforms::RandomShortestSize&, const Known&) { return std::nullopt; }

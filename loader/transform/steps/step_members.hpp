@@ -44,6 +44,9 @@ BALE_STEP(GaussianBlur, BALE_MEMBER(kernel_width), BALE_MEMBER(kernel_height), B
 BALE_STEP(PillowGaussianBlur, BALE_MEMBER(radius))
 BALE_STEP(Erase, BALE_MEMBER(left), BALE_MEMBER(top), BALE_MEMBER(width), BALE_MEMBER(height), BALE_MEMBER(with),
           BALE_MEMBER(value), BALE_MEMBER(noise_seed), BALE_MEMBER(converted))
+BALE_STEP(ZeroBoundingBoxes, BALE_MEMBER(left), BALE_MEMBER(top), BALE_MEMBER(width), BALE_MEMBER(height))
+BALE_STEP(ClampBoundingBoxes)
+BALE_STEP(SanitizeBoundingBoxes, BALE_MEMBER(min_size), BALE_MEMBER(min_area))
 BALE_STEP(Mixture, BALE_MEMBER(rule), BALE_MEMBER(share), BALE_MEMBER(weights), BALE_MEMBER(chains))
 
 #undef BALE_MEMBER

@@ -10,8 +10,8 @@
 #include "bale/formats/image/warp/border.hpp"
 #include "bale/formats/image/warp/flip.hpp"
 #include "bale/formats/image/warp/warp.hpp"
-#include "bale/loader/transform/draw/drawing.hpp"
 #include "bale/loader/transform/draw/rotation.hpp"
+#include "bale/loader/transform/draw/size_after.hpp"
 #include "bale/loader/transform/draw/step_limits.hpp"
 #include "bale/loader/transform/steps/mixture.hpp"
 #include "bale/loader/transform/steps/point_run.hpp"
@@ -191,6 +191,10 @@ struct RunStep {
   }
   void operator()(const step::Erase& erase) const;
   void operator()(const step::Mixture& mixture) const;
+  // Of boxes only.
+  void operator()(const step::ZeroBoundingBoxes&) const {}
+  void operator()(const step::ClampBoundingBoxes&) const {}
+  void operator()(const step::SanitizeBoundingBoxes&) const {}
 
   /// Point operations do not come here.
   template <typename Point>

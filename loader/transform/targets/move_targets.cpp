@@ -5,11 +5,13 @@
 #include <array>
 #include <cmath>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/draw/drawing.hpp"
 #include "bale/loader/transform/draw/rotation.hpp"
+#include "bale/loader/transform/draw/size_after.hpp"
+#include "bale/loader/transform/targets/box_overlap.hpp"
 
 namespace bale::transform_detail {
 namespace {
@@ -105,6 +107,18 @@ void move_corners(KeyPoints& points, const At& at) {
   for (KeyPoint& point : points) std::tie(point.x, point.y) = at(point.x, point.y);
 }
 
+/// Source: torchvision's _get_sanitize_bounding_boxes_mask.
+bool is_sane(const Box& box, const Canvas& canvas, const step::SanitizeBoundingBoxes& least) {
+  const float width = box.x1 - box.x0;
+  const float height = box.y1 - box.y0;
+  const auto min_size = static_cast<float>(least.min_size);
+  const auto right = static_cast<float>(canvas.width);
+  const auto bottom = static_cast<float>(canvas.height);
+  return width >= min_size && height >= min_size && width * height >= static_cast<float>(least.min_area) &&
+         box.x0 >= 0 && box.y0 >= 0 && box.x1 >= 0 && box.y1 >= 0 && box.x0 <= right && box.x1 <= right &&
+         box.y0 <= bottom && box.y1 <= bottom;
+}
+
 template <typename Targets>
 struct Move {
   Canvas& canvas;
@@ -173,6 +187,22 @@ struct Move {
     const auto& c = perspective.coefficients;
     warp(Homography::inverse_of({c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], 1}));
     clamp(canvas, targets);
+  }
+  void operator()(const step::ZeroBoundingBoxes& zero) const {
+    if constexpr (std::is_same_v<Targets, Boxes>) {
+      const Region region{.x = zero.left, .y = zero.top, .width = zero.width, .height = zero.height};
+      for (Box& box : targets) {
+        if (!has_center_in(region, box)) box = {.label = box.label};
+      }
+    }
+  }
+  void operator()(const step::ClampBoundingBoxes&) const {
+    clamp(canvas, targets);
+  }
+  void operator()(const step::SanitizeBoundingBoxes& least) const {
+    if constexpr (std::is_same_v<Targets, Boxes>) {
+      std::erase_if(targets, [&](const Box& box) { return !is_sane(box, canvas, least); });
+    }
   }
   void operator()(const step::Mixture&) const {
     throw Error(ErrorCode::unsupported, "targets cannot follow AugMix: it mixes images of several geometries");

@@ -6,20 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "bale/loader/transform/box.hpp"
+
 namespace bale::transform_detail {
 
-/// The label of a box or point that has none.
-inline constexpr std::int64_t k_no_target_label = -1;
-
-/// A box by two of its corners; the right and lower edges are at x1 and y1.
-struct Box {
-  float x0 = 0;
-  float y0 = 0;
-  float x1 = 0;
-  float y1 = 0;
-  std::int64_t label = k_no_target_label;
-  friend bool operator==(const Box&, const Box&) = default;
-};
+using bale::Box;
 
 struct KeyPoint {
   float x = 0;

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bale.transforms import presets
+    from bale.transforms.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
     from bale.transforms.color import (ColorJitter, GaussianBlur, Grayscale, PillowGaussianBlur, RandomAdjustSharpness,
                                        RandomAutocontrast, RandomChannelPermutation, RandomEqualize, RandomGrayscale, RandomInvert,
                                        RandomPhotometricDistort, RandomPosterize, RandomSolarize)
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 # Where each list class is. They are imported when they are first used: a program that needs none starts sooner.
 _MODULES = {
+    "boxes": "ClampBoundingBoxes RandomIoUCrop SanitizeBoundingBoxes".split(),
     "color": ("ColorJitter GaussianBlur Grayscale PillowGaussianBlur RandomAdjustSharpness RandomAutocontrast"
               " RandomChannelPermutation RandomEqualize RandomGrayscale RandomInvert RandomPhotometricDistort"
               " RandomPosterize RandomSolarize").split(),
@@ -70,12 +72,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-__all__ = ["AugMix", "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "GaussianBlur", "Grayscale",
+__all__ = ["AugMix", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose", "ConvertImageDtype", "GaussianBlur", "Grayscale",
            "IMAGENET_MEAN", "IMAGENET_STD", "Identity", "Mix", "Normalize", "Operation", "PILToTensor", "Pad", "PadIfSmaller",
            "PillowGaussianBlur", "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
            "RandomChannelPermutation", "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
-           "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",
+           "RandomHorizontalFlip", "RandomInvert", "RandomIoUCrop", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",
            "RandomPosterize", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomShortestSize", "RandomSolarize",
-           "RandomVerticalFlip", "RandomZoomOut", "Resize", "ScaleJitter", "ThreeAugment", "TimmAutoAugment", "ToDtype",
+           "RandomVerticalFlip", "RandomZoomOut", "Resize", "SanitizeBoundingBoxes", "ScaleJitter", "ThreeAugment", "TimmAutoAugment", "ToDtype",
            "ToImage", "ToPureTensor", "ToTensor", "Transform", "TrivialAugmentWide", "mean_and_std", "padded", "presets",
            "ragged", "raw", "replay", "train", "translate", "val"]

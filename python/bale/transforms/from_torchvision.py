@@ -2,7 +2,7 @@
 names are those of the parameters unless a function here says otherwise."""
 from __future__ import annotations
 
-from bale.transforms import color, ending, geometry, markers, policies, warps
+from bale.transforms import boxes, color, ending, geometry, markers, policies, warps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +79,28 @@ def _random_erasing(given: Any, _is_float: bool) -> Operation:
     return ending.RandomErasing(given.p, given.scale, given.ratio, value)
 
 
+def _iou_crop(given: Any, _is_float: bool) -> Operation:
+    return boxes.RandomIoUCrop(given.min_scale, given.max_scale, given.min_aspect_ratio, given.max_aspect_ratio, list(given.options),
+                               given.trials)
+
+
+def _clamp(given: Any, _is_float: bool) -> Operation:
+    mode = getattr(given, "clamping_mode", "auto")  # 0.23 and later
+    return markers.Identity() if mode is None else boxes.ClampBoundingBoxes(mode)
+
+
+def _sanitize(given: Any, _is_float: bool) -> Operation:
+    return boxes.SanitizeBoundingBoxes(given.min_size, getattr(given, "min_area", 1.0), given.labels_getter)
+
+
+def _box_format(given: Any, _is_float: bool) -> Operation:
+    """bale.Field decides, and its default is this one."""
+    name = getattr(given.format, "value", given.format)
+    if str(name).upper() != "XYXY":
+        raise ValueError(f"format: give the field of the boxes format={str(name).lower()!r} instead")
+    return markers.Identity()
+
+
 def _to_tensor(_given: Any, _is_float: bool) -> Operation:
     return ending.ToTensor()
 
@@ -114,5 +136,6 @@ def _image_classification(given: Any, _is_float: bool) -> list[Operation]:
 TABLE: dict[str, Callable[[Any, bool], Any]] = {
     **{name: _plain(kind, names) for name, (kind, names) in _PLAIN.items()},
     "RandomCrop": _random_crop, "RandomErasing": _random_erasing, "ToTensor": _to_tensor, "ConvertImageDtype": _convert,
-    "ToDtype": _to_dtype, "ToPILImage": _to_pil_image, "RGB": _rgb, "ImageClassification": _image_classification,
+    "ToDtype": _to_dtype, "RandomIoUCrop": _iou_crop, "ClampBoundingBoxes": _clamp,
+    "SanitizeBoundingBoxes": _sanitize, "ConvertBoundingBoxFormat": _box_format, "ToPILImage": _to_pil_image, "RGB": _rgb, "ImageClassification": _image_classification,
 }

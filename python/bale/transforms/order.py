@@ -1,6 +1,7 @@
 """The order of a list: 8-bit pixels are changed, then converted, normalized and erased."""
 from __future__ import annotations
 
+from bale.transforms.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
 from bale.transforms.control import flattened
 from bale.transforms.ending import Normalize, RandomErasing, ToDtype
 from bale.transforms.geometry import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip
@@ -56,10 +57,12 @@ def _convert(one: ToDtype, pixels: list[Operation], end: list[Operation], place:
 def _commutes(one: Operation, end: list[Operation]) -> bool:
     """Whether the transform gives the same batch before the end of the list as after it."""
     kinds = {type(e) for e in end}
-    if isinstance(one, (RandomHorizontalFlip, RandomVerticalFlip)):
+    if isinstance(one, (RandomHorizontalFlip, RandomVerticalFlip, ClampBoundingBoxes, SanitizeBoundingBoxes)):
         return True
     if RandomErasing in kinds:
         return False
+    if isinstance(one, RandomIoUCrop):
+        return True
     if isinstance(one, RandomCrop):
         return one.padding is None and not one.pad_if_needed
     return isinstance(one, CenterCrop) and Normalize not in kinds  # its border is black: 0 before and after ToDtype

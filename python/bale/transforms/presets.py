@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 
-from bale.transforms.color import ColorJitter, GaussianBlur, PillowGaussianBlur, RandomGrayscale, RandomSolarize
+from bale.transforms.boxes import RandomIoUCrop, SanitizeBoundingBoxes
+from bale.transforms.color import ColorJitter, GaussianBlur, PillowGaussianBlur, RandomGrayscale, RandomPhotometricDistort, RandomSolarize
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply
 from bale.transforms.ending import Normalize, RandomErasing, ToDtype
 from bale.transforms.geometry import (CenterCrop, PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize,
-                                      RandomResizedCrop, RandomVerticalFlip, Resize)
+                                      RandomResizedCrop, RandomShortestSize, RandomVerticalFlip, RandomZoomOut, Resize)
 from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TimmAutoAugment, TrivialAugmentWide
 from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 from bale.transforms.three_augment import ThreeAugment
@@ -94,6 +95,43 @@ def segmentation_eval(size: Size = (520, 520), *, mean: Range = IMAGENET_MEAN, s
     """torchvision's reference for segmentation: SegmentationPresetEval (the v2 one), which does not keep the image's
     shape."""
     return Compose([Resize(size), *_ending(dtype, mean, std)], layout)
+
+
+# torchvision's references for detection: DetectionPresetTrain in references/detection/presets.py. Its models resize the images of a
+# batch, which differ in size, and normalize them. Here batches have one size, so each list ends with that resize.
+
+
+def _scaled(size: Size) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else (size[0], size[-1])
+
+
+def ssd_train(size: Size = 300, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: Any = "float32",
+              layout: str = "nhwc") -> Compose:
+    """torchvision's reference for detection, data_augmentation="ssd", for the model ssd300_vgg16: with the resize to 300 x 300 that
+    is in the model, and without its normalization. Needs a field of the kind "boxes"."""
+    return Compose([RandomPhotometricDistort(), RandomZoomOut(fill), RandomIoUCrop(), RandomHorizontalFlip(hflip),
+                    SanitizeBoundingBoxes(), Resize(_scaled(size)), ToDtype(dtype)], layout)
+
+
+def ssdlite_train(size: Size = 320, *, hflip: float = 0.5, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """torchvision's reference for detection, data_augmentation="ssdlite", for the model ssdlite320_mobilenet_v3_large: with the
+    resize to 320 x 320 that is in the model, and without its normalization. Needs a field of the kind "boxes"."""
+    return Compose([RandomIoUCrop(), RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(), Resize(_scaled(size)), ToDtype(dtype)],
+                   layout)
+
+
+def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float = 0.5, dtype: Any = "float32",
+                    layout: str = "nhwc") -> Compose:
+    """torchvision's reference for detection, data_augmentation="hflip", for Faster R-CNN and its like: with the resize that is in the
+    model, and padded at the right and the bottom to max_size x max_size. Needs a field of the kind "boxes".
+
+    min_size   the shorter side becomes this long, and the longer at most max_size; a sequence: one of these, as
+               data_augmentation="multiscale" with (480, 512, 544, 576, 608, 640, 672, 704, 736, 768, 800)
+    """
+    resize: list[Operation] = [Resize(min_size, max_size=max_size)] if isinstance(min_size, int) else [
+        RandomShortestSize(min_size, max_size)]
+    return Compose([RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(), *resize, PadIfSmaller(max_size), CenterCrop(max_size),
+                    ToDtype(dtype)], layout)
 
 
 # --- timm and DeiT

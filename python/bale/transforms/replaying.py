@@ -45,6 +45,11 @@ def _color(image: Any, color: Any) -> Any:
     return tuple(color) if image.mode == "RGB" else (*color, color[0])
 
 
+def _as_it_is(image: Any, **_members: Any) -> Any:
+    """Of steps that change boxes only."""
+    return image
+
+
 # --- geometry
 
 
@@ -201,5 +206,6 @@ _STEPS: dict[str, Any] = {
     "Saturation": _enhance("Color"), "Sharpness": _enhance("Sharpness"), "Hue": _hue, "Grayscale": _grayscale,
     "Invert": _ops("invert"), "Solarize": _solarize, "SolarizeAdd": _solarize_add, "Posterize": _posterize,
     "Equalize": _ops("equalize"), "AutoContrast": _ops("autocontrast"), "PermuteChannels": _permute,
-    "GaussianBlur": _gaussian_blur, "PillowGaussianBlur": _pillow_blur, "Mixture": _mixture, "Erase": _erase_bytes,
+    "ZeroBoundingBoxes": _as_it_is,
+    "ClampBoundingBoxes": _as_it_is, "SanitizeBoundingBoxes": _as_it_is, "GaussianBlur": _gaussian_blur, "PillowGaussianBlur": _pillow_blur, "Mixture": _mixture, "Erase": _erase_bytes,
 }

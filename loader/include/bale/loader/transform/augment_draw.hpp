@@ -32,6 +32,9 @@ struct AugmentDraw {
   double contrast = 1;
   double saturation = 1;
   double hue = 0;
+  /// What RandomIoUCrop of a list takes, in pixels of the image before it. Width 0: it leaves the image as it is. It is kept
+  /// because it depends on boxes, too.
+  Region iou_crop{};
 };
 
 /// Draws the parameters for an image of width x height pixels. For Transform::Kind::train, as torchvision's

@@ -174,6 +174,29 @@ struct Erase {
   friend bool operator==(const Erase&, const Erase&) = default;
 };
 
+/// What follows changes boxes only, as torchvision's transforms of these names.
+
+/// A box whose center is not inside the rectangle of `width` x `height` pixels at (left, top) becomes 0, 0, 0, 0. That is what
+/// RandomIoUCrop does before its Crop.
+struct ZeroBoundingBoxes {
+  std::uint32_t left = 0;
+  std::uint32_t top = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  friend bool operator==(const ZeroBoundingBoxes&, const ZeroBoundingBoxes&) = default;
+};
+/// Clips boxes at the edges of the image.
+struct ClampBoundingBoxes {
+  friend bool operator==(const ClampBoundingBoxes&, const ClampBoundingBoxes&) = default;
+};
+/// Drops boxes whose width or height is below `min_size` pixels, whose area is below `min_area`, or that reach over an
+/// edge of the image. No other step drops any.
+struct SanitizeBoundingBoxes {
+  double min_size = 1;
+  double min_area = 1;
+  friend bool operator==(const SanitizeBoundingBoxes&, const SanitizeBoundingBoxes&) = default;
+};
+
 struct Mixture;
 
 }  // namespace step
@@ -182,7 +205,8 @@ using Step = std::variant<step::Crop, step::Pad, step::Resize, step::HorizontalF
                           step::Affine, step::Perspective, step::Brightness, step::Contrast, step::Saturation,
                           step::Sharpness, step::Hue, step::Grayscale, step::Invert, step::Solarize, step::SolarizeAdd,
                           step::Posterize, step::Equalize, step::AutoContrast, step::PermuteChannels,
-                          step::GaussianBlur, step::PillowGaussianBlur, step::Erase, step::Mixture>;
+                          step::GaussianBlur, step::PillowGaussianBlur, step::Erase, step::ZeroBoundingBoxes,
+                          step::ClampBoundingBoxes, step::SanitizeBoundingBoxes, step::Mixture>;
 
 namespace step {
 

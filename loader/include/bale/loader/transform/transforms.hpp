@@ -1,19 +1,21 @@
 // Transforms as a list: names, parameters and defaults are those of torchvision.transforms.v2 unless a comment says so.
 //
 // A list is a value. It becomes Steps by drawing (draw_steps()): what is drawn depends on (seed, epoch, sample, copy)
-// and on the image's size only. Sizes are (height, width) where torchvision has them so; all are in pixels.
+// and on the image's size only; RandomIoUCrop's rectangle also on its boxes. Sizes are (height, width) where torchvision has them so; all are in pixels.
 // Threads: plain values and pure functions; may be called from any thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "bale/loader/transform/augment_draw.hpp"
+#include "bale/loader/transform/box.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/transform.hpp"
 
@@ -116,6 +118,28 @@ struct RandomZoomOut {
   Color fill{};
   Range side_range{1.0, 4.0};
   double p = 0.5;
+};
+
+// --- boxes
+
+/// A crop that keeps boxes (SSD). Each round takes one of `sampler_options`: 1 or more leaves the image as it is; else the first
+/// of `trials` rectangles that holds the center of a box, and overlaps one such box by this intersection over union.
+/// Boxes whose centers are outside become 0, 0, 0, 0: put SanitizeBoundingBoxes behind it. An image is left as it is after
+/// 1,000 rounds or 40,000 rectangles in vain, where torchvision goes on for ever.
+struct RandomIoUCrop {
+  double min_scale = 0.3;  // of the sides, as shares of the image's
+  double max_scale = 1;
+  double min_aspect_ratio = 0.5;  // width / height
+  double max_aspect_ratio = 2;
+  std::vector<double> sampler_options{0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0};
+  std::uint32_t trials = 40;
+};
+/// Clips boxes at the edges of the image.
+struct ClampBoundingBoxes {};
+/// Drops boxes, with their labels, that are smaller than this or reach over an edge.
+struct SanitizeBoundingBoxes {
+  double min_size = 1;  // of width and height, in pixels
+  double min_area = 1;
 };
 
 // --- color
@@ -255,7 +279,8 @@ struct TransformNode
           transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
           transforms::Pad, transforms::PadIfSmaller, transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip,
           transforms::RandomRotation, transforms::RandomAffine, transforms::RandomPerspective, transforms::ScaleJitter,
-          transforms::RandomResize, transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::ColorJitter,
+          transforms::RandomResize, transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::RandomIoUCrop,
+          transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes, transforms::ColorJitter,
           transforms::Grayscale, transforms::RandomGrayscale, transforms::RandomPhotometricDistort,
           transforms::RandomSolarize, transforms::RandomPosterize, transforms::RandomEqualize,
           transforms::RandomAutocontrast, transforms::RandomInvert, transforms::RandomAdjustSharpness,
@@ -267,12 +292,15 @@ struct TransformNode
 };
 
 /// The steps of an image of width x height pixels, for train, val and list transforms; none for others. The same as the
-/// workers run. Throws `unsupported` if the list cannot take an image of this size.
-Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height);
+/// workers run. `boxes` are those of the image, which RandomIoUCrop draws by. Throws `unsupported` if the list cannot take an image
+/// of this size.
+Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                 std::span<const Box> boxes = {});
 
 /// The steps of a list, which need not end with a fixed size. Throws also what list_transform() throws for its
 /// parameters.
-Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t width, std::uint32_t height);
+Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                 std::span<const Box> boxes = {});
 
 /// Reads a list from JSON: an array of objects, each {"name": "RandomResizedCrop", ...} with the members of the struct
 /// of that name above; absent members have their defaults. Sizes are [height, width], ranges [low, high], colors
