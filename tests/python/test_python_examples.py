@@ -4,6 +4,7 @@ Runs them in an environment of their own (scripts/test.sh makes it): Debian's to
 """
 import difflib
 import io
+import json
 import math
 import os
 import re
@@ -204,6 +205,24 @@ def test_segmentation(bale, run, tmp_path):
     losses = [loss for _, loss in values(run("segmentation.py", "pack", "--classes", 2, "--base-size", 40, "--crop-size", SIZE,
                                              "--batch-size", 8, "--workers", 1, "--epochs", 4), r"epoch (\d+) loss ([\d.]+)")]
     assert len(losses) == 4 and losses[-1] < 0.5 * losses[0], losses
+
+
+def test_detection(bale, run, tmp_path):
+    """A blue or a red rectangle on noise, or none; some reach over the edge."""
+    random = np.random.default_rng(2)
+    (tmp_path / "in").mkdir()
+    for i in range(SAMPLES):
+        pixels, boxes = random.normal(128, 20, (60 + i % 5, 72, 3)), []
+        if i % 9:
+            left, top, width, height = (int(value) for value in random.integers([0, 0, 20, 20], [50, 40, 40, 40]))
+            pixels[top:top + height, left:left + width] = list(COLOURS.values())[i % 2]
+            boxes.append([left, top, left + width, top + height])
+        Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(tmp_path / "in" / f"{i}.jpg")
+        (tmp_path / "in" / f"{i}.boxes.json").write_text(json.dumps({"boxes": boxes, "labels": [i % 2] * len(boxes)}))
+    bale.pack(tmp_path / "in", tmp_path / "pack", "--flat", "--pair", "jpg,boxes.json")
+    losses = [loss for _, loss in values(run("detection.py", "pack", "--classes", 2, "--model", "small", "--size", 64, "--batch-size", 8,
+                                             "--workers", 1, "--epochs", 4), r"epoch (\d+) loss ([\d.]+)")]
+    assert len(losses) == 4 and losses[-1] < 0.8 * losses[0], losses
 
 
 def test_before_and_after(run, pack, colors):
