@@ -161,7 +161,9 @@ std::vector<Column> parse_columns(const nlohmann::json& config) {
 
 std::string field_of(const Column& column, std::string_view extension) {
   if (extension.empty() || column.stem == extension) return column.stem;
-  return column.role == Role::image ? std::string(extension) : fmt::format("{}.{}", column.stem, extension);
+  if (column.role == Role::image) return std::string(extension);
+  std::string name = fmt::format("{}.{}", column.stem, extension);
+  return column.stem.ends_with(std::string_view(name).substr(column.stem.size())) ? column.stem : name;
 }
 
 }  // namespace bale::mds

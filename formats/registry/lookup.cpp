@@ -19,6 +19,17 @@ std::string written_formats() {
   return known;
 }
 
+/// Tables of images are read by the Python package, with pyarrow.
+void refuse_table(const std::string& path, Bytes head) {
+  const std::string_view text = as_text(head);
+  const bool is_parquet = text.starts_with("PAR1");
+  if (!is_parquet && !text.starts_with("ARROW1") && !path.ends_with(".arrow")) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("a{} file, which only the Python package reads", is_parquet ? " Parquet" : "n Arrow"),
+              {.path = path,
+               .hint = fmt::format("pip install 'bale[parquet]', and in Python: bale.pack(\"{}\", \"packed\")", printable(path))});
+}
+
 }  // namespace
 
 FormatAndLayout find_format(std::string_view name, std::string_view layout) {
@@ -84,6 +95,7 @@ const Format& probe_format(const std::string& path) {
     }
   }
   if (best == nullptr) {
+    refuse_table(path, head);
     throw Error(ErrorCode::unsupported, "no format recognizes this file",
                 {.path = path, .hint = "is it a packed shard?"});
   }

@@ -6,17 +6,21 @@
 
 `bale.torch` has the same with torch tensors. Importing bale imports neither torch nor numpy.
 """
-from bale import transforms
+from bale import parquet, transforms
 from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available
 from bale.cache import set_cache
 from bale.dataset import Dataset
 from bale.errors import Error
 from bale.fields import Field
 from bale.loader import BadSample, Loader
+from bale.mds import to_mds
+from bale.opened_file import open_file
+from bale.parquet.written import to_parquet
 from bale.program import convert, inspect, pack, verify
 from bale.ragged import Ragged
 from bale.writer import Writer
 
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "Writer",
-           "convert", "cuda_available", "inspect", "pack", "set_cache", "transforms", "verify"]
+           "convert", "cuda_available", "inspect", "open_file", "pack", "parquet", "set_cache", "to_mds",
+           "to_parquet", "transforms", "verify"]
 __version__ = "0.2.0"

@@ -8,6 +8,11 @@ from collections.abc import Mapping
 
 from bale import _bale
 from bale.errors import make_error
+from bale.opened_file import open_file
+from bale.parquet.columns import Columns
+from bale.parquet.found import find_splits, is_table_name, may_hold_tables
+from bale.parquet.rows import rows_of_batch
+from bale.parquet.samples import TableSamples, samples_of_split
 from bale.writer import Writer
 
 TYPE_CHECKING = False
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
     Sample = tuple[str, dict[str, Any], Any]
 
+_BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 # Of bale.pack() for paths: they need all samples beforehand, or files.
 _NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "where", "max_samples", "dry_run",
                     "class_map", "pair", "pair_path", "files_from", "null", "flat", "allow_empty", "root", "path_column",
@@ -31,7 +37,7 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
         if options.pop(option, None) not in (None, False):
             raise ValueError(f"{option}: only for a source that is a path; pack the samples, and run bale.convert() on the result")
     options.pop("quiet", None)
-    samples = _Samples(source, options.pop("image_field", "png"))
+    samples = source if isinstance(source, TableSamples) else _Samples(source, options.pop("image_field", "png"))
     if options.get("classes") is None:
         options["classes"] = samples.classes
     if options.get("jobs") == "auto":
@@ -47,7 +53,47 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
             if bar:
                 bar.close()
     assert writer.report is not None
+    if isinstance(source, TableSamples):
+        writer.report["missing_images"] = source.num_missing
     return writer.report
+
+
+def tables_of(source: Path, options: Mapping[str, Any]) -> dict[str, TableSamples]:
+    """The splits of a path that names Parquet or Arrow files with images; empty if `bale pack` packs it."""
+    name = os.fsdecode(source)
+    if not is_table_name(name) and not (os.path.isdir(name) and may_hold_tables(name)) or options.get("source") is not None:
+        return {}
+    if not is_table_name(name):  # a directory may have tables about images that are elsewhere
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            return {}
+    tables = {name: samples_of_split(split) for name, split in find_splits(name).items()}
+    has_images = all(table.has_images for table in tables.values())
+    if not has_images and not is_table_name(name):
+        return {}
+    if not has_images:
+        raise ValueError(f"{name}: no column of images; name it with bale.parquet.samples({name!r}, image=...)")
+    return tables
+
+
+def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Callable[..., Any] | None,
+                options: dict[str, Any]) -> Report:
+    """Packs a source with one split into `destination`, and each of several into a directory of its name there. The report of
+    several is their sum."""
+    if len(tables) == 1:
+        return pack_samples(next(iter(tables.values())), destination, make_bar, options)
+    whole: Report = {}
+    for split, table in tables.items():
+        report = pack_samples(table, os.path.join(os.fsdecode(destination), split), make_bar, dict(options))
+        for name, value in report.items():
+            if isinstance(value, dict):
+                counts = whole.setdefault(name, {})
+                for kind, count in value.items():
+                    counts[kind] = counts.get(kind, 0) + count
+            else:
+                whole[name] = whole[name] + value if name in whole else value
+    return whole
 
 
 class _Samples:
@@ -59,6 +105,7 @@ class _Samples:
         self.size: int | None = None
         self._at: Callable[[int], Sample] | None = None
         self._items: Iterable[Any] = ()
+        self._after: Callable[[int], Iterator[Sample]] | None = None
         if _is_pair_of_arrays(source):
             images, labels = source
             self._index(len(labels), lambda i: self._pair(i, images[i], labels[i]))
@@ -81,6 +128,9 @@ class _Samples:
 
     def after(self, count: int) -> Iterator[Sample]:
         """All but the first `count`."""
+        if self._after is not None:
+            yield from self._after(count)
+            return
         if self._at is not None and self.size is not None:
             yield from map(self._at, range(count, self.size))
             return
@@ -120,44 +170,40 @@ class _Samples:
         return key, {_field_of_image(path, content): content}, label
 
     def _take_table(self, table: Any) -> None:
-        """A Dataset or IterableDataset of Hugging Face: images as their bytes, the class, and all other columns as JSON."""
-        features = table.features
-        if features is None:
+        """A Dataset or IterableDataset of Hugging Face, as the batches of Arrow that it stores: nothing is decoded."""
+        if table.features is None:
             raise ValueError("source: its features are not known; use table.cast(features) or its _resolve_features()")
-        kinds = {name: type(feature).__name__ for name, feature in features.items()}
-        images = [name for name, kind in kinds.items() if kind == "Image"]
-        label = next((name for name, kind in kinds.items() if kind == "ClassLabel"), None)
-        for name in images:
-            table = table.cast_column(name, type(features[name])(decode=False))
-        if label is not None:
-            self.classes = list(features[label].names)
+        if getattr(table, "format", {}).get("type") == "custom":
+            raise ValueError("source: a transform changes its rows; pack source.with_format(None), or a generator of its rows")
+        columns = Columns(table.features.arrow_schema, image=None, label=None, keep=None, key=None)
+        self.classes = columns.classes
+        arrow = table.with_format("arrow")
 
-        def sample(i: int, row: dict[str, Any]) -> Sample:
-            return self._row(i, row, images, label)
+        def after(count: int) -> Iterator[Sample]:
+            if hasattr(table, "__len__"):
+                batches = ((start, arrow[start:start + _BATCH_ROWS]) for start in range(count, len(table), _BATCH_ROWS))
+            else:
+                batches = _numbered(arrow.iter(_BATCH_ROWS))
+            for start, batch in batches:
+                for i, row in enumerate(rows_of_batch(batch, columns, {}, _file), start):
+                    if i >= count:
+                        yield _key(i), row.fields, row.label
 
-        if hasattr(table, "__len__"):
-            self._index(len(table), lambda i: sample(i, table[i]))
-        else:
-            self._items = (sample(i, row) for i, row in enumerate(table))
+        self.size = len(table) if hasattr(table, "__len__") else None
+        self._after = after
 
-    @staticmethod
-    def _row(i: int, row: dict[str, Any], images: list[str], label: str | None) -> Sample:
-        fields: dict[str, Any] = {}
-        for number, name in enumerate(images):
-            image = row[name]
-            if image is None:
-                continue
-            content = image["bytes"]
-            if content is None:
-                with open(image["path"], "rb") as file:
-                    content = file.read()
-            field = _field_of_image(i, content)
-            fields[field if number == 0 else f"{name.lower()}.{field}"] = content
-        rest = {name: value for name, value in row.items() if name not in images and name != label}
-        if rest:
-            fields["json"] = rest
-        number_of_class = row[label] if label is not None else None
-        return _key(i), fields, None if number_of_class == -1 else number_of_class  # -1: a split without labels
+
+def _numbered(batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    """Batches with the number of their first row."""
+    first = 0
+    for batch in batches:
+        yield first, batch
+        first += batch.num_rows
+
+
+def _file(path: str) -> bytes:
+    with open_file(path) as file:
+        return file.read()
 
 
 def _key(i: int) -> str:

@@ -83,13 +83,13 @@ class Writer:
         self._values = FieldValues(jpeg_quality)
         self._numbers = {name: number for number, name in enumerate(self.classes)}
         given = {"destination": self.destination, "classes": self.classes, "format": format, "layout": layout, "name": name,
-                 "shard_size": _size("shard_size", shard_size), "shard_samples": shard_samples,
+                 "shard_size": size_of("shard_size", shard_size), "shard_samples": shard_samples,
                  "resume": bool(resume) or None, "overwrite": overwrite or None, "compress_level": _level(compress),
                  "size": size, "level": level, "label_base": label_base, "decode": decode or None,
                  "seek_points": seek_points, "sidecars": _names(sidecars), "check_images": check_images,
                  "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max, "quality": quality,
                  "orient": orient, "strip_metadata": strip_metadata, "jpeg_lossless": jpeg_lossless, "on_error": on_error,
-                 "jobs": jobs, "memory_bytes": _size("memory_bytes", memory_bytes)}
+                 "jobs": jobs, "memory_bytes": size_of("memory_bytes", memory_bytes)}
         for option in ("shard_samples", "size", "max_pixels", "resize_short", "resize_max", "jobs"):
             value = given[option]
             if value is not None and value < 1:  # type: ignore[operator]
@@ -204,7 +204,8 @@ class Writer:
         return f"bale.Writer({self.destination!r}): {self.count} samples"
 
 
-def _size(name: str, size: Size | None) -> int | None:
+def size_of(name: str, size: Size | None) -> int | None:
+    """A size as bytes. Raises ValueError with the name of the argument."""
     if size is None:
         return None
     number = _bale.size_of_text(size) if isinstance(size, str) else int(size)

@@ -32,6 +32,7 @@ Transform transform_of(nb::handle transform);
 void bind_errors(nb::module_& module);
 void bind_cache(nb::module_& module);
 void bind_dataset(nb::module_& module);
+void bind_file(nb::module_& module);
 void bind_order(nb::module_& module);
 void bind_batch(nb::module_& module);
 void bind_loader(nb::module_& module);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -146,6 +147,33 @@ nb::typed<nb::list, nb::str> names(const std::vector<std::string>& raw) {
   return list;
 }
 
+/// Each set of fields that any sample has, once, in the order in which a sample has them.
+nb::typed<nb::list, nb::typed<nb::list, nb::str>> field_sets(ProcessDataset& self) {
+  const Dataset& dataset = self.get();
+  std::set<std::vector<std::string>> sets;
+  {
+    const WithoutGil without_gil;
+    for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+      const IndexInUse index = dataset.use_index(shard);
+      std::set<std::vector<std::uint32_t>> rows;
+      std::vector<std::uint32_t> row;
+      for (std::uint64_t i = 0; i < index->size(); ++i) {
+        row.clear();
+        for (const FieldExtent extent : index->row(i)) row.push_back(extent.field);
+        if (!rows.contains(row)) rows.insert(row);
+      }
+      for (const std::vector<std::uint32_t>& ids : rows) {
+        std::vector<std::string> set;
+        for (const std::uint32_t id : ids) set.push_back(index->fields()[id].name);
+        sets.insert(std::move(set));
+      }
+    }
+  }
+  nb::list list;
+  for (const std::vector<std::string>& set : sets) list.append(names(set));
+  return nb::typed<nb::list, nb::typed<nb::list, nb::str>>(list);
+}
+
 }  // namespace
 
 Notices list_of(const NoticeLog& log) {
@@ -224,7 +252,8 @@ void bind_dataset(nb::module_& module) {
       .def("identity", [](ProcessDataset& self) { return self.get().identity(); })
       .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })
-      .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); });
+      .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); })
+      .def("field_sets", &field_sets);
 
   module.def(
       "is_image_field", [](const nb::str& field) { return is_image_field(from_str(field)); }, nb::arg("field"));

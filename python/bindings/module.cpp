@@ -83,6 +83,7 @@ NB_MODULE(_bale, module) {
   bale::python::bind_errors(module);
   bale::python::bind_cache(module);
   bale::python::bind_dataset(module);
+  bale::python::bind_file(module);
   bale::python::bind_order(module);
   bale::python::bind_batch(module);
   bale::python::bind_loader(module);

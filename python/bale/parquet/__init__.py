@@ -1,0 +1,24 @@
+"""Parquet and Arrow files of images, as Hugging Face's datasets and img2dataset write them.
+
+    bale.pack("data/train-*.parquet", "packed")
+    bale.pack(bale.parquet.samples("hf://datasets/OWNER/NAME/data/train-*.parquet", image="picture"), "packed")
+
+Needs pyarrow: `pip install bale[parquet]`. Importing this module does not import it.
+"""
+from __future__ import annotations
+
+from bale.parquet.found import find_splits
+from bale.parquet.samples import TableSamples, samples
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bale.program import Path
+
+__all__ = ["TableSamples", "samples", "splits"]
+
+
+def splits(source: Path | Sequence[Path]) -> dict[str, list[str]]:
+    """The files of each split of a source, as samples() takes it. A source without splits has one, which is called ""."""
+    return {name: list(split.files) for name, split in find_splits(source).items()}

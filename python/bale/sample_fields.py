@@ -1,0 +1,32 @@
+"""Which fields the samples of a dataset have, for what is written from it."""
+from __future__ import annotations
+
+from bale import _bale
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bale.dataset import Dataset
+
+
+def field_sets(dataset: Dataset) -> list[list[str]]:
+    """Each set of fields that any sample has, once. Reads the indexes."""
+    return dataset._dataset.field_sets()
+
+
+def main_image(fields: Iterable[str]) -> str | None:
+    """The image of a sample with these fields: the first with an image's name."""
+    return next((name for name in fields if _bale.is_image_field(name)), None)
+
+
+def fields_to_write(sets: Sequence[Sequence[str]], wanted: Sequence[str] | None, *, without_cls: bool) -> list[str]:
+    """All fields but the image of each sample, or of these the wanted ones, in their order. `without_cls`: labels are written, and
+    say what the field cls says. Raises ValueError for a wanted field that no sample has."""
+    known = list(dict.fromkeys(name for names in sets for name in names if name != main_image(names)))
+    if wanted is None:
+        return [name for name in known if not (without_cls and name == "cls")]
+    for name in wanted:
+        if name not in known:
+            raise ValueError(f"fields: no sample has {name!r} beside its image; there are {', '.join(known) or 'no others'}")
+    return list(wanted)

@@ -1,0 +1,445 @@
+"""Parquet and Arrow files that Hugging Face's datasets wrote, and what bale.pack() and bale.parquet.samples() make of them."""
+import datetime
+import io
+import json
+import os
+import shutil
+
+os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
+import bale
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import flip
+from PIL import Image
+from python_support import run_script
+from remote_support import clean_environment, serve  # noqa: F401
+
+datasets = pytest.importorskip("datasets")
+
+CLASSES = ["cat", "dög", "eel"]
+FEATURES = datasets.Features({
+    "label": datasets.ClassLabel(names=CLASSES), "image": datasets.Image(), "mask": datasets.Image(), "Caption": datasets.Value("string"),
+    "embedding": datasets.List(datasets.Value("float32"), length=3), "tokens": datasets.List(datasets.Value("int64")),
+    "matrix": datasets.Array2D((2, 2), "uint8"), "boxes": datasets.List(datasets.List(datasets.Value("float32"), length=4)),
+    "objects": datasets.List({"name": datasets.Value("string"), "area": datasets.Value("float64")}),
+    "views": datasets.List(datasets.Image()), "blob": datasets.Value("binary"), "score": datasets.Value("float64"),
+    "when": datasets.Value("timestamp[s]")})
+WHEN = datetime.datetime(2026, 11, 23, 8, 30)
+
+
+def encoded(number, kind="JPEG"):
+    out = io.BytesIO()
+    Image.fromarray((np.arange(5 * 6 * 3).reshape(5, 6, 3) * 3 + number * 17).astype(np.uint8)).save(out, kind)
+    return out.getvalue()
+
+
+def row_of(i):
+    """Row 2 has nothing but its number."""
+    path = f"folder.{i}.jpg"
+    if i == 2:
+        return {**dict.fromkeys(FEATURES), "image": {"bytes": encoded(i), "path": path}, "score": 2.0}
+    return {"label": i % 3, "image": {"bytes": encoded(i, "PNG" if i == 3 else "JPEG"), "path": path},
+            "mask": {"bytes": encoded(i + 50, "PNG"), "path": None}, "Caption": f"a dög {i}", "embedding": [i, 1.5, -2.0], "tokens": list(range(i)),
+            "matrix": [[i, 1], [2, 3]], "boxes": [[1, 2, 3, i]] * i, "objects": [{"name": "a", "area": i / 2}],
+            "views": [{"bytes": encoded(i + 70 + n), "path": None} for n in range(2)], "blob": b"\0\xff%d" % i, "score": i / 4, "when": WHEN}
+
+
+ROWS = [row_of(i) for i in range(7)]
+
+
+def array_of(values, dtype, *shape):
+    out = io.BytesIO()
+    np.save(out, np.array(values, dtype).reshape(shape))
+    return out.getvalue()
+
+
+def fields_of(i):
+    """What docs/WRITING.md says of row i."""
+    row = ROWS[i]
+    numbers = {"score": row["score"], "when": WHEN.isoformat() if row["when"] else None}
+    fields = {"png" if i == 3 else "jpg": row["image"]["bytes"], "json": json.dumps(numbers).encode()}
+    if i == 2:
+        return fields
+    return {**fields, "cls": b"%d" % row["label"], "mask.png": row["mask"]["bytes"], "caption.txt": row["Caption"].encode(),
+            "embedding.npy": array_of(row["embedding"], np.float32, 3), "tokens.npy": array_of(row["tokens"], np.int64, i),
+            "matrix.npy": array_of(row["matrix"], np.uint8, 2, 2), "boxes.npy": array_of(row["boxes"], np.float32, i, 4),
+            "objects.json": json.dumps(row["objects"]).encode(), "views.0.jpg": encoded(i + 70), "views.1.jpg": encoded(i + 71), "blob": row["blob"]}
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return datasets.Dataset.from_list(ROWS, features=FEATURES)
+
+
+@pytest.fixture(scope="module")
+def written(whole, tmp_path_factory):
+    """Every kind of file that datasets writes, by its name."""
+    root = tmp_path_factory.mktemp("written")
+    whole.to_parquet(root / "rows.parquet", batch_size=2)
+    whole.save_to_disk(root / "saved", num_shards=2)
+    hub = root / "hub" / "data"
+    hub.mkdir(parents=True)
+    for number in range(2):
+        whole.shard(2, number, contiguous=True).to_parquet(hub / f"train-{number:05d}-of-00002.parquet")
+    datasets.load_dataset("parquet", data_files={"train": str(root / "rows.parquet")}, cache_dir=str(root / "cache"))
+    info, = (root / "cache").rglob("dataset_info.json")
+    with pa.OSFile(str(root / "file.arrow"), "wb") as out, pa.ipc.new_file(out, whole.data.table.schema) as writer:
+        writer.write_table(whole.data.table, max_chunksize=3)
+    return {"parquet": root / "rows.parquet", "saved": root / "saved", "hub": root / "hub", "cache": info.parent,
+            "arrow": root / "file.arrow", "stream": sorted((root / "saved").glob("*.arrow")), "glob": str(hub / "*.parquet")}
+
+
+def check_packed(path, numbers=range(len(ROWS)), keys=None):
+    dataset = bale.Dataset(path)
+    assert dataset.classes == CLASSES and list(dataset.keys) == (keys or [f"folder.{i}" for i in numbers])
+    for found, number in zip(dataset, numbers, strict=True):
+        assert found == fields_of(number)
+    assert [dataset.label(i) for i in range(len(dataset))] == [ROWS[number]["label"] for number in numbers]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "saved", "hub", "cache", "arrow", "glob"])
+def test_every_kind_of_source_gives_the_same_samples(written, tmp_path, kind):
+    report = bale.pack(written[kind], tmp_path / "out", shard_samples=3, format="lmdb")
+    assert (report["samples"], report["shards"], report["missing_images"]) == (7, 3, 0)
+    check_packed(tmp_path / "out")
+
+
+def test_a_list_of_files_and_chosen_columns(written, tmp_path):
+    samples = bale.parquet.samples(written["stream"], image="mask", label=None, key=None, columns=["blob"])
+    bale.pack(samples, tmp_path / "out")
+    dataset = bale.Dataset(tmp_path / "out")
+    assert list(dataset.keys) == [f"{i:08d}" for i in range(7)] and set(dataset[2]) == set()
+    assert dataset[5] == {"png": ROWS[5]["mask"]["bytes"], "cls": b"2", "blob": b"\0\xff5"}
+    for wrong in ({"image": "none"}, {"label": "none"}, {"key": "none"}, {"columns": ["none"]}):
+        with pytest.raises(ValueError, match="no column 'none'; there are label, image"):
+            bale.parquet.samples(written["parquet"], **wrong)
+    with pytest.raises(ValueError, match="missing: 'no'"):
+        bale.parquet.samples(written["parquet"], missing="no")
+
+
+def test_datasets_in_memory(whole, tmp_path):
+    numbers = [f"{i:08d}" for i in range(7)]
+    bale.pack(whole, tmp_path / "map", format="lmdb")
+    check_packed(tmp_path / "map", keys=numbers)
+    bale.pack(whole.to_iterable_dataset(), tmp_path / "stream", format="lmdb")
+    check_packed(tmp_path / "stream", keys=numbers)
+    bale.pack(whole.select([5, 0, 2]), tmp_path / "selected", format="lmdb")
+    check_packed(tmp_path / "selected", [5, 0, 2], keys=numbers[:3])
+    with pytest.raises(ValueError, match="a transform changes its rows"):
+        bale.pack(whole.with_transform(lambda rows: rows), tmp_path / "none")
+
+
+def test_splits(whole, written, tmp_path):
+    folder = tmp_path / "dict"
+    datasets.DatasetDict({"train": whole, "test": whole.select(range(3))}).save_to_disk(folder)
+    assert {name: len(files) for name, files in bale.parquet.splits(folder).items()} == {"train": 1, "test": 1}
+    report = bale.pack(folder, tmp_path / "out", format="lmdb")
+    assert report["samples"] == 10 and [output["samples"] for output in report["outputs"]] == [7, 3]
+    check_packed(tmp_path / "out" / "train")
+    check_packed(tmp_path / "out" / "test", range(3))
+    with pytest.raises(ValueError, match="several splits .train, test."):
+        bale.parquet.samples(folder)
+    with pytest.raises(ValueError, match="no split 'val'; there are 'train', 'test'"):
+        bale.parquet.samples(folder, split="val")
+    hub = tmp_path / "hub"
+    for split in ("train", "validation"):
+        (hub / split).mkdir(parents=True)
+        shutil.copy(written["parquet"], hub / split / "0000.parquet")
+    assert list(bale.parquet.splits(hub)) == ["train", "validation"]
+    assert bale.pack(hub, tmp_path / "both")["samples"] == 14
+
+
+def test_a_file_of_the_set_is_missing(written, tmp_path):
+    folder = tmp_path / "hub"
+    shutil.copytree(written["hub"], folder)
+    (folder / "data" / "train-00001-of-00002.parquet").unlink()
+    with pytest.raises(FileNotFoundError, match="train-00001-of-00002 is missing: 1 of 2 files are there"):
+        bale.pack(folder, tmp_path / "out")
+    saved = tmp_path / "saved"
+    shutil.copytree(written["saved"], saved)
+    next(saved.glob("*.arrow")).unlink()
+    with pytest.raises(FileNotFoundError, match="not there, and state.json lists it"):
+        bale.pack(saved, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def write(path, columns, **options):
+    pq.write_table(pa.table(columns), path, **options)
+    return path
+
+
+def pictures(*paths):
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    return pa.array([None if path is None else {"bytes": encoded(i), "path": path} for i, path in enumerate(paths)], kind)
+
+
+@pytest.mark.parametrize("columns, keys", [
+    ({"image": pictures("a/x.1.jpg", "a/y.png", "z")}, ["a/x.1", "a/y", "z"]),
+    ({"image": pictures("/root/a.jpg", "https://host/b.jpg", "./c.jpg")}, ["a", "b", "c"]),
+    ({"image": pictures("x.jpg", "x.png", "y.jpg")}, ["00000000", "00000001", "00000002"]),  # the same key twice
+    ({"image": pictures("x.jpg", None, "y.jpg")}, ["00000000", "00000001", "00000002"]),
+    ({"image": pictures("x.jpg", "y.jpg", "z.jpg"), "key": ["3", "2", "1"]}, ["3", "2", "1"]),
+    ({"image": pictures("x.jpg", "y.jpg", "z.jpg"), "key": ["3", "2", "3"]}, ["x", "y", "z"]),
+    ({"image": pictures("x.jpg", "y.jpg", "z.jpg"), "key": ["3", "../2", "1"], "__key__": ["p", "q", "r"]}, ["p", "q", "r"])])
+def test_keys(tmp_path, columns, keys):
+    bale.pack(write(tmp_path / "x.parquet", columns), tmp_path / "out")
+    dataset = bale.Dataset(tmp_path / "out")
+    assert list(dataset.keys) == keys
+    assert ("key.txt" in dataset.fields) == ("key" in columns and keys != ["3", "2", "1"])  # no column is lost
+
+
+def test_a_chosen_column_of_keys(tmp_path):
+    name = write(tmp_path / "x.parquet", {"image": pictures("x.jpg", "y.jpg"), "id": [7, 8], "twice": ["a", "a"], "none": ["a", None]})
+    bale.pack(bale.parquet.samples(name, key="id"), tmp_path / "out")
+    assert list(bale.Dataset(tmp_path / "out").keys) == ["7", "8"]
+    with pytest.raises(ValueError, match="a"):
+        bale.pack(bale.parquet.samples(name, key="twice"), tmp_path / "twice")
+    with pytest.raises(ValueError, match="row 1: None of the column 'none' is no key"):
+        bale.pack(bale.parquet.samples(name, key="none"), tmp_path / "none")
+
+
+def test_labels(tmp_path):
+    name = write(tmp_path / "x.parquet", {"image": pictures("x.jpg", "y.jpg", "z.jpg"), "label": [4, None, -1], "breed": ["pug", "cat", None]})
+    bale.pack(name, tmp_path / "numbers")
+    dataset = bale.Dataset(tmp_path / "numbers")
+    assert [dataset.label(i) for i in range(3)] == [4, None, None] and dataset.classes == [] and dataset[0]["breed.txt"] == b"pug"
+    bale.pack(bale.parquet.samples(name, label="breed"), tmp_path / "names")
+    dataset = bale.Dataset(tmp_path / "names")
+    assert dataset.classes == ["cat", "pug"] and [dataset.label(i) for i in range(3)] == [1, 0, None]
+    assert dataset[0]["json"] == b'{"label": 4}'
+
+
+def test_rows_without_an_image(tmp_path):
+    name = write(tmp_path / "x.parquet", {"image": pictures("x.jpg", None, "z.jpg"), "text": ["a", "b", "c"]})
+    bale.pack(name, tmp_path / "kept")
+    assert [set(sample) for sample in bale.Dataset(tmp_path / "kept")] == [{"jpg", "text.txt"}, {"text.txt"}, {"jpg", "text.txt"}]
+    samples = bale.parquet.samples(name, missing="skip")
+    with pytest.warns(UserWarning, match="left out 1 rows without an image"):
+        report = bale.pack(samples, tmp_path / "skipped")
+    assert (report["samples"], report["missing_images"], samples.num_missing) == (2, 1, 1)
+    assert list(bale.Dataset(tmp_path / "skipped").keys) == ["00000000", "00000002"]
+    with pytest.raises(bale.Error, match="x.parquet: row 1 has no image") as failed:
+        bale.pack(bale.parquet.samples(name, missing="fail"), tmp_path / "failed")
+    assert failed.value.code == "damaged" and failed.value.path == str(name)
+
+
+def test_the_output_of_img2dataset(tmp_path):
+    """Its Parquet: the names and types of columns are those of its ParquetSampleWriter. A failed download has no image."""
+    columns = {"key": ["000000000", "000000001", "000000002"], "jpg": [encoded(0), None, encoded(2)], "caption": ["a", "b", "c"],
+               "status": ["success", "failed_to_download", "success"], "error_message": [None, "HTTP Error 404", None],
+               "width": pa.array([6, None, 6], pa.int32()), "exif": ["{}", None, "{}"]}
+    write(tmp_path / "in" / "00000.parquet", columns) if (tmp_path / "in").mkdir() is None else None
+    (tmp_path / "in" / "00000_stats.json").write_text("{}")
+    with pytest.warns(UserWarning, match="left out 1 rows"):
+        report = bale.pack(tmp_path / "in", tmp_path / "out")
+    assert (report["samples"], report["missing_images"]) == (2, 1)
+    dataset = bale.Dataset(tmp_path / "out")
+    assert list(dataset.keys) == ["000000000", "000000002"]
+    assert dataset[1] == {"jpg": encoded(2), "caption.txt": b"c", "status.txt": b"success", "exif.txt": b"{}", "json": b'{"width": 6}'}
+
+
+def test_images_beside_the_table(tmp_path):
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    (tmp_path / "files").mkdir()
+    for i in range(2):
+        (tmp_path / "files" / f"{i}.jpg").write_bytes(encoded(i))
+    values = [{"bytes": None, "path": "files/0.jpg"}, {"bytes": None, "path": str(tmp_path / "files" / "1.jpg")}]
+    bale.pack(write(tmp_path / "x.parquet", {"image": pa.array(values, kind)}), tmp_path / "out")
+    assert [sample["jpg"] for sample in bale.Dataset(tmp_path / "out")] == [encoded(0), encoded(1)]
+    name = write(tmp_path / "paths.parquet", {"file": ["files/0.jpg", "files/1.jpg"]})
+    bale.pack(bale.parquet.samples(name, image="file"), tmp_path / "paths")
+    assert list(bale.Dataset(tmp_path / "paths").keys) == ["files/0", "files/1"]
+    with pytest.raises(ValueError, match="no column of images; name it with bale.parquet.samples"):
+        bale.pack(name, tmp_path / "none")
+    for path, error, why in (("files/2.jpg", FileNotFoundError, "has no bytes of the image 'files/2.jpg', and the file cannot be read"),
+                             ("../x.jpg", ValueError, "names the file '../x.jpg' outside of its directory")):
+        name = write(tmp_path / "bad.parquet", {"image": pa.array([{"bytes": None, "path": path}], kind)})
+        with pytest.raises(error, match=why):
+            bale.pack(name, tmp_path / "bad")
+
+
+def test_what_cannot_be_a_sample(tmp_path):
+    image = pictures("x.jpg", "y.jpg")
+    for columns, why in [({"A": ["a", "b"], "a": ["c", "d"]}, "columns 'A' and 'a' would be fields of the same name"),
+                         ({"a": ["a", "b"], "a.txt": ["c", "d"]}, "two columns give the field 'a.txt'"),
+                         ({"a": pa.array([[b"x"], []])}, "column 'a' holds bytes inside of list<"),
+                         ({"a": pa.array([[1, None], []])}, "column 'a' has an array with a null inside")]:
+        name = write(tmp_path / "x.parquet", {"image": image, **columns})
+        with pytest.raises((ValueError, bale.Error), match=why):
+            bale.pack(name, tmp_path / "bad")
+        bale.pack(bale.parquet.samples(name, columns=[]), tmp_path / "good", overwrite=True)
+    kind = image.type
+    name = write(tmp_path / "x.parquet", {"image": pa.array([{"bytes": b"text", "path": "a.jpg"}, {"bytes": encoded(1), "path": "b.jpg"}], kind)})
+    with pytest.raises(bale.Error, match="a"):
+        bale.pack(name, tmp_path / "bad")
+    report = bale.pack(name, tmp_path / "skip", on_error="skip")
+    assert report["samples"] == 1 and len(report["skipped"]) == 1
+
+
+def test_classes_have_to_agree(whole, written, tmp_path):
+    other = whole.cast_column("label", datasets.ClassLabel(names=CLASSES[::-1]))
+    other.to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(ValueError, match="other.parquet: other classes than .*rows.parquet"):
+        bale.parquet.samples([written["parquet"], tmp_path / "other.parquet"])
+
+
+def test_empty_files(whole, written, tmp_path):
+    whole.select([]).to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(ValueError):
+        bale.pack(tmp_path / "none.parquet", tmp_path / "out")
+    samples = bale.parquet.samples([tmp_path / "none.parquet", written["parquet"], tmp_path / "none.parquet"])
+    assert samples.size == 7 and len(list(samples)) == 7
+    (tmp_path / "zero.parquet").touch()
+    with pytest.raises(bale.Error, match="zero.parquet: header: an empty file"):
+        bale.parquet.samples(tmp_path / "zero.parquet")
+    with pytest.raises(FileNotFoundError):
+        bale.parquet.samples(tmp_path / "nothing.parquet")
+
+
+def test_damage_is_named_by_file_and_row_group(written, tmp_path):
+    source = pq.read_table(written["parquet"])
+    name = tmp_path / "rows.parquet"
+    pq.write_table(source, name, row_group_size=2, write_page_checksum=True, compression="none", use_dictionary=False)
+    metadata = pq.read_metadata(name)
+    content = name.read_bytes()
+    for group in range(metadata.num_row_groups):
+        column = metadata.row_group(group).column(1)
+        assert column.path_in_schema == "image.bytes"
+        name.write_bytes(content)
+        flip(name, column.data_page_offset + column.total_compressed_size - 9)
+        with pytest.raises(bale.Error, match=rf"rows.parquet: row group {group}: ") as failed:
+            list(bale.parquet.samples(name))
+        assert failed.value.code == "damaged" and failed.value.path == str(name)
+    for size in (len(content) - 1, len(content) // 2, 3):
+        name.write_bytes(content[:size])
+        with pytest.raises(bale.Error, match="rows.parquet: header: "):
+            bale.parquet.samples(name)
+
+
+def test_an_arrow_stream_that_was_cut_off(written, tmp_path):
+    """Also between two batches, which pyarrow takes for the end."""
+    name = tmp_path / "x.arrow"
+    table = pa.table({"image": pictures(*[f"{i}.jpg" for i in range(9)])})
+    ends = []
+    with open(name, "wb") as out, pa.ipc.new_stream(out, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=3):
+            ends.append(out.tell())
+            writer.write_batch(batch)
+    content = name.read_bytes()
+    assert len(list(bale.parquet.samples(name))) == 9
+    for end in [*ends, len(content) - 8, len(content) - 9, len(content) // 2]:
+        name.write_bytes(content[:end])
+        with pytest.raises(bale.Error, match="x.arrow: (end: a stream without its end|header: )"):
+            bale.parquet.samples(name)
+
+
+def test_a_cache_with_too_few_rows(written, tmp_path):
+    folder = tmp_path / "cache"
+    shutil.copytree(written["cache"], folder)
+    info = json.loads((folder / "dataset_info.json").read_text())
+    info["splits"]["train"]["num_examples"] = 8
+    (folder / "dataset_info.json").write_text(json.dumps(info))
+    with pytest.raises(bale.Error, match="7 rows in all files, dataset_info.json says 8"):
+        bale.pack(folder, tmp_path / "out")
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_an_interrupted_pack_is_resumed(written, tmp_path, monkeypatch):
+    bale.pack(written["hub"], tmp_path / "whole", name="x", shard_samples=2)
+    samples = bale.parquet.samples(written["hub"])
+    add, count = bale.Writer.add, iter(range(100))
+
+    def add_or_fail(*arguments):
+        if next(count) == 5:
+            raise KeyboardInterrupt
+        return add(*arguments)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(bale.Writer, "add", add_or_fail)
+        bale.pack(samples, tmp_path / "out", name="x", shard_samples=2)
+    assert [key for key, _, _ in samples.after(5)] == ["folder.5", "folder.6"]
+    bale.pack(written["hub"], tmp_path / "out", name="x", shard_samples=2, resume=True)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()} == files
+
+
+def test_memory_is_bounded(tmp_path):
+    """A row group of 160 MB, as push_to_hub() with few rows per file may write."""
+    image = encoded(0)
+    rows = [image + os.urandom(1 << 20) for _ in range(160)]
+    write(tmp_path / "x.parquet", {"image": pa.array(rows, pa.binary())}, compression="none", use_dictionary=False, row_group_size=160)
+    del rows
+    out = run_script("""
+        import sys
+        import bale, pyarrow
+        for name in sys.argv[1:]:
+            assert sum(1 for _ in bale.parquet.samples(name)) == 160
+        print(pyarrow.default_memory_pool().max_memory() >> 20)
+        """, tmp_path / "x.parquet")
+    assert int(out) < 110
+
+
+def test_directories_of_images_stay_folders(photos, tmp_path):
+    folder = tmp_path / "photos"
+    shutil.copytree(photos, folder)
+    write(folder / "metadata.parquet", {"file_name": ["a.jpg"]})
+    assert bale.pack(folder, tmp_path / "out")["samples"] == 40
+
+
+def test_the_program_says_what_to_do(bale, written, tmp_path):  # noqa: F811 - the program, not the package
+    for name in (written["parquet"], written["glob"], written["arrow"]):
+        line = bale("pack", name, tmp_path / "out").error_line()
+        assert "file, which only the Python package reads" in line and 'in Python: bale.pack("' in line
+    assert "a Parquet file" in bale("ls", written["parquet"]).error_line()
+
+
+def test_remote_files(written, serve, tmp_path):  # noqa: F811
+    (tmp_path / "www").mkdir()
+    shutil.copy(written["parquet"], tmp_path / "www" / "rows.parquet")
+    shutil.copy(written["arrow"], tmp_path / "www" / "file.arrow")
+    (tmp_path / "www" / "cut.parquet").write_bytes(written["parquet"].read_bytes()[:5000])
+    server = serve(tmp_path / "www")
+    run_script("""
+        import io, os, pickle, sys, zipfile
+        import bale
+        url, out = sys.argv[1:]
+        for name in ("rows.parquet", "file.arrow"):
+            assert bale.pack(f"{url}/{name}", f"{out}/{name}", format="lmdb")["samples"] == 7
+        with bale.open_file(f"{url}/rows.parquet") as file:
+            assert file.seek(-4, os.SEEK_END) == file.size() - 4 and file.read(100) == b"PAR1" and file.read(1) == b""
+            copy = pickle.loads(pickle.dumps(file))
+            assert copy.tell() == file.size() and copy.seek(0) == 0 and io.BufferedReader(copy).read(4) == b"PAR1"
+        try:
+            bale.pack(f"{url}/cut.parquet", f"{out}/cut")
+        except bale.Error as error:
+            assert error.code == "damaged" and "cut.parquet: header" in str(error), error
+        else:
+            raise SystemExit("no error")
+        try:
+            bale.pack(f"{url}/nothing.parquet", f"{out}/nothing")
+        except FileNotFoundError as error:
+            assert "nothing.parquet" in str(error), error
+        else:
+            raise SystemExit("no error")
+        """, server.url, tmp_path, **clean_environment(tmp_path / "cache"))
+    for name in ("rows.parquet", "file.arrow"):
+        check_packed(tmp_path / name)
+
+
+def test_open_file(tmp_path):
+    (tmp_path / "x").write_bytes(bytes(range(100)))
+    with bale.open_file(tmp_path / "x") as file:
+        assert file.read(3) == b"\0\1\2" and file.tell() == 3 and file.seek(5, os.SEEK_CUR) == 8
+        place = bytearray(4)
+        assert file.readinto(place) == 4 and place == bytes([8, 9, 10, 11])
+        assert len(file.read()) == 88 and file.readinto(place) == 0 and file.seek(1000) == 1000 and file.read() == b""
+        assert file.readable() and file.seekable() and not file.writable()
+        with pytest.raises(ValueError, match="before the start"):
+            file.seek(-1)
+        with pytest.raises(ValueError, match="whence: 9"):
+            file.seek(0, 9)
+    with pytest.raises(ValueError, match="closed"):
+        file.read()
+    with pytest.raises(FileNotFoundError):
+        bale.open_file(tmp_path / "y")
