@@ -153,13 +153,17 @@ class _Shards:
 
 
 def _require_all(dataset: Dataset, sets: Iterable[Sequence[str]], images: set[str | None], others: Sequence[str]) -> None:
-    """Raises bale.Error if a sample does not have all columns, or has a field in the place of the image and beside it."""
+    """Raises bale.Error that names the first sample that does not have all columns."""
+    lacking: dict[tuple[str, ...], str] = {}
     for names in sets:
-        lacking = "an image" if main_image(names) is None and images != {None} else None
-        lacking = lacking or next((f"the field {name!r}" for name in others if name not in names), None)
-        if lacking:
-            first = next(i for i in range(len(dataset)) if list(dataset[i]) == list(names))
-            raise _missing(dataset, lacking, first)
+        if main_image(names) is None and images != {None}:
+            lacking[tuple(names)] = "an image"
+        for field in others:
+            if field not in names:
+                lacking.setdefault(tuple(names), f"the field {field!r}")
+    for i in range(len(dataset) if lacking else 0):
+        if what := lacking.get(tuple(dataset[i])):
+            raise _missing(dataset, what, i)
 
 
 def _require_readable(dataset: Dataset, i: int, field: str, encoding: str, value: bytes) -> None:

@@ -39,14 +39,15 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-def import_writer():
+def import_streaming():
+    """The package; tests/python/test_python_sinks.py reads with it."""
     finder = Absent()
     sys.meta_path.append(finder)
     try:
-        from streaming import MDSWriter
+        import streaming
     finally:
         sys.meta_path.remove(finder)
-    return MDSWriter
+    return streaming
 
 
 def image(number, mode="RGB"):
@@ -88,7 +89,7 @@ DATASETS = {
 
 
 def write(folder, writer=None):
-    writer = writer or import_writer()
+    writer = writer or import_streaming().MDSWriter
     for name, (columns, sample, count, options) in DATASETS.items():
         shutil.rmtree(folder / name, ignore_errors=True)
         with writer(out=str(folder / name), columns=columns, **options) as out:

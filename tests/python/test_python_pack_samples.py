@@ -2,6 +2,7 @@
 import io
 
 import bale
+import datasets
 import numpy as np
 import pytest
 from conftest import images_by_key
@@ -107,42 +108,16 @@ def test_datasets_of_torch_and_torchvision(photos, tmp_path):
     assert packed == images_by_key(photos)
 
 
-class ClassLabel:
-    names = ["cat", "dog"]
-
-
-class _Image:
-    def __init__(self, decode=True):
-        self.decode = decode
-
-
-_Image.__name__ = "Image"
-
-
-class Table:
-    """Has of datasets.Dataset what is used of it."""
-
-    def __init__(self, rows, features):
-        self.rows, self.features = rows, features
-
-    def cast_column(self, name, feature):
-        return Table(self.rows, {**self.features, name: feature})
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, i):
-        assert not any(getattr(feature, "decode", False) for feature in self.features.values())
-        return self.rows[i]
-
-
 def test_a_dataset_of_hugging_face(tmp_path):
+    """What else becomes a field: test_python_parquet.py."""
     (tmp_path / "file.jpg").write_bytes(jpeg(1))
     rows = [{"image": {"bytes": jpeg(0), "path": None}, "mask": {"bytes": jpeg(2), "path": None}, "label": 1, "caption": "a dög"},
             {"image": {"bytes": None, "path": str(tmp_path / "file.jpg")}, "mask": None, "label": -1, "caption": None}]
-    table = Table(rows, {"image": _Image(), "mask": _Image(), "label": ClassLabel(), "caption": object()})
+    features = {"image": datasets.Image(), "mask": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"]),
+                "caption": datasets.Value("string")}
+    table = datasets.Dataset.from_list(rows, features=datasets.Features(features))
     assert bale.pack(table, tmp_path / "out")["samples"] == 2
     dataset = bale.Dataset(tmp_path / "out")
     assert dataset.classes == ["cat", "dog"] and [dataset.label(0), dataset.label(1)] == [1, None]
-    assert dataset[0]["jpg"] == jpeg(0) and dataset[0]["mask.jpg"] == jpeg(2) and dataset[1]["jpg"] == jpeg(1)
-    assert dataset[0]["json"] == '{"caption": "a dög"}'.encode() and "mask.jpg" not in dataset[1]
+    assert dataset[0] == {"jpg": jpeg(0), "mask.jpg": jpeg(2), "caption.txt": "a dög".encode(), "cls": b"1"}
+    assert dataset[1] == {"jpg": jpeg(1)}

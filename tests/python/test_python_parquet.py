@@ -107,11 +107,11 @@ def test_every_kind_of_source_gives_the_same_samples(written, tmp_path, kind):
 
 
 def test_a_list_of_files_and_chosen_columns(written, tmp_path):
-    samples = bale.parquet.samples(written["stream"], image="mask", label=None, key=None, columns=["blob"])
+    samples = bale.parquet.samples(written["stream"], image="mask", label=None, key=None, columns=["blob", "score"])
     bale.pack(samples, tmp_path / "out")
     dataset = bale.Dataset(tmp_path / "out")
-    assert list(dataset.keys) == [f"{i:08d}" for i in range(7)] and set(dataset[2]) == set()
-    assert dataset[5] == {"png": ROWS[5]["mask"]["bytes"], "cls": b"2", "blob": b"\0\xff5"}
+    assert list(dataset.keys) == [f"{i:08d}" for i in range(7)] and dataset[2] == {"json": b'{"score": 2.0}'}
+    assert dataset[5] == {"png": ROWS[5]["mask"]["bytes"], "cls": b"2", "blob": b"\0\xff5", "json": b'{"score": 1.25}'}
     for wrong in ({"image": "none"}, {"label": "none"}, {"key": "none"}, {"columns": ["none"]}):
         with pytest.raises(ValueError, match="no column 'none'; there are label, image"):
             bale.parquet.samples(written["parquet"], **wrong)
@@ -179,12 +179,12 @@ def pictures(*paths):
     ({"image": pictures("a/x.1.jpg", "a/y.png", "z")}, ["a/x.1", "a/y", "z"]),
     ({"image": pictures("/root/a.jpg", "https://host/b.jpg", "./c.jpg")}, ["a", "b", "c"]),
     ({"image": pictures("x.jpg", "x.png", "y.jpg")}, ["00000000", "00000001", "00000002"]),  # the same key twice
-    ({"image": pictures("x.jpg", None, "y.jpg")}, ["00000000", "00000001", "00000002"]),
+    ({"image": pictures("x.jpg", None, "y.jpg"), "text": ["a", "b", "c"]}, ["00000000", "00000001", "00000002"]),
     ({"image": pictures("x.jpg", "y.jpg", "z.jpg"), "key": ["3", "2", "1"]}, ["3", "2", "1"]),
     ({"image": pictures("x.jpg", "y.jpg", "z.jpg"), "key": ["3", "2", "3"]}, ["x", "y", "z"]),
     ({"image": pictures("x.jpg", "y.jpg", "z.jpg"), "key": ["3", "../2", "1"], "__key__": ["p", "q", "r"]}, ["p", "q", "r"])])
 def test_keys(tmp_path, columns, keys):
-    bale.pack(write(tmp_path / "x.parquet", columns), tmp_path / "out")
+    bale.pack(write(tmp_path / "x.parquet", columns), tmp_path / "out", format="lmdb")  # tar encodes dots
     dataset = bale.Dataset(tmp_path / "out")
     assert list(dataset.keys) == keys
     assert ("key.txt" in dataset.fields) == ("key" in columns and keys != ["3", "2", "1"])  # no column is lost
@@ -220,6 +220,8 @@ def test_rows_without_an_image(tmp_path):
         report = bale.pack(samples, tmp_path / "skipped")
     assert (report["samples"], report["missing_images"], samples.num_missing) == (2, 1, 1)
     assert list(bale.Dataset(tmp_path / "skipped").keys) == ["00000000", "00000002"]
+    with pytest.raises(ValueError, match="x.parquet: row 1 has no image, and no other value"):
+        bale.pack(bale.parquet.samples(name, columns=[]), tmp_path / "empty")
     with pytest.raises(bale.Error, match="x.parquet: row 1 has no image") as failed:
         bale.pack(bale.parquet.samples(name, missing="fail"), tmp_path / "failed")
     assert failed.value.code == "damaged" and failed.value.path == str(name)
@@ -230,7 +232,8 @@ def test_the_output_of_img2dataset(tmp_path):
     columns = {"key": ["000000000", "000000001", "000000002"], "jpg": [encoded(0), None, encoded(2)], "caption": ["a", "b", "c"],
                "status": ["success", "failed_to_download", "success"], "error_message": [None, "HTTP Error 404", None],
                "width": pa.array([6, None, 6], pa.int32()), "exif": ["{}", None, "{}"]}
-    write(tmp_path / "in" / "00000.parquet", columns) if (tmp_path / "in").mkdir() is None else None
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in" / "00000.parquet", columns)
     (tmp_path / "in" / "00000_stats.json").write_text("{}")
     with pytest.warns(UserWarning, match="left out 1 rows"):
         report = bale.pack(tmp_path / "in", tmp_path / "out")
@@ -368,7 +371,8 @@ def test_memory_is_bounded(tmp_path):
     """A row group of 160 MB, as push_to_hub() with few rows per file may write."""
     image = encoded(0)
     rows = [image + os.urandom(1 << 20) for _ in range(160)]
-    write(tmp_path / "x.parquet", {"image": pa.array(rows, pa.binary())}, compression="none", use_dictionary=False, row_group_size=160)
+    write(tmp_path / "x.parquet", {"image": pa.array(rows, pa.binary())}, compression="none", use_dictionary=False, row_group_size=160,
+          write_batch_size=1)
     del rows
     out = run_script("""
         import sys

@@ -46,12 +46,13 @@ def samples(source: Path | Sequence[Path], *, split: str | None = None, image: s
     key        the column of keys; None: running numbers. "auto": the column __key__ or key, else the paths of the images
                without their extensions, if they are there in all rows and unique; else running numbers. This reads these
                columns first
-    columns    other columns that become fields; None: all. docs/WRITING.md has what becomes of each type
+    columns    other columns that become fields; None: all. docs/PARQUET.md has what becomes of each type
     missing    what a row without an image does: "keep" makes a sample without one, "skip" leaves it out and counts it
                (`num_missing`), "fail" raises. "auto": "skip" for tables of img2dataset, whose column `status` says that the
                download failed; else "keep"
 
-    Stored bytes are kept: nothing is decoded. In memory are about 32 MiB of rows at a time. Needs pyarrow (`pip install
+    Stored bytes are kept: nothing is decoded. In memory are about 32 MiB of rows at a time, and of Parquet one page per column: a
+    page often has all images of a row group, 100 or 1,000 of them. Needs pyarrow (`pip install
     bale[parquet]`). Raises bale.Error: `damaged` names the file and the row group, `not_found` a file that is missing;
     ValueError for a column that is not there."""
     splits = find_splits(source)
@@ -162,6 +163,9 @@ class TableSamples:
             if not content.has_image and not self._keeps(number, row):
                 yield None, row
                 continue
+            if not content.fields and content.label is None:
+                raise make_error("invalid_argument", f"{name}: row {row} has no image, and no other value", name,
+                                 hint="`missing` \"skip\" leaves such rows out")
             text = number_key(first + row) if key_column is None else self._key_of(key)
             if text is None:
                 raise ValueError(f"row {row}: {key!r} of the column {key_column!r} is no key")

@@ -1,0 +1,195 @@
+"""What is written from packed datasets for others: Parquet for Hugging Face's datasets, MDS for MosaicML Streaming."""
+import io
+import json
+import os
+
+os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
+import bale
+import datasets
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from conftest import REPO
+from PIL import Image
+from python_support import run_script
+
+EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
+CLASSES = ["cat", "dög"]
+
+
+def encoded(number, kind="JPEG", mode="RGB"):
+    out = io.BytesIO()
+    Image.fromarray((np.arange(5 * 6 * 3).reshape(5, 6, 3) * 3 + number * 17).astype(np.uint8)).convert(mode).save(out, kind)
+    return out.getvalue()
+
+
+def fields_of(i):
+    """Every kind of field; each has its own column."""
+    return {"jpg": encoded(i), "mask.png": encoded(i, "PNG", "L"), "caption.txt": f"a dög {i}", "txt": "", "json": {"n": i},
+            "meta.json": [i, "ö"], "embedding.npy": np.arange(i, dtype=np.float32), "blob": bytes(range(i)), "a.b.txt": "dots"}
+
+
+def pack(path, samples, **options):
+    bale.pack(samples, path, format="lmdb", **options)
+    return bale.Dataset(path)
+
+
+@pytest.fixture
+def packed(tmp_path):
+    samples = ((f"folder/x.{i}", fields_of(i), i % 2) for i in range(7))
+    return pack(tmp_path / "packed", samples, classes=CLASSES)
+
+
+@pytest.fixture
+def uneven(tmp_path):
+    """Samples that lack fields, labels and images; two images, PNGs as well as JPEGs; an empty field."""
+    return pack(tmp_path / "uneven", [
+        ("a", {"jpg": encoded(0), "png": encoded(1, "PNG"), "txt": "a"}, 1), ("b", {"png": encoded(2, "PNG"), "blob": b""}, None),
+        ("c", {"txt": "no image"}, 0), ("d", {"jpg": encoded(3), "depth.png": encoded(4, "PNG"), "depth.txt": "d"}, None)], classes=CLASSES)
+
+
+def samples_of(dataset):
+    return {dataset.key(i): (dataset.label(i), dataset[i]) for i in range(len(dataset))}
+
+
+@pytest.mark.parametrize("name", ["packed", "uneven"])
+def test_parquet_comes_back_field_by_field(request, tmp_path, name):
+    dataset = request.getfixturevalue(name)
+    files = bale.to_parquet(dataset, tmp_path / "out", rows_per_file=3)
+    assert [os.path.basename(file) for file in files] == [f"train-{i:05d}-of-{len(files):05d}.parquet" for i in range(len(files))]
+    assert sorted(os.listdir(tmp_path / "out")) == [os.path.basename(file) for file in files] and len(files) == (len(dataset) + 2) // 3
+    back = pack(tmp_path / "back", bale.parquet.samples(tmp_path / "out"))
+    assert samples_of(back) == samples_of(dataset) and back.classes == CLASSES and list(back.keys) == list(dataset.keys)
+    for file in files:  # their pages have checksums, which this compares
+        pq.ParquetFile(file, page_checksum_verification=True).read()
+
+
+def test_what_datasets_shows_of_it(packed, tmp_path):
+    bale.to_parquet(packed, tmp_path / "out", split="test", file_size=len(encoded(0)) * 3)
+    table = datasets.load_dataset("parquet", data_files={"test": str(tmp_path / "out" / "test-*.parquet")}, split="test",
+                                  cache_dir=str(tmp_path / "cache"))
+    kinds = {"image": datasets.Image(), "label": datasets.ClassLabel(names=CLASSES), "mask": datasets.Image(), "meta.json": datasets.Value("string"),
+             "caption": datasets.Value("string"), "embedding.npy": datasets.Value("binary"), "blob": datasets.Value("binary")}
+    assert {name: table.features[name] for name in kinds} == kinds
+    assert table.features["label"].names == CLASSES and table.num_rows == 7
+    for i, row in enumerate(table):
+        fields = fields_of(i)
+        assert np.array_equal(np.asarray(row["image"]), np.asarray(Image.open(io.BytesIO(fields["jpg"]))))
+        assert np.array_equal(np.asarray(row["mask"]), np.asarray(Image.open(io.BytesIO(fields["mask.png"]))))
+        assert (row["__key__"], row["label"], row["caption"], row["blob"]) == (f"folder/x.{i}", i % 2, f"a dög {i}", bytes(range(i)))
+        assert json.loads(row["meta.json"]) == [i, "ö"] and np.array_equal(np.load(io.BytesIO(row["embedding.npy"])), fields["embedding.npy"])
+    raw = table.cast_column("image", datasets.Image(decode=False))
+    assert raw[3]["image"] == {"bytes": encoded(3), "path": "folder/x.3.jpg"}
+
+
+def test_chosen_columns(packed, tmp_path):
+    file, = bale.to_parquet(packed, tmp_path / "out", image_column="picture", label_column="kind", key_column=None, fields=["caption.txt"])
+    assert pq.read_schema(file).names == ["picture", "kind", "caption"]
+    with pytest.raises(ValueError, match="two columns would be called 'caption'"):
+        bale.to_parquet(packed, tmp_path / "other", image_column="caption")
+    with pytest.raises(ValueError, match="no sample has 'none' beside its image"):
+        bale.to_parquet(packed, tmp_path / "other", fields=["none"])
+    for wrong in ({"rows_per_file": 0}, {"file_size": "big"}, {"rows_per_file": 1, "file_size": 1}, {"split": ""}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            bale.to_parquet(packed, tmp_path / "other", **wrong)
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("write", [bale.to_parquet, bale.to_mds])
+def test_all_files_or_none(packed, tmp_path, monkeypatch, write):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(bale.Error, match="full: not an empty directory") as failed:
+        write(packed, tmp_path / "full")
+    assert failed.value.code == "exists"
+    (tmp_path / "empty").mkdir()
+    write(packed, tmp_path / "empty")
+    before = sorted(os.listdir(tmp_path))
+    read, count = bale.Dataset.__getitem__, iter(range(100))
+
+    def read_or_fail(self, i):
+        if next(count) == 5:
+            raise KeyboardInterrupt
+        return read(self, i)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(bale.Dataset, "__getitem__", read_or_fail)
+        write(packed, tmp_path / "out")
+    assert sorted(os.listdir(tmp_path)) == before
+    text = pack(tmp_path / "text", [("a", {"jpg": encoded(0), "caption.txt": b"\xff"}, 0)])
+    with pytest.raises(bale.Error, match="field 'caption.txt' of a ") as failed:
+        write(text, tmp_path / "out")
+    assert failed.value.code == "damaged" and failed.value.key == "a" and not (tmp_path / "out").exists()
+
+
+def test_mds_comes_back_field_by_field(packed, tmp_path):
+    assert bale.to_mds(tmp_path / "packed", tmp_path / "out", shard_size=4096) > 2
+    bale.convert(tmp_path / "out", tmp_path / "back", format="lmdb")
+    back = bale.Dataset(tmp_path / "back")
+    assert samples_of(back) == samples_of(packed) and list(back.keys) == list(packed.keys)
+    assert max(path.stat().st_size for path in (tmp_path / "out").glob("*.mds")) <= 4096
+
+
+def test_streaming_reads_it(packed, tmp_path):
+    """With the real package, which needs torch: in the environment of requirements-examples.txt."""
+    if not os.path.exists(EXAMPLES_PYTHON):
+        pytest.skip("tests/python/requirements-examples.txt is not installed")
+    bale.to_mds(packed, tmp_path / "out", shard_size="4KiB")
+    out = run_script("""
+        import json, sys
+        import numpy
+        sys.path.insert(0, sys.argv[2])
+        from make_mds import import_streaming
+        streaming = import_streaming()
+        for samples in (streaming.LocalDataset(sys.argv[1]), streaming.StreamingDataset(local=sys.argv[1], batch_size=1, shuffle=False)):
+            assert len(samples) == 7
+            shown = []
+            for i in range(7):
+                sample = samples[i]
+                images = {name: [sample[name].format, numpy.asarray(sample[name]).tolist()] for name in ("image", "mask")}
+                shown.append({**sample, **images, "blob": list(sample["blob"]), "embedding.npy": list(sample["embedding.npy"])})
+            print(json.dumps(shown))
+        """, tmp_path / "out", REPO / "tests" / "foreign", python=EXAMPLES_PYTHON)
+    for line in out.splitlines():
+        for i, sample in enumerate(json.loads(line)):
+            for name, kind in (("image", "JPEG"), ("mask", "PNG")):
+                image = Image.open(io.BytesIO(fields_of(i)["jpg" if name == "image" else "mask.png"]))
+                assert sample[name] == [kind, np.asarray(image).tolist()]
+            assert (sample["__key__"], sample["label"], sample["caption"], sample["txt"]) == (f"folder/x.{i}", i % 2, f"a dög {i}", "")
+            assert (sample["json"], sample["meta"], sample["blob"], sample["a.b"]) == ({"n": i}, [i, "ö"], list(range(i)), "dots")
+            assert bytes(sample["embedding.npy"]) == packed[i]["embedding.npy"]
+    assert len(out.splitlines()) == 2
+
+
+def test_what_mds_cannot_hold(uneven, tmp_path):
+    with pytest.raises(bale.Error, match="sample a does not have the field '.*', which others have, and MDS has no missing values"):
+        bale.to_mds(uneven, tmp_path / "out")
+    with pytest.raises(bale.Error, match="sample c does not have an image"):
+        bale.to_mds(uneven, tmp_path / "out", fields=[])
+    missing = pack(tmp_path / "missing", [("a", {"jpg": encoded(0), "txt": "x"}, 1), ("b", {"png": encoded(2, "PNG")}, 0)])
+    with pytest.raises(bale.Error, match="sample b does not have the field 'txt'") as failed:
+        bale.to_mds(missing, tmp_path / "out")
+    assert (failed.value.code, failed.value.key) == ("unsupported", "b")
+    assert bale.to_mds(missing, tmp_path / "fewer", fields=[]) == 1
+    bale.convert(tmp_path / "fewer", tmp_path / "back")
+    assert [set(sample) for sample in bale.Dataset(tmp_path / "back")] == [{"jpg", "cls"}, {"png", "cls"}]
+    labels = pack(tmp_path / "labels", [("a", {"jpg": encoded(0)}, 1), ("b", {"jpg": encoded(2)}, None)])
+    with pytest.raises(bale.Error, match="sample b does not have a label"):
+        bale.to_mds(labels, tmp_path / "out")
+    with pytest.raises(ValueError, match="4 GiB or more"):
+        bale.to_mds(missing, tmp_path / "out", shard_size="4GiB")
+    assert not (tmp_path / "out").exists()
+
+
+def test_fields_that_would_be_one_column_of_mds(tmp_path):
+    fields = {"jpg": encoded(0), "x.png": encoded(1, "PNG"), "x.txt": "x", "label.txt": "l", "path.json": {}, "image.png": encoded(2, "PNG")}
+    dataset = pack(tmp_path / "packed", [("a", fields, 3)])
+    bale.to_mds(dataset, tmp_path / "out")
+    bale.convert(tmp_path / "out", tmp_path / "back", format="lmdb")
+    assert samples_of(bale.Dataset(tmp_path / "back")) == samples_of(dataset)
+
+
+def test_extract_is_the_way_back_to_files(bale, packed, tmp_path):
+    bale.ok("extract", tmp_path / "packed", tmp_path / "files")
+    for i in range(7):
+        for name, content in packed[i].items():
+            assert (tmp_path / "files" / f"folder/x.{i}.{name}").read_bytes() == content
