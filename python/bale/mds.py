@@ -1,9 +1,7 @@
 """bale.to_mds(): a packed dataset as shards of MosaicML Streaming (MDS version 2, formats/mds/FORMAT.md)."""
 from __future__ import annotations
 
-import json
 import os
-import struct
 
 from bale import _bale
 from bale.dataset import Dataset
@@ -39,6 +37,8 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
     Every sample needs all columns, because MDS has no missing values. In memory is one shard. Raises bale.Error: `exists` if the
     destination is not empty, `unsupported` for a sample without a field that others have or that is larger than a shard can be, and
     those of reading; ValueError for fields that are not there."""
+    import json  # not above: importing bale need not wait for it
+
     source = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
     limit = size_of("shard_size", shard_size) or 0
     if limit > _MAX_SHARD_BYTES:
@@ -73,19 +73,19 @@ class _Columns:
         has_label = labels != _bale.NO_LABEL
         others = fields_to_write(sets, fields, without_cls=bool(has_label.all()))
         images = {main_image(names) for names in sets}
+        if has_label.any() and not has_label.all():
+            raise _missing(dataset, "a label", int(has_label.argmin()))
         _require_all(dataset, sets, images, others)
         columns = [_Column("__key__", "str", "key")]
         if None not in images:
             columns.append(_Column("image", "png" if images == {"png"} else "jpeg", "image"))
-        if has_label.all():
+        if has_label.any():
             columns.append(_Column("label", "int", "label"))
-        elif has_label.any():
-            raise _missing(dataset, "a label", int(has_label.argmin()))
         names = _column_names(others, {column.name for column in columns})
         columns += [_Column(name, _encoding_of(field) if name != field or "." not in field else "bytes", "field", field)
                     for field, name in names.items()]
         self.columns = sorted(columns, key=lambda column: column.name)
-        for before, after in zip(self.columns, self.columns[1:]):
+        for before, after in zip(self.columns, self.columns[1:], strict=False):
             if before.name == after.name:
                 raise ValueError(f"{dataset.spec}: two columns would be called {after.name!r}: name the fields to write in `fields`")
         self.config: dict[str, Any] = {
@@ -94,6 +94,8 @@ class _Columns:
 
     def sample(self, dataset: Dataset, i: int) -> bytes:
         """As MDS stores it: the sizes of columns that vary, and then all values."""
+        import struct
+
         fields = dataset[i]
         image = main_image(fields)
         values = []
@@ -115,6 +117,8 @@ class _Shards:
     """Writes shards one after the other. `listed` is what index.json says of them."""
 
     def __init__(self, directory: str, columns: _Columns, limit: int) -> None:
+        import json
+
         self._directory = directory
         self._config = {**columns.config, "size_limit": limit}
         self._config_bytes = json.dumps(self._config, sort_keys=True).encode()
@@ -139,6 +143,8 @@ class _Shards:
             self._write()
 
     def _write(self) -> None:
+        import struct
+
         name = f"shard.{len(self.listed):05d}.mds"
         offsets = [self._head_bytes(len(self._samples))]
         for sample in self._samples:
@@ -168,6 +174,8 @@ def _require_all(dataset: Dataset, sets: Iterable[Sequence[str]], images: set[st
 
 def _require_readable(dataset: Dataset, i: int, field: str, encoding: str, value: bytes) -> None:
     """Raises bale.Error for text and JSON that Streaming could not read."""
+    import json
+
     try:
         if encoding == "str":
             value.decode()

@@ -180,6 +180,7 @@ class _Samples:
         arrow = table.with_format("arrow")
 
         def after(count: int) -> Iterator[Sample]:
+            batches: Iterator[tuple[int, Any]]
             if hasattr(table, "__len__"):
                 batches = ((start, arrow[start:start + _BATCH_ROWS]) for start in range(count, len(table), _BATCH_ROWS))
             else:

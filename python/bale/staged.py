@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 
 from bale.errors import make_error
 
@@ -22,6 +20,9 @@ def staged_directory(destination: Path) -> Iterator[str]:
     .bale-partial, and nobody takes it for the dataset.
 
     Raises bale.Error (`exists`) before the block if the destination is not empty."""
+    import shutil  # not above: importing bale need not wait for it
+    import tempfile
+
     target = os.path.abspath(os.fsdecode(destination))
     if os.path.lexists(target) and not (os.path.isdir(target) and not os.listdir(target)):
         raise make_error("exists", f"{target}: not an empty directory", target, hint="remove it, or name another")

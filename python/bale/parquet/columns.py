@@ -1,9 +1,6 @@
 """What each column of a table becomes in a sample: the image, the label, or a field."""
 from __future__ import annotations
 
-import datetime
-import decimal
-import json
 from typing import NamedTuple
 
 from bale import _bale
@@ -89,7 +86,7 @@ class Columns:
     def _find_image(self) -> str | None:
         """A column that is said to be of images, else a struct of bytes and path, else bytes with the name of an image."""
         schema = self._schema
-        said = [name for name in schema.names if self._type_name(name) == "Image"]
+        said: list[str] = [name for name in schema.names if self._type_name(name) == "Image"]
         if not said and not self._features:
             said = [name for name in schema.names if _is_file(_storage(schema.field(name).type))]
         if not said:
@@ -98,10 +95,11 @@ class Columns:
         return min(said, key=lambda name: ranks.get(name.lower(), len(ranks)), default=None)
 
     def _find_label(self) -> str | None:
-        for name in self._schema.names:
+        names: list[str] = self._schema.names
+        for name in names:
             if self._type_name(name) == "ClassLabel":
                 return name
-        lower = {name.lower(): name for name in reversed(self._schema.names)}
+        lower: dict[str, str] = {name.lower(): name for name in reversed(self._schema.names)}
         for name in LABEL_NAMES:
             if name in lower and _is_integer(self._schema.field(lower[name]).type):
                 return lower[name]
@@ -143,6 +141,8 @@ class Columns:
 
 def features_of(schema: pa.Schema) -> dict[str, Any]:
     """The features that Hugging Face's datasets stores in a schema; empty if it has none."""
+    import json  # not above: importing bale need not wait for it
+
     text = (schema.metadata or {}).get(b"huggingface")
     if text is None:
         return {}
@@ -159,8 +159,8 @@ def fields_of_batch(batch: pa.RecordBatch, columns: Iterable[Column], bytes_of: 
     numbers: list[dict[str, Any]] = [{} for _ in rows]
     columns = list(columns)
     for column in columns:
-        values = _values(batch.column(column.name), column)
-        for row, (fields, value) in enumerate(zip(rows, values, strict=True)):
+        found = _values(batch.column(column.name), column)
+        for row, (fields, value) in enumerate(zip(rows, found, strict=True)):
             if column.kind == "number":
                 numbers[row][column.name] = value
             elif value is not None:
@@ -238,7 +238,8 @@ def _values(array: pa.Array, column: Column) -> list[Any]:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if column.kind != "array":
-        return array.to_pylist()
+        plain: list[Any] = array.to_pylist()
+        return plain
     return [_array(array[i], column) for i in range(len(array))]
 
 
@@ -273,10 +274,15 @@ def _null_inside(column: Column) -> Exception:
 
 
 def _json(value: Any) -> bytes:
+    import json
+
     return json.dumps(value, ensure_ascii=False, default=_plain).encode()
 
 
 def _plain(value: Any) -> Any:
+    import datetime
+    import decimal
+
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
@@ -306,7 +312,7 @@ def _is_file(kind: Any) -> bool:
 def _is_bytes(kind: Any) -> bool:
     import pyarrow as pa
 
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def _is_text(kind: Any) -> bool:
@@ -314,31 +320,31 @@ def _is_text(kind: Any) -> bool:
 
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _is_integer(kind: Any) -> bool:
     import pyarrow as pa
 
-    return pa.types.is_integer(kind)
+    return bool(pa.types.is_integer(kind))
 
 
 def _is_floating(kind: Any) -> bool:
     import pyarrow as pa
 
-    return pa.types.is_floating(kind)
+    return bool(pa.types.is_floating(kind))
 
 
 def _is_list(kind: Any) -> bool:
     import pyarrow as pa
 
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _is_nested(kind: Any) -> bool:
     import pyarrow as pa
 
-    return pa.types.is_nested(kind)
+    return bool(pa.types.is_nested(kind))
 
 
 def _holds_bytes(kind: Any) -> bool:

@@ -1,7 +1,6 @@
 """Which Parquet and Arrow files a name stands for, and of which splits they are. Needs no pyarrow."""
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import NamedTuple
@@ -172,6 +171,8 @@ def _require_all(files: list[str]) -> None:
 
 
 def _json_of(directory: str, name: str) -> dict[str, Any]:
+    import json  # not above: importing bale need not wait for it
+
     path = os.path.join(directory, name)
     try:
         with open(path, "rb") as file:

@@ -1,9 +1,7 @@
 """Keys of the rows of tables: those that the tables have, if they are keys of all rows and unique; else running numbers."""
 from __future__ import annotations
 
-import hashlib
 import posixpath
-from array import array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,15 +43,17 @@ def flat_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name in batch.schema.names:
         return batch.column(name)
     column, _, member = name.rpartition(".")
-    struct = batch.column(column)
-    import pyarrow.compute as pc
-
-    return pc.struct_field(getattr(struct, "storage", struct), member)
+    struct: Any = batch.column(column)
+    struct = getattr(struct, "storage", struct)
+    return struct.flatten()[struct.type.get_field_index(member)]  # null where the struct is
 
 
 def are_keys(tables: Sequence[Table], columns: Sequence[str], key_of: Callable[[Any], str | None]) -> bool:
     """Whether the columns, one per table, hold a key in each row, and none twice. Reads these columns. Takes 8 bytes per row;
     keys are compared by a hash of 64 bits, which is the same in every run."""
+    import hashlib  # not above: importing bale need not wait for it
+    from array import array
+
     import numpy as np
 
     hashes = array("Q")

@@ -15,7 +15,7 @@ from bale.parquet.tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, Literal
 
     import pyarrow as pa
@@ -57,9 +57,9 @@ def samples(source: Path | Sequence[Path], *, split: str | None = None, image: s
     ValueError for a column that is not there."""
     splits = find_splits(source)
     if split is None and len(splits) > 1:
-        raise ValueError(f"{source}: several splits ({', '.join(splits)}): name one with `split`")
+        raise ValueError(f"{source!r}: several splits ({', '.join(splits)}): name one with `split`")
     if split is not None and split not in splits:
-        raise ValueError(f"{source}: no split {split!r}; there are {', '.join(map(repr, splits))}")
+        raise ValueError(f"{source!r}: no split {split!r}; there are {', '.join(map(repr, splits))}")
     chosen = next(iter(splits.values())) if split is None else splits[split]
     return samples_of_split(chosen, image=image, label=label, key=key, columns=columns, missing=missing)
 
@@ -89,7 +89,7 @@ class TableSamples:
         self._key = key
         self._are_keys_chosen = False
         self._key_columns: list[str] | None = None  # one per table; None: running numbers
-        self._key_of = key_of_text
+        self._key_of: Callable[[Any], str | None] = key_of_text
         self._columns = [self._columns_of(table, image, label, columns) for table in self._tables]
         self._missing = ["skip" if _is_of_img2dataset(table) else "keep" for table in self._tables]
         if missing != "auto":
@@ -141,7 +141,7 @@ class TableSamples:
         table, columns = self._tables[number], self._columns[number]
         wanted = columns.wanted()
         key_column = self._key_columns[number] if self._key_columns else None
-        if key_column in table.schema.names and key_column not in wanted:
+        if key_column is not None and key_column in table.schema.names and key_column not in wanted:
             wanted.append(key_column)
         for rows in table.rows(wanted, after):
             try:
@@ -237,7 +237,7 @@ def _is_text(schema: pa.Schema, name: str) -> bool:
     import pyarrow as pa
 
     kind = schema.field(name).type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _is_of_img2dataset(table: Table) -> bool:

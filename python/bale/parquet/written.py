@@ -1,7 +1,6 @@
 """bale.to_parquet(): a packed dataset as Parquet files in the layout of the Hugging Face Hub."""
 from __future__ import annotations
 
-import json
 import os
 
 from bale import _bale
@@ -65,6 +64,8 @@ class _Columns:
     """The columns of the files, and the row of a sample."""
 
     def __init__(self, dataset: Dataset, image: str, label: str, key: str | None, fields: Sequence[str] | None) -> None:
+        import json  # not above: importing bale need not wait for it
+
         import pyarrow as pa
 
         self._image, self._label, self._key = image, label, key
