@@ -2,7 +2,6 @@
 import io
 
 import bale
-import datasets
 import numpy as np
 import pytest
 from conftest import images_by_key
@@ -110,6 +109,7 @@ def test_datasets_of_torch_and_torchvision(photos, tmp_path):
 
 def test_a_dataset_of_hugging_face(tmp_path):
     """What else becomes a field: test_python_parquet.py."""
+    datasets = pytest.importorskip("datasets")
     (tmp_path / "file.jpg").write_bytes(jpeg(1))
     rows = [{"image": {"bytes": jpeg(0), "path": None}, "mask": {"bytes": jpeg(2), "path": None}, "label": 1, "caption": "a dög"},
             {"image": {"bytes": None, "path": str(tmp_path / "file.jpg")}, "mask": None, "label": -1, "caption": None}]

@@ -1,4 +1,5 @@
 """The package as it is installed, what building it needs, and its life beside h5py's and lmdb's own wheels."""
+import importlib.util
 import os
 import pathlib
 import re
@@ -36,6 +37,11 @@ def test_everything_is_installed(site):
 
 
 STABLE_ABI = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+def test_what_tests_compare_with_is_installed():
+    """Without these, the tests that need them are skipped."""
+    assert all(importlib.util.find_spec(name) for name in ("datasets", "pyarrow")), "install tests/python/requirements.txt"
 
 
 def test_the_module_is_named_for_the_pythons_that_can_import_it(site):

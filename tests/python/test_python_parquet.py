@@ -8,15 +8,14 @@ import shutil
 os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
 import bale
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from conftest import flip
 from PIL import Image
 from python_support import run_script
 from remote_support import clean_environment, serve  # noqa: F401
 
-datasets = pytest.importorskip("datasets")
+pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+datasets = pytest.importorskip("datasets")  # test_python_package.py fails without it
 
 CLASSES = ["cat", "dög", "eel"]
 FEATURES = datasets.Features({
