@@ -75,15 +75,20 @@ DEVICE = """
 
     real_to = torch.Tensor.to
     def to(self, *args, **kwargs):
-        if args and args[0] == torch.device("cuda"):
+        if args and args[0] == torch.device(KIND):
             assert kwargs == {"non_blocking": True}
             log.append(("copy", Streams.current.name))
             return torch.Tensor.clone(self).as_subclass(OnDevice)
         return real_to(self, *args, **kwargs)
     torch.Tensor.to = to
     log = []
-    prefetcher._streams = lambda device: Streams
+    setattr(torch, KIND, Streams)
 """
+
+
+def device_of(kind):
+    """A device of that kind of torch's, which has streams as torch.cuda and torch.xpu do."""
+    return f"\n    KIND = {kind!r}" + DEVICE
 
 
 @pytest.fixture(scope="module")
@@ -194,8 +199,9 @@ def test_it_looks_like_its_loader(run):
     """)
 
 
+@pytest.mark.parametrize("kind", ["cuda", "xpu"])
 @pytest.mark.parametrize("quick", [False, True])
-def test_streams_and_events(run, quick):
+def test_streams_and_events(run, quick, kind):
     """Per batch: copied on the side stream, then its event; the work's stream waits for that before it gets the batch, and
     marks the memory as its own; the next copy is under way by then; the host's batch stays until its event is over."""
     run(f"\n    QUICK = {quick}" + """
@@ -221,7 +227,7 @@ def test_streams_and_events(run, quick):
             yield image, torch.tensor([i, i])
             del image
 
-    ahead = bt.Prefetcher(batches(), "cuda", dtype=torch.float32)
+    ahead = bt.Prefetcher(batches(), KIND, dtype=torch.float32)
     for i, (images, labels) in enumerate(ahead):
         assert labels.tolist() == [i, i] and torch.equal(images.as_subclass(torch.Tensor), torch.full((2, 3, 4, 4), i / 255))
         log.append(("work", i))
@@ -239,7 +245,27 @@ def test_streams_and_events(run, quick):
             assert log.index(("record", "side", number + 1)) < place[3]      # the next one is under way
         if i < 3:
             assert log.index(("host", i + 2)) > place[3]                     # and no more than that
-    """, HEAD + DEVICE)
+    """, HEAD + device_of(kind))
+
+
+def test_a_device_without_streams(run):
+    """As torch.mps: batches are copied when they are asked for."""
+    run("""
+    class OnDevice(torch.Tensor):
+        pass
+    real_to, log = torch.Tensor.to, []
+    def to(self, *args, **kwargs):
+        if args and args[0] == torch.device("mps"):
+            log.append(kwargs)
+            return torch.Tensor.clone(self).as_subclass(OnDevice)
+        return real_to(self, *args, **kwargs)
+    torch.Tensor.to = to
+    with small() as loader, small() as expected:
+        for (images, labels), (others, theirs) in zip(bt.Prefetcher(loader, "mps"), expected, strict=True):
+            assert isinstance(images, OnDevice) and torch.equal(images.as_subclass(torch.Tensor), others)
+            assert torch.equal(labels.as_subclass(torch.Tensor), theirs)
+    assert len(log) == 10
+    """)
 
 
 def test_what_a_broken_off_loop_leaves(run):
@@ -282,7 +308,7 @@ def test_what_a_broken_off_loop_leaves(run):
     log.clear()
     next(iter(bt.Prefetcher([torch.zeros(1, device="meta")], "cuda")))
     assert log[:2] == [("wait_stream", "side", "main"), ("copy", "side")]
-    """, HEAD + DEVICE)
+    """, HEAD + device_of("cuda"))
 
 
 def test_the_state_is_after_the_batch_that_was_given(run):
@@ -311,4 +337,4 @@ def test_the_state_is_after_the_batch_that_was_given(run):
         ahead.load_state_dict(state)
         ahead.set_epoch(state["epoch"])
         assert [labels.tolist() for _, labels in ahead] == rest and len(rest) == 6
-    """, HEAD + DEVICE)
+    """, HEAD + device_of("cuda"))
