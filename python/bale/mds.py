@@ -6,7 +6,7 @@ import os
 from bale import _bale
 from bale.dataset import Dataset
 from bale.errors import make_error
-from bale.sample_fields import field_sets, fields_to_write, main_image
+from bale.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale.staged import staged_directory
 from bale.writer import size_of
 
@@ -46,7 +46,7 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
     columns = _Columns(source, fields)
     with staged_directory(destination) as staged:
         shards = _Shards(staged, columns, limit)
-        for i in range(len(source)):
+        for i in read_ahead(source):
             shards.add(columns.sample(source, i), source.key(i))
         shards.close()
         with open(os.path.join(staged, "index.json"), "w") as index:

@@ -44,8 +44,8 @@ def pack(source: Path | Iterable[Any] | None, destination: Path, *, progress: bo
 
     source      a path, which `bale pack` packs; None with files_from. Or samples, which a bale.Writer writes: a generator of
                 (image, label), of (key, fields), of (key, fields, label) or of dicts of fields; a torch Dataset; a Hugging
-                Face Dataset, or the name of its Parquet or Arrow files or their directory (bale.parquet.samples has more
-                options); a pair of arrays (images, labels). docs/WRITING.md has what becomes of each
+                Face Dataset, or the name of its Parquet or Arrow files, a list of them or their directory
+                (bale.parquet.samples has more options); a pair of arrays (images, labels). docs/WRITING.md has what becomes of each
     progress    show a tqdm bar on sys.stderr or in the notebook, or the program's own bar if tqdm is not installed. None:
                 only in a terminal or a notebook
     options     the command's flags, with underscores (bale.options.PackOptions): shard_size="1GiB",
@@ -58,11 +58,11 @@ def pack(source: Path | Iterable[Any] | None, destination: Path, *, progress: bo
 
         is_shown = _is_watched() if progress is None else progress
         bar = _tqdm() if is_shown and not options.get("quiet") else None
-        if not isinstance(source, (str, bytes, os.PathLike)):
-            return pack_samples(source, destination, bar, dict(options))
         tables = tables_of(source, dict(options))
         if tables:
             return pack_splits(tables, destination, bar, dict(options))
+        if not isinstance(source, (str, bytes, os.PathLike)):
+            return pack_samples(source, destination, bar, dict(options))
     return _run("pack", [destination] if source is None else [source, destination], dict(options), progress,
                 fine=(0, _LEFT_OUT))
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 from bale import _bale
 
+_AHEAD = 64
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bale.dataset import Dataset
 
@@ -13,6 +15,14 @@ if TYPE_CHECKING:
 def field_sets(dataset: Dataset) -> list[list[str]]:
     """Each set of fields that any sample has, once. Reads the indexes."""
     return dataset._dataset.field_sets()
+
+
+def read_ahead(dataset: Dataset) -> Iterator[int]:
+    """All positions, each after the kernel was asked for it and its neighbors."""
+    for i in range(len(dataset)):
+        if i % _AHEAD == 0:
+            dataset.prefetch(range(i, min(i + 2 * _AHEAD, len(dataset))))
+        yield i
 
 
 def main_image(fields: Iterable[str]) -> str | None:

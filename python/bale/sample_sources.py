@@ -58,8 +58,12 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
     return writer.report
 
 
-def tables_of(source: Path, options: Mapping[str, Any]) -> dict[str, TableSamples]:
-    """The splits of a path that names Parquet or Arrow files with images; empty if `bale pack` packs it."""
+def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, TableSamples]:
+    """The splits of a path, or of a list of paths, that names Parquet or Arrow files with images; empty for other sources."""
+    if isinstance(source, list) and source and all(isinstance(name, (str, bytes, os.PathLike)) for name in source):
+        return {"": samples_of_split(find_splits(source)[""])} if all(is_table_name(os.fsdecode(name)) for name in source) else {}
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        return {}
     name = os.fsdecode(source)
     if not is_table_name(name) and not (os.path.isdir(name) and may_hold_tables(name)) or options.get("source") is not None:
         return {}

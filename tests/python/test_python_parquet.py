@@ -111,6 +111,7 @@ def test_a_list_of_files_and_chosen_columns(written, tmp_path):
     dataset = bale.Dataset(tmp_path / "out")
     assert list(dataset.keys) == [f"{i:08d}" for i in range(7)] and dataset[2] == {"json": b'{"score": 2.0}'}
     assert dataset[5] == {"png": ROWS[5]["mask"]["bytes"], "cls": b"2", "blob": b"\0\xff5", "json": b'{"score": 1.25}'}
+    assert bale.pack([written["parquet"], str(written["arrow"])], tmp_path / "two", on_error="skip")["samples"] == 14
     for wrong in ({"image": "none"}, {"label": "none"}, {"key": "none"}, {"columns": ["none"]}):
         with pytest.raises(ValueError, match="no column 'none'; there are label, image"):
             bale.parquet.samples(written["parquet"], **wrong)
@@ -142,6 +143,11 @@ def test_splits(whole, written, tmp_path):
         bale.parquet.samples(folder)
     with pytest.raises(ValueError, match="no split 'val'; there are 'train', 'test'"):
         bale.parquet.samples(folder, split="val")
+    with pytest.raises(ValueError, match="one of several datasets, with the splits test, train"):
+        for name in ("test", "train"):
+            (tmp_path / "configs" / "default").mkdir(parents=True, exist_ok=True)
+            shutil.copy(written["parquet"], tmp_path / "configs" / "default" / f"{name}-00000-of-00001.parquet")
+        bale.parquet.splits(tmp_path / "configs")
     hub = tmp_path / "hub"
     for split in ("train", "validation"):
         (hub / split).mkdir(parents=True)
@@ -391,7 +397,7 @@ def test_directories_of_images_stay_folders(photos, tmp_path):
 
 
 def test_the_program_says_what_to_do(bale, written, tmp_path):  # noqa: F811 - the program, not the package
-    for name in (written["parquet"], written["glob"], written["arrow"]):
+    for name in (written["parquet"], written["glob"], written["arrow"], written["hub"] / "data", written["saved"]):
         line = bale("pack", name, tmp_path / "out").error_line()
         assert "file, which only the Python package reads" in line and 'in Python: bale.pack("' in line
     assert "a Parquet file" in bale("ls", written["parquet"]).error_line()
@@ -446,3 +452,31 @@ def test_open_file(tmp_path):
         file.read()
     with pytest.raises(FileNotFoundError):
         bale.open_file(tmp_path / "y")
+
+
+def test_types_of_other_writers(tmp_path):
+    """Large and view types, dictionaries, a pandas index, notes of webdataset's reader."""
+    image = pa.array([{"bytes": encoded(i), "path": f"{i}.jpg"} for i in range(2)], pa.struct([("bytes", pa.large_binary()), ("path", pa.large_string())]))
+    columns = {"image": image, "a": pa.array(["x", "y"]).dictionary_encode(), "b": pa.array(["x", None], pa.large_string()),
+               "c": pa.array([b"x", b"y"], pa.binary_view()), "d": pa.array(["x", "y"], pa.string_view()), "e": pa.array([[True], []]),
+               "f": pa.array([{"x": 1}, None]), "g": pa.array([1, None], pa.uint8()), "__url__": ["u", "v"], "__index_level_0__": [0, 1]}
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as out, pa.ipc.new_stream(out, pa.table(columns).schema) as writer:
+        writer.write_table(pa.table(columns))
+    bale.pack(tmp_path / "x.arrow", tmp_path / "out")
+    dataset = bale.Dataset(tmp_path / "out")
+    assert dataset[0] == {"jpg": encoded(0), "a.txt": b"x", "b.txt": b"x", "c": b"x", "d.txt": b"x", "e.npy": array_of([True], np.bool_, 1),
+                          "f.json": b'{"x": 1}', "json": b'{"g": 1}'}
+    assert dataset[1] == {"jpg": encoded(1), "a.txt": b"y", "c": b"y", "d.txt": b"y", "e.npy": array_of([], np.bool_, 0), "json": b'{"g": null}'}
+
+
+def test_the_cache_of_a_folder_of_images(photos, tmp_path):
+    """Of which datasets stores only the paths."""
+    made = datasets.load_dataset("imagefolder", data_dir=str(photos), cache_dir=str(tmp_path / "cache"), split="train")
+    info, = (tmp_path / "cache").rglob("dataset_info.json")
+    bale.pack(info.parent, tmp_path / "out")
+    dataset = bale.Dataset(tmp_path / "out")
+    assert len(dataset) == made.num_rows and dataset.classes == made.features["label"].names
+    bale.pack(made, tmp_path / "memory")
+    assert [dataset[i] for i in range(len(dataset))] == [sample for sample in bale.Dataset(tmp_path / "memory")]
+    paths = [row["image"]["path"] for row in made.cast_column("image", datasets.Image(decode=False))]
+    assert [dataset.read_image(i) for i in range(len(dataset))] == [open(path, "rb").read() for path in paths]

@@ -120,6 +120,22 @@ def test_all_files_or_none(packed, tmp_path, monkeypatch, write):
     assert failed.value.code == "damaged" and failed.value.key == "a" and not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("write", [bale.to_parquet, bale.to_mds])
+def test_files_are_durable_before_they_have_their_name(packed, tmp_path, monkeypatch, write):
+    calls = []
+    sync, rename = os.fsync, os.rename
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", lambda file: (calls.append(os.readlink(f"/proc/self/fd/{file}")), sync(file)))
+        patched.setattr(os, "rename", lambda old, new: (calls.append((str(old), str(new))), rename(old, new)))
+        write(packed, tmp_path / "out")
+    published = next(i for i, call in enumerate(calls) if isinstance(call, tuple) and call[1] == str(tmp_path / "out"))
+    staged = calls[published][0]
+    assert {os.path.basename(path) for path in calls[:published] if isinstance(path, str)} == {*os.listdir(tmp_path / "out"), os.path.basename(staged)}
+    assert calls[published - 1] == staged and calls[published + 1:] == [str(tmp_path)]
+    (tmp_path / "plain").mkdir()
+    assert os.stat(tmp_path / "out").st_mode == os.stat(tmp_path / "plain").st_mode
+
+
 def test_mds_comes_back_field_by_field(packed, tmp_path):
     assert bale.to_mds(tmp_path / "packed", tmp_path / "out", shard_size=4096) > 2
     bale.convert(tmp_path / "out", tmp_path / "back", format="lmdb")

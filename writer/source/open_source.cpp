@@ -42,6 +42,14 @@ bool are_shards_by_content(const std::string& path) {
   }
 }
 
+/// Parquet and Arrow files without an image beside them: the error of opening one says who reads them.
+void refuse_tables(const std::string& path, const TopLevel& top) {
+  const auto table = std::find_if(top.files.begin(), top.files.end(), [](const std::string& name) {
+    return name.ends_with(".parquet") || name.ends_with(".arrow");
+  });
+  if (table != top.files.end()) probe_format(join_path(path, *table));
+}
+
 /// The kind of a directory without a manifest: images to pack, or shards of some tool.
 DetectedSource detect_directory(const std::string& path, const TopLevel& top, const SourceOptions& options) {
   if (long_path_exists(join_path(path, k_partial_name))) return {k_packed};
@@ -51,6 +59,7 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
   const auto num_images = std::count_if(top.files.begin(), top.files.end(), is_imagefolder_name);
   if (num_shards == 0 && num_images > 0) return {k_folder};
   if (num_shards == 0) {
+    refuse_tables(path, top);
     if (!are_shards_by_content(path)) return {k_folder};
     return {k_packed, "taken as packed shards by what its files begin with; `source` folder takes it as a folder"};
   }

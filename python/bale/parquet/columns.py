@@ -33,7 +33,7 @@ class Columns:
 
     image, label   the columns that are the image and the label; None if there is none
     classes        names of class 0, 1, ...; None if the label's column does not say them
-    fields         all other columns that are kept
+    fields         all other columns that are kept; notes such as `__url__` only if `keep` names them
 
     `image`, `label` and `keep` are as of bale.parquet.samples(). Raises ValueError if a column is not there or cannot be kept."""
 
@@ -54,14 +54,15 @@ class Columns:
             names = self._feature(self.label).get("names") if self._type_name(self.label) == "ClassLabel" else None
             self.classes = [str(name) for name in names] if names is not None else None
         roles = {self.image, self.label, key}
-        names = [name for name in (schema.names if keep is None else keep) if name not in roles]
+        others = [name for name in schema.names if not name.startswith("__")] if keep is None else keep
+        names = [name for name in others if name not in roles]
         self.fields = [self._column(name) for name in names]
         _require_different(self.fields)
 
     @property
     def is_named_class(self) -> bool:
         """Whether labels are names of classes."""
-        return self.label is not None and _is_text(self._schema.field(self.label).type)
+        return self.label is not None and is_text(self._schema.field(self.label).type)
 
     @property
     def path(self) -> str | None:
@@ -69,7 +70,7 @@ class Columns:
         if self.image is None:
             return None
         kind = _storage(self._schema.field(self.image).type)
-        return f"{self.image}.path" if _is_file(kind) else self.image if _is_text(kind) else None
+        return f"{self.image}.path" if _is_file(kind) else self.image if is_text(kind) else None
 
     def wanted(self) -> list[str]:
         """Names of all columns that are read."""
@@ -107,7 +108,7 @@ class Columns:
 
     def _kind_of_image(self, name: str) -> Kind:
         kind = _storage(self._schema.field(name).type)
-        if _is_file(kind) or _is_bytes(kind) or _is_text(kind):
+        if _is_file(kind) or _is_bytes(kind) or is_text(kind):
             return "image"
         raise ValueError(f"column {name!r} holds {kind}, neither bytes nor paths of images")
 
@@ -127,7 +128,7 @@ class Columns:
             return Column(name, "images", stem)
         if _is_bytes(kind):
             return Column(name, "bytes", stem)
-        if _is_text(kind):
+        if is_text(kind):
             return Column(name, "text", stem)
         shape_of_array = _shape_of_array(kind)
         if shape_of_array is not None:
@@ -306,21 +307,25 @@ def _is_file(kind: Any) -> bool:
     if not pa.types.is_struct(kind):
         return False
     names = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-    return set(names) == {"bytes", "path"} and _is_bytes(names["bytes"]) and _is_text(names["path"])
+    return set(names) == {"bytes", "path"} and _is_bytes(names["bytes"]) and is_text(names["path"])
+
+
+def _is_called(kind: Any, name: str) -> bool:
+    """Whether pyarrow's is_NAME() is true, if this pyarrow has it."""
+    import pyarrow as pa
+
+    return bool(getattr(pa.types, f"is_{name}", lambda _: False)(kind))
 
 
 def _is_bytes(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+    return any(_is_called(kind, name) for name in ("binary", "large_binary", "fixed_size_binary", "binary_view"))
 
 
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind):
+def is_text(kind: Any) -> bool:
+    """Whether values of an Arrow type are strings."""
+    if _is_called(kind, "dictionary"):
         kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return any(_is_called(kind, name) for name in ("string", "large_string", "string_view"))
 
 
 def _is_integer(kind: Any) -> bool:

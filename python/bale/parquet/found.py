@@ -100,12 +100,21 @@ def _splits_of_directory(directory: str) -> dict[str, Split]:
         return _splits_of_directory(os.path.join(directory, "data"))
     if files:
         return _by_name(directory, [os.path.join(directory, name) for name in files])
-    splits = {name: sorted(file for file in os.listdir(os.path.join(directory, name)) if is_table_name(file))
-              for name in names if os.path.isdir(os.path.join(directory, name))}
-    found = {name: _complete([os.path.join(directory, name, file) for file in files]) for name, files in splits.items() if files}
-    if not found:
+    found = {name: _split_in(os.path.join(directory, name)) for name in names if os.path.isdir(os.path.join(directory, name))}
+    splits = {name: split for name, split in found.items() if split.files}
+    if not splits:
         raise make_error("not_found", f"{directory}: no Parquet or Arrow files", directory, hint="name the files")
-    return found
+    return splits
+
+
+def _split_in(directory: str) -> Split:
+    """The files of a directory whose name is that of a split."""
+    files = [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if is_table_name(name)]
+    splits = _by_name(directory, files)
+    if len(splits) > 1:
+        raise make_error("invalid_argument", f"{directory}: one of several datasets, with the splits {', '.join(splits)}", directory,
+                         hint="name the directory of one dataset")
+    return next(iter(splits.values()), Split([]))
 
 
 def _saved(directory: str) -> Split:

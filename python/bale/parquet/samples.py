@@ -7,7 +7,7 @@ import posixpath
 from bale import _bale
 from bale.errors import Error, make_error
 from bale.opened_file import open_file
-from bale.parquet.columns import Columns
+from bale.parquet.columns import Columns, is_text
 from bale.parquet.found import find_splits
 from bale.parquet.keys import KEY_NAMES, are_keys, flat_column, key_of_path, key_of_text, number_key
 from bale.parquet.rows import rows_of_batch
@@ -234,10 +234,7 @@ class TableSamples:
 
 
 def _is_text(schema: pa.Schema, name: str) -> bool:
-    import pyarrow as pa
-
-    kind = schema.field(name).type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return is_text(schema.field(name).type)
 
 
 def _is_of_img2dataset(table: Table) -> bool:

@@ -6,7 +6,7 @@ import os
 from bale import _bale
 from bale.dataset import Dataset
 from bale.errors import make_error
-from bale.sample_fields import field_sets, fields_to_write, main_image
+from bale.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale.staged import staged_directory
 from bale.writer import size_of
 
@@ -161,7 +161,7 @@ class _Files:
 def _write(dataset: Dataset, columns: _Columns, files: _Files, rows_per_file: int | None, max_bytes: int | None) -> None:
     rows: list[dict[str, Any]] = []
     group_bytes = file_bytes = file_rows = 0
-    for i in range(len(dataset)):
+    for i in read_ahead(dataset):
         row, size = columns.row_of(dataset, i)
         if file_rows and (file_rows == rows_per_file or max_bytes is not None and file_bytes + size > max_bytes):
             if rows:
