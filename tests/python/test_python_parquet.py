@@ -1,4 +1,5 @@
 """Parquet and Arrow files that Hugging Face's datasets wrote, and what bale.pack() and bale.parquet.samples() make of them."""
+import contextlib
 import datetime
 import io
 import json
@@ -12,7 +13,7 @@ import pytest
 from conftest import flip
 from PIL import Image
 from python_support import run_script
-from remote_support import clean_environment, serve  # noqa: F401
+from remote_support import Hub, clean_environment, serve  # noqa: F401
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 datasets = pytest.importorskip("datasets")  # test_python_package.py fails without it
@@ -434,6 +435,25 @@ def test_remote_files(written, serve, tmp_path):  # noqa: F811
         """, server.url, tmp_path, **clean_environment(tmp_path / "cache"))
     for name in ("rows.parquet", "file.arrow"):
         check_packed(tmp_path / name)
+
+
+def test_a_dataset_of_the_hub(written, tmp_path):
+    """Its Parquet files are listed, with a token, and read from another host."""
+    (tmp_path / "www").mkdir()
+    shutil.copytree(written["hub"] / "data", tmp_path / "www" / "data")
+    shutil.copy(written["parquet"], tmp_path / "www" / "data" / "test-00000-of-00001.parquet")
+    with contextlib.closing(Hub(tmp_path / "www")) as hub:
+        run_script("""
+            import sys
+            import bale
+            name, out = sys.argv[1:]
+            splits = bale.parquet.splits(name)
+            assert {split: len(files) for split, files in splits.items()} == {"test": 1, "train": 2}, splits
+            bale.pack(bale.parquet.samples(name, split="train"), out + "/train", format="lmdb")
+            bale.pack(name + "@v1/data/test-*.parquet", out + "/test", format="lmdb")
+            """, f"hf://datasets/{hub.OWNER}/{hub.NAME}", tmp_path, **{**clean_environment(tmp_path / "cache"), **hub.env})
+    check_packed(tmp_path / "train")
+    check_packed(tmp_path / "test")
 
 
 def test_open_file(tmp_path):

@@ -74,8 +74,16 @@ def find_splits(source: Path | Sequence[Path]) -> dict[str, Split]:
     if os.path.isdir(name):
         return _splits_of_directory(name)
     if _bale.is_remote_name(name) and not is_table_name(name):
-        return _by_name(name, _bale.expand_names(name.rstrip("/") + "/*.parquet"))
+        return _by_name(name, _list_remote(name.rstrip("/")))
     return {"": Split(_bale.expand_names(name))}
+
+
+def _list_remote(directory: str) -> list[str]:
+    """The Parquet files of a directory, or of its `data`, as the Hub has them."""
+    try:
+        return _bale.expand_names(f"{directory}/*.parquet")
+    except FileNotFoundError:
+        return _bale.expand_names(f"{directory}/data/*.parquet")
 
 
 def _is_saved(names: list[str]) -> bool:

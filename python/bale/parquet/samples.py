@@ -37,7 +37,8 @@ def samples(source: Path | Sequence[Path], *, split: str | None = None, image: s
         bale.pack(bale.parquet.samples("data/*.parquet", image="picture"), "packed")
 
     source     a file, a glob, braces, or a list of these; a directory that datasets saved (save_to_disk), a directory of its
-               cache, or one of such files. Names may be remote: hf://datasets/OWNER/NAME/data/train-*.parquet
+               cache, or one of such files. Names may be remote: hf://datasets/OWNER/NAME/data/train-*.parquet, or
+               hf://datasets/OWNER/NAME with a split
     split      of a source with several, such as "train"; bale.parquet.splits() lists them
     image      the column of images: {bytes, path} as datasets stores them, bytes, or paths. None: the first column that the
                schema says is of images, else a column of such values
