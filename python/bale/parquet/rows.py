@@ -36,7 +36,8 @@ def rows_of_batch(batch: pa.RecordBatch | pa.Table, columns: Columns, numbers: M
         fields: dict[str, Any] = {} if content is None else {field_of_image(content): content}
         for name, value in rest.items():
             put(fields, name, value)
-        yield Row(fields, _label(labels[i], numbers), content is not None or columns.image is None)
+        label = None if labels[i] == -1 and columns.classes is not None else labels[i]  # -1: of a split without labels
+        yield Row(fields, _label(label, numbers), content is not None or columns.image is None)
 
 
 def _content(value: Any, read_file: Callable[[str], bytes]) -> bytes | None:
@@ -53,7 +54,7 @@ def _content(value: Any, read_file: Callable[[str], bytes]) -> bytes | None:
 
 
 def _label(label: Any, numbers: Mapping[str, int]) -> int | None:
-    if label is None or label == -1:  # -1: of a split without labels
+    if label is None:
         return None
     if isinstance(label, str):
         return numbers[label]

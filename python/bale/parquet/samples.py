@@ -52,7 +52,7 @@ def samples(source: Path | Sequence[Path], *, split: str | None = None, image: s
                (`num_missing`), "fail" raises. "auto": "skip" for tables of img2dataset, whose column `status` says that the
                download failed; else "keep"
 
-    Stored bytes are kept: nothing is decoded. In memory are about 32 MiB of rows at a time, and of Parquet one page per column: a
+    Stored bytes are kept: nothing is decoded. In memory are about 16 MiB of rows, up to three times, and of Parquet one page per column: a
     page often has all images of a row group, 100 or 1,000 of them. Needs pyarrow (`pip install
     bale[parquet]`). Raises bale.Error: `damaged` names the file and the row group, `not_found` a file that is missing;
     ValueError for a column that is not there."""

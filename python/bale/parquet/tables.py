@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-_BATCH_BYTES = 32 << 20  # about what is in memory of one batch
+_BATCH_BYTES = 16 << 20  # of the rows of a batch; pyarrow takes up to three times as much while it makes one
 _MAX_ROWS = 256
 _BUFFER_BYTES = 4 << 20
 _ARROW_FILE = b"ARROW1"
@@ -59,7 +59,7 @@ class Table:
         return self.num_rows
 
     def rows(self, columns: Sequence[str], after: int = 0) -> Iterator[Rows]:
-        """All rows but the first `after`, in batches of about 32 MiB and at most 256 rows. `columns` are names of columns; of
+        """All rows but the first `after`, in batches of about 16 MiB and at most 256 rows. `columns` are names of columns; of
         a struct also one member, as `image.path`. Raises bale.Error: `damaged`, and those of reading a file."""
         rows = self._of_parquet(columns, after) if self._is_parquet else self._of_arrow(columns, after)
         for first, batch in rows:
