@@ -197,6 +197,27 @@ def test_a_box_holds_the_pixels_that_it_held(expand):
         assert np.abs([x.min() - x0, y.min() - y0, x.max() + 1 - x1, y.max() + 1 - y1]).max() <= 1, (angle, x0, y0, x1, y1)
 
 
+@pytest.mark.parametrize("center", [None, (7.5, 40)])
+def test_boxes_of_an_image_that_grows_as_it_turns(center):
+    """torchvision's, moved to where Pillow's pixels are. torchvision's are those of a turned image that begins at 0. Without a center
+    Pillow's lies in the middle, so that is half of what rounding to whole pixels adds to the canvas."""
+    size, boxes, shifts = np.array([31, 29]), BOXES, []
+    frame = np.array([[0, 0], [31, 0], [31, 29], [0, 29]], "float64")
+    for angle in (3, 17.5, 45, 89.9, 123, 200.25, 301, -60):
+        step = {"name": "Rotate", "angle": angle, "expand": True, **({"center": center} if center else {})}
+        turned = inverse_at(matrix_of(step, size), np.concatenate([boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2), frame]))
+        low, high = turned[-4:].min(0), turned[-4:].max(0)
+        corners = turned[:-4].reshape(-1, 4, 2) - low  # torchvision's boxes
+        canvas = np.array(_bale.apply_steps(json.dumps([step]), np.zeros((29, 31, 3), np.uint8)).shape[1::-1])
+        shift = low + (canvas - size) / 2  # Pillow adds the same at both sides, wherever it turned the image about
+        shifts.append([shift, (canvas - (high - low)) / 2])
+        expected = np.concatenate([corners.min(1) + shift, corners.max(1) + shift], 1).clip(0, [*canvas, *canvas])
+        np.testing.assert_allclose(follow([step], "boxes", boxes_of(boxes), (31, 29))[0], expected, atol=1e-4)
+    if center is None:
+        np.testing.assert_allclose(*zip(*shifts), atol=1e-9)
+        assert np.min(shifts) > -1e-9 and 0.5 < np.max(shifts) < 1
+
+
 def test_stored_forms_of_boxes():
     corners = np.float32([[1, 2, 4, 8], [0, 0, 10, 5]])
     coco = [{"bbox": [1, 2, 3, 6], "category_id": 7, "id": 1}, {"bbox": [0, 0, 10, 5], "category_id": 9}]
