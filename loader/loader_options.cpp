@@ -32,14 +32,15 @@ void check_mixing(const LoaderOptions& options) {
 
 /// torchvision refuses samples without boxes there, too.
 void check_boxes(const LoaderOptions& options) {
-  const auto needs_boxes = [](const Transform& view) {
-    return view.list && transform_detail::needs_boxes(*view.list);
-  };
-  if (!needs_boxes(options.transform) && std::none_of(options.further_views.begin(), options.further_views.end(), needs_boxes)) return;
+  const auto needs_boxes = [](const Transform& view) { return view.list && transform_detail::needs_boxes(*view.list); };
+  if (!needs_boxes(options.transform) &&
+      std::none_of(options.further_views.begin(), options.further_views.end(), needs_boxes))
+    return;
   const bool has_boxes = std::any_of(options.fields.begin(), options.fields.end(),
                                      [](const Field& field) { return field.kind == FieldKind::boxes; });
-  refuse_unless(has_boxes, "transform: RandomIoUCrop and SanitizeBoundingBoxes need the boxes of each image; "
-                           "name them in fields, with the kind boxes");
+  refuse_unless(has_boxes,
+                "transform: RandomIoUCrop and SanitizeBoundingBoxes need the boxes of each image; "
+                "name them in fields, with the kind boxes");
 }
 
 /// Targets follow one image, whose pixels are known.
@@ -77,7 +78,8 @@ LoaderOptions checked(LoaderOptions options) {
   check_transform(options.transform);
   for (const Transform& view : options.further_views) {
     check_transform(view);
-    refuse_unless(view.mode == options.transform.mode, "views: all must have the same mode, as each image is decoded once");
+    refuse_unless(view.mode == options.transform.mode,
+                  "views: all must have the same mode, as each image is decoded once");
     if (view.has_fixed_shape() && options.transform.has_fixed_shape()) continue;
     throw Error(ErrorCode::invalid_argument, "views: each must have a fixed shape");
   }

@@ -1,10 +1,38 @@
 // Whatever the bytes of a stored mask, of boxes or of keypoints: they are read or refused, and what is read has the size
-// that batches reserve for it.
+// that batches reserve for it. Crops that are drawn by boxes lie within their image.
 #include <cstdlib>
+#include <cstring>
 
 #include "bale/formats/image/mask.hpp"
+#include "bale/loader/transform/draw/iou_crop.hpp"
+#include "bale/loader/transform/targets/read_targets.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"
+#include "bale/loader/transform/transforms.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
+
+namespace {
+
+/// Boxes that are left are inside the image and have an area.
+void require_sane(bale::Bytes rows) {
+  for (std::size_t at = 0; at < rows.size(); at += sizeof(bale::BoxRow)) {
+    bale::BoxRow row;
+    std::memcpy(&row, rows.data() + at, sizeof row);
+    const auto [x0, y0, x1, y1] = row.box;
+    if (!(0 <= x0 && x0 < x1 && x1 <= 30 && 0 <= y0 && y0 < y1 && y1 <= 20)) std::abort();
+  }
+}
+
+/// Whatever the boxes, a crop by them is inside the image, and ends.
+void draw_by(bale::Bytes bytes) {
+  const bale::transform_detail::Boxes boxes = bale::transform_detail::read_boxes(bytes, bale::BoxFormat::xyxy);
+  const bale::TransformList list{bale::transforms::RandomIoUCrop{.sampler_options = {0, 0.5, 1}, .trials = 5}};
+  for (std::uint64_t sample = 0; sample < 4; ++sample) {
+    const bale::Region crop = bale::transform_detail::iou_crop_of(bale::draw_steps(list, {.sample = sample}, 40, 30, boxes));
+    if (crop.x + crop.width > 40 || crop.y + crop.height > 30) std::abort();
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const bale::Bytes bytes = bale::test::input_bytes(data, size);
@@ -15,11 +43,18 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   for (const bale::FieldKind kind : {bale::FieldKind::boxes, bale::FieldKind::keypoints}) {
     try {
-      const bale::Steps steps{bale::step::HorizontalFlip{}, bale::step::Rotate{.angle = 30}};
+      const bale::Steps steps{bale::step::ZeroBoundingBoxes{.left = 3, .top = 2, .width = 30, .height = 20},
+                              bale::step::Crop{.left = 3, .top = 2, .width = 30, .height = 20}, bale::step::HorizontalFlip{},
+                              bale::step::Rotate{.angle = 30}, bale::step::ClampBoundingBoxes{},
+                              bale::step::SanitizeBoundingBoxes{}};
       bale::transform_detail::TargetMaker maker(1U << 20);
       const bale::Bytes rows =
           maker.make_rows({.kind = kind}, bytes, {.size = {.width = 40, .height = 30}, .steps = steps});
       if (rows.size() > size * bale::transform_detail::k_target_bytes_per_stored) std::abort();
+      if (kind == bale::FieldKind::boxes) {
+        require_sane(rows);
+        draw_by(bytes);
+      }
     } catch (const bale::Error&) {
     }
   }

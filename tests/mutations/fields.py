@@ -2,6 +2,7 @@
 from mutations.mutation import Mutation
 
 FIELDS = ("python", "tests/python/test_fields.py")
+BOXES = ("python", "tests/python/test_box_transforms.py")
 TARGETS = ("python", "tests/python/test_targets.py")
 
 MUTATIONS = [
@@ -25,6 +26,17 @@ MUTATIONS = [
     Mutation("a mask of any size is taken", "loader/transform/targets/target_maker.cpp",
              "mask.width != image.size.width || mask.height != image.size.height", "mask.width == 0",
              (*TARGETS, "-k", "damaged_masks or bad_target")),
+    Mutation("a crop by boxes leaves boxes whose centers are outside", "loader/transform/targets/move_targets.cpp",
+             "if (!has_center_in(region, box)) box = {.label = box.label};", "(void)box;", (*BOXES, "-k", "may_be_taken")),
+    Mutation("boxes without an area are kept", "loader/transform/targets/move_targets.cpp",
+             "return width >= min_size && height >= min_size && ", "return ", (*BOXES, "-k", "dropped")),
+    Mutation("crops by boxes take the boxes of the stored image", "loader/transform/draw/drawing.cpp",
+             "  move_targets(std::span<const Step>(steps_).subspan(num_earlier_), canvas, boxes);\n", "  (void)canvas;\n",
+             (*BOXES, "-k", "steps_before")),
+    Mutation("a crop by boxes is drawn again without them", "loader/batch.cpp", ", {.drawn = &draw(i).iou_crop});", ");",
+             (*BOXES, "-k", "what_its_steps_make")),
+    Mutation("large boxes are moved by another crop", "loader/session_faults.cpp", "{.drawn = &row.draw.iou_crop}", "{}",
+             (*BOXES, "-k", "larger_than")),
     Mutation("boxes stay where they were in the image", "loader/transform/targets/target_maker.cpp",
              "move_targets(image.steps, canvas, targets);", "(void)canvas;", (*TARGETS, "-k", "boxes_and_keypoints")),
 ]

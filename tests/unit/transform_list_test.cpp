@@ -107,9 +107,9 @@ TEST_CASE("Every transform draws steps, the same for the same key and others for
 TEST_CASE("What cannot be run is refused with its place in the list") {
   const std::string end = R"(, {"name": "CenterCrop", "size": [8, 8]}])";
   CHECK_THAT(refusal("nonsense"), ContainsSubstring("not JSON"));
-  CHECK_THAT(refusal(R"([{"name": "Cutout"}])"), ContainsSubstring("transforms[0]: there is no transform 'Cutout'"));
+  CHECK_THAT(refusal(R"([{"name": "Cutout"}])"), ContainsSubstring("transforms[0]: there is no transform \"Cutout\""));
   CHECK_THAT(refusal(R"([{"name": "Grayscale", "p": 1}])"),
-             ContainsSubstring("transforms[0].Grayscale: has no parameter 'p'"));
+             ContainsSubstring("transforms[0].Grayscale: has no parameter \"p\""));
   CHECK_THAT(refusal(R"([{"name": "RandomInvert", "p": 1.5})" + end),
              ContainsSubstring("transforms[0].RandomInvert: p 1.5"));
   CHECK_THAT(refusal(R"([{"name": "RandomInvert", "p": "x"})" + end),
@@ -117,11 +117,15 @@ TEST_CASE("What cannot be run is refused with its place in the list") {
   CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": 9})" + end), ContainsSubstring("bits 9 is not within"));
   CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": -1})" + end), ContainsSubstring("whole number in range"));
   CHECK_THAT(refusal(R"([{"name": "GaussianBlur", "kernel_size": [3, 4]})" + end), ContainsSubstring("kernel_size 4"));
-  CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop", "max_scale": 1.5})" + end), ContainsSubstring("[0.3, 1.5] is no range"));
+  CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop", "max_scale": 1.5})" + end),
+             ContainsSubstring("[0.3, 1.5] is no range"));
   CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop", "sampler_options": []})" + end), ContainsSubstring("is empty"));
-  CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop"}, {"name": "RandomOrder", "transforms": [{"name": "RandomIoUCrop"}]})" + end),
-             ContainsSubstring("transforms[1].RandomOrder[0].RandomIoUCrop: this is the second of its kind"));
-  CHECK_THAT(refusal(R"([{"name": "SanitizeBoundingBoxes", "min_size": 0})" + end), ContainsSubstring("min_size 0 is below 1"));
+  CHECK_THAT(
+      refusal(R"([{"name": "RandomIoUCrop"}, {"name": "RandomOrder", "transforms": [{"name": "RandomIoUCrop"}]})" +
+              end),
+      ContainsSubstring("transforms[1].RandomOrder[0].RandomIoUCrop: this is the second of its kind"));
+  CHECK_THAT(refusal(R"([{"name": "SanitizeBoundingBoxes", "min_size": 0})" + end),
+             ContainsSubstring("min_size 0 is below 1"));
   CHECK_THAT(refusal(R"([{"name": "RandomResizedCrop", "size": [8, 8], "interpolation": ["cubic"]}])"),
              ContainsSubstring("\"cubic\" is not one of"));
   CHECK_THAT(refusal(R"([{"name": "RandomChoice", "transforms": []})" + end), ContainsSubstring("transforms is empty"));

@@ -1,5 +1,5 @@
-// Drawing: a list of transforms on its way to steps. It knows the size and the boxes that the image has after the steps so
-// far.
+// Drawing: a list of transforms on its way to steps. It knows the size and the boxes that the image has after the steps
+// so far.
 #pragma once
 
 #include <cstdint>

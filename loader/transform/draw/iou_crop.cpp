@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t k_max_rounds = 1000;
 constexpr std::uint64_t k_max_rectangles = 40'000;
 
-/// A rectangle that may be taken if boxes fit; nullopt for one whose sides do not. An image of so few pixels that a side
-/// becomes 0 ends torchvision with ZeroDivisionError.
+/// A rectangle that may be taken if boxes fit; nullopt for one whose sides do not. An image of so few pixels that a
+/// side becomes 0 ends torchvision with ZeroDivisionError.
 std::optional<Region> draw_rectangle(const transforms::RandomIoUCrop& node, std::uint32_t width, std::uint32_t height,
                                      KeyedRandom& random) {
   const Range scale{node.min_scale, node.max_scale};

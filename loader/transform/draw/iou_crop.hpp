@@ -16,8 +16,8 @@ namespace bale::transform_detail {
 
 /// What a list draws by in addition to an image's size. Lifetime: borrows from the caller.
 struct BoxesOfImage {
-  std::span<const Box> boxes{};    // of the stored image
-  const Region* drawn = nullptr;   // AugmentDraw::iou_crop of an earlier draw; the boxes are not used then
+  std::span<const Box> boxes{};   // of the stored image
+  const Region* drawn = nullptr;  // AugmentDraw::iou_crop of an earlier draw; the boxes are not used then
 };
 
 /// For an image of width x height pixels with these boxes; nullopt: leave it as it is.

@@ -24,8 +24,8 @@ bool ends_in_one_channel(const TransformList& list);
 /// Whether a list overwrites pixels after they were converted to the batch's type.
 bool erases_converted(const TransformList& list);
 
-/// Whether a list draws by the boxes of an image (RandomIoUCrop), and whether it has a transform that torchvision refuses for
-/// samples without boxes (this and SanitizeBoundingBoxes).
+/// Whether a list draws by the boxes of an image (RandomIoUCrop), and whether it has a transform that torchvision
+/// refuses for samples without boxes (this and SanitizeBoundingBoxes).
 bool crops_by_boxes(const TransformList& list);
 bool needs_boxes(const TransformList& list);
 

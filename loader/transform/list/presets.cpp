@@ -21,12 +21,8 @@ TransformList ssdlite_train(std::uint32_t size, DType dtype) {
 
 TransformList detection_train(std::uint32_t min_size, std::uint32_t max_size, DType dtype) {
   const Size padded{.height = max_size, .width = max_size};
-  return {RandomHorizontalFlip{},
-          SanitizeBoundingBoxes{},
-          Resize{.height = min_size, .max_size = max_size},
-          PadIfSmaller{.size = padded},
-          CenterCrop{.size = padded},
-          ToDtype{.dtype = dtype}};
+  return {RandomHorizontalFlip{},       SanitizeBoundingBoxes{},    Resize{.height = min_size, .max_size = max_size},
+          PadIfSmaller{.size = padded}, CenterCrop{.size = padded}, ToDtype{.dtype = dtype}};
 }
 
 }  // namespace bale::presets

@@ -32,8 +32,8 @@ struct AugmentDraw {
   double contrast = 1;
   double saturation = 1;
   double hue = 0;
-  /// What RandomIoUCrop of a list takes, in pixels of the image before it. Width 0: it leaves the image as it is. It is kept
-  /// because it depends on boxes, too.
+  /// What RandomIoUCrop of a list takes, in pixels of the image before it. Width 0: it leaves the image as it is. It is
+  /// kept because it depends on boxes, too.
   Region iou_crop{};
 };
 

@@ -1,8 +1,8 @@
 // Lists of transforms that references train detectors with. bale.transforms.presets (Python) has the same, and more.
 //
-// Source: DetectionPresetTrain in torchvision's references/detection/presets.py. The models of torchvision resize the images of a
-// batch and normalize them; batches here have one size, so each list ends with that resize. All need a field of the kind
-// boxes. Threads: pure functions.
+// Source: DetectionPresetTrain in torchvision's references/detection/presets.py. The models of torchvision resize the
+// images of a batch and normalize them; batches here have one size, so each list ends with that resize. All need a
+// field of the kind boxes. Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ TransformList ssd_train(std::uint32_t size = 300, DType dtype = DType::float32);
 /// data_augmentation="ssdlite", for ssdlite320_mobilenet_v3_large: crops by boxes, flips.
 TransformList ssdlite_train(std::uint32_t size = 320, DType dtype = DType::float32);
 
-/// data_augmentation="hflip", for Faster R-CNN: the shorter side becomes `min_size`, the longer at most `max_size`, and the
-/// image is padded at the right and the bottom to max_size x max_size.
-TransformList detection_train(std::uint32_t min_size = 800, std::uint32_t max_size = 1333, DType dtype = DType::float32);
+/// data_augmentation="hflip", for Faster R-CNN: the shorter side becomes `min_size`, the longer at most `max_size`, and
+/// the image is padded at the right and the bottom to max_size x max_size.
+TransformList detection_train(std::uint32_t min_size = 800, std::uint32_t max_size = 1333,
+                              DType dtype = DType::float32);
 
 }  // namespace bale::presets

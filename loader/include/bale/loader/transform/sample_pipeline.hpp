@@ -40,8 +40,8 @@ class SamplePipeline {
   AppliedTransform run(Bytes image, const DrawKey& key, MutableBytes out, const KeptSeekPoints& kept = {});
 
   /// run() in two parts, for all views. begin() reads the image's header, checks as `check` says that the image is
-  /// complete, and draws; `boxes` are those of the stored image, by which RandomIoUCrop draws. finish() makes the pixels.
-  /// `image` and `kept` must stay valid until finish() returns. Both throw as run() does.
+  /// complete, and draws; `boxes` are those of the stored image, by which RandomIoUCrop draws. finish() makes the
+  /// pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run() does.
   void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end,
              std::span<const Box> boxes = {});
   /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make the first view of it.

@@ -176,8 +176,8 @@ struct Erase {
 
 /// What follows changes boxes only, as torchvision's transforms of these names.
 
-/// A box whose center is not inside the rectangle of `width` x `height` pixels at (left, top) becomes 0, 0, 0, 0. That is what
-/// RandomIoUCrop does before its Crop.
+/// A box whose center is not inside the rectangle of `width` x `height` pixels at (left, top) becomes 0, 0, 0, 0. That
+/// is what RandomIoUCrop does before its Crop.
 struct ZeroBoundingBoxes {
   std::uint32_t left = 0;
   std::uint32_t top = 0;

@@ -1,8 +1,8 @@
 // Transforms as a list: names, parameters and defaults are those of torchvision.transforms.v2 unless a comment says so.
 //
 // A list is a value. It becomes Steps by drawing (draw_steps()): what is drawn depends on (seed, epoch, sample, copy)
-// and on the image's size only; RandomIoUCrop's rectangle also on its boxes. Sizes are (height, width) where torchvision has them so; all are in pixels.
-// Threads: plain values and pure functions; may be called from any thread.
+// and on the image's size only; RandomIoUCrop's rectangle also on its boxes. Sizes are (height, width) where
+// torchvision has them so; all are in pixels. Threads: plain values and pure functions; may be called from any thread.
 #pragma once
 
 #include <array>
@@ -122,10 +122,10 @@ struct RandomZoomOut {
 
 // --- boxes
 
-/// A crop that keeps boxes (SSD). Each round takes one of `sampler_options`: 1 or more leaves the image as it is; else the first
-/// of `trials` rectangles that holds the center of a box, and overlaps one such box by this intersection over union.
-/// Boxes whose centers are outside become 0, 0, 0, 0: put SanitizeBoundingBoxes behind it. An image is left as it is after
-/// 1,000 rounds or 40,000 rectangles in vain, where torchvision goes on for ever.
+/// A crop that keeps boxes (SSD). Each round takes one of `sampler_options`: 1 or more leaves the image as it is; else
+/// the first of `trials` rectangles that holds the center of a box, and overlaps one such box by this intersection over
+/// union. Boxes whose centers are outside become 0, 0, 0, 0: put SanitizeBoundingBoxes behind it. An image is left as
+/// it is after 1,000 rounds or 40,000 rectangles in vain, where torchvision goes on for ever.
 struct RandomIoUCrop {
   double min_scale = 0.3;  // of the sides, as shares of the image's
   double max_scale = 1;
@@ -257,7 +257,8 @@ struct ToDtype {
   bool scale = true;  // torchvision: False
 };
 struct Normalize {
-  std::vector<float> mean{0.485F, 0.456F, 0.406F};  // one per channel; torchvision has no defaults, these are ImageNet's
+  /// One per channel. torchvision has no defaults; these are ImageNet's.
+  std::vector<float> mean{0.485F, 0.456F, 0.406F};
   std::vector<float> std{0.229F, 0.224F, 0.225F};
 };
 /// torchvision's, and with `timm` that of timm.data.random_erasing: other distributions, and 1 to max_count rectangles.
@@ -275,25 +276,26 @@ struct RandomErasing {
 }  // namespace transforms
 
 struct TransformNode
-    : std::variant<
-          transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
-          transforms::Pad, transforms::PadIfSmaller, transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip,
-          transforms::RandomRotation, transforms::RandomAffine, transforms::RandomPerspective, transforms::ScaleJitter,
-          transforms::RandomResize, transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::RandomIoUCrop,
-          transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes, transforms::ColorJitter,
-          transforms::Grayscale, transforms::RandomGrayscale, transforms::RandomPhotometricDistort,
-          transforms::RandomSolarize, transforms::RandomPosterize, transforms::RandomEqualize,
-          transforms::RandomAutocontrast, transforms::RandomInvert, transforms::RandomAdjustSharpness,
-          transforms::RandomChannelPermutation, transforms::GaussianBlur, transforms::PillowGaussianBlur,
-          transforms::AutoAugment, transforms::RandAugment, transforms::TrivialAugmentWide, transforms::AugMix,
-          transforms::TimmAutoAugment, transforms::RandomApply, transforms::RandomChoice, transforms::RandomOrder,
-          transforms::Compose, transforms::ToDtype, transforms::Normalize, transforms::RandomErasing> {
+    : std::variant<transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
+                   transforms::Pad, transforms::PadIfSmaller, transforms::RandomHorizontalFlip,
+                   transforms::RandomVerticalFlip, transforms::RandomRotation, transforms::RandomAffine,
+                   transforms::RandomPerspective, transforms::ScaleJitter, transforms::RandomResize,
+                   transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::RandomIoUCrop,
+                   transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes, transforms::ColorJitter,
+                   transforms::Grayscale, transforms::RandomGrayscale, transforms::RandomPhotometricDistort,
+                   transforms::RandomSolarize, transforms::RandomPosterize, transforms::RandomEqualize,
+                   transforms::RandomAutocontrast, transforms::RandomInvert, transforms::RandomAdjustSharpness,
+                   transforms::RandomChannelPermutation, transforms::GaussianBlur, transforms::PillowGaussianBlur,
+                   transforms::AutoAugment, transforms::RandAugment, transforms::TrivialAugmentWide, transforms::AugMix,
+                   transforms::TimmAutoAugment, transforms::RandomApply, transforms::RandomChoice,
+                   transforms::RandomOrder, transforms::Compose, transforms::ToDtype, transforms::Normalize,
+                   transforms::RandomErasing> {
   using variant::variant;
 };
 
 /// The steps of an image of width x height pixels, for train, val and list transforms; none for others. The same as the
-/// workers run. `boxes` are those of the image, which RandomIoUCrop draws by. Throws `unsupported` if the list cannot take an image
-/// of this size.
+/// workers run. `boxes` are those of the image, which RandomIoUCrop draws by. Throws `unsupported` if the list cannot
+/// take an image of this size.
 Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
                  std::span<const Box> boxes = {});
 
