@@ -77,6 +77,42 @@ void publish_list(Publisher& publisher, const PlannedDataset& dataset, const Man
   publisher.file(dataset, std::string(list.file), list.text(manifest.name, shards));
 }
 
+void require_samples(const PackOptions& options, const Plan& plan, const FinishedShards& finished) {
+  for (std::size_t number = 0; number < finished.size(); ++number) {
+    const SkippedSample* first = nullptr;
+    std::uint64_t num_samples = 0;
+    std::uint64_t num_planned = 0;
+    for (const PlannedShard& shard : plan.datasets[number].shards) num_planned += shard.end - shard.begin;
+    for (const FinishedShard& shard : finished[number]) {
+      num_samples += shard.shard.num_samples;
+      if (first == nullptr && !shard.skipped.empty()) first = &shard.skipped.front();
+    }
+    if (num_samples != 0 || first == nullptr) continue;
+    refuse_empty_dataset(dataset_directory(options, plan.datasets[number]), num_planned, *first);
+  }
+}
+
+ManifestFacts facts_of(const Source& source) {
+  return {source.classes(), source.edits(), source.encodes_keys(), source.losses()};
+}
+
+PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
+                             const FinishedShards& finished, Publisher& publisher) {
+  PackReport report;
+  for (std::size_t number = 0; number < finished.size(); ++number) {
+    DatasetManifest manifest(options, plan, plan.datasets[number], facts, report);
+    if (report.outputs.empty()) {  // it is not known which split the lost samples belong to
+      for (const SourceLoss& loss : facts.losses) {
+        manifest.leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
+      }
+    }
+    for (const FinishedShard& shard : finished[number]) manifest.add(shard);
+    manifest.publish(publisher);
+  }
+  report.replaced = publisher.finish();
+  return report;
+}
+
 void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples, const SkippedSample& first) {
   throw Error(ErrorCode::damaged,
               fmt::format("all {} samples were skipped, the first because: {}", num_samples, first.why),

@@ -18,6 +18,7 @@ struct ManifestFacts {
   const std::vector<std::string>& classes;
   std::map<std::string, std::string> earlier_edits{};  // of the images, before this run
   bool encoded_keys = false;
+  std::vector<SourceLoss> losses{};
 };
 
 class DatasetManifest {
@@ -42,6 +43,19 @@ class DatasetManifest {
   Manifest manifest_;
   std::string ledger_;
 };
+
+/// The finished shards of each dataset of a plan, in order.
+using FinishedShards = std::vector<std::vector<FinishedShard>>;
+
+/// Throws `damaged` if all samples of a dataset were skipped.
+void require_samples(const PackOptions& options, const Plan& plan, const FinishedShards& finished);
+
+/// What a source says of itself. Borrows its classes.
+ManifestFacts facts_of(const Source& source);
+
+/// Publishes lists, ledger and manifest of each dataset, and what the publisher still holds.
+PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
+                             const FinishedShards& finished, Publisher& publisher);
 
 /// Publishes one list of a dataset's shards.
 void publish_list(Publisher& publisher, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);

@@ -20,7 +20,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* k_journal_name = "journal.jsonl";
 constexpr const char* k_staged_mark = ".staged";
 
 // Versions of the head line. Version 2 added staged runs.
@@ -163,7 +162,17 @@ void clear_away(const Directory& destination) {
   }
 }
 
-/// Like mkdir -p, but new entries are durable.
+/// Parts of a plan have no lock, so a run must not begin beside them.
+void refuse_parts(const Directory& partial, const std::string& destination) {
+  for (const std::string& name : partial.names()) {
+    if (!name.starts_with(k_parts_prefix)) continue;
+    throw Error(ErrorCode::exists, "holds parts of a plan that are not merged",
+                {.path = destination, .hint = "finish them with `bale merge`, or choose another directory"});
+  }
+}
+
+}  // namespace
+
 void make_directories(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0) {
     sync_directory(parent_directory(path));
@@ -181,7 +190,9 @@ void make_directories(const std::string& path) {
   throw_errno("create the directory", path);
 }
 
-}  // namespace
+std::string finished_to_text(const FinishedShard& finished) { return to_json(finished).dump(); }
+
+FinishedShard finished_from_text(std::string_view line) { return finished_from_json(Json::parse(line)); }
 
 std::vector<std::string> JournalContent::published_files() const {
   std::vector<std::string> files;
@@ -242,9 +253,16 @@ std::optional<Journal> Journal::try_open(const std::string& destination) {
   try {
     Directory directory = Directory::open(destination);
     Directory partial = directory.make(k_partial_name);
+    refuse_parts(partial, destination);
     JournalFile file = JournalFile::open(partial, k_journal_name);
     if (!file.is_open()) return std::nullopt;
     DirectoryLock lock = DirectoryLock::take(partial, file.fd());
+    try {
+      refuse_parts(partial, destination);  // parts that began meanwhile may not have seen this journal
+    } catch (...) {
+      if (file.text().empty()) partial.remove(k_journal_name);
+      throw;
+    }
     // The lock is valid only if the journal still has its name.
     if (!file.has_its_name(join_path(join_path(destination, k_partial_name), k_journal_name))) return std::nullopt;
     return Journal(std::move(directory), std::move(partial), std::move(file), std::move(lock));

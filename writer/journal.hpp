@@ -40,6 +40,15 @@ struct FinishedShard {
   std::map<std::string, std::uint64_t> undecodable{};  // images that the loader does not decode, by kind
 };
 
+/// A journal's line of a shard, without its end, and back. finished_from_text() throws `damaged`, or an exception of the
+/// JSON library, for anything else.
+std::string finished_to_text(const FinishedShard& finished);
+FinishedShard finished_from_text(std::string_view line);
+
+/// Directories in the partial directory whose names begin so belong to parts of a plan (PartDirectory).
+inline constexpr const char* k_parts_prefix = "plan-";
+inline constexpr const char* k_journal_name = "journal.jsonl";
+
 /// Content of a journal.
 struct JournalContent {
   std::string plan{};
@@ -56,6 +65,9 @@ struct JournalContent {
 /// Reads complete lines up to the first incomplete or invalid one. Throws `unsupported` if a newer version of bale
 /// wrote the journal.
 JournalContent parse_journal(std::string_view text, const std::string& path);
+
+/// Like mkdir -p, but new entries are durable.
+void make_directories(const std::string& path);
 
 class Journal {
  public:

@@ -59,13 +59,15 @@ class Packer {
     count_finished_shards();
     try {
       write_remaining_shards();
-      if (finished_.empty()) require_samples();
+      if (finished_.empty()) require_samples(options_, plan_, all_finished());
     } catch (...) {
       // A recorded shard may already have its final name, even if publishing it reported an error.
       if (!journal_->has_recorded()) abandon_destination(*journal_, options_, plan_);
       throw;
     }
-    PackReport report = finished_.empty() ? write_manifests() : report_of_repaired_run();
+    PackReport report = finished_.empty() ? publish_manifests(facts_of(source_), options_, plan_, all_finished(), *publisher_)
+                                          : report_of_repaired_run();
+    report.num_resumed_shards = num_resumed_;
     journal_->remove();
     return report;
   }
@@ -179,7 +181,12 @@ class Packer {
 
   void write_one(Slot& slot) {
     const std::string staged = journal_->staged_path(slot.dataset->subdirectory + slot.shard->file);
-    const ShardJob job{source_, options_, *slot.dataset, *slot.shard, quarantine_, staged};
+    const ShardJob job{.source = source_,
+                       .options = options_,
+                       .dataset = *slot.dataset,
+                       .shard = *slot.shard,
+                       .quarantine = quarantine_,
+                       .staged_path = staged};
     FinishedShard finished = write_shard(job, progress_);
     if (!finished_.empty() && finished.shard.digest != slot.expected_digest) {
       throw Error(ErrorCode::changed, "is missing or damaged, and its samples are not what they were",
@@ -191,38 +198,13 @@ class Packer {
     progress_.shards += 1;
   }
 
-  /// Throws `damaged` if all samples of a dataset were skipped.
-  void require_samples() const {
-    for (const PlannedDataset& dataset : plan_.datasets) {
-      const SkippedSample* first = nullptr;
-      std::uint64_t num_samples = 0;
-      for (const Slot& slot : slots_) {
-        if (slot.dataset != &dataset) continue;
-        num_samples += slot.finished->shard.num_samples;
-        if (first == nullptr && !slot.finished->skipped.empty()) first = &slot.finished->skipped.front();
-      }
-      if (num_samples != 0 || first == nullptr) continue;
-      refuse_empty_dataset(dataset_directory(options_, dataset), dataset.order.size(), *first);
+  /// The finished shards, by dataset.
+  FinishedShards all_finished() const {
+    FinishedShards finished(plan_.datasets.size());
+    for (const Slot& slot : slots_) {
+      finished[static_cast<std::size_t>(slot.dataset - plan_.datasets.data())].push_back(*slot.finished);
     }
-  }
-
-  PackReport write_manifests() {
-    PackReport report{.num_resumed_shards = num_resumed_};
-    for (const PlannedDataset& dataset : plan_.datasets) {
-      const ManifestFacts facts{source_.classes(), source_.edits(), source_.encodes_keys()};
-      DatasetManifest manifest(options_, plan_, dataset, facts, report);
-      if (report.outputs.empty()) {  // it is not known which split the lost samples belong to
-        for (const SourceLoss& loss : source_.losses()) {
-          manifest.leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
-        }
-      }
-      for (const Slot& slot : slots_) {
-        if (slot.dataset == &dataset) manifest.add(*slot.finished);
-      }
-      manifest.publish(*publisher_);
-    }
-    report.replaced = publisher_->finish();
-    return report;
+    return finished;
   }
 
   /// Whether all files of the finished datasets other than their shards exist.

@@ -34,7 +34,7 @@ std::vector<Replacement::Move> moves_of_shard(const PackOptions& options, const 
 
 void Publisher::shard(const PlannedDataset& dataset, const PlannedShard& shard) {
   const std::vector<Replacement::Move> moves = moves_of_shard(options_, dataset, shard);
-  if (journal_.content().staged) {
+  if (is_staged()) {
     const std::lock_guard guard(mutex_);
     files_.insert(files_.end(), moves.begin(), moves.end());
     return;
@@ -45,32 +45,32 @@ void Publisher::shard(const PlannedDataset& dataset, const PlannedShard& shard) 
 Replacement::Move Publisher::stage(const PlannedDataset& dataset, const std::string& name,
                                    const std::string& text) const {
   // Staged with the journal's files, it is removed with them however the run ends.
-  const Replacement::Move move{Journal::staged_name(dataset.subdirectory + name), below(dataset, name)};
-  write_durably(journal_.path_of(move.first), as_bytes(text));
+  const Replacement::Move move{Journal::staged_name(prefix_ + dataset.subdirectory + name), below(dataset, name)};
+  write_durably(join_path(partial_, move.first), as_bytes(text));
   return move;
 }
 
 void Publisher::publish(const Replacement::Move& move) const {
-  publish_rename(journal_.path_of(move.first), join_path(options_.destination, move.second));
+  publish_rename(join_path(partial_, move.first), join_path(options_.destination, move.second));
 }
 
 void Publisher::file(const PlannedDataset& dataset, const std::string& name, const std::string& text) {
   const Replacement::Move move = stage(dataset, name, text);
-  if (!journal_.content().staged) return publish(move);
+  if (!is_staged()) return publish(move);
   files_.push_back(move);
 }
 
 void Publisher::manifest(const PlannedDataset& dataset, const std::string& text) {
   const Replacement::Move move = stage(dataset, k_manifest_name, text);
-  if (!journal_.content().staged) return publish(move);
+  if (!is_staged()) return publish(move);
   manifests_.push_back(move);
 }
 
 std::vector<PackReport::Replaced> Publisher::finish() {
-  if (!journal_.content().staged) return {};
+  if (!is_staged()) return {};
   PlannedReplacement planned = plan_replacement(options_, plan_, files_, manifests_);
-  journal_.record(planned.replacement);
-  journal_.finish_replacement();
+  journal_->record(planned.replacement);
+  journal_->finish_replacement();
   return std::move(planned.replaced);
 }
 

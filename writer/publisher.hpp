@@ -23,7 +23,10 @@ std::vector<Replacement::Move> moves_of_shard(const PackOptions& options, const 
 class Publisher {
  public:
   Publisher(Journal& journal, const PackOptions& options, const Plan& plan)
-      : journal_(journal), options_(options), plan_(plan) {}
+      : journal_(&journal), options_(options), plan_(plan), partial_(journal.path_of({})) {}
+  /// For shards that are published already, without a journal. Temporary names begin with `prefix`, in `partial`.
+  Publisher(const PackOptions& options, const Plan& plan, std::string partial, std::string prefix)
+      : options_(options), plan_(plan), partial_(std::move(partial)), prefix_(std::move(prefix)) {}
 
   /// Publishes a shard that is recorded and complete under its temporary names.
   void shard(const PlannedDataset& dataset, const PlannedShard& shard);
@@ -38,9 +41,13 @@ class Publisher {
   Replacement::Move stage(const PlannedDataset& dataset, const std::string& name, const std::string& text) const;
   void publish(const Replacement::Move& move) const;
 
-  Journal& journal_;
+  bool is_staged() const { return journal_ != nullptr && journal_->content().staged; }
+
+  Journal* journal_ = nullptr;
   const PackOptions& options_;
   const Plan& plan_;
+  std::string partial_;  // directory of the temporary files
+  std::string prefix_;
   std::mutex mutex_;
   std::vector<Replacement::Move> files_;  // of a staged run
   std::vector<Replacement::Move> manifests_;

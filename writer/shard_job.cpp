@@ -216,6 +216,7 @@ class ShardRun {
     } catch (const Error& error) {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
       const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
+      if (job_.fixed_source && error.code() == ErrorCode::changed) throw;
       if (writing_failed || is_lack_of_resources(error) || !policy_applies) throw;
       // A file of a folder that cannot be read is one sample; a shard on a server that cannot be read is many good ones.
       if (remote_storage_of(error.context().path) != nullptr && !is_about_content(error)) throw;

@@ -17,6 +17,7 @@ struct ShardJob {
   const PlannedDataset& dataset;
   const PlannedShard& shard;
   Quarantine& quarantine;
+  bool fixed_source = false;  // a sample that changed is an error, whatever the policy for bad samples
   std::string staged_path;  // temporary name of the shard; those of its index and seek points derive from it
 };
 

@@ -11,6 +11,18 @@
 #include "bale/formats/shard/key.hpp"
 
 namespace bale {
+namespace {
+
+[[noreturn]] void refuse_changed(std::string_view what, const std::string& path) {
+  throw Error(ErrorCode::changed, fmt::format("{} since the plan was made", what),
+              {.path = path, .hint = "make a new plan, for a new destination"});
+}
+
+void require_unchanged(const FileRow& row, const SteadyFile& file, const std::string& path) {
+  if (file.size() != row.bytes || file.changed_ns() != row.mtime_ns) refuse_changed("changed", path);
+}
+
+}  // namespace
 
 std::uint16_t FileListing::image_field(std::string_view extension) {
   const std::string name = field_name(extension);
@@ -30,13 +42,22 @@ void FileListing::name_companions(const PairRules& pair) {
 }
 
 FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move(listing)), has_extra_(has_extra) {
+  const auto& samples = listing_.rows.samples();
+  has_labels_ = std::any_of(samples.begin(), samples.end(), [](const FileRow& row) { return row.label != k_no_label; });
+  name_fields();
+  examine_files();
+}
+
+FileSource::FileSource(FileListing listing, Saved saved)
+    : listing_(std::move(listing)), has_extra_(saved.has_extra), has_labels_(saved.has_labels), is_saved_(true) {
+  name_fields();
+}
+
+void FileSource::name_fields() {
   fields_ = listing_.image_fields;
   fields_.insert(fields_.end(), listing_.companion_fields.begin(), listing_.companion_fields.end());
-  const auto& samples = listing_.rows.samples();
-  const bool labeled =
-      std::any_of(samples.begin(), samples.end(), [](const FileRow& row) { return row.label != k_no_label; });
   label_field_ = static_cast<std::uint32_t>(fields_.size());
-  if (labeled) fields_.emplace_back(k_label_field);
+  if (has_labels_) fields_.emplace_back(k_label_field);
   extra_field_ = static_cast<std::uint32_t>(fields_.size());
   if (has_extra_) fields_.emplace_back("json");
   for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -47,7 +68,6 @@ FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move
     throw Error(ErrorCode::invalid_argument, fmt::format("two sources for the field \"{}\"", printable(fields_[i])),
                 {.hint = "leave its extension out of `pair`"});
   }
-  examine_files();
 }
 
 void FileSource::describe(std::uint64_t i, SourceSample& out) const {
@@ -75,8 +95,11 @@ SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* 
   if (row == nullptr) refuse("beside it");
   listing_.rows.path(*row, path);
   try {
-    return SteadyFile(path);
+    SteadyFile file(path);
+    if (is_saved_) require_unchanged(*row, file, path);
+    return file;
   } catch (const Error& error) {
+    if (is_saved_ && error.code() == ErrorCode::not_found && row->mtime_ns != 0) refuse_changed("is gone", path);
     if (n == 0 || error.code() != ErrorCode::not_found) throw;
     refuse(fmt::format("at {}", printable(path)));
     throw;

@@ -38,6 +38,14 @@ class FileSource : public Source {
   /// same name. Duplicate keys are not checked here: the planner refuses them for every kind of source.
   explicit FileSource(FileListing listing, bool has_extra = false);
 
+  static constexpr std::size_t k_max_files = 16;  // per sample
+
+  /// What a saved source knows of the source that was listed.
+  struct Saved {
+    bool has_extra = false;
+    bool has_labels = false;  // any of its samples
+  };
+
   std::uint64_t size() const override { return listing_.rows.samples().size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return listing_.classes; }
@@ -49,10 +57,15 @@ class FileSource : public Source {
   std::vector<SourceFile> files(std::uint64_t i) const override;
   void will_need(std::uint64_t i) const override;
   void fingerprint(std::uint64_t i, std::string& out) const override;
+  std::string save_head() const override;
+  void save(std::uint64_t i, std::string& out) const override;
   const NoticeLog& notices() const override { return listing_.notices; }
   std::vector<SourceLoss> losses() const override { return listing_.losses; }
 
  protected:
+  /// Rows that know size and time of their files from an earlier listing. Reading a file that has others throws `changed`.
+  FileSource(FileListing listing, Saved saved);
+
   /// One more field (`json`), whose bytes do not come from a file of the sample.
   virtual std::uint64_t extra_bytes(std::uint64_t) const { return 0; }
   virtual void append_extra(std::uint64_t, std::string&) const {}
@@ -60,13 +73,12 @@ class FileSource : public Source {
   virtual void append_extra_identity(std::uint64_t, std::string&) const {}
 
  private:
-  static constexpr std::size_t k_max_files = 16;  // per sample
-
   const FileRow& row(std::uint64_t i) const { return listing_.rows.samples()[i]; }
   std::size_t num_companions() const { return listing_.companion_fields.size(); }
   const FileRow* companion(std::uint64_t i, std::size_t which) const {
     return listing_.rows.companion(i, which, num_companions());
   }
+  void name_fields();
   void examine_files();
   bool read_files(std::uint64_t i, Scratch& scratch) const;
   SteadyFile open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const;
@@ -77,6 +89,8 @@ class FileSource : public Source {
   std::uint32_t label_field_ = 0;
   std::uint32_t extra_field_ = 0;
   bool has_extra_;
+  bool has_labels_;
+  bool is_saved_ = false;
 };
 
 }  // namespace bale

@@ -32,6 +32,8 @@ class FilteredSource : public Source {
   std::vector<SourceFile> files(std::uint64_t i) const override { return all_->files(chosen_[i]); }
   void will_need(std::uint64_t i) const override { all_->will_need(chosen_[i]); }
   void fingerprint(std::uint64_t i, std::string& out) const override { all_->fingerprint(chosen_[i], out); }
+  std::string save_head() const override { return all_->save_head(); }
+  void save(std::uint64_t i, std::string& out) const override { all_->save(chosen_[i], out); }
   bool facts(std::uint64_t i, SampleFacts& out) const override { return all_->facts(chosen_[i], out); }
   const NoticeLog& notices() const override { return all_->notices(); }
   std::vector<SourceLoss> losses() const override { return all_->losses(); }

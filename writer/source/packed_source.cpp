@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json_bytes.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
@@ -16,6 +19,8 @@
 #include "bale/writer/source/class_folders.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/name_filter.hpp"
+#include "bale/writer/source/row_bytes.hpp"
+#include "bale/writer/source/saved_kinds.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -51,10 +56,19 @@ const Format* wanted_format(const SourceOptions& options) {
   return found == all.end() ? nullptr : *found;
 }
 
+/// How the samples of a packed dataset are delivered.
+struct Delivery {
+  bool prefixed = false;       // keys are prefixed with their shards' names
+  bool decoded = false;        // keys in the dataset are encoded
+  bool encoded = false;        // keys are encoded for the destination
+  bool class_folders = false;  // classes come from the keys
+  std::vector<std::string> fields{};
+};
+
 class PackedSource : public Source {
  public:
   PackedSource(const std::string& spec, const SourceOptions& options)
-      : dataset_(Dataset::open(spec, {.salvage = options.skip_damaged, .format = wanted_format(options)})) {
+      : opened_(std::make_shared<Dataset>(open_dataset(spec, options))), spec_(spec), options_(options) {
     filter(NameFilter(options.include, options.exclude));
     prefixed_ = has_clashing_keys();
     decoded_ = dataset_.manifest() && dataset_.manifest()->encoded_keys;
@@ -73,10 +87,31 @@ class PackedSource : public Source {
       }
     }
     label_field_ = field_id(k_label_field);
-    for (std::size_t number = 0; number < dataset_.num_shards(); ++number) {
-      const bool has_checksums = dataset_.use_index(number)->has_checksums();
-      identities_.push_back(has_checksums ? std::string{} : identity_of_file(dataset_.shard_path(number)));
+    for (std::size_t number = 0; number < dataset_.num_shards(); ++number) add_identity(number);
+  }
+
+  /// Samples of a saved source: `chosen` are their numbers in the dataset, and `identities` the hashes of their
+  /// fingerprints. `classes` are those of the samples if they come from the keys.
+  PackedSource(std::shared_ptr<const Dataset> dataset, const Delivery& delivery, std::vector<std::uint64_t> chosen,
+               std::vector<std::uint64_t> identities, std::optional<FolderClasses> classes)
+      : opened_(std::move(dataset)),
+        all_(false),
+        chosen_(std::move(chosen)),
+        prefixed_(delivery.prefixed),
+        decoded_(delivery.decoded),
+        encoded_(delivery.encoded),
+        folders_(std::move(classes)),
+        fields_(delivery.fields),
+        saved_identities_(std::move(identities)) {
+    label_field_ = field_id(k_label_field);
+    for (const std::uint64_t number : chosen_) {
+      if (number >= dataset_.size()) refuse_changed(dataset_.shard_path(dataset_.num_shards() - 1), {});
+      add_identity(dataset_.position(number).first);
     }
+  }
+
+  static Dataset open_dataset(const std::string& spec, const SourceOptions& options) {
+    return Dataset::open(spec, {.salvage = options.skip_damaged, .format = wanted_format(options)});
   }
 
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
@@ -123,6 +158,9 @@ class PackedSource : public Source {
   }
 
   SampleView read(std::uint64_t i, Scratch& scratch) const override {
+    if (!saved_identities_.empty() && identity(i) != saved_identities_[i]) {
+      refuse_changed(dataset_.shard_path(dataset_.position(at(i)).first), dataset_.key(at(i)));
+    }
     SampleView sample = dataset_.read(at(i), scratch);
     if (folders_) sample.label = label(i);
     const bool lacks_label = sample.label != k_no_label && sample.find(k_label_field) == nullptr;
@@ -169,8 +207,30 @@ class PackedSource : public Source {
       if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
     }
     // Without checksums, keys and lengths are all that the index knows of the content.
-    if (!index.has_checksums()) out += identities_[number];
+    if (!index.has_checksums()) out += identities_.at(number);
     out += '\n';
+  }
+
+  std::string save_head() const override {
+    nlohmann::json head{{"kind", k_saved_packed},
+                        {"spec", bytes_to_json(spec_)},
+                        {"source", options_.kind},
+                        {"skip_damaged", options_.skip_damaged},
+                        {"prefixed", prefixed_},
+                        {"decoded", decoded_},
+                        {"encoded", encoded_},
+                        {"class_folders", folders_.has_value()},
+                        {"classes", bytes_list_to_json(classes())},
+                        {"fields", bytes_list_to_json(fields_)},
+                        {"samples", dataset_.size()}};
+    return head.dump();
+  }
+
+  void save(std::uint64_t i, std::string& out) const override {
+    RowWriter writer(out);
+    writer.number(at(i));
+    writer.number(identity(i));
+    if (folders_) writer.number(folders_->classes[i]);
   }
 
   bool facts(std::uint64_t i, SampleFacts& out) const override {
@@ -187,6 +247,23 @@ class PackedSource : public Source {
 
  private:
   std::uint64_t at(std::uint64_t i) const { return all_ ? i : chosen_[i]; }
+
+  void add_identity(std::size_t shard) {
+    if (identities_.contains(shard)) return;
+    const bool has_checksums = dataset_.use_index(shard)->has_checksums();
+    identities_[shard] = has_checksums ? std::string{} : identity_of_file(dataset_.shard_path(shard));
+  }
+
+  std::uint64_t identity(std::uint64_t i) const {
+    std::string text;
+    fingerprint(i, text);
+    return hash_key(text);
+  }
+
+  [[noreturn]] static void refuse_changed(const std::string& path, std::string key) {
+    throw Error(ErrorCode::changed, "changed since the plan was made",
+                {.path = path, .key = std::move(key), .hint = "make a new plan, for a new destination"});
+  }
 
   /// Whether shards without a manifest use a key twice, as shards do whose samples have numbers instead of names.
   bool has_clashing_keys() const {
@@ -241,7 +318,10 @@ class PackedSource : public Source {
     }
   }
 
-  Dataset dataset_;
+  std::shared_ptr<const Dataset> opened_;
+  const Dataset& dataset_ = *opened_;
+  std::string spec_;
+  SourceOptions options_;
   bool all_ = true;
   std::vector<std::uint64_t> chosen_;  // if not all are chosen
   bool prefixed_ = false;              // keys are prefixed with their shards' names
@@ -250,10 +330,75 @@ class PackedSource : public Source {
   std::optional<FolderClasses> folders_;
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
-  std::vector<std::string> identities_;  // of the shard files without checksums
+  std::unordered_map<std::size_t, std::string> identities_;  // of the shard files; empty if there are checksums
+  std::vector<std::uint64_t> saved_identities_;              // of the samples, if they were saved
+};
+
+class SavedPackedRows : public SavedRows {
+ public:
+  SavedPackedRows(std::shared_ptr<const Dataset> dataset, const Delivery& delivery,
+                  const std::vector<std::string>& classes)
+      : dataset_(std::move(dataset)), delivery_(delivery) {
+    if (delivery_.class_folders) folders_.emplace().names = classes;
+  }
+
+  void add(std::string_view row) override {
+    RowReader in(row);
+    chosen_.push_back(in.number());
+    identities_.push_back(in.number());
+    if (folders_) {
+      const std::uint64_t number = in.number();
+      if (number >= folders_->names.size()) RowReader::refuse();
+      folders_->classes.push_back(static_cast<std::uint32_t>(number));
+    }
+    if (!in.at_end()) RowReader::refuse();
+  }
+
+  std::unique_ptr<Source> finish() override {
+    return std::make_unique<PackedSource>(dataset_, delivery_, std::move(chosen_), std::move(identities_),
+                                          std::move(folders_));
+  }
+
+ private:
+  std::shared_ptr<const Dataset> dataset_;
+  const Delivery& delivery_;
+  std::vector<std::uint64_t> chosen_;
+  std::vector<std::uint64_t> identities_;
+  std::optional<FolderClasses> folders_;
+};
+
+class SavedPacked : public SavedSource {
+ public:
+  explicit SavedPacked(const nlohmann::json& head)
+      : delivery_{.prefixed = head.at("prefixed"),
+                  .decoded = head.at("decoded"),
+                  .encoded = head.at("encoded"),
+                  .class_folders = head.at("class_folders"),
+                  .fields = bytes_list_from_json(head.at("fields"))},
+        classes_(bytes_list_from_json(head.at("classes"))) {
+    const SourceOptions options{.kind = head.at("source"), .skip_damaged = head.at("skip_damaged")};
+    const std::string spec = bytes_from_json(head.at("spec"));
+    dataset_ = std::make_shared<Dataset>(PackedSource::open_dataset(spec, options));
+    if (dataset_->size() != count_from_json(head.at("samples"))) {
+      throw Error(ErrorCode::changed, "has another number of samples than when the plan was made",
+                  {.path = spec, .hint = "make a new plan, for a new destination"});
+    }
+  }
+  std::unique_ptr<SavedRows> begin_rows() const override {
+    return std::make_unique<SavedPackedRows>(dataset_, delivery_, classes_);
+  }
+
+ private:
+  Delivery delivery_;
+  std::vector<std::string> classes_;
+  std::shared_ptr<const Dataset> dataset_;
 };
 
 }  // namespace
+
+std::unique_ptr<SavedSource> open_saved_packed(const nlohmann::json& head) {
+  return std::make_unique<SavedPacked>(head);
+}
 
 std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options) {
   return std::make_unique<PackedSource>(spec, options);

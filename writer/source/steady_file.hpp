@@ -20,6 +20,8 @@ class SteadyFile {
 
   /// Size when opened.
   std::size_t size() const { return static_cast<std::size_t>(info_.st_size); }
+  /// Time of its last change when opened, in nanoseconds.
+  std::int64_t changed_ns() const { return mtime_ns(info_); }
 
   /// Reads the file into `out`, which is one byte longer than size() to detect growth. Returns false if the file
   /// changed since it was opened. Throws `io`, naming `path`.

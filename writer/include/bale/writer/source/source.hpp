@@ -89,6 +89,12 @@ class Source {
   /// is hashed into the plan, by which a resumed run knows whether it continues the same work.
   virtual void fingerprint(std::uint64_t i, std::string& out) const = 0;
 
+  /// What another process needs beside the rows of save() to read the samples (SavedSource): JSON text. Throws
+  /// `unsupported` if this source cannot be saved.
+  virtual std::string save_head() const;
+  /// Appends sample `i` to `out` in the form that SavedRows::add() takes.
+  virtual void save(std::uint64_t i, std::string& out) const;
+
   /// Fills `out` and returns true if all that a condition can ask is known without reading the sample, as in a packed
   /// dataset.
   virtual bool facts(std::uint64_t, SampleFacts&) const { return false; }

@@ -1,0 +1,26 @@
+// The two kinds of saved sources, and what their heads have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "bale/writer/source/saved_source.hpp"
+
+namespace bale {
+
+inline constexpr const char* k_saved_files = "files";
+inline constexpr const char* k_saved_packed = "packed";
+
+/// Both throw `damaged` for a head of another form.
+std::unique_ptr<SavedSource> open_saved_files(const nlohmann::json& head);
+std::unique_ptr<SavedSource> open_saved_packed(const nlohmann::json& head);
+
+nlohmann::json bytes_list_to_json(const std::vector<std::string>& texts);
+std::vector<std::string> bytes_list_from_json(const nlohmann::json& list);
+nlohmann::json losses_to_json(const std::vector<SourceLoss>& losses);
+std::vector<SourceLoss> losses_from_json(const nlohmann::json& list);
+
+}  // namespace bale
