@@ -219,7 +219,12 @@ class Writer::Run {
                              .begin = 0,
                              .end = pending.size(),
                              .bytes = pending.payload_bytes()};
-    const ShardJob job{source, options_.pack, planned, shard, quarantine_, dataset_.staged_path(pending.shard())};
+    const ShardJob job{.source = source,
+                       .options = options_.pack,
+                       .dataset = planned,
+                       .shard = shard,
+                       .quarantine = quarantine_,
+                       .staged_path = dataset_.staged_path(pending.shard())};
     return write_shard(job, progress_);
   }
 

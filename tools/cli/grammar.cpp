@@ -68,6 +68,8 @@ class Grammar::State {
   std::set<const CLI::Option*> needed_;  // required by the command itself, in ways that CLI11 cannot express
   PackCommand pack_;
   PackCommand convert_;
+  PackCommand plan_;
+  MergeCommand merge_;
   IndexCommand index_;
   InspectCommand inspect_;
   LsCommand ls_;
@@ -116,7 +118,8 @@ void Grammar::State::declare_writing_commands() {
       "  bale pack photos packed --flat --shard-samples 1000 --shuffle 1\n"
       "  find photos \\( -iname '*.jpg' -o -iname '*.jpeg' \\) -print0 | bale pack --files-from - -0 packed\n"
       "  bale pack VOC2012/JPEGImages packed --flat --pair jpg,mask.png \\\n"
-      "    --pair-path 'mask.png=../SegmentationClass/{stem}.png'");
+      "    --pair-path 'mask.png=../SegmentationClass/{stem}.png'\n"
+      "  bale pack --plan imagenet.plan --part 3/16");
 
   convert_.command = "convert";
   convert_.source_is_packed = true;
@@ -125,6 +128,20 @@ void Grammar::State::declare_writing_commands() {
   declare_pack(convert_, *convert, needed_);
   add_cache_options(*convert);
   convert->footer(fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats()[1]->name));
+
+  plan_.command = "plan";
+  auto* plan = add_command("plan", "Write what `pack` would do to a file, to pack it in parts on many machines.",
+                           [this](Terminal& terminal) { return run_plan(plan_, terminal); });
+  declare_pack(plan_, *plan, needed_);
+  add_cache_options(*plan);
+  plan->footer(
+      "Examples:\n"
+      "  bale plan imagenet/train /shared/packed -o imagenet.plan\n"
+      "  sbatch --array=0-15 --wrap 'bale pack --plan imagenet.plan --part $SLURM_ARRAY_TASK_ID/16'\n"
+      "  bale merge imagenet.plan");
+
+  add_command("merge", "Publish the dataset that the parts of a plan packed, or name what is missing.", merge_, run_merge,
+              declare_merge);
 
   add_command("index", "Write an index beside each shard that another program made, and what other readers want.",
               index_, run_index, declare_index);

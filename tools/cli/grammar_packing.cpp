@@ -125,6 +125,33 @@ void declare_images(PackCommand& command, CLI::App& app) {
   add_max_pixels(app, options.max_pixels);
 }
 
+/// Options of `plan` itself.
+void declare_plan_run(PackCommand& command, CLI::App& app) {
+  add_text(app, "-o,--output", "PLAN", command.plan, "File to write the plan to")->required();
+  add_jobs(app, command.options.jobs, "Threads that examine images for --where (default: one per core)");
+  app.add_flag("-n,--dry-run", command.dry_run, "Print the shards that would be planned, and write nothing");
+  add_json(app, command.json, "Print the result as JSON");
+  add_quiet(app, command.quiet);
+}
+
+/// `pack --plan`. Everything that the plan settles is excluded. Call it when all other options are declared.
+void declare_parts(PackCommand& command, CLI::App& app) {
+  const std::set<std::string> allowed{"--help", "--jobs", "--dry-run", "--json", "--quiet", "--json-progress"};
+  const std::vector<CLI::Option*> others = app.get_options([&](const CLI::Option* option) {
+    return option->get_lnames().empty() || !allowed.contains("--" + option->get_lnames().front());
+  });
+  auto* plan = add_text(app, "--plan", "PLAN", command.plan,
+                        "Pack shards of a plan that `bale plan` made, instead of SRC into DST");
+  auto* part = add_parsed(app, "--part", "I/N", command.choice.part, parse_part,
+                          "Part I of N of the plan's shards, counted from 0: 0/16 to 15/16")
+                   ->needs(plan);
+  add_parsed(app, "--shards", "LIST", command.choice.shards, parse_ranges,
+             "These shards of the plan, counted from 0, such as 3,17,20..25")
+      ->needs(plan)
+      ->excludes(part);
+  for (CLI::Option* option : others) plan->excludes(option);
+}
+
 void declare_run(PackCommand& command, CLI::App& app) {
   PackOptions& options = command.options;
   add_jobs(app, options.jobs, "Shards written at a time (default: two per core); the result never depends on it");
@@ -145,27 +172,41 @@ void declare_run(PackCommand& command, CLI::App& app) {
 }  // namespace
 
 void declare_pack(PackCommand& command, CLI::App& app, std::set<const CLI::Option*>& needed) {
+  const bool is_plan = command.command == "plan";
   auto* from = app.add_option("SRC", command.source,
                               command.source_is_packed
                                   ? k_spec_text
                                   : "Folder with one subfolder per class, a table (.csv, .tsv, .jsonl) with paths "
                                     "and labels, or a packed dataset; omitted with --files-from");
   auto* to = app.add_option("DST", command.options.destination,
-                            "Directory to write the dataset to; created if it does not exist");
+                            is_plan ? "Directory that the parts will write the dataset to; all machines must share it"
+                                    : "Directory to write the dataset to; created if it does not exist");
 
-  needed.insert(to);
+  if (command.command != "pack") needed.insert(to);
   if (command.source_is_packed) needed.insert(from);
 
-  const std::pair<const char*, void (*)(PackCommand&, CLI::App&)> groups[] = {{"Format", declare_format},
-                                                                              {"Shards", declare_shards},
-                                                                              {"Samples", declare_samples},
-                                                                              {"Images", declare_images},
-                                                                              {"Run", declare_run}};
+  using Declare = void (*)(PackCommand&, CLI::App&);
+  std::vector<std::pair<const char*, Declare>> groups{{"Format", declare_format},
+                                                      {"Shards", declare_shards},
+                                                      {"Samples", declare_samples},
+                                                      {"Images", declare_images},
+                                                      {"Run", is_plan ? declare_plan_run : declare_run}};
+  if (command.command == "pack") groups.emplace_back("Parts of a plan", declare_parts);
   for (const auto& [title, declare] : groups) {
     app.option_defaults()->group(title);
     declare(command, app);
   }
   app.option_defaults()->group("Options");
+}
+
+void declare_merge(MergeCommand& command, CLI::App& app) {
+  app.add_option("PLAN", command.plan, "Plan that `bale plan` made")->required();
+  add_parsed(app, "--parts", "N", command.parts, parse_positive,
+             "Number of parts, to name those that are missing (default: as they were packed)");
+  add_jobs(app, command.jobs, "Shards looked at at a time (default: four per core)");
+  add_json(app, command.json, "Print the result as JSON");
+  add_quiet(app, command.quiet);
+  add_json_progress(app, command.json_progress);
 }
 
 void declare_index(IndexCommand& command, CLI::App& app) {

@@ -187,4 +187,25 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
   return parts;
 }
 
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_part(std::string_view option, std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto part = whole_number<std::uint64_t>(text.substr(0, slash));
+  const auto parts = whole_number<std::uint64_t>(text.substr(std::min(slash + 1, text.size())));
+  if (!part || !parts || *part >= *parts) refuse(option, text, "I/N with I from 0 to N-1, such as 0/16 to 15/16");
+  return std::pair(*part, *parts);
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(std::string_view option, std::string_view text) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  for (const std::string& part : parse_list(option, text)) {
+    const std::size_t dots = std::min(part.find(".."), part.size());
+    const auto first = whole_number<std::uint64_t>(std::string_view(part).substr(0, dots));
+    const auto last =
+        dots == part.size() ? first : whole_number<std::uint64_t>(std::string_view(part).substr(dots + 2));
+    if (!first || !last || *first > *last) refuse(option, text, "a list of numbers such as 3,17,20..25");
+    ranges.emplace_back(*first, *last);
+  }
+  return ranges;
+}
+
 }  // namespace bale::tools

@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/writer/packer.hpp"
+#include "bale/writer/scale_out.hpp"
 
 namespace bale::tools {
 
@@ -60,6 +62,12 @@ int parse_compression(std::string_view option, std::string_view text);
 
 /// "fail", "skip" or "quarantine".
 OnError parse_on_error(std::string_view option, std::string_view text);
+
+/// "0/16" to "15/16".
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_part(std::string_view option, std::string_view text);
+
+/// "3,17,20..25": numbers, and ranges with both ends.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(std::string_view option, std::string_view text);
 
 /// "none", "full", "block" or "block:SAMPLES,BLOCKS".
 Shuffle parse_order(std::string_view option, std::string_view text);

@@ -18,6 +18,7 @@
 #include "bale/tools/measure/pipeline.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 #include "bale/writer/packer.hpp"
+#include "bale/writer/scale_out.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale::tools {
@@ -34,12 +35,27 @@ struct PackCommand {
   SourceOptions source_options;
   WhereOption where;
   PackOptions options;
+  std::string plan;   // of `plan`: file to write; of `pack`: file whose shards are packed, if not empty
+  PartChoice choice;  // of that plan
   bool dry_run = false;
   bool json = false;
   bool json_progress = false;
   bool quiet = false;
 };
 int run_pack(const PackCommand& command, Terminal& terminal);
+int run_plan(const PackCommand& command, Terminal& terminal);
+/// `pack --plan`.
+int run_part(const PackCommand& command, Terminal& terminal);
+
+struct MergeCommand {
+  std::string plan;
+  std::uint64_t parts = 0;  // 0: as the parts were asked for
+  unsigned jobs = 0;
+  bool json = false;
+  bool json_progress = false;
+  bool quiet = false;
+};
+int run_merge(const MergeCommand& command, Terminal& terminal);
 
 struct IndexCommand {
   std::string spec;

@@ -4,6 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json_bytes.hpp"
+#include "bale/tools/report/number_list.hpp"
 #include "bale/tools/report/python_line.hpp"
 #include "bale/tools/terminal/progress.hpp"
 
@@ -144,6 +145,21 @@ Json check_object(const CheckReport& report) {
 
 }  // namespace
 
+namespace {
+
+Json skipped_json(const std::vector<SkippedSample>& samples) {
+  Json skipped = Json::array();
+  for (const SkippedSample& sample : samples) {
+    Json line{{"origin", raw(sample.origin)}, {"why", raw(sample.why)}};
+    if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
+    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(raw(copy));
+    skipped.push_back(std::move(line));
+  }
+  return skipped;
+}
+
+}  // namespace
+
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
                       const ImageConditions& conditions, const WhereCounts& counts) {
   Json outputs = Json::array();
@@ -163,13 +179,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                        {"shards", manifest.shards.size()},
                        {"bytes", bytes}});
   }
-  Json skipped = Json::array();
-  for (const SkippedSample& sample : report.skipped) {
-    Json line{{"origin", raw(sample.origin)}, {"why", raw(sample.why)}};
-    if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
-    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(raw(copy));
-    skipped.push_back(std::move(line));
-  }
+  const Json skipped = skipped_json(report.skipped);
   const bool resumed = report.num_resumed_shards > 0;  // it is not known how long those took
   return document({{"samples", report.num_samples},
                    {"bytes", report.num_bytes},
@@ -185,6 +195,35 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                    {"left_out", {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}}},
                    {"undecodable", report.undecodable},
                    {"skipped", skipped}});
+}
+
+std::string plan_json(const PlanReport& report, const NoticeLog& notices, const WhereCounts& counts) {
+  return document({{"plan", report.digest},
+                   {"samples", report.num_samples},
+                   {"bytes", report.num_bytes},
+                   {"shards", report.num_shards},
+                   {"ignored", notices.count()},
+                   {"notices", notices_json(notices)},
+                   {"left_out", {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}}}});
+}
+
+std::string part_json(const PartReport& report, double seconds) {
+  return document({{"destination", raw(report.destination)},
+                   {"samples", report.num_samples},
+                   {"bytes", report.num_bytes},
+                   {"shards", report.num_shards},
+                   {"resumed_shards", report.num_resumed_shards},
+                   {"seconds", seconds},
+                   {"skipped", skipped_json(report.skipped)}});
+}
+
+std::string missing_json(const MergeReport& report) {
+  return document({{"destination", raw(report.destination)},
+                   {"shards", report.num_shards},
+                   {"missing_shards", report.missing_shards},
+                   {"parts", report.num_parts != 0 ? Json(report.num_parts) : Json()},
+                   {"missing_parts", report.missing_parts},
+                   {"array", report.num_parts != 0 ? Json(number_list(report.missing_parts, "-")) : Json()}});
 }
 
 std::string preview_json(const PackPreview& preview) {

@@ -17,12 +17,17 @@
 #include "bale/tools/measure/tune_verdict.hpp"
 #include "bale/tools/report/bench_report.hpp"
 #include "bale/writer/packer.hpp"
+#include "bale/writer/scale_out.hpp"
 
 namespace bale::tools {
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
                       const ImageConditions& conditions, const WhereCounts& counts);
 std::string preview_json(const PackPreview& preview);
+std::string plan_json(const PlanReport& report, const NoticeLog& notices, const WhereCounts& counts);
+std::string part_json(const PartReport& report, double seconds);
+/// Of a merge that lacks shards. `array` is for Slurm's --array; null if the number of parts is unknown.
+std::string missing_json(const MergeReport& report);
 std::string summary_json(const DatasetSummary& summary);
 /// Of a directory that contains several datasets.
 std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);

@@ -1,0 +1,87 @@
+#include "bale/tools/commands/pack_source.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/reader/where.hpp"
+#include "bale/tools/terminal/notices.hpp"
+
+namespace bale::tools {
+namespace {
+
+Error usage_error(const PackCommand& command, std::string_view message) {
+  return Error(ErrorCode::invalid_argument, message, {.hint = fmt::format("see `bale {} --help`", command.command)});
+}
+
+/// With --files-from the only positional argument is the destination.
+PackCommand with_places_settled(PackCommand command) {
+  if (command.files_from.empty()) {
+    if (command.source.empty()) throw usage_error(command, "SRC and DST are needed");
+    if (command.options.destination.empty()) throw usage_error(command, "DST is needed");
+    return command;
+  }
+  if (!command.options.destination.empty()) throw usage_error(command, "SRC and --files-from exclude each other");
+  if (command.source.empty()) throw usage_error(command, "DST is needed");
+  command.options.destination = std::exchange(command.source, {});
+  return command;
+}
+
+/// The source's name if it is fit for file names, else the destination's, else "data".
+std::string default_name(const PackCommand& command) {
+  const bool is_list = !command.files_from.empty();
+  for (const std::string& path : {is_list ? std::string{} : command.source, command.options.destination}) {
+    std::string name = base_name(path);
+    name.resize(std::min(name.find('.', 1), name.size()));
+    const bool plain = !name.empty() && name[0] != '.' && name[0] != '/' && printable(name) == name &&
+                       name.find_first_of("*?[]{}:") == std::string::npos;
+    if (plain) return name;
+  }
+  return "data";
+}
+
+std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& terminal) {
+  const SourceOptions& options = command.source_options;
+  if (!command.files_from.empty()) {
+    if (!options.kind.empty()) throw usage_error(command, "--source and --files-from exclude each other");
+    return open_list_source(command.files_from, options);
+  }
+  if (command.source_is_packed) return open_packed_source(command.source, options);
+  if (options.kind.empty()) {
+    const DetectedSource detected = detect_source(command.source, options);
+    if (!detected.told.empty() && !command.quiet) {
+      terminal.note(fmt::format("{}: {}", printable(command.source), terminal.with_flags(detected.told)));
+    }
+  }
+  return open_source(command.source, options);
+}
+
+}  // namespace
+
+ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
+  PackCommand command = with_places_settled(asked);
+  const Where where = parse_where(command.where, terminal);
+  require_local_name(command.options.destination, NameUse::writing);  // before the source is listed
+  if (command.format.empty()) command.format = formats()[0]->name;
+  const auto find = command.decode ? find_decoded_format : find_format;
+  command.options.format = find(command.format, command.layout);
+  command.options.default_name = default_name(command);
+  command.source_options.keys_name_files = command.options.format.layout->keys_name_files;
+  command.source_options.skip_damaged = command.options.on_error != OnError::fail;
+
+  if (!command.quiet)
+    terminal.set_status("listing " + printable(command.source.empty() ? command.files_from : command.source));
+  WhereCounts counts;
+  std::unique_ptr<Source> source =
+      filter_source(open_source_of(command, terminal), where, command.options.jobs, counts);
+  terminal.clear_status();
+  if (!command.quiet) show_notices(source->notices(), command.source_is_packed ? "entry" : "path", terminal);
+  if (!command.quiet) tell_left_out(counts, terminal);
+  return {std::move(command), std::move(source), counts};
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,20 @@
+// The source of `pack`, `convert` and `plan`: their arguments settled, and the source listed and filtered.
+#pragma once
+
+#include <memory>
+
+#include "bale/tools/commands/commands.hpp"
+#include "bale/tools/terminal/terminal.hpp"
+
+namespace bale::tools {
+
+struct ListedSource {
+  PackCommand command;  // with places, format and name settled
+  std::unique_ptr<Source> source;
+  WhereCounts counts;
+};
+
+/// Lists the source, and shows what was ignored and left out. Throws what opening a source throws.
+ListedSource list_source(const PackCommand& asked, Terminal& terminal);
+
+}  // namespace bale::tools

@@ -1,0 +1,146 @@
+#include "bale/tools/commands/pack_summary.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/reader/dataset.hpp"
+#include "bale/tools/report/json_output.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/signals.hpp"
+#include "bale/tools/terminal/table.hpp"
+#include "bale/writer/destination.hpp"
+
+namespace bale::tools {
+namespace {
+
+std::uint64_t num_skipped(const PackReport& report) {
+  std::uint64_t skipped = 0;
+  for (const PackReport::Output& output : report.outputs) skipped += output.manifest.num_skipped;
+  return std::max<std::uint64_t>(skipped, report.skipped.size());
+}
+
+void tell_skips(const PackReport& report, Terminal& terminal) {
+  list_skipped(report.skipped, terminal);
+  std::string ledgers;
+  for (const PackReport::Output& output : report.outputs) {
+    if (output.manifest.num_skipped == 0) continue;
+    ledgers += (ledgers.empty() ? "" : ", ") + printable(join_path(output.directory, k_ledger_name));
+  }
+  terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
+}
+
+/// The conditions of all images in the outputs, including those that an earlier run wrote.
+ImageConditions conditions_of(const PackReport& report) {
+  ImageConditions all;
+  for (const PackReport::Output& output : report.outputs) {
+    const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name));
+    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size());
+    all.num_complete += one.num_complete;
+    all.num_incomplete += one.num_incomplete;
+    all.num_undecodable += one.num_undecodable;
+    all.num_unknown += one.num_unknown;
+    all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
+  }
+  return all;
+}
+
+/// Prints one line if packed images are of kinds that the loader does not decode.
+void tell_undecodable(const PackReport& report, Terminal& terminal) {
+  std::uint64_t total = 0;
+  std::string kinds;
+  for (const auto& [kind, count] : report.undecodable) {
+    total += count;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", human_count(count), kind);
+  }
+  if (total > 0) {
+    terminal.note(fmt::format("{} packed that bale's loader does not decode: {}", plural(total, "image"), kinds));
+  }
+}
+
+std::string summary_text(const PackReport& report, double seconds) {
+  std::string text;
+  for (const PackReport::Output& output : report.outputs) {
+    const Manifest& manifest = output.manifest;
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
+    text += fmt::format("{}: {}", printable(output.directory), plural(manifest.num_samples, "sample"));
+    if (!manifest.classes.empty()) text += fmt::format(" of {}", plural(manifest.classes.size(), "class"));
+    text += fmt::format(" in {}, {} ({}.{})\n", plural(manifest.shards.size(), "shard"), human_bytes(bytes),
+                        manifest.format, manifest.layout);
+  }
+  text += human_seconds(seconds);
+  if (report.num_repaired_shards > 0) {
+    text += fmt::format(", {} found missing or damaged and written again", plural(report.num_repaired_shards, "shard"));
+  }
+  if (report.num_resumed_shards > 0) {
+    text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
+  } else if (seconds > 0) {
+    text += fmt::format(", {} img/s, {:.0f} MB/s",
+                        human_count(static_cast<std::uint64_t>(static_cast<double>(report.num_samples) / seconds)),
+                        static_cast<double>(report.num_bytes) / seconds / 1e6);
+  }
+  return text + '\n';
+}
+
+/// Prints one line per replaced dataset.
+void tell_replaced(const PackReport& report, Terminal& terminal) {
+  for (const PackReport::Replaced& replaced : report.replaced) {
+    terminal.note(fmt::format("replaced the dataset \"{}\" of {} in {}", printable(replaced.name),
+                              plural(replaced.num_samples, "sample"), printable(replaced.directory)));
+  }
+}
+
+}  // namespace
+
+void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal) {
+  constexpr std::size_t k_max_listed = 10;
+  for (std::size_t i = 0; i < std::min(skipped.size(), k_max_listed); ++i) {
+    const std::string origin = printable(skipped[i].origin);
+    const std::string why = terminal.with_flags(printable(skipped[i].why));
+    terminal.note(why.starts_with(origin) ? "skipped " + why : fmt::format("skipped {}: {}", origin, why));
+  }
+  if (skipped.size() > k_max_listed) {
+    terminal.note(fmt::format("skipped {} more", plural(skipped.size() - k_max_listed, "sample")));
+  }
+}
+
+void print_preview(const PackPreview& preview, bool json, Terminal& terminal) {
+  if (json) {
+    terminal.print(preview_json(preview));
+    return;
+  }
+  TextTable table({Align::left, Align::right, Align::right});
+  table.add({"SHARD", "SAMPLES", "PAYLOAD"});
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  for (const PackPreview::ShardRow& row : preview.shards) {
+    table.add({printable(row.file), human_count(row.num_samples), human_bytes(row.payload_bytes)});
+    samples += row.num_samples;
+    bytes += row.payload_bytes;
+  }
+  terminal.print(table.text());
+  terminal.print(fmt::format("{} in {}, {} of payload; nothing was written\n", plural(samples, "sample"),
+                             plural(preview.shards.size(), "shard"), human_bytes(bytes)));
+}
+
+int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const WhereCounts& counts,
+                SummaryStyle style, Terminal& terminal) {
+  const ImageConditions conditions = conditions_of(report);
+  if (!style.quiet) tell_replaced(report, terminal);
+  if (style.json) {
+    terminal.print(pack_json(report, seconds, notices, conditions, counts));
+  } else if (!style.quiet) {
+    terminal.print(summary_text(report, seconds));
+  }
+  if (!style.quiet) show_flawed_images(conditions, terminal);
+  if (!style.quiet) tell_undecodable(report, terminal);
+  if (num_skipped(report) == 0) return k_exit_ok;
+  terminal.flush();
+  tell_skips(report, terminal);
+  return k_exit_skipped;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,27 @@
+// What `pack`, `convert` and `merge` print of what they wrote, and `pack`, `plan` of what they would write.
+#pragma once
+
+#include <vector>
+
+#include "bale/formats/base/notice_log.hpp"
+#include "bale/reader/where.hpp"
+#include "bale/tools/terminal/terminal.hpp"
+#include "bale/writer/packer.hpp"
+
+namespace bale::tools {
+
+struct SummaryStyle {
+  bool json = false;
+  bool quiet = false;
+};
+
+/// Prints what was written and how fast, and what is wrong with it. Returns the exit code.
+int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const WhereCounts& counts,
+                SummaryStyle style, Terminal& terminal);
+
+/// Prints one line per skipped sample, of the first ones.
+void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal);
+
+void print_preview(const PackPreview& preview, bool json, Terminal& terminal);
+
+}  // namespace bale::tools

@@ -1,0 +1,95 @@
+// `plan`, and `pack --plan`, which packs shards of it.
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/error_reason.hpp"
+#include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/pack_source.hpp"
+#include "bale/tools/commands/pack_summary.hpp"
+#include "bale/tools/report/json_output.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+/// Packs and shows progress. A signal stops the run.
+PartReport pack_attended(const PackCommand& command, Terminal& terminal) {
+  Progress progress;
+  try {
+    const StopOnSignal stop(progress.stop);
+    ProgressDisplay display(
+        terminal, "packed", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
+    PartReport report = pack_part(command.plan, command.choice, command.options.jobs, progress);
+    display.finish();
+    return report;
+  } catch (const Error& error) {
+    if (error.context().hint == k_no_space_hint) {
+      ErrorContext context = error.context();
+      context.hint = "free some space, then run the same command again to go on";
+      throw Error(error.code(), error.message(), std::move(context));
+    }
+    if (error.code() != ErrorCode::interrupted) throw;
+    const std::string done = fmt::format("interrupted with {} of {} written", human_count(progress.shards),
+                                         plural(progress.total_shards, "shard"));
+    throw Error(error.code(), done, {.path = command.plan, .hint = "run the same command again to go on"});
+  }
+}
+
+std::string summary_text(const PartReport& report, double seconds) {
+  std::string text = fmt::format("{}: {} in {}, {}\n{}", printable(report.destination),
+                                 plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),
+                                 human_bytes(report.num_bytes), human_seconds(seconds));
+  if (report.num_resumed_shards > 0) {
+    text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
+  }
+  return text + "; `bale merge` publishes the dataset when all parts are packed\n";
+}
+
+}  // namespace
+
+int run_plan(const PackCommand& asked, Terminal& terminal) {
+  const ListedSource listed = list_source(asked, terminal);
+  const PackCommand& command = listed.command;
+  if (command.dry_run) {
+    print_preview(preview_pack(*listed.source, command.options), command.json, terminal);
+    return k_exit_ok;
+  }
+  const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
+  if (command.json) {
+    terminal.print(plan_json(report, listed.source->notices(), listed.counts));
+  } else if (!command.quiet) {
+    terminal.print(fmt::format("{}: {} in {}, {} of payload\n", printable(command.plan),
+                               plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),
+                               human_bytes(report.num_bytes)));
+  }
+  return k_exit_ok;
+}
+
+int run_part(const PackCommand& command, Terminal& terminal) {
+  if (!command.choice.part && command.choice.shards.empty()) {
+    throw Error(ErrorCode::invalid_argument, "--plan needs --part or --shards", {.hint = "see `bale pack --help`"});
+  }
+  if (command.dry_run) {
+    print_preview(preview_part(command.plan, command.choice), command.json, terminal);
+    return k_exit_ok;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const PartReport report = pack_attended(command, terminal);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (command.json) {
+    terminal.print(part_json(report, seconds));
+  } else if (!command.quiet) {
+    terminal.print(summary_text(report, seconds));
+  }
+  if (report.skipped.empty()) return k_exit_ok;
+  terminal.flush();
+  list_skipped(report.skipped, terminal);
+  terminal.error(fmt::format("{} skipped; the merged dataset will list them", plural(report.skipped.size(), "sample")));
+  return k_exit_skipped;
+}
+
+}  // namespace bale::tools
