@@ -68,7 +68,12 @@ class Merger {
       if (!take_published(report)) name_missing_parts(directory, parts, report);  // or merged meanwhile
       return report;
     }
-    publish(*directory, report);
+    try {
+      publish(*directory, report);
+    } catch (const Error&) {
+      report.datasets.reset();
+      if (!take_published(report)) throw;  // another merge was faster, and removed what the parts kept
+    }
     return report;
   }
 
@@ -93,7 +98,7 @@ class Merger {
       datasets.num_resumed_shards += manifests[number].shards.size();
       datasets.outputs.push_back({directory, std::move(manifests[number])});
     }
-    if (const auto directory = PartDirectory::find(plan_)) directory->remove();  // of a merge that was killed
+    PartDirectory::remove(plan_);  // of a merge that was killed
     return true;
   }
 
@@ -136,7 +141,8 @@ class Merger {
     require_samples(options_, plan_.plan(), finished);
     Publisher publisher(options_, plan_.plan(), directory.path(), PartDirectory::staged_as(0));
     report.datasets = publish_manifests(plan_.facts(), options_, plan_.plan(), finished, publisher);
-    directory.remove();
+    report.datasets->num_resumed_shards = plan_.num_shards();
+    PartDirectory::remove(plan_);
   }
 
   const PlanFile& plan_;

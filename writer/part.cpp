@@ -43,14 +43,15 @@ class PartPacker {
 
   PartReport run(std::uint64_t parts) {
     plan_.require_directory();
-    if (is_merged()) return report();
-    source_ = SavedSource::open(plan_.source_head());
-    require_all_apart(source_->begin_rows()->finish()->places(), options_.destination);
-    directory_.emplace(PartDirectory::make(plan_));
-    if (parts != 0) directory_->note_parts(parts);
-    take_up_finished();
-    write_remaining();
-    clear_away();
+    is_merged_ = is_merged();
+    if (is_merged_) return report();
+    try {
+      pack(parts);
+    } catch (const Error& error) {
+      // The merge removes what parts keep, if another attempt at this part was faster.
+      const bool is_final = error.code() == ErrorCode::changed || error.code() == ErrorCode::interrupted;
+      if (is_final || !was_merged()) throw;
+    }
     return report();
   }
 
@@ -61,6 +62,25 @@ class PartPacker {
     std::optional<FinishedShard> finished{};
     std::vector<std::string> stale{};  // records of earlier attempts that no whole shard has
   };
+
+  void pack(std::uint64_t parts) {
+    source_ = SavedSource::open(plan_.source_head());
+    require_all_apart(source_->begin_rows()->finish()->places(), options_.destination);
+    directory_.emplace(PartDirectory::make(plan_));
+    if (parts != 0) directory_->note_parts(parts);
+    take_up_finished();
+    write_remaining();
+    clear_away();
+  }
+
+  bool was_merged() {
+    for (Slot& slot : slots_) slot.finished.reset();
+    num_resumed_ = 0;
+    progress_.stop = false;
+    is_merged_ = is_merged();
+    if (is_merged_) PartDirectory::remove(plan_);
+    return is_merged_;
+  }
 
   /// Whether the datasets are published. Then the shards are compared with their digests; a damaged one is an error.
   bool is_merged() {
@@ -224,11 +244,12 @@ class PartPacker {
       }
       directory_->remove_staged(slot.number, slot.place.dataset->subdirectory);
     }
-    if (!finished_manifests(options_, plan_.plan()).empty()) directory_->remove();  // merged meanwhile
+    if (!finished_manifests(options_, plan_.plan()).empty()) PartDirectory::remove(plan_);  // merged meanwhile
   }
 
   PartReport report() const {
     PartReport report{.destination = options_.destination,
+                      .is_merged = is_merged_,
                       .num_shards = slots_.size(),
                       .num_resumed_shards = num_resumed_};
     for (const Slot& slot : slots_) {
@@ -246,6 +267,7 @@ class PartPacker {
   std::vector<Slot> slots_;
   std::unique_ptr<SavedSource> source_;
   std::optional<PartDirectory> directory_;
+  bool is_merged_ = false;
   std::atomic<std::uint64_t> num_resumed_{0};
 };
 

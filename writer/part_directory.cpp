@@ -158,11 +158,11 @@ std::set<std::uint64_t> PartDirectory::noted_parts() const {
   return parts;
 }
 
-void PartDirectory::remove() const {
-  for (const std::string& name : names_in(path_)) ::unlink(path_of(name).c_str());
-  ::rmdir(path_.c_str());
-  ::rmdir(parent_directory(path_).c_str());
-  sync_directory(destination_);
+void PartDirectory::remove(const PlanFile& plan) {
+  const PartDirectory directory(plan, plan.options().destination);
+  for (const std::string& name : names_in(directory.path_)) ::unlink(directory.path_of(name).c_str());
+  ::rmdir(directory.path_.c_str());
+  if (::rmdir(parent_directory(directory.path_).c_str()) == 0) sync_directory(directory.destination_);
 }
 
 }  // namespace bale

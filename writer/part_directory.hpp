@@ -50,8 +50,9 @@ class PartDirectory {
   void note_parts(std::uint64_t parts) const;
   std::set<std::uint64_t> noted_parts() const;
 
-  /// Deletes it, and the partial directory if nothing else is in that. What another process deletes meanwhile is no error.
-  void remove() const;
+  /// Deletes that of a plan, if there is one, and the partial directory if nothing else is in that. What another process
+  /// deletes meanwhile is no error.
+  static void remove(const PlanFile& plan);
 
  private:
   PartDirectory(const PlanFile& plan, std::string destination);

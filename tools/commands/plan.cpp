@@ -46,7 +46,7 @@ std::string summary_text(const PartReport& report, double seconds) {
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
   }
-  return text + "; `bale merge` publishes the dataset when all parts are packed\n";
+  return text + (report.is_merged ? "; merged already\n" : "; run `bale merge` when all parts are packed\n");
 }
 
 }  // namespace

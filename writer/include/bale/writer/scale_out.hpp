@@ -42,6 +42,7 @@ struct PartChoice {
 
 struct PartReport {
   std::string destination;
+  bool is_merged = false;                // the datasets are published already
   std::uint64_t num_shards = 0;
   std::uint64_t num_resumed_shards = 0;  // found finished
   std::uint64_t num_samples = 0;         // packed, with those of the shards that were found
