@@ -34,7 +34,9 @@ bool is_same_directory(const std::string& a, const std::string& b) {
 bool is_there(const PlanFile& plan, const PlanFile::Place& place, const FinishedShard& finished) {
   if (finished.shard.num_samples == 0) return finished.shard.digest.empty();
   const std::vector<Replacement::Move> files = files_of_place(plan, place);
-  const auto path_of = [&](const Replacement::Move& move) { return join_path(plan.options().destination, move.second); };
+  const auto path_of = [&](const Replacement::Move& move) {
+    return join_path(plan.options().destination, move.second);
+  };
   if (!std::all_of(files.begin(), files.end(), [&](const auto& move) { return is_file(path_of(move)); })) return false;
   const std::string path = path_of(files.back());
   try {
@@ -157,7 +159,8 @@ class Merger {
 PlanReport plan_pack(const Source& source, const PackOptions& options, const std::string& path) {
   require_local_name(options.destination, NameUse::writing);
   if (options.on_error == OnError::quarantine) {
-    throw Error(ErrorCode::invalid_argument, "parts of a plan have no quarantine", {.hint = "choose `on_error` fail or skip"});
+    throw Error(ErrorCode::invalid_argument, "parts of a plan have no quarantine",
+                {.hint = "choose `on_error` fail or skip"});
   }
   if (options.mode != DestinationMode::fresh) {
     throw Error(ErrorCode::invalid_argument, "a plan is for a new destination",
@@ -171,9 +174,8 @@ PlanReport plan_pack(const Source& source, const PackOptions& options, const std
                 {.path = path, .hint = "keep it elsewhere"});
   }
   PlanFile::write(path, source, options, plan);
-  PlanReport report{.digest = PlanFile::open(path).digest(),
-                    .num_samples = plan.num_samples,
-                    .num_bytes = plan.num_bytes};
+  PlanReport report{
+      .digest = PlanFile::open(path).digest(), .num_samples = plan.num_samples, .num_bytes = plan.num_bytes};
   for (const PlannedDataset& dataset : plan.datasets) report.num_shards += dataset.shards.size();
   return report;
 }

@@ -98,8 +98,9 @@ class PartPacker {
                              .shard = {.file = slot.place.shard->file}};
       if (found != known.end()) finished.shard = found->second;
       if (!is_whole(slot, finished)) {
-        throw Error(ErrorCode::damaged, "the shard is not what was merged",
-                    {.path = final_path(slot), .hint = "repair it with `bale pack` and `resume`, and the plan's options"});
+        throw Error(
+            ErrorCode::damaged, "the shard is not what was merged",
+            {.path = final_path(slot), .hint = "repair it with `bale pack` and `resume`, and the plan's options"});
       }
       slot.finished = std::move(finished);
     });

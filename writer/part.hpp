@@ -14,7 +14,8 @@
 namespace bale {
 
 /// First shard of a part, and first of the next.
-std::pair<std::uint64_t, std::uint64_t> shards_of_part(std::uint64_t part, std::uint64_t parts, std::uint64_t num_shards);
+std::pair<std::uint64_t, std::uint64_t> shards_of_part(std::uint64_t part, std::uint64_t parts,
+                                                       std::uint64_t num_shards);
 
 /// Numbers of the chosen shards, ascending, each once. Throws `invalid_argument`.
 std::vector<std::uint64_t> chosen_shards(const PlanFile& plan, const PartChoice& choice);

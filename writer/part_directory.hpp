@@ -1,8 +1,9 @@
 // PartDirectory: what parts of a plan keep while they pack: DESTINATION/.bale-partial/plan-DIGEST. It has a record per
 // finished shard, temporary files of running parts, and the numbers of parts that were asked for.
 //
-// There is no lock. A record is durable before its shard gets its final name, and is written by rename. Its name has the
-// shard's number and digest: two attempts that wrote the same bytes make one record, others make two, which is noticed.
+// There is no lock. A record is durable before its shard gets its final name, and is written by rename. Its name has
+// the shard's number and digest: two attempts that wrote the same bytes make one record, others make two, which is
+// noticed.
 //
 // Threads and processes: all methods may be called by many at once, also on several machines that share the directory.
 #pragma once
@@ -50,8 +51,8 @@ class PartDirectory {
   void note_parts(std::uint64_t parts) const;
   std::set<std::uint64_t> noted_parts() const;
 
-  /// Deletes that of a plan, if there is one, and the partial directory if nothing else is in that. What another process
-  /// deletes meanwhile is no error.
+  /// Deletes that of a plan, if there is one, and the partial directory if nothing else is in that. What another
+  /// process deletes meanwhile is no error.
   static void remove(const PlanFile& plan);
 
  private:

@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view k_magic = "baleplan";
 constexpr std::uint32_t k_version = 1;
 constexpr int k_level = 3;
-constexpr std::size_t k_block_bytes = std::size_t{1} << 20;       // of rows; a block has at least one
+constexpr std::size_t k_block_bytes = std::size_t{1} << 20;  // of rows; a block has at least one
 constexpr std::uint64_t k_max_block_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t k_max_head_bytes = std::uint64_t{1} << 30;
 
@@ -68,8 +68,13 @@ class PlanFile::Output {
   explicit Output(const std::string& path) : file_(File::create(path)) { write(as_bytes(k_magic)); }
 
   Entry write_shard(const Source& source, const PlannedDataset& dataset, const PlannedShard& shard) {
-    Entry entry{.offset = at_, .bytes = 0, .num_rows = shard.end - shard.begin, .payload_bytes = shard.bytes,
-                .dataset = 0, .zero = 0, .digest = {}};
+    Entry entry{.offset = at_,
+                .bytes = 0,
+                .num_rows = shard.end - shard.begin,
+                .payload_bytes = shard.bytes,
+                .dataset = 0,
+                .zero = 0,
+                .digest = {}};
     DigestStream digest;
     std::string block;
     std::string row;
@@ -86,8 +91,14 @@ class PlanFile::Output {
   }
 
   void finish(const std::string& head, const std::vector<Entry>& entries) {
-    Trailer trailer{.magic = {}, .version = k_version, .zero = 0, .head_offset = at_, .head_bytes = 0,
-                    .table_offset = 0, .num_shards = entries.size(), .digest = {}};
+    Trailer trailer{.magic = {},
+                    .version = k_version,
+                    .zero = 0,
+                    .head_offset = at_,
+                    .head_bytes = 0,
+                    .table_offset = 0,
+                    .num_shards = entries.size(),
+                    .digest = {}};
     std::copy(k_magic.begin(), k_magic.end(), trailer.magic.begin());
     DigestStream digest;
     zstd_compress(as_bytes(head), k_level, frame_);
@@ -131,7 +142,8 @@ class PlanFile::Output {
 
 void PlanFile::write(const std::string& path, const Source& source, const PackOptions& options, const Plan& plan) {
   if (name_is_taken(path)) {
-    throw Error(ErrorCode::exists, "exists", {.path = path, .hint = "choose another name for the plan, or delete it"});
+    throw Error(ErrorCode::exists, "exists already",
+                {.path = path, .hint = "choose another name for the plan, or delete it"});
   }
   PlanHead head{.options = options,
                 .classes = source.classes(),
@@ -140,7 +152,8 @@ void PlanFile::write(const std::string& path, const Source& source, const PackOp
                 .losses = source.losses(),
                 .source = source.save_head()};
   for (const PlannedDataset& dataset : plan.datasets) {
-    head.plan.datasets.push_back({.name = dataset.name, .subdirectory = dataset.subdirectory, .order = {}, .shards = {}});
+    head.plan.datasets.push_back(
+        {.name = dataset.name, .subdirectory = dataset.subdirectory, .order = {}, .shards = {}});
   }
   head.plan.num_samples = plan.num_samples;
   head.plan.num_bytes = plan.num_bytes;
@@ -189,8 +202,8 @@ PlanFile PlanFile::open(const std::string& path) {
   std::vector<std::byte> frame(trailer.head_bytes);
   plan.file_.read_exact(trailer.head_offset, frame);
   plan.entries_.resize(trailer.num_shards);
-  plan.file_.read_exact(trailer.table_offset, {reinterpret_cast<std::byte*>(plan.entries_.data()),
-                                               plan.entries_.size() * sizeof(Entry)});
+  plan.file_.read_exact(trailer.table_offset,
+                        {reinterpret_cast<std::byte*>(plan.entries_.data()), plan.entries_.size() * sizeof(Entry)});
   DigestStream digest;
   digest.update(frame);
   digest.update(block_as_bytes(plan.entries_.data(), plan.entries_.size() * sizeof(Entry)));

@@ -21,9 +21,12 @@ Json maker_of(const PackOptions& options) {
 }
 
 Json edits_to_json(const ImageEdits& edits) {
-  return {{"resize_short", edits.resize_short}, {"resize_max", edits.resize_max},
+  return {{"resize_short", edits.resize_short},
+          {"resize_max", edits.resize_max},
           {"quality", edits.quality ? Json(*edits.quality) : Json()},
-          {"orient", edits.orient}, {"strip_metadata", edits.strip_metadata}, {"jpeg_lossless", edits.jpeg_lossless}};
+          {"orient", edits.orient},
+          {"strip_metadata", edits.strip_metadata},
+          {"jpeg_lossless", edits.jpeg_lossless}};
 }
 
 ImageEdits edits_from_json(const Json& json) {
@@ -104,8 +107,9 @@ PlanHead parse_plan_head(std::string_view text, const std::string& path) {
                 .source = json.at("source"),
                 .directory = bytes_from_json(json.at("directory"))};
   if (maker != maker_of(head.options)) {
-    throw Error(ErrorCode::unsupported, "another JPEG encoder is installed here than where the plan was made",
-                {.path = path, .hint = "use the same libjpeg-turbo on all machines, so that all parts have the same bytes"});
+    throw Error(
+        ErrorCode::unsupported, "another JPEG encoder is installed here than where the plan was made",
+        {.path = path, .hint = "use the same libjpeg-turbo on all machines, so that all parts have the same bytes"});
   }
   for (const Json& dataset : json.at("datasets")) {
     const std::string name = dataset.at("name");

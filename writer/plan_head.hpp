@@ -19,7 +19,7 @@ struct PlanHead {
   std::map<std::string, std::string> earlier_edits{};
   bool encoded_keys = false;
   std::vector<SourceLoss> losses{};
-  std::string source{};  // Source::save_head()
+  std::string source{};     // Source::save_head()
   std::string directory{};  // in which relative paths begin; empty if there are none
 };
 

@@ -41,7 +41,7 @@ MUTATIONS = [
              "    if (!finished_.empty() && finished.shard.digest != slot.expected_digest) {", "    if (false) {",
              (*RESUME, "does_not_mend")),
     Mutation("a packed source is known by its keys and lengths", "writer/source/packed_source.cpp",
-             "    if (!index.has_checksums()) out += identities_[number];\n", "", (*RESUME, "content")),
+             "    if (!index.has_checksums()) out += identities_.at(number);\n", "", (*RESUME, "content")),
     Mutation("shards without samples are published", "writer/packer.cpp",
              "    if (finished.shard.num_samples != 0) publisher_->shard", "    publisher_->shard", (*RESUME, "without_a_sample")),
     Mutation("the lock is not looked at", "writer/directory_lock.cpp",

@@ -22,8 +22,8 @@ namespace {
   if (report.num_parts != 0) {
     const std::string parts = number_list(report.missing_parts, "-");
     terminal.note(fmt::format("missing of {} parts: {}", report.num_parts, parts));
-    terminal.note(fmt::format("Slurm: sbatch --array={} with: bale pack --plan {} --part $SLURM_ARRAY_TASK_ID/{}", parts,
-                              plan, report.num_parts));
+    terminal.note(fmt::format("Slurm: sbatch --array={} with: bale pack --plan {} --part $SLURM_ARRAY_TASK_ID/{}",
+                              parts, plan, report.num_parts));
   }
   terminal.note(fmt::format("one machine: bale pack --plan {} --shards {}", plan, shards));
   terminal.flush();

@@ -40,9 +40,9 @@ PartReport pack_attended(const PackCommand& command, Terminal& terminal) {
 }
 
 std::string summary_text(const PartReport& report, double seconds) {
-  std::string text = fmt::format("{}: {} in {}, {}\n{}", printable(report.destination),
-                                 plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),
-                                 human_bytes(report.num_bytes), human_seconds(seconds));
+  std::string text =
+      fmt::format("{}: {} in {}, {}\n{}", printable(report.destination), plural(report.num_samples, "sample"),
+                  plural(report.num_shards, "shard"), human_bytes(report.num_bytes), human_seconds(seconds));
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
   }

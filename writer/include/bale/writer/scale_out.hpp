@@ -1,9 +1,10 @@
-// Packing on many machines: plan_pack() freezes what pack() would write in a file, pack_part() packs some of its shards,
-// and merge_parts() publishes the manifests when all shards are there. The result is byte for byte what pack() writes.
+// Packing on many machines: plan_pack() freezes what pack() would write in a file, pack_part() packs some of its
+// shards, and merge_parts() publishes the manifests when all shards are there. The result is byte for byte what pack()
+// writes.
 //
-// A part is idempotent: parts may run in any order, several times, at the same time, on machines that share the source, the
-// destination and the plan file. They need no locks and no hard links, only renames. A shard that is finished is compared
-// with its digest and not written again.
+// A part is idempotent: parts may run in any order, several times, at the same time, on machines that share the source,
+// the destination and the plan file. They need no locks and no hard links, only renames. A shard that is finished is
+// compared with its digest and not written again.
 //
 // Memory: of plan_pack() that of the source, of a part some hundred bytes per shard of the plan, and per sample of the
 // shards that it is writing. Threads: all functions may be called by many threads at once.
@@ -28,8 +29,8 @@ struct PlanReport {
 };
 
 /// Writes the plan of pack(source, options) to the new file `path`. DestinationMode must be `fresh`. Throws what
-/// preview_pack() throws; `exists` if `path` exists or the destination is not empty; `unsupported` if the source cannot be
-/// planned; `invalid_argument` for OnError::quarantine; `io`.
+/// preview_pack() throws; `exists` if `path` exists or the destination is not empty; `unsupported` if the source cannot
+/// be planned; `invalid_argument` for OnError::quarantine; `io`.
 PlanReport plan_pack(const Source& source, const PackOptions& options, const std::string& path);
 
 /// Shards of a plan, numbered from 0 over all its datasets.
@@ -42,7 +43,7 @@ struct PartChoice {
 
 struct PartReport {
   std::string destination;
-  bool is_merged = false;                // the datasets are published already
+  bool is_merged = false;  // the datasets are published already
   std::uint64_t num_shards = 0;
   std::uint64_t num_resumed_shards = 0;  // found finished
   std::uint64_t num_samples = 0;         // packed, with those of the shards that were found
@@ -74,9 +75,9 @@ struct MergeReport {
 };
 
 /// Publishes the manifests of the plan if all its shards are packed, and removes what the parts kept. Reads records and
-/// indexes, not shards. Changes nothing if shards are missing, and nothing if the datasets are published already. `parts`
-/// is the number of parts, for MergeReport::missing_parts; 0: as the parts were asked for. Throws `damaged` if all samples
-/// of a dataset were skipped, `interrupted`, and what opening a plan throws.
+/// indexes, not shards. Changes nothing if shards are missing, and nothing if the datasets are published already.
+/// `parts` is the number of parts, for MergeReport::missing_parts; 0: as the parts were asked for. Throws `damaged` if
+/// all samples of a dataset were skipped, `interrupted`, and what opening a plan throws.
 MergeReport merge_parts(const std::string& plan, std::uint64_t parts, unsigned jobs, Progress& progress);
 
 }  // namespace bale
