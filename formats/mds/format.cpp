@@ -38,7 +38,7 @@ const Format k_mds_format{.name = "mds",
                           .create = nullptr,
                           .scan_survives_damage = true,
                           .read_suffixes = k_suffixes,
-                          .read_summary = "MosaicML Streaming's shards (MDS version 2)",
+                          .read_summary = "MosaicML Streaming's shards (MDS version 2); in Python bale.to_mds() writes them",
                           .list = mds::list_directory};
 
 }  // namespace bale

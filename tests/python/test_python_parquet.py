@@ -10,7 +10,7 @@ os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_
 import bale
 import numpy as np
 import pytest
-from conftest import flip
+from conftest import by_tier, flip
 from PIL import Image
 from python_support import run_script
 from remote_support import Hub, clean_environment, serve  # noqa: F401
@@ -325,6 +325,29 @@ def test_damage_is_named_by_file_and_row_group(written, tmp_path):
         name.write_bytes(content[:size])
         with pytest.raises(bale.Error, match="rows.parquet: header: "):
             bale.parquet.samples(name)
+
+
+def test_random_damage_is_an_error_with_the_name_of_the_file(written, tmp_path):
+    """Or it is not noticed, because the file has no checksums; the number of rows is never another one."""
+    rng = np.random.default_rng(5)
+    table = pq.read_table(written["parquet"])
+    pq.write_table(table, tmp_path / "plain.parquet", compression="none", use_dictionary=False, row_group_size=2, store_schema=False)
+    for source in (tmp_path / "plain.parquet", written["arrow"], written["stream"][0]):
+        content = source.read_bytes()
+        name = tmp_path / f"damaged{source.suffix}"
+        count = len(list(bale.parquet.samples(source, image="image")))
+        for _ in range(by_tier(60, 3000)):
+            damaged = bytearray(content)
+            at = rng.integers(max(0, len(content) - 4000) if rng.random() < 0.5 else 0, len(content), rng.integers(1, 4))
+            for place in at:
+                damaged[place] ^= rng.integers(1, 256)
+            name.write_bytes(damaged)
+            try:
+                assert len(list(bale.parquet.samples(name, image="image"))) == count
+            except bale.Error as error:
+                assert error.path == str(name) and str(name) in str(error)
+            except ValueError as error:  # other columns: it cannot know that they are wrong
+                assert str(name) in str(error)
 
 
 def test_an_arrow_stream_that_was_cut_off(written, tmp_path):

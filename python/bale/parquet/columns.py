@@ -141,15 +141,16 @@ class Columns:
 
 
 def features_of(schema: pa.Schema) -> dict[str, Any]:
-    """The features that Hugging Face's datasets stores in a schema; empty if it has none."""
+    """The features that Hugging Face's datasets stores in a schema; empty if it has none. Raises ValueError if they are no JSON."""
     import json  # not above: importing bale need not wait for it
 
     text = (schema.metadata or {}).get(b"huggingface")
     if text is None:
         return {}
+    stored = json.loads(text)
     try:
-        features = json.loads(text)["info"]["features"]
-    except (ValueError, KeyError, TypeError):
+        features = stored["info"]["features"]
+    except (KeyError, TypeError):
         return {}
     return features if isinstance(features, dict) else {}
 

@@ -147,7 +147,7 @@ class TableSamples:
         for rows in table.rows(wanted, after):
             try:
                 yield from self._of_rows(number, rows, first, key_column)
-            except (Error, ValueError) as error:
+            except (Error, ValueError, OverflowError) as error:  # of dates that Python does not have
                 if isinstance(error, Error) and error.path:
                     raise
                 code, hint = (error.code, error.hint or "") if isinstance(error, Error) else ("invalid_argument", "")
@@ -186,6 +186,8 @@ class TableSamples:
     def _columns_of(self, table: Table, image: str | None, label: str | None, keep: Sequence[str] | None) -> Columns:
         try:
             return Columns(table.schema, image=image, label=label, keep=keep, key=self._key if self._key != "auto" else None)
+        except UnicodeDecodeError as error:  # the name of a member of a struct
+            raise make_error("damaged", f"{table.name}: header: {error}", table.name, hint="download it again") from error
         except ValueError as error:
             raise ValueError(f"{table.name}: {error}") from None
 

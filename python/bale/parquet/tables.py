@@ -8,6 +8,7 @@ from typing import NamedTuple
 from bale import _bale
 from bale.errors import Error, make_error
 from bale.opened_file import open_file
+from bale.parquet.columns import features_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +47,12 @@ class Table:
             if self._is_parquet:
                 with _parquet(file) as parquet:
                     self.schema: pa.Schema = parquet.schema_arrow
-                    self.num_rows = parquet.metadata.num_rows
+                    self.num_rows = _count_rows(name, parquet.metadata)
             else:
                 self.schema = _arrow(name, file).schema
+        with _named(name, "header"):  # names and notes that are damaged: pyarrow does not look at them
+            self._names: list[str] = self.schema.names
+            features_of(self.schema)
         if not self._is_parquet and not _bale.is_remote_name(name):
             self.count_rows()  # looks at the headers of the batches only
 
@@ -89,8 +93,9 @@ class Table:
         while True:
             with _named(self.name, place):
                 batch = next(batches, None)
-            if batch is None:
-                break
+                if batch is None:
+                    break
+                batch.validate(full=True)  # text is UTF-8
             skipped = min(batch.num_rows, max(0, after - at))
             if skipped < batch.num_rows:
                 yield Rows(at + skipped, batch.slice(skipped))
@@ -99,7 +104,7 @@ class Table:
             raise _damaged(self.name, place, f"{at - first} rows, its header says {group.num_rows}")
 
     def _of_arrow(self, columns: Sequence[str], after: int) -> Iterator[Rows]:
-        names = self.schema.names
+        names = self._names
         wanted = list(dict.fromkeys(column if column in names else column.rpartition(".")[0] for column in columns))
         at = 0
         for batch in self._batches():
@@ -125,6 +130,15 @@ class Table:
                         return
                 yield batch
                 number += 1
+
+
+def _count_rows(name: str, metadata: Any) -> int:
+    """What a file of Parquet says of its rows, twice."""
+    count: int = metadata.num_rows
+    in_groups = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+    if in_groups != count:
+        raise _damaged(name, "header", f"{count} rows, and {in_groups} in its row groups")
+    return count
 
 
 def _rows_per_batch(num_bytes: int, num_rows: int) -> int:
@@ -175,7 +189,7 @@ def _named(name: str, place: str) -> Iterator[None]:
         yield
     except Error:
         raise
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         if isinstance(error, MemoryError):
             raise
         number = getattr(error, "errno", None)
