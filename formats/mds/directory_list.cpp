@@ -7,43 +7,65 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json_bytes.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/mds/compression.hpp"
 
 namespace bale::mds {
 namespace {
 
 constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 30;
 
-/// The uncompressed file of a shard. Its size is compared here if the file is local; for one on a server, opening does.
+/// A file that the list names: its name and size.
+struct ListedFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+ListedFile listed_file(const nlohmann::json& file) {
+  ListedFile listed{.name = text_from_json(json_member(file, "basename"), "basename"),
+                    .bytes = count_from_json(json_member(file, "bytes"))};
+  if (!is_plain_name(listed.name)) throw Error(ErrorCode::damaged, "lists a shard outside its directory");
+  return listed;
+}
+
+/// Whether the file is there. One that is there must have the listed size; for one on a server, opening compares it.
+bool is_there(const std::string& directory, const ListedFile& file) {
+  const std::string path = join_name(directory, file.name);
+  if (remote_storage_of(directory) != nullptr) return path_exists(path);
+  const auto bytes = file_size(path);
+  if (bytes && *bytes != file.bytes) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("the shard \"{}\" has {} bytes, not those it lists", printable(file.name), *bytes),
+                {.hint = "copy it again"});
+  }
+  return bytes.has_value();
+}
+
+/// The file of a shard: the uncompressed one if it is there, else the compressed one.
 std::string shard_name(const std::string& directory, const nlohmann::json& shard) {
   const std::string& format = text_from_json(json_member(shard, "format"), "format");
   if (format != "mds") {
     throw Error(ErrorCode::unsupported, fmt::format("lists shards of the format \"{}\"", printable(format)),
                 {.hint = "write them again with MDSWriter"});
   }
-  const nlohmann::json& raw = json_member(shard, "raw_data");
-  const std::string& name = text_from_json(json_member(raw, "basename"), "basename");
-  if (!is_plain_name(name)) throw Error(ErrorCode::damaged, "lists a shard outside its directory");
-  const std::string path = join_name(directory, name);
-  if (remote_storage_of(directory) != nullptr) {
-    const nlohmann::json& compressed = json_member(shard, "zip_data");
-    if (!compressed.is_null() && !path_exists(path)) {
-      throw Error(ErrorCode::unsupported, "lists compressed shards", {.hint = "decompress them and upload them again"});
-    }
-    return name;
-  }
-  const auto bytes = file_size(path);
-  if (!bytes) {
-    const bool is_compressed = !json_member(shard, "zip_data").is_null();
-    throw Error(
-        is_compressed ? ErrorCode::unsupported : ErrorCode::not_found,
-        fmt::format("the shard \"{}\" that it lists is not there", printable(name)),
-        {.hint = is_compressed ? "decompress the shards: `zstd -d --rm *.mds.zstd` for zstd" : "copy it again"});
-  }
-  if (*bytes != count_from_json(json_member(raw, "bytes"))) {
-    throw Error(ErrorCode::damaged, fmt::format("the shard \"{}\" has {} bytes, not those it lists", name, *bytes),
+  const ListedFile raw = listed_file(json_member(shard, "raw_data"));
+  const nlohmann::json& zip = json_member(shard, "zip_data");
+  if (zip.is_null()) {
+    if (remote_storage_of(directory) != nullptr || is_there(directory, raw)) return raw.name;
+    throw Error(ErrorCode::not_found, fmt::format("the shard \"{}\" that it lists is not there", printable(raw.name)),
                 {.hint = "copy it again"});
   }
-  return name;
+  if (is_there(directory, raw)) return raw.name;
+  const ListedFile compressed = listed_file(zip);
+  const std::string& compression = text_from_json(json_member(shard, "compression"), "compression");
+  if (!is_readable_compression(compression)) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("lists shards compressed by \"{}\", bale reads zstd", printable(compression)),
+                {.hint = "decompress the shards, or write them with compression=\"zstd\""});
+  }
+  if (is_there(directory, compressed)) return compressed.name;
+  throw Error(ErrorCode::not_found,
+              fmt::format("the shard \"{}\" that it lists is not there", printable(compressed.name)),
+              {.hint = "copy it again"});
 }
 
 bool is_list(const nlohmann::json& value) {

@@ -1,6 +1,7 @@
 // The format's descriptor and its probe. bale only reads it.
 #include "bale/formats/shard/format.hpp"
 
+#include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/directory_list.hpp"
 #include "bale/formats/mds/payload.hpp"
 #include "bale/formats/mds/scan.hpp"
@@ -22,6 +23,9 @@ int probe(const ProbeInput& input) {
       return 100;
     }
   }
+  const std::string_view compression = mds::compression_in_name(input.path);
+  if (compression.starts_with("zst") && begins_like_zstd(input.head)) return 100;
+  if (!compression.empty()) return input.file_bytes != 0 ? 20 : 0;
   // With many samples the configuration is not in the head; and a damaged file is claimed by its name, so that the
   // error is of this format.
   return input.path.ends_with(k_suffixes[0]) && input.file_bytes != 0 ? 20 : 0;
@@ -38,7 +42,7 @@ const Format k_mds_format{.name = "mds",
                           .create = nullptr,
                           .scan_survives_damage = true,
                           .read_suffixes = k_suffixes,
-                          .read_summary = "MosaicML Streaming's shards (MDS version 2); in Python bale.to_mds() writes them",
+                          .read_summary = "MosaicML Streaming's shards (MDS version 2), plain or zstd; in Python bale.to_mds() writes them",
                           .list = mds::list_directory};
 
 }  // namespace bale

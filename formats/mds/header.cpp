@@ -15,59 +15,67 @@ namespace {
 constexpr std::uint64_t k_word = sizeof(std::uint32_t);
 constexpr std::uint64_t k_max_config_bytes = std::uint64_t{16} << 20;
 
-[[noreturn]] void fail(const File& file, std::uint64_t offset, std::string_view what) {
-  throw Error(ErrorCode::damaged, what, {.path = file.path(), .offset = offset, .hint = "copy it again"});
+/// The content of a shard, and its name for messages.
+struct Source {
+  const Stream& content;
+  const std::string& path;
+};
+
+[[noreturn]] void fail(const Source& file, std::uint64_t offset, std::string_view what) {
+  throw Error(ErrorCode::damaged, what, {.path = file.path, .offset = offset, .hint = "copy it again"});
 }
 
-std::uint32_t word_at(const File& file, std::uint64_t offset) {
+std::uint32_t word_at(const Source& file, std::uint64_t offset) {
   std::byte bytes[k_word];
-  file.read_exact(offset, bytes);
+  file.content.read_exact(offset, bytes);
   return load_at<std::uint32_t>(bytes);
 }
 
 /// Where the table of offsets ends and the configuration begins.
-std::uint64_t end_of_table(const File& file) {
-  const std::uint64_t bytes = file.size();
+std::uint64_t end_of_table(const Source& file) {
+  const std::uint64_t bytes = file.content.size();
   if (bytes < 2 * k_word) fail(file, 0, "shorter than the header of an MDS shard");
   const std::uint64_t end = k_word * (std::uint64_t{word_at(file, 0)} + 2);
   if (end > bytes) fail(file, 0, "the table of samples goes beyond the end of the file");
   return end;
 }
 
-std::vector<Column> parse_config(const File& file, std::uint64_t begin, std::uint64_t end) {
-  if (end < begin || end > file.size()) fail(file, k_word, "the first sample is not after the header");
+std::vector<Column> parse_config(const Source& file, std::uint64_t begin, std::uint64_t end) {
+  if (end < begin || end > file.content.size()) fail(file, k_word, "the first sample is not after the header");
   if (end - begin > k_max_config_bytes) fail(file, begin, "a configuration of more than 16 MiB");
   std::string text(static_cast<std::size_t>(end - begin), '\0');
-  file.read_exact(begin, {reinterpret_cast<std::byte*>(text.data()), text.size()});
+  file.content.read_exact(begin, {reinterpret_cast<std::byte*>(text.data()), text.size()});
   try {
     return parse_columns(parse_json(text));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("configuration: {}", error.message()),
-                {.path = file.path(), .offset = begin, .hint = error.context().hint});
+                {.path = file.path, .offset = begin, .hint = error.context().hint});
   }
 }
 
 }  // namespace
 
-Header read_header(const File& file) {
+Header read_header(const Stream& content, const std::string& path) {
+  const Source file{content, path};
   const std::uint64_t table_end = end_of_table(file);
   Header header;
   header.offsets.resize(static_cast<std::size_t>(table_end / k_word - 1));
-  file.read_exact(k_word, std::as_writable_bytes(std::span(header.offsets)));
+  file.content.read_exact(k_word, std::as_writable_bytes(std::span(header.offsets)));
   for (std::size_t i = 0; i + 1 < header.offsets.size(); ++i) {
     if (header.offsets[i] > header.offsets[i + 1]) {
       fail(file, k_word * (i + 1), fmt::format("sample {} ends before it begins", i));
     }
   }
-  if (header.offsets.back() != file.size()) {
+  if (header.offsets.back() != file.content.size()) {
     fail(file, k_word * header.offsets.size(),
-         fmt::format("file has {} bytes, its header says {}", file.size(), header.offsets.back()));
+         fmt::format("file has {} bytes, its header says {}", file.content.size(), header.offsets.back()));
   }
   header.columns = parse_config(file, table_end, header.offsets.front());
   return header;
 }
 
-std::vector<Column> read_columns(const File& file) {
+std::vector<Column> read_columns(const Stream& content, const std::string& path) {
+  const Source file{content, path};
   const std::uint64_t table_end = end_of_table(file);
   return parse_config(file, table_end, word_at(file, k_word));
 }

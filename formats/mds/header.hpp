@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "bale/formats/base/file.hpp"
+#include "bale/formats/authoring/stream.hpp"
 #include "bale/formats/mds/columns.hpp"
 
 namespace bale::mds {
@@ -17,10 +18,11 @@ struct Header {
   std::uint64_t num_samples() const { return offsets.size() - 1; }
 };
 
-/// Throws `damaged` if the file contradicts itself, `unsupported` for another version; memory is bounded by its size.
-Header read_header(const File& file);
+/// `content` is that of the shard, decompressed if it is compressed. `path` is for messages. Throws `damaged` if it
+/// contradicts itself, `unsupported` for another version; memory is bounded by its size.
+Header read_header(const Stream& content, const std::string& path);
 
 /// The columns alone.
-std::vector<Column> read_columns(const File& file);
+std::vector<Column> read_columns(const Stream& content, const std::string& path);
 
 }  // namespace bale::mds

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/header.hpp"
 #include "bale/formats/mds/value.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"
@@ -28,7 +30,8 @@ struct Value {
 
 class Scan {
  public:
-  Scan(const File& file, IndexBuilder& index) : window_(file), index_(index), header_(read_header(file)) {}
+  Scan(const Stream& content, const std::string& path, IndexBuilder& index)
+      : window_(content), path_(path), index_(index), header_(read_header(content, path)) {}
 
   void run() {
     for (number_ = 0; number_ < header_.num_samples(); ++number_) {
@@ -40,7 +43,7 @@ class Scan {
 
  private:
   [[noreturn]] void fail(ErrorCode code, std::uint64_t offset, std::string_view what) const {
-    throw Error(code, fmt::format("sample {}: {}", number_, what), {.path = window_.file().path(), .offset = offset});
+    throw Error(code, fmt::format("sample {}: {}", number_, what), {.path = path_, .offset = offset});
   }
 
   Bytes bytes_at(std::uint64_t offset, std::size_t length) {
@@ -79,7 +82,7 @@ class Scan {
   std::string own_key() {
     for (const Value& value : values_) {
       if (value.column->role != Role::key && value.column->role != Role::file_name) continue;
-      if (value.length > FileWindow::k_bytes)
+      if (value.length > StreamWindow::k_bytes)
         fail(ErrorCode::unsupported, value.offset, "has a key of more than 4 KiB");
       std::string text(as_text(bytes_at(value.offset, value.length)));
       return value.column->role == Role::key ? text : key_of_file(text);
@@ -89,7 +92,7 @@ class Scan {
 
   void set_field(const Value& value, std::string name, std::uint64_t length, bool located) {
     set_scanned_field(index_, sample_, {.name = std::move(name), .located = located}, value.offset, length,
-                      {.path = window_.file().path(), .offset = value.offset});
+                      {.path = path_, .offset = value.offset});
   }
 
   void add_value(const Value& value) {
@@ -163,7 +166,8 @@ class Scan {
     index_.set_label(sample_, label);
   }
 
-  FileWindow window_;
+  StreamWindow window_;
+  const std::string& path_;
   IndexBuilder& index_;
   const Header header_;
   ForeignKeys keys_;
@@ -175,10 +179,11 @@ class Scan {
 }  // namespace
 
 void scan(const std::string& path, IndexBuilder& index) {
-  const File file = File::open_read(path);
-  Scan scan(file, index);
+  const bool compressed = is_compressed(path);
+  if (!compressed) refuse_other_compression(path);
   try {
-    scan.run();
+    const std::unique_ptr<Stream> content = open_content(path, compressed);
+    Scan(*content, path, index).run();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
     throw DamagedScan(error, std::exchange(index, {}));

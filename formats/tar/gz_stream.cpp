@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/tar/spill.hpp"
+#include "bale/formats/authoring/spill.hpp"
 
 namespace bale::tar {
 namespace {

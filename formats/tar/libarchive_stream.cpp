@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/grouper.hpp"
-#include "bale/formats/tar/spill.hpp"
+#include "bale/formats/authoring/spill.hpp"
 
 namespace bale::tar {
 namespace {

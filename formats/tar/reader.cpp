@@ -11,7 +11,7 @@
 #include "bale/formats/tar/scanner.hpp"
 #include "bale/formats/tar/nested.hpp"
 #include "bale/formats/tar/stream.hpp"
-#include "bale/formats/tar/stream_payload.hpp"
+#include "bale/formats/authoring/stream_payload.hpp"
 
 namespace bale::tar {
 namespace {
@@ -106,12 +106,6 @@ void scan_odd(const std::string& path, IndexBuilder& index) {
   for (std::uint32_t f = 0; f < index.fields().size(); ++f) index.set_located(f, false);
 }
 
-std::uint64_t payload_bytes(const ShardIndex& index) {
-  std::uint64_t bytes = 0;
-  for (const FieldInfo& field : index.fields()) bytes += field.stored_bytes;
-  return bytes;
-}
-
 }  // namespace
 
 void scan(const std::string& path, IndexBuilder& index) {
@@ -134,11 +128,11 @@ void scan(const std::string& path, IndexBuilder& index) {
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
   const auto is_odd = [](const FieldInfo& field) { return !field.located; };
   if (std::any_of(index.fields().begin(), index.fields().end(), is_odd)) {
-    return make_stream_payload([path] { return unpack_by_libarchive(path); }, payload_bytes(index), false);
+    return make_stream_payload([path] { return unpack_by_libarchive(path); }, payload_bytes_of(index), false);
   }
   const FileKind kind = kind_of_file(path);
   if (kind == FileKind::plain) return std::make_unique<FilePayload>(path);
-  return make_stream_payload([path, kind] { return open_stream(path, kind); }, payload_bytes(index),
+  return make_stream_payload([path, kind] { return open_stream(path, kind); }, payload_bytes_of(index),
                              kind == FileKind::zstd);
 }
 

@@ -8,22 +8,6 @@
 namespace bale::tar {
 namespace {
 
-class PlainStream : public Stream {
- public:
-  explicit PlainStream(const std::string& path) : file_(File::open_read(path)), size_(file_.size()) {}
-
-  std::uint64_t size() const override { return size_; }
-  void read_exact(std::uint64_t offset, MutableBytes out) const override { file_.read_exact(offset, out); }
-  std::optional<FileRange> locate(std::uint64_t offset, std::uint64_t length) const override {
-    return FileRange{offset, length};
-  }
-  void will_need(const FileRange& range) const override { file_.advise_will_need(range.offset, range.length); }
-
- private:
-  File file_;
-  std::uint64_t size_;
-};
-
 /// lzma has no signature. Its header as `lzma` writes it has the default properties, a dictionary of 64 KiB or a larger
 /// power of two, and a size that is unknown or below 2^40.
 bool is_lzma(std::string_view text) {
@@ -39,10 +23,7 @@ FileKind kind_of(Bytes head) {
   if (has_good_checksum(head)) return FileKind::plain;  // even if its first name looks like a signature
   const std::string_view text = as_text(head);
   if (text.starts_with("\x1f\x8b")) return FileKind::gzip;
-  if (text.starts_with("\x28\xb5\x2f\xfd")) return FileKind::zstd;
-  const bool skippable_frame = text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xF0U) == 0x50 &&
-                               text.substr(1).starts_with("\x2a\x4d\x18");
-  if (skippable_frame) return FileKind::zstd;
+  if (begins_like_zstd(head)) return FileKind::zstd;
   if (text.starts_with("BZh")) return FileKind::bzip2;
   if (text.starts_with("\xfd"
                        "7zXZ"))
@@ -94,7 +75,7 @@ std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind) {
     case FileKind::zstd:
       return open_zstd_stream(path);
     default:
-      return std::make_unique<PlainStream>(path);
+      return open_plain_stream(path);
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/writeback.hpp"
-#include "bale/formats/tar/seek_table.hpp"
+#include "bale/formats/authoring/seek_table.hpp"
 #include "bale/formats/tar/sink.hpp"
 
 namespace bale::tar {

@@ -8,7 +8,9 @@ def foreign(name):
 
 MUTATIONS = [
     Mutation("a listed shard that is missing is lost silently", "formats/mds/directory_list.cpp",
-             "  if (!bytes) {\n", "  if (false) {\n", foreign("missing_or_cut")),
+             "!= nullptr || is_there(directory, raw)) return raw.name", "!= nullptr || true) return raw.name", foreign("missing_or_cut")),
+    Mutation("a compressed shard of another size than listed is read", "formats/mds/directory_list.cpp",
+             "if (bytes && *bytes != file.bytes) {", "if (false) {", foreign("compressed_shard_that_is_missing")),
     Mutation("pickles of MDS are delivered without a word", "formats/mds/scan.cpp",
              "    index_.notices().add(fmt::format(\"sample {}: {}\", number_, value.column->name),", "    if (false) index_.notices().add(\"\",",
              foreign("every_encoding")),

@@ -5,6 +5,7 @@ import json
 import pathlib
 import shutil
 import struct
+import subprocess
 import sys
 
 import numpy as np
@@ -123,9 +124,73 @@ def test_a_shard_of_the_list_that_is_missing_or_cut(bale, copy):
     assert result.code == 1 and "its header says" in result.error_line() and "offset" in result.error_line()
 
 
-def test_compressed_shards_are_refused_with_a_command(bale, copy):
-    result = bale("ls", copy("zstd"))
-    assert result.code == 1 and "zstd -d --rm *.mds.zstd" in result.error_line()
+def compress(data):
+    """The shards of a dataset compressed by zstd's program, and listed as Streaming lists them."""
+    index = json.loads((data / "index.json").read_text())
+    for shard in index["shards"]:
+        raw = data / shard["raw_data"]["basename"]
+        subprocess.run(["zstd", "-q", "--rm", "-12", raw, "-o", f"{raw}.zstd"], check=True)
+        packed = raw.with_name(raw.name + ".zstd")
+        shard["zip_data"] = {"basename": packed.name, "bytes": packed.stat().st_size, "hashes": {}}
+        shard["compression"] = "zstd:12"
+    (data / "index.json").write_text(json.dumps(index))
+    return data
+
+
+def test_compressed_shards(bale, tmp_path):
+    """What MDSWriter(compression="zstd:7") wrote is read as what it wrote without compression."""
+    assert fields_by_key(bale, WRITTEN / "zstd") == fields_by_key(bale, WRITTEN / "classes")
+    listed = [json.loads(line)["label"] for line in bale.ok("ls", "--json", WRITTEN / "zstd").out.splitlines()]
+    assert listed == [i % 3 for i in range(10)]
+    for name in ("zstd", "classes"):
+        bale.ok("convert", WRITTEN / name, tmp_path / name)
+    assert fields_by_key(bale, tmp_path / "zstd") == fields_by_key(bale, tmp_path / "classes")
+    one = WRITTEN / "zstd" / "shard.00001.mds.zstd"
+    assert fields_by_key(bale, one) == fields_by_key(bale, WRITTEN / "classes" / "shard.00001.mds")
+
+
+def test_every_encoding_compressed(bale, copy):
+    """Also values that bale makes an array file of, and columns of numbers and pixels."""
+    assert fields_by_key(bale, compress(copy("everything"))) == fields_by_key(bale, WRITTEN / "everything")
+
+
+def test_an_index_beside_compressed_shards(bale, copy):
+    data = copy("zstd")
+    bale.ok("index", data)
+    bale.ok("verify", data)
+    assert fields_by_key(bale, data) == fields_by_key(bale, WRITTEN / "classes")
+    flip(data / "shard.00001.mds.zstd", 500)
+    result = bale("verify", data)
+    assert result.code == 3 and "shard.00001.mds.zstd" in result.out + result.err
+
+
+def test_a_compressed_shard_that_is_missing_or_cut(bale, copy):
+    data = copy("zstd")
+    shard = data / "shard.00002.mds.zstd"
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:-1])
+    result = bale("ls", data)
+    assert result.code == 1 and "not those it lists" in result.error_line()
+    for size in range(1, len(whole), by_tier(83, 3)):
+        shard.write_bytes(whole[:size])
+        result = bale("ls", shard)
+        assert result.code == 1 and "shard.00002.mds.zstd: " in result.error_line(), size
+    shard.unlink()
+    result = bale("ls", data)
+    assert result.code == 1 and 'the shard "shard.00002.mds.zstd" that it lists is not there' in result.error_line()
+
+
+@pytest.mark.parametrize("name", ["br:11", "gz", "bz2:9", "snappy"])
+def test_other_compressions_are_refused_by_name(bale, copy, name):
+    data = copy("zstd")
+    index = (data / "index.json").read_text()
+    (data / "index.json").write_text(index.replace('"zstd:7"', json.dumps(name)))
+    result = bale("ls", data)
+    assert result.code == 1 and f'lists shards compressed by "{name}", bale reads zstd' in result.error_line()
+    shard = data / f"shard.00009.mds.{name.split(':')[0]}"
+    shard.write_bytes(b"\x1f\x8b\x08 these are compressed bytes of some kind")
+    result = bale("ls", shard)
+    assert result.code == 1 and f"compressed by {name.split(':')[0]}, bale reads zstd" in result.error_line()
 
 
 def test_truncations(bale, copy):

@@ -6,15 +6,12 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/authoring/kept.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/tar/kept.hpp"
 #include "bale/tests/unit/tar_support.hpp"
 
 using namespace bale;
 using namespace bale::test;
-using tar::kept_frames;
-using tar::kept_spills;
-using tar::SharedCache;
 
 namespace {
 
@@ -89,10 +86,10 @@ TEST_CASE_METHOD(InTempDir, "Frames of all shards together stay within one limit
     for (int round = 0; round < 2; ++round) {
       for (int s = 0; s < 40; ++s) {
         REQUIRE(is_right(shards, s, 0, k_bytes, scratch));
-        REQUIRE(kept_frames().bytes() <= tar::k_kept_frame_bytes);
+        REQUIRE(kept_frames().bytes() <= k_kept_frame_bytes);
       }
     }
-    CHECK(kept_frames().bytes() > tar::k_kept_frame_bytes / 2);
+    CHECK(kept_frames().bytes() > k_kept_frame_bytes / 2);
   }
   CHECK(kept_frames().bytes() == 0);  // with its shard a frame goes too
 }

@@ -1,4 +1,4 @@
-#include "bale/formats/tar/kept.hpp"
+#include "bale/formats/authoring/kept.hpp"
 
 #include <pthread.h>
 #include <sys/statvfs.h>
@@ -12,7 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 
-namespace bale::tar {
+namespace bale {
 namespace {
 
 /// Both caches. Never destroyed: threads may still read while the process ends.
@@ -52,4 +52,4 @@ std::uint64_t kept_spill_limit(const std::string& directory) {
   return (std::uint64_t{info.f_bavail} * info.f_frsize + kept_spills().bytes()) / 2;
 }
 
-}  // namespace bale::tar
+}  // namespace bale

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-namespace bale::tar {
+namespace bale {
 
 template <typename Value>
 class SharedCache {
@@ -102,4 +102,4 @@ class SharedCache {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace bale::tar
+}  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/formats/tar/spill.hpp"
+#include "bale/formats/authoring/spill.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -8,9 +8,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/inflation.hpp"
-#include "bale/formats/tar/kept.hpp"
+#include "bale/formats/authoring/kept.hpp"
 
-namespace bale::tar {
+namespace bale {
 namespace {
 
 class SpilledStream : public Stream {
@@ -21,7 +21,7 @@ class SpilledStream : public Stream {
   std::uint64_t size() const override { return size_; }
   void read_exact(std::uint64_t offset, MutableBytes out) const override {
     if (offset > size_ || out.size() > size_ - offset) {
-      throw Error(ErrorCode::damaged, "the tar stream ends too early", {.path = source_path_, .offset = offset});
+      throw Error(ErrorCode::damaged, "the decompressed content ends too early", {.path = source_path_, .offset = offset});
     }
     file_.read_exact(offset, out);
   }
@@ -124,4 +124,4 @@ std::unique_ptr<Stream> Spill::finish() && {
   return std::make_unique<SpilledStream>(std::move(file_), size_, written_, std::move(source_path_));
 }
 
-}  // namespace bale::tar
+}  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/formats/tar/seek_table.hpp"
+#include "bale/formats/authoring/seek_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 
-namespace bale::tar {
+namespace bale {
 namespace {
 
 constexpr std::uint32_t k_skippable_magic = 0x184D2A5E;
@@ -93,4 +93,4 @@ std::vector<std::byte> make_seek_table(const std::vector<FrameSizes>& frames) {
   return out;
 }
 
-}  // namespace bale::tar
+}  // namespace bale

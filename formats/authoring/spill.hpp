@@ -8,9 +8,9 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/tar/stream.hpp"
+#include "bale/formats/authoring/stream.hpp"
 
-namespace bale::tar {
+namespace bale {
 
 /// For one thread. The file is in $TMPDIR (else /tmp) and is deleted with the stream.
 class Spill {
@@ -45,4 +45,4 @@ class Spill {
   std::uint64_t next_room_check_ = 0;  // in terms of `written_`
 };
 
-}  // namespace bale::tar
+}  // namespace bale

@@ -1,6 +1,6 @@
 // The seek table of a seekable zstd file: which frame holds which part of the stream.
 //
-// Format: zstd contrib/seekable_format/zstd_seekable_compression_format.md; FORMAT.md, section 5.
+// Format: zstd contrib/seekable_format/zstd_seekable_compression_format.md; formats/tar/FORMAT.md, section 5.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
 
-namespace bale::tar {
+namespace bale {
 
 /// Sizes of one frame in bytes.
 struct FrameSizes {
@@ -38,4 +38,4 @@ std::optional<SeekTable> read_seek_table(const File& file);
 /// The skippable frame that holds the table.
 std::vector<std::byte> make_seek_table(const std::vector<FrameSizes>& frames);
 
-}  // namespace bale::tar
+}  // namespace bale

@@ -1,18 +1,18 @@
-// The caches of all tar streams of this process: frames in memory, spills on disk.
+// The caches of all streams of this process: frames in memory, spills on disk.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "bale/formats/authoring/shared_cache.hpp"
+#include "bale/formats/authoring/stream.hpp"
 #include "bale/formats/shard/sample.hpp"
-#include "bale/formats/tar/shared_cache.hpp"
-#include "bale/formats/tar/stream.hpp"
 
-namespace bale::tar {
+namespace bale {
 
 /// Frames with more content than this are not kept in memory; their file is decompressed to disk instead.
 inline constexpr std::uint64_t k_max_frame_bytes = std::uint64_t{64} << 20;
-/// Limit for all `.tar.zst` shards of a process: about 64 frames as bale writes them, or one of the largest size.
+/// Limit for all seekable zstd shards of a process: about 64 frames as bale writes them, or one of the largest size.
 inline constexpr std::uint64_t k_kept_frame_bytes = k_max_frame_bytes;
 
 /// The decompressed content of a frame.
@@ -30,4 +30,4 @@ SharedCache<Stream>& kept_spills();
 /// of the free space there and those spills. Throws `invalid_argument` if BALE_SPILL_BYTES is not a number.
 std::uint64_t kept_spill_limit(const std::string& directory);
 
-}  // namespace bale::tar
+}  // namespace bale

@@ -1,4 +1,4 @@
-// zstd archives: random access by frames, or decompressed once into a Spill (no seek table, huge frames).
+// zstd files: random access by frames, or decompressed once into a Spill (no seek table, huge frames).
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -9,11 +9,11 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
-#include "bale/formats/tar/kept.hpp"
-#include "bale/formats/tar/seek_table.hpp"
-#include "bale/formats/tar/spill.hpp"
+#include "bale/formats/authoring/kept.hpp"
+#include "bale/formats/authoring/seek_table.hpp"
+#include "bale/formats/authoring/spill.hpp"
 
-namespace bale::tar {
+namespace bale {
 namespace {
 
 class SeekableStream : public Stream {
@@ -27,7 +27,7 @@ class SeekableStream : public Stream {
 
   void read_exact(std::uint64_t offset, MutableBytes out) const override {
     if (offset > size() || out.size() > size() - offset) {
-      throw Error(ErrorCode::damaged, "the tar stream ends too early", {.path = file_.path(), .offset = offset});
+      throw Error(ErrorCode::damaged, "the decompressed content ends too early", {.path = file_.path(), .offset = offset});
     }
     while (!out.empty()) {
       const std::size_t frame = table_.frame_at(offset);
@@ -143,6 +143,13 @@ bool fits_memory(const File& file, const SeekTable& table) {
 
 }  // namespace
 
+bool begins_like_zstd(Bytes head) {
+  const std::string_view text = as_text(head);
+  if (text.starts_with("\x28\xb5\x2f\xfd")) return true;
+  return text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xF0U) == 0x50 &&
+         text.substr(1).starts_with("\x2a\x4d\x18");
+}
+
 std::unique_ptr<Stream> open_zstd_stream(const std::string& path) {
   File file = File::open_read(path);
   std::optional<SeekTable> table = read_seek_table(file);
@@ -150,4 +157,4 @@ std::unique_ptr<Stream> open_zstd_stream(const std::string& path) {
   return std::make_unique<SeekableStream>(std::move(file), std::move(*table));
 }
 
-}  // namespace bale::tar
+}  // namespace bale
