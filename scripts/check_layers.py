@@ -61,7 +61,7 @@ PLACES = {
     r"CLI/.*": ["tools"],
     r"nanobind/.*": ["python"],
     r"(isa-l|isa-l/.*|crc)\.?h?|xxhash\.h": ["formats/base"],
-    r"zstd.*\.h": ["formats/base", "formats/tar"],
+    r"zstd.*\.h": ["formats/base", "formats/authoring", "formats/tar"],
     r"zlib\.h": ["formats/tar", "formats/zip", "formats/hdf5", "formats/image"],
 }
 # An installed header may include our own headers, the standard library and these. json_fwd.hpp declares only.
