@@ -279,6 +279,9 @@ def test_what_cannot_be_a_sample(tmp_path):
         with pytest.raises((ValueError, bale.Error), match=why):
             bale.pack(name, tmp_path / "bad")
         bale.pack(bale.parquet.samples(name, columns=[]), tmp_path / "good", overwrite=True)
+    pq.write_table(pa.Table.from_arrays([image, pa.array(["a", "b"]), pa.array(["c", "d"])], names=["image", "a", "a"]), tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="x.parquet: two columns are called 'a'"):
+        bale.pack(tmp_path / "x.parquet", tmp_path / "bad")
     kind = image.type
     name = write(tmp_path / "x.parquet", {"image": pa.array([{"bytes": b"text", "path": "a.jpg"}, {"bytes": encoded(1), "path": "b.jpg"}], kind)})
     with pytest.raises(bale.Error, match="a"):
@@ -523,3 +526,18 @@ def test_the_cache_of_a_folder_of_images(photos, tmp_path):
     assert [dataset[i] for i in range(len(dataset))] == [sample for sample in bale.Dataset(tmp_path / "memory")]
     paths = [row["image"]["path"] for row in made.cast_column("image", datasets.Image(decode=False))]
     assert [dataset.read_image(i) for i in range(len(dataset))] == [open(path, "rb").read() for path in paths]
+
+
+def test_without_pyarrow(written, tmp_path):
+    """Names of files say what to install; a directory is left to the program, as before."""
+    out = run_script("""
+        import sys
+        sys.modules["pyarrow"] = None
+        import bale
+        for call in (lambda: bale.pack(sys.argv[1], "x"), lambda: bale.parquet.samples(sys.argv[1]), lambda: bale.to_parquet("x", "y")):
+            try:
+                call()
+            except ImportError as error:
+                print(str(error).partition(" (")[0])
+        """, written["parquet"])
+    assert out.splitlines() == ["Parquet and Arrow files need pyarrow: pip install 'bale[parquet]'"] * 3

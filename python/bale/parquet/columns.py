@@ -41,6 +41,9 @@ class Columns:
                  key: str | None) -> None:
         self._schema = schema
         self._features = features_of(schema)
+        for name in schema.names:
+            if schema.names.count(name) > 1:
+                raise ValueError(f"two columns are called {name!r}")
         for name in [image, label, key, *(keep or ())]:
             if name and name not in schema.names:
                 raise ValueError(f"no column {name!r}; there are {', '.join(schema.names)}")

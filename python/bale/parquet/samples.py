@@ -11,7 +11,7 @@ from bale.parquet.columns import Columns, is_text
 from bale.parquet.found import find_splits
 from bale.parquet.keys import KEY_NAMES, are_keys, flat_column, key_of_path, key_of_text, number_key
 from bale.parquet.rows import rows_of_batch
-from bale.parquet.tables import Table
+from bale.parquet.tables import Table, require_pyarrow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class TableSamples:
                  columns: Sequence[str] | None, missing: Missing) -> None:
         if missing not in ("auto", "keep", "skip", "fail"):
             raise ValueError(f"missing: {missing!r} is not auto, keep, skip or fail")
+        require_pyarrow()
         self.num_missing: int = 0
         self._tables = [Table(file) for file in files]
         self._expected = num_rows

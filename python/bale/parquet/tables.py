@@ -24,6 +24,14 @@ _ARROW_FILE = b"ARROW1"
 _END_OF_STREAM = (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0")
 
 
+def require_pyarrow() -> None:
+    """Raises ImportError that says how to install it."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"Parquet and Arrow files need pyarrow: pip install 'bale[parquet]' ({error})") from error
+
+
 class Rows(NamedTuple):
     """Neighboring rows of a file. `first` is the number of the first in the file."""
 

@@ -6,6 +6,7 @@ import os
 from bale import _bale
 from bale.dataset import Dataset
 from bale.errors import make_error
+from bale.parquet.tables import require_pyarrow
 from bale.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale.staged import staged_directory
 from bale.writer import size_of
@@ -42,6 +43,7 @@ def to_parquet(dataset: Dataset | Path | Sequence[Path], destination: Path, *, s
     In memory is one row group: 100 samples, or fewer of 64 MiB. Needs pyarrow (`pip install bale[parquet]`). Raises bale.Error:
     `exists` if the destination is not empty, `damaged` for text that is not UTF-8, and those of reading; ValueError for fields
     that are not there or would be one column."""
+    require_pyarrow()
     source = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
     if rows_per_file is not None and file_size is not None:
         raise ValueError("rows_per_file and file_size exclude each other")
