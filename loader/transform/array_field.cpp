@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/array_header.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/json_array.hpp"
 
 namespace bale::transform_detail {
 namespace {
@@ -65,6 +66,16 @@ std::uint64_t array_row_bytes(const Field& field) {
 }
 
 void complete_array_field(Field& field, Bytes stored) {
+  if (looks_like_json(stored)) {
+    if (field.type.empty()) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("fields: \"{}\" is JSON, which does not say the type of its numbers", printable(field.name)),
+          {.hint = "give the field a dtype"});
+    }
+    field.shape = json_array_shape(stored);
+    return;
+  }
   const ArrayHeader header = header_of(stored);
   if (field.type.empty()) {
     array_type_bytes(header.type);
@@ -74,6 +85,7 @@ void complete_array_field(Field& field, Bytes stored) {
 }
 
 void read_array_field(const Field& field, Bytes stored, MutableBytes out) {
+  if (looks_like_json(stored)) return read_json_array(field, stored, out);
   const ArrayHeader header = header_of(stored);
   if (header.type != field.type || header.shape != *field.shape) {
     throw Error(ErrorCode::unsupported,

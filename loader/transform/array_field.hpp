@@ -1,4 +1,4 @@
-// Arrays of a batch: one stored NumPy file per row, all of one type and shape.
+// Arrays of a batch: one stored NumPy file or JSON list per row, all of one type and shape.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@ namespace bale::transform_detail {
 std::uint64_t array_row_bytes(const Field& field);
 
 /// Fills in the type and the shape that `field` lacks, from a stored array. Throws `damaged` if it is none, and
-/// `unsupported` for a type that batches do not carry.
+/// `unsupported` for a type that batches do not carry, `invalid_argument` for JSON if the field has no type.
 void complete_array_field(Field& field, Bytes stored);
 
 /// Writes the values of a stored array to `out` in C order. Precondition: `out` has array_row_bytes() bytes. Throws
 /// `damaged` if it is no array or cut short, and `unsupported` if its type or shape is another than the field's.
+/// Numbers in JSON have the field's type if it has them.
 void read_array_field(const Field& field, Bytes stored, MutableBytes out);
 
 }  // namespace bale::transform_detail

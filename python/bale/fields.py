@@ -34,8 +34,8 @@ class Field(NamedTuple):
                 "meta": bale.Field("json", optional=True)}
 
     source     name of the stored field, as bale.Dataset.fields lists it: "txt", "caption.txt"
-    kind       "text" (UTF-8), "json", "array" (a NumPy file) or "bytes"; None: by the last part of the name: txt and text, json,
-               npy; else bytes. "mask", "boxes" and "keypoints" are targets, which follow what the transform does to the image
+    kind       "text" (UTF-8), "json", "array" (a NumPy file, or lists of numbers in JSON if dtype is given) or "bytes"; None: by the last part
+               of the name: txt and text, json, npy; else bytes. "mask", "boxes" and "keypoints" are targets, which follow what the transform does to the image
     dtype, shape   of one row of an array; None: those of the dataset's first sample that has the field. A sample with others is
                a bad sample. Of a mask: "uint8" (None), "int32" or "int64"
     optional   a sample may lack the field; its row is then empty, or zeros, and `present` says so. Otherwise such a sample is

@@ -1,9 +1,10 @@
-// Whatever the bytes of a stored mask, of boxes or of keypoints: they are read or refused, and what is read has the size
-// that batches reserve for it. Crops that are drawn by boxes lie within their image.
+// Whatever the bytes of an array, a mask, boxes or keypoints: they are read or refused, and what is read has the size that
+// batches reserve for it. Crops that are drawn by boxes lie within their image.
 #include <cstdlib>
 #include <cstring>
 
 #include "bale/formats/image/mask.hpp"
+#include "bale/loader/transform/array_field.hpp"
 #include "bale/loader/transform/draw/iou_crop.hpp"
 #include "bale/loader/transform/targets/read_targets.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"
@@ -36,6 +37,16 @@ void draw_by(bale::Bytes bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const bale::Bytes bytes = bale::test::input_bytes(data, size);
+  for (const char* const type : {"<f4", "<i2", "|b1"}) {
+    bale::Field field{.kind = bale::FieldKind::array, .type = type};
+    try {
+      bale::transform_detail::complete_array_field(field, bytes);
+      if (bale::transform_detail::array_row_bytes(field) > 1U << 20) continue;
+      std::vector<std::byte> out(bale::transform_detail::array_row_bytes(field));
+      bale::transform_detail::read_array_field(field, bytes, out);
+    } catch (const bale::Error&) {
+    }
+  }
   try {
     const bale::Mask mask = bale::decode_mask(bytes, 1U << 20);
     if (mask.values.size() != std::size_t{mask.width} * mask.height) std::abort();

@@ -17,7 +17,7 @@ enum class FieldKind : std::uint8_t {
   by_name,  // by the last part of the stored field's name: txt and text, json, npy; else bytes
   text,     // UTF-8
   json,     // bytes, which whoever reads the batch parses
-  array,    // a NumPy file; the same type and shape in every sample
+  array,    // a NumPy file, or a list of numbers in JSON; the same type and shape in every sample
   bytes,
   // Targets, which follow what the transform does to the image of their sample.
   mask,       // a PNG of one channel or a NumPy array; one whole number per pixel

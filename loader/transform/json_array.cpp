@@ -1,0 +1,122 @@
+#include "bale/loader/transform/json_array.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/half.hpp"
+
+namespace bale::transform_detail {
+namespace {
+
+using nlohmann::json;
+
+json parsed(Bytes stored) {
+  const std::string_view text = as_text(stored);
+  json given = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (given.is_discarded()) throw Error(ErrorCode::damaged, "neither a NumPy array nor JSON");
+  return given;
+}
+
+/// Stores numbers as values of one type.
+class Store {
+ public:
+  Store(std::string_view type, std::byte* out) : type_(type), out_(out) {}
+
+  void operator()(const json& number) {
+    const char kind = type_[1];
+    const std::uint64_t bytes = array_type_bytes(type_);
+    const bool is_truth = number.is_boolean();
+    if (!is_truth && !number.is_number()) refuse(number);
+    if (kind == 'b') return put(static_cast<std::uint8_t>(whole<std::uint8_t>(number, 1)));
+    if (kind == 'f') return put_float(is_truth ? number.get<bool>() : number.get<double>(), bytes, number);
+    if (kind == 'u') {
+      if (bytes == 1) return put(whole<std::uint8_t>(number));
+      if (bytes == 2) return put(whole<std::uint16_t>(number));
+      if (bytes == 4) return put(whole<std::uint32_t>(number));
+      return put(whole<std::uint64_t>(number));
+    }
+    if (kind != 'i') refuse(number);  // complex numbers
+    if (bytes == 1) return put(whole<std::int8_t>(number));
+    if (bytes == 2) return put(whole<std::int16_t>(number));
+    if (bytes == 4) return put(whole<std::int32_t>(number));
+    put(whole<std::int64_t>(number));
+  }
+
+ private:
+  [[noreturn]] void refuse(const json& value) const {
+    const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    throw Error(ErrorCode::unsupported, fmt::format("{} is no value of type {}", text.substr(0, 40), type_));
+  }
+  template <typename Whole>
+  Whole whole(const json& value, Whole most = std::numeric_limits<Whole>::max()) const {
+    if (value.is_boolean()) return value.get<bool>() ? Whole{1} : Whole{0};
+    if (value.is_number_unsigned()) {
+      if (value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) refuse(value);
+    } else if (!value.is_number_integer() || !std::is_signed_v<Whole> ||
+               value.get<std::int64_t>() < static_cast<std::int64_t>(std::numeric_limits<Whole>::min())) {
+      refuse(value);
+    }
+    return value.get<Whole>();
+  }
+  void put_float(double value, std::uint64_t bytes, const json& given) {
+    const auto single = static_cast<float>(value);
+    const std::uint16_t half = to_float16(single);
+    const bool fits = bytes == 8   ? std::isfinite(value)
+                      : bytes == 4 ? std::isfinite(single)
+                                   : std::isfinite(from_float16(half));
+    if (!fits) refuse(given);
+    if (bytes == 8) return put(value);
+    if (bytes == 4) return put(single);
+    put(half);
+  }
+  template <typename Value>
+  void put(Value value) {
+    std::memcpy(out_, &value, sizeof value);
+    out_ += sizeof value;
+  }
+
+  std::string_view type_;
+  std::byte* out_;
+};
+
+void store_all(const json& given, const std::vector<std::uint64_t>& shape, std::size_t depth, Store& store) {
+  if (depth == shape.size()) return store(given);
+  if (!given.is_array() || given.size() != shape[depth]) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("JSON of another shape than the batch's arrays, ({})", fmt::join(shape, ", ")));
+  }
+  for (const json& item : given) store_all(item, shape, depth + 1, store);
+}
+
+}  // namespace
+
+bool looks_like_json(Bytes stored) {
+  const std::string_view text = as_text(stored);
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos &&
+         std::string_view("[-0123456789tf").find(text[begin]) != std::string_view::npos;
+}
+
+std::vector<std::uint64_t> json_array_shape(Bytes stored) {
+  const json given = parsed(stored);
+  std::vector<std::uint64_t> shape;
+  for (const json* item = &given; item->is_array(); item = &item->front()) {
+    shape.push_back(item->size());
+    if (item->empty()) break;
+  }
+  return shape;
+}
+
+void read_json_array(const Field& field, Bytes stored, MutableBytes out) {
+  Store store(field.type, out.data());
+  store_all(parsed(stored), *field.shape, 0, store);
+}
+
+}  // namespace bale::transform_detail
