@@ -9,17 +9,21 @@ turn is an epoch or more, from its beginning to its last batch. The first turns 
 the rounds of the ratio within a round.
 
 DALI on the CPU takes part, if PYTHON has it, in the recipes that its library has: bench_recipes_dali.py. FFCV has none of these
-policies. Segmentation is left out. "image + caption" has a caption beside each image, made of its name, and other loaders, webdataset
-among them: bench_recipes_fields.py.
+policies. "image + caption" has a caption beside each image, made of its name, and other loaders, webdataset among them:
+bench_recipes_fields.py. "image + mask" has a mask of 21 classes beside each image, of blocks that are drawn by chance, and
+torchvision's reference for segmentation: bench_recipes_masks.py.
 
     python3 scripts/bench_recipes.py IMAGES --python PYTHON
 
-PYTHON has torch and torchvision, and the version of Python that build/python was built for.
+PYTHON has torch and torchvision, and the version of Python that build/python was built for. The Python that runs this script needs
+Pillow for "image + mask".
 """
 import argparse
+import io
 import json
 import os
 import pathlib
+import random
 import shutil
 import statistics
 import subprocess
@@ -30,6 +34,7 @@ from bench_train import say
 
 LOADERS = pathlib.Path(__file__).with_name("bench_recipes_loaders.py")
 FIELD_LOADERS = LOADERS.with_name("bench_recipes_fields.py")
+MASK_LOADERS = LOADERS.with_name("bench_recipes_masks.py")
 SHARDS = 4
 TIMEOUT_S = 300
 
@@ -45,21 +50,44 @@ def tar_of(images, work):
     return pack
 
 
-def captioned_tar_of(images, work):
-    """The same with a caption beside each image, which is named .jpg."""
-    captioned = work / "captioned"
-    if not (work / "captioned.done").exists():
-        shutil.rmtree(captioned, ignore_errors=True)
+def paired_tar_of(images, work, name, extension, content):
+    """The same with a file beside each image, which is named .jpg: content(image, its class's number) is what it has."""
+    paired = work / name
+    if not (work / f"{name}.done").exists():
+        shutil.rmtree(paired, ignore_errors=True)
         for path, label in bench_common.listing(images):
-            image = captioned / pathlib.Path(path).relative_to(images).with_suffix(".jpg")
+            image = paired / pathlib.Path(path).relative_to(images).with_suffix(".jpg")
             image.parent.mkdir(parents=True, exist_ok=True)
             image.hardlink_to(path)
-            image.with_suffix(".txt").write_text(f"a photo, number {image.stem}, of class {label}, which is {image.parent.name}\n")
-        shutil.rmtree(work / "captioned.tar", ignore_errors=True)
-        subprocess.run([bench_common.BALE, "pack", captioned, work / "captioned.tar", "--format", "tar", "--pair", "jpg,txt",
+            image.with_suffix(f".{extension}").write_bytes(content(image, label))
+        shutil.rmtree(work / f"{name}.tar", ignore_errors=True)
+        subprocess.run([bench_common.BALE, "pack", paired, work / f"{name}.tar", "--format", "tar", "--pair", f"jpg,{extension}",
                         "--shard-count", str(SHARDS), "--quiet"], check=True)
-        (work / "captioned.done").touch()
-    return work / "captioned.tar"
+        (work / f"{name}.done").touch()
+    return work / f"{name}.tar"
+
+
+def captioned_tar_of(images, work):
+    return paired_tar_of(images, work, "captioned", "txt", lambda image, label: (
+        f"a photo, number {image.stem}, of class {label}, which is {image.parent.name}\n".encode()))
+
+
+def mask_of(path, _label):
+    """A PNG with a palette, as those of Pascal VOC: 8 x 6 blocks of 21 classes."""
+    from PIL import Image
+    with Image.open(path) as image:
+        width, height = image.size
+    chance = random.Random(path.stem)
+    blocks = Image.new("P", (8, 6))
+    blocks.putdata([chance.randrange(21) for _ in range(48)])
+    blocks.putpalette([value for i in range(256) for value in (i, 255 - i, i * 7 % 256)])
+    file = io.BytesIO()
+    blocks.resize((width, height), Image.NEAREST).save(file, "PNG")
+    return file.getvalue()
+
+
+def masked_tar_of(images, work):
+    return paired_tar_of(images, work, "masked", "mask.png", mask_of)
 
 
 def measure(args, loaders, recipe, pack):
@@ -124,7 +152,7 @@ def main():
     args.work = args.work.resolve() / f"recipes-{args.times}"
     if args.quick:
         args.rounds, args.seconds = 1, 0.5
-    loaders = {recipe: script for script in (LOADERS, FIELD_LOADERS)
+    loaders = {recipe: script for script in (LOADERS, FIELD_LOADERS, MASK_LOADERS)
                for recipe in json.loads(subprocess.check_output([args.python, script, "--list"]))}
     recipes = list(loaders)
     if args.recipes:
@@ -137,7 +165,8 @@ def main():
     rows = []
     for recipe in recipes:
         say(recipe)
-        pack = (captioned_tar_of if loaders[recipe] == FIELD_LOADERS else tar_of)(images, args.work)
+        make_tar = {FIELD_LOADERS: captioned_tar_of, MASK_LOADERS: masked_tar_of}.get(loaders[recipe], tar_of)
+        pack = make_tar(images, args.work)
         rows.append(row_of(recipe, measure(args, loaders[recipe], recipe, pack)))
     say("")
     result = {"workers": args.workers, "batch": args.batch, "rounds": args.rounds, "cores": os.cpu_count(), "rows": rows}

@@ -33,16 +33,19 @@ def transform_of():
 
 
 class StoredPairs:
-    """Images and captions of tar shards by position: their places are read from the headers once, then each by one pread."""
+    """Two fields of the samples of tar shards by position: their places are read from the headers once, then each by one pread.
+    make(bytes, bytes) is what a sample becomes."""
 
-    def __init__(self, pack, transform):
-        self.transform, self.files, pairs = transform, {}, {}
+    def __init__(self, pack, fields, make):
+        self.make, self.files, pairs = make, {}, {}
         for path in shards_of(pack):
             with tarfile.open(path) as tar:
                 for member in tar:
-                    key, _, field = member.name.rpartition(".")
-                    pairs.setdefault(key, {})[field] = (path, member.offset_data, member.size)
-        self.pairs = [(pair["jpg"], pair["txt"]) for pair in pairs.values()]
+                    field = next((field for field in fields if member.name.endswith(f".{field}")), None)
+                    if field is not None:
+                        pair = pairs.setdefault(member.name.removesuffix(f".{field}"), {})
+                        pair[field] = (path, member.offset_data, member.size)
+        self.pairs = [[pair[field] for field in fields] for pair in pairs.values()]
 
     def __len__(self):
         return len(self.pairs)
@@ -54,8 +57,7 @@ class StoredPairs:
         return os.pread(self.files[path], size, offset)
 
     def __getitem__(self, i):
-        image, caption = self.pairs[i]
-        return self.transform(by_pillow(self.read(image))), self.read(caption).decode()
+        return self.make(*map(self.read, self.pairs[i]))
 
 
 def decoded(sample):
@@ -65,25 +67,30 @@ def decoded(sample):
 # --- loaders: run(rows) is a turn of at least so many images, and returns their number
 
 class TorchLoader:
-    def __init__(self, pack, batch, workers):
+    """A DataLoader over a dataset with positions."""
+
+    def __init__(self, dataset, batch, workers, count):
         import torch
-        dataset = StoredPairs(pack, transform_of())
+        self.count = count
         self.turns = Turns(len(dataset))
         self.loader = torch.utils.data.DataLoader(dataset, batch, sampler=self.turns, num_workers=workers, drop_last=True,
                                                   persistent_workers=True, prefetch_factor=PREFETCH)
 
     def run(self, rows):
         self.turns.rows = rows
-        return count_rows(self.loader)
+        return self.count(self.loader)
 
 
 class Epochs:
     """A turn is as many whole epochs of `loader` as it takes."""
 
+    def count(self, batches):
+        return count_rows(batches)
+
     def run(self, rows):
         done = 0
         while done < rows:
-            done += count_rows(self.batches())
+            done += self.count(self.batches())
         return done
 
 
@@ -142,6 +149,10 @@ class DaliLoader(bench_recipes_dali.DaliLoader):
         return count_rows(self.batches(rows))
 
 
+def captioned(transform):
+    return lambda image, caption: (transform(by_pillow(image)), caption.decode())
+
+
 def count_rows(batches):
     """Some values of each image are touched, and each caption."""
     rows, checksum = 0, 0.0
@@ -155,7 +166,8 @@ def count_rows(batches):
 
 def loaders_of(_, args):
     given = (args.pack, args.batch, args.workers)
-    found = {"bale": BaleLoader(*given), "torchvision, Pillow": TorchLoader(*given)}
+    pairs = StoredPairs(args.pack, ("jpg", "txt"), captioned(transform_of()))
+    found = {"bale": BaleLoader(*given), "torchvision, Pillow": TorchLoader(pairs, args.batch, args.workers, count_rows)}
     if importlib.util.find_spec("webdataset") is not None:
         found["webdataset, Pillow"] = WebDatasetLoader(*given)
     if has_dali():

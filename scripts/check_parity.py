@@ -4,8 +4,9 @@
     PYTHONPATH=build/python scripts/check_parity.py [FOLDER] [--crop SIDE] [--seed N]
 
 Each operation runs on the middle of each picture, with parameters of its own; each preset runs on the whole picture, with
-what it draws. bale's bytes are compared with those of `bale.transforms.replay`, which uses Pillow and torchvision. It prints
-the table of docs/TRANSFORMS.md: bytes, how many of them differ, and the largest difference. Without a folder a few pictures
+what it draws. bale's bytes are compared with those of `bale.transforms.replay`, which uses Pillow and torchvision. Presets of detection
+draw by boxes of each picture that are drawn by chance. With torchvision 0.16 or newer these boxes are compared, too: the bytes of
+their coordinates after all steps. It prints the table of docs/TRANSFORMS.md: bytes, how many of them differ, and the largest difference. Without a folder a few pictures
 are generated. Needs NumPy, Pillow and torchvision. The exit code is 1 if anything differs that docs/TRANSFORMS.md does not
 name.
 """
@@ -71,11 +72,76 @@ def presets():
         yield name, getattr(P, name)()[0]
     yield "mae", P.mae(224)
     yield "open_clip_train", P.open_clip_train(224)
+    yield "segmentation_train", P.segmentation_train()
+    for name in ("ssd_train", "ssdlite_train", "detection_train"):
+        yield name, getattr(P, name)()
+
+
+def boxes_in(random, image):
+    """Boxes of a picture; some reach over its edges, some are small."""
+    corner = random.uniform(-0.1, 0.9, (6, 2)) * image.size
+    return np.concatenate([corner, corner + random.uniform(0.01, 0.5, (6, 2)) * image.size], 1).astype(np.float32)
+
+
+def stored(boxes):
+    return json.dumps({"boxes": boxes.tolist()}).encode()
+
+
+def moved_by_bale(steps, boxes, image):
+    row = _bale.apply_steps_to_target(json.dumps(steps), "boxes", stored(boxes), *image.size)
+    return np.frombuffer(row, [("at", "<f4", (4,)), ("label", "<i8")])["at"]
+
+
+def moved_by_torchvision(steps, boxes, image):
+    """By its functional transforms and its classes of boxes."""
+    import torch
+    from torchvision import tv_tensors
+    from torchvision.transforms import v2
+    from torchvision.transforms.v2 import functional as F
+    found = tv_tensors.BoundingBoxes(torch.from_numpy(boxes), format="XYXY", canvas_size=image.size[::-1])
+    inside = None
+    for step in steps:
+        given = {name: value for name, value in step.items() if name != "name"}
+        if step["name"] == "Crop":
+            found = F.crop(found, given["top"], given["left"], given["height"], given["width"])
+            if inside is not None:
+                found[~inside] = 0
+            inside = None
+        elif step["name"] == "ZeroBoundingBoxes":
+            low = torch.tensor([given["left"], given["top"]])
+            center = 0.5 * (found[:, :2] + found[:, 2:]).as_subclass(torch.Tensor)
+            inside = ((low < center) & (center < low + torch.tensor([given["width"], given["height"]]))).all(1)
+        elif step["name"] == "Pad":
+            found = F.pad(found, [given[side] for side in ("left", "top", "right", "bottom")])
+        elif step["name"] == "Resize":
+            found = F.resize(found, [given["height"], given["width"]])
+        elif step["name"] == "HorizontalFlip":
+            found = F.horizontal_flip(found)
+        elif step["name"] == "SanitizeBoundingBoxes":
+            found = v2.SanitizeBoundingBoxes(given["min_size"], labels_getter=None)(found)
+    return found.numpy()
+
+
+def has_tv_tensors():
+    try:
+        from torchvision import tv_tensors  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 class Count:
     def __init__(self):
         self.bytes = self.differing = self.largest = 0
+
+    def add_boxes(self, steps, boxes, image):
+        expected, found = (move(steps, boxes, image) for move in (moved_by_torchvision, moved_by_bale))
+        self.bytes += expected.nbytes
+        if found.shape != expected.shape:
+            self.differing, self.largest = self.differing + expected.nbytes, 255
+            return
+        self.differing += int(np.count_nonzero(found.view(np.uint8) != np.ascontiguousarray(expected).view(np.uint8)))
+        self.largest = max(self.largest, float(np.abs(found - expected).max(initial=0)))
 
     def add(self, steps, image):
         expected = np.asarray(T.replay(steps, image))
@@ -128,8 +194,12 @@ def main():
             step = {"name": name.split()[0], **members}
             counts.setdefault(name, Count()).add(in_bytes([step]), part)
         for name, made in lists:
-            steps = json.loads(_bale.draw_transforms(made, image.width, image.height, given.seed, 0, number))
+            boxes = boxes_in(random, image) if "BoundingBoxes" in made else None
+            steps = json.loads(_bale.draw_transforms(made, image.width, image.height, given.seed, 0, number,
+                                                     boxes=b"" if boxes is None else stored(boxes)))
             counts.setdefault(f"`{name}`", Count()).add(in_bytes(steps), image)
+            if boxes is not None and has_tv_tensors():
+                counts.setdefault(f"boxes of {name}", Count()).add_boxes(steps, boxes, image)
     print(f"{number + 1} pictures, Pillow {PIL.__version__}\n\n| operation or `preset` | bytes | differ | by at most |\n|---|---|---|---|")
     for name, count in counts.items():
         print(f"| {name} | {count.bytes:,} | {count.differing:,} | {count.largest} |")
