@@ -2,6 +2,7 @@
 import io
 import itertools
 import json
+import tarfile
 
 import bale as bl
 import numpy as np
@@ -361,6 +362,28 @@ def test_boxes_that_cannot_be_read_are_a_bad_sample(bale, tmp_path):
                 check(batch, np.flatnonzero(batch.mask))
             assert [bad.key[-3:] for bad in loader.bad_samples] == ["005"]
             assert "field boxes.json: boxes and keypoints are JSON or a NumPy array" in str(loader.bad_samples[0])
+
+
+def test_a_sample_may_lack_its_boxes(tmp_path):
+    """Then no crop is drawn, and its row is empty."""
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for i in range(COUNT):
+            for extension, content in {"jpg": jpeg(i, size_of(i)), **({"boxes.json": stored(i)} if i % 2 else {})}.items():
+                info = tarfile.TarInfo(f"s{i:03}.{extension}")
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+    with load(tmp_path / "a.tar", fields={"boxes": FIELDS["boxes"]._replace(optional=True)}) as loader:
+        crops = 0
+        for batch in loader:
+            odd = [row for row, key in enumerate(batch.keys) if int(key[-3:]) % 2]
+            crops += check(batch, odd)
+            assert np.array_equal(np.flatnonzero(batch.fields.present("boxes")), odd)
+            for row in set(range(len(batch.keys))) - set(odd):
+                assert len(batch.fields["boxes"][row]) == 0
+                assert "ZeroBoundingBoxes" not in [step["name"] for step in batch.draw(row)["steps"]]
+        assert crops > 0
+    with load(tmp_path / "a.tar", fields={"boxes": FIELDS["boxes"]}, on_bad_sample="skip") as loader:
+        assert sum(int((~batch.mask).sum()) for batch in loader) == COUNT // 2
 
 
 @pytest.mark.parametrize("preset", ["ssd_train", "ssdlite_train", "detection_train"])
