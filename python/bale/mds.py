@@ -69,17 +69,16 @@ class _Columns:
         if not len(dataset):
             raise ValueError(f"{dataset.spec}: has no samples")
         sets = field_sets(dataset)
-        labels = dataset.labels
-        has_label = labels != _bale.NO_LABEL
-        others = fields_to_write(sets, fields, without_cls=bool(has_label.all()))
-        images = {main_image(names) for names in sets}
-        if has_label.any() and not has_label.all():
-            raise _missing(dataset, "a label", int(has_label.argmin()))
-        _require_all(dataset, sets, images, others)
+        others = fields_to_write(sets, fields)
+        images = {main_image(names) for _, names in sets}
+        labeled = {has_label for has_label, _ in sets}
+        if len(labeled) > 1:
+            raise _missing(dataset, "a label", int((dataset.labels != _bale.NO_LABEL).argmin()))
+        _require_all(dataset, [names for _, names in sets], images, others)
         columns = [_Column("__key__", "str", "key")]
         if None not in images:
             columns.append(_Column("image", "png" if images == {"png"} else "jpeg", "image"))
-        if has_label.any():
+        if labeled == {True}:
             columns.append(_Column("label", "int", "label"))
         names = _column_names(others, {column.name for column in columns})
         columns += [_Column(name, _encoding_of(field) if name != field or "." not in field else "bytes", "field", field)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from bale.dataset import Dataset
 
 
-def field_sets(dataset: Dataset) -> list[list[str]]:
-    """Each set of fields that any sample has, once. Reads the indexes."""
+def field_sets(dataset: Dataset) -> list[tuple[bool, list[str]]]:
+    """Whether a sample has a label, and its fields: each such pair that any sample has, once. Reads the indexes."""
     return dataset._dataset.field_sets()
 
 
@@ -30,12 +30,13 @@ def main_image(fields: Iterable[str]) -> str | None:
     return next((name for name in fields if _bale.is_image_field(name)), None)
 
 
-def fields_to_write(sets: Sequence[Sequence[str]], wanted: Sequence[str] | None, *, without_cls: bool) -> list[str]:
-    """All fields but the image of each sample, or of these the wanted ones, in their order. `without_cls`: labels are written, and
-    say what the field cls says. Raises ValueError for a wanted field that no sample has."""
-    known = list(dict.fromkeys(name for names in sets for name in names if name != main_image(names)))
+def fields_to_write(sets: Sequence[tuple[bool, Sequence[str]]], wanted: Sequence[str] | None) -> list[str]:
+    """All fields but the image of each sample, and cls if labels say the same; or of these the wanted ones, in their order. Raises
+    ValueError for a wanted field that no sample has."""
+    known = list(dict.fromkeys(name for _, names in sets for name in names if name != main_image(names)))
     if wanted is None:
-        return [name for name in known if not (without_cls and name == "cls")]
+        is_label = not any("cls" in names and not has_label for has_label, names in sets)
+        return [name for name in known if not (is_label and name == "cls")]
     for name in wanted:
         if name not in known:
             raise ValueError(f"fields: no sample has {name!r} beside its image; there are {', '.join(known) or 'no others'}")

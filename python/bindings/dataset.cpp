@@ -147,31 +147,34 @@ nb::typed<nb::list, nb::str> names(const std::vector<std::string>& raw) {
   return list;
 }
 
-/// Each set of fields that any sample has, once, in the order in which a sample has them.
-nb::typed<nb::list, nb::typed<nb::list, nb::str>> field_sets(ProcessDataset& self) {
+using FieldSet = nb::typed<nb::tuple, bool, nb::typed<nb::list, nb::str>>;
+
+/// Whether a sample has a label, and its fields in their order: each such pair that any sample has, once.
+nb::typed<nb::list, FieldSet> field_sets(ProcessDataset& self) {
   const Dataset& dataset = self.get();
-  std::set<std::vector<std::string>> sets;
+  std::set<std::pair<bool, std::vector<std::string>>> sets;
   {
     const WithoutGil without_gil;
     for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
       const IndexInUse index = dataset.use_index(shard);
-      std::set<std::vector<std::uint32_t>> rows;
-      std::vector<std::uint32_t> row;
+      std::set<std::pair<bool, std::vector<std::uint32_t>>> rows;
+      std::pair<bool, std::vector<std::uint32_t>> row;
       for (std::uint64_t i = 0; i < index->size(); ++i) {
-        row.clear();
-        for (const FieldExtent extent : index->row(i)) row.push_back(extent.field);
+        row.first = index->label(i) != k_no_label;
+        row.second.clear();
+        for (const FieldExtent extent : index->row(i)) row.second.push_back(extent.field);
         if (!rows.contains(row)) rows.insert(row);
       }
-      for (const std::vector<std::uint32_t>& ids : rows) {
+      for (const auto& [has_label, ids] : rows) {
         std::vector<std::string> set;
         for (const std::uint32_t id : ids) set.push_back(index->fields()[id].name);
-        sets.insert(std::move(set));
+        sets.emplace(has_label, std::move(set));
       }
     }
   }
   nb::list list;
-  for (const std::vector<std::string>& set : sets) list.append(names(set));
-  return nb::typed<nb::list, nb::typed<nb::list, nb::str>>(list);
+  for (const auto& [has_label, set] : sets) list.append(nb::make_tuple(has_label, names(set)));
+  return nb::typed<nb::list, FieldSet>(list);
 }
 
 }  // namespace

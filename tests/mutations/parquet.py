@@ -26,5 +26,5 @@ MUTATIONS = [
     Mutation("files have their names before they are durable", "python/bale/staged.py",
              "            _sync(os.path.join(staged, name))\n", "            pass\n", sinks("durable")),
     Mutation("a field that a sample lacks is left out of MDS", "python/bale/mds.py",
-             "        _require_all(dataset, sets, images, others)\n", "", sinks("cannot_hold")),
+             "        _require_all(dataset, [names for _, names in sets], images, others)\n", "", sinks("cannot_hold")),
 ]

@@ -59,6 +59,7 @@ def test_parquet_comes_back_field_by_field(request, tmp_path, name):
     assert sorted(os.listdir(tmp_path / "out")) == [os.path.basename(file) for file in files] and len(files) == (len(dataset) + 2) // 3
     back = pack(tmp_path / "back", bale.parquet.samples(tmp_path / "out"))
     assert samples_of(back) == samples_of(dataset) and back.classes == CLASSES and list(back.keys) == list(dataset.keys)
+    assert "cls" not in pq.read_schema(files[0]).names  # the label says it
     for file in files:  # their pages have checksums, which this compares
         pq.ParquetFile(file, page_checksum_verification=True).read()
 

@@ -75,17 +75,15 @@ class _Columns:
         self._features: dict[str, Any] = {}
         self._types: list[tuple[str, Any]] = []
         sets = field_sets(dataset)
-        if any(main_image(names) for names in sets):
+        if any(main_image(names) for _, names in sets):
             self._add(image, self._picture, {"_type": "Image"})
-        labels = dataset.labels
-        has_label = labels != _bale.NO_LABEL
-        self._has_labels = bool(has_label.any())
+        self._has_labels = any(has_label for has_label, _ in sets)
         if self._has_labels:
             named = {"names": dataset.classes, "_type": "ClassLabel"}
             self._add(label, pa.int64(), named if dataset.classes else {"dtype": "int64", "_type": "Value"})
         if key:
             self._add(key, pa.string(), {"dtype": "string", "_type": "Value"})
-        others = fields_to_write(sets, fields, without_cls=bool(has_label.all()))
+        others = fields_to_write(sets, fields)
         self._columns = _column_names(others)
         for name, column in self._columns.items():
             self._add_field(name, column)
