@@ -16,11 +16,11 @@ from bale.loader import BadSample, Loader
 from bale.mds import to_mds
 from bale.opened_file import open_file
 from bale.parquet.written import to_parquet
-from bale.program import convert, inspect, pack, verify
+from bale.program import convert, inspect, merge, pack, pack_part, plan, verify
 from bale.ragged import Ragged
 from bale.writer import Writer
 
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "Writer",
-           "convert", "cuda_available", "inspect", "open_file", "pack", "parquet", "set_cache", "to_mds",
-           "to_parquet", "transforms", "verify"]
+           "convert", "cuda_available", "inspect", "merge", "open_file", "pack", "pack_part", "parquet", "plan", "set_cache",
+           "to_mds", "to_parquet", "transforms", "verify"]
 __version__ = "0.2.0"

@@ -8,8 +8,8 @@ Size = Union[int, str]  # bytes: 1 << 30, "1GiB", "256MB"
 OnError = Literal["fail", "skip", "quarantine"]
 
 
-class WriteOptions(TypedDict, total=False):
-    """Options of both pack() and convert(). `bale pack --help` explains them."""
+class ShardOptions(TypedDict, total=False):
+    """Options of pack(), convert() and plan(). `bale pack --help` explains them."""
 
     format: str
     layout: str
@@ -43,15 +43,21 @@ class WriteOptions(TypedDict, total=False):
     check_images: bool
     max_pixels: int
     jobs: Union[int, Literal["auto"]]
-    resume: bool
-    overwrite: bool
     dry_run: bool
     quiet: bool
 
 
-class PackOptions(WriteOptions, total=False):
-    """Options of pack()."""
+class WriteOptions(ShardOptions, total=False):
+    """Options of both pack() and convert()."""
 
+    resume: bool
+    overwrite: bool
+
+
+class FileOptions(TypedDict, total=False):
+    """Options of pack() and plan() for sources that are not packed."""
+
+    list_jobs: int
     class_map: str
     pair: str
     pair_path: Union[str, Sequence[str]]
@@ -62,6 +68,17 @@ class PackOptions(WriteOptions, total=False):
     root: str
     path_column: str
     label_column: str
+
+
+class PackOptions(WriteOptions, FileOptions, total=False):
+    """Options of pack()."""
+
+
+class PlanOptions(ShardOptions, FileOptions, total=False):
+    """Options of plan()."""
+
+    cache_dir: str
+    cache_limit: Size
 
 
 class ConvertOptions(WriteOptions, total=False):

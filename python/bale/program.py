@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from bale.options import ConvertOptions, PackOptions, VerifyOptions
+    from bale.options import ConvertOptions, PackOptions, PlanOptions, VerifyOptions
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Report = dict[str, Any]
@@ -71,6 +71,29 @@ def convert(source: Path, destination: Path, *, progress: bool | None = None,
             **options: Unpack[ConvertOptions]) -> Report:
     """Runs `bale convert` and returns its report. Arguments as for pack()."""
     return _run("convert", [source, destination], dict(options), progress, fine=(0, _LEFT_OUT))
+
+
+def plan(source: Path, destination: Path, output: Path, **options: Unpack[PlanOptions]) -> Report:
+    """Writes what pack(source, destination, **options) would do to the new file `output`, so that pack_part() can pack it in
+    parts, on many machines (docs/SCALE.md). Returns a report with `samples`, `shards` and `plan`, the plan's digest. Raises
+    bale.Error."""
+    return _run("plan", [source, destination], {**options, "output": output}, progress=False)
+
+
+def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, progress: bool | None = None) -> Report:
+    """Packs part `part` of `parts` of a plan, counted from 0, and returns a report. Parts may run in any order, several times
+    and at the same time, in any process on any machine that shares source, destination and plan. Shards that are finished are
+    compared and not written again. `jobs` is the number of shards written at a time, and `progress` as for pack().
+
+    Raises bale.Error. The message names a file of the source that changed since the plan was made. The code is `retryable` if
+    another attempt wrote other bytes at the same time."""
+    return _run("pack", [], {"plan": plan, "part": f"{part}/{parts}", "jobs": jobs}, progress, fine=(0, _LEFT_OUT))
+
+
+def merge(plan: Path, *, parts: int | None = None, progress: bool | None = None) -> Report:
+    """Publishes the dataset that the parts of a plan packed, and returns the report of pack(). May be called again. Raises
+    bale.Error; if shards are missing its code is `retryable`, and the message names them."""
+    return _run("merge", [plan], {"parts": parts}, progress, fine=(0, _LEFT_OUT))
 
 
 def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[VerifyOptions]) -> Report:

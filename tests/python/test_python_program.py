@@ -168,11 +168,26 @@ def test_an_interrupted_pack_goes_on(photos, tmp_path):
     assert tree_bytes(tmp_path / "a") == tree_bytes(tmp_path / "whole" / "a")
 
 
-@pytest.mark.parametrize("command, typed", [("pack", "PackOptions"), ("convert", "ConvertOptions"), ("verify", "VerifyOptions")])
+def test_parts(photos, tmp_path):
+    """plan(), pack_part() and merge() make what pack() makes."""
+    bl.pack(photos, tmp_path / "one", name="x", shard_samples=7, shuffle=1)
+    plan = tmp_path / "photos.plan"
+    assert bl.plan(photos, tmp_path / "out", plan, name="x", shard_samples=7, shuffle=1, list_jobs=2)["shards"] == 6
+    assert bl.pack_part(plan, 1, 2, jobs=1)["shards"] == 3
+    with pytest.raises(bl.Error, match="3 of 6 shards not packed: 0..2") as missing:
+        bl.merge(plan)
+    assert missing.value.code == "retryable"
+    assert bl.pack_part(str(plan), 0, 2)["samples"] == 21
+    assert bl.merge(plan)["samples"] == 40
+    assert tree_bytes(tmp_path / "out") == tree_bytes(tmp_path / "one")
+
+
+@pytest.mark.parametrize("command, typed", [("pack", "PackOptions"), ("plan", "PlanOptions"), ("convert", "ConvertOptions"), ("verify", "VerifyOptions")])
 def test_typed_options_are_those_of_the_program(command, typed):
     """bale.options, which type checkers read, has each flag of the program and no other."""
     import bale.options
     from bale.program import program_path
     text = subprocess.run([program_path(), command, "--help"], check=True, capture_output=True, text=True).stdout
     flags = set(re.findall(r"^\s+(?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) - {"help", "json", "json-progress"}
+    flags -= {"pack": {"plan", "part", "shards"}, "plan": {"output"}}.get(command, set())  # of pack_part(), an argument
     assert {flag.replace("-", "_") for flag in flags} == set(getattr(bale.options, typed).__annotations__)

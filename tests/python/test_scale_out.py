@@ -211,6 +211,28 @@ def test_all_parts_at_once_each_twice(bale, photos, tmp_path):
     assert tree_bytes(tmp_path / "out") == tree_bytes(tmp_path / "one")
 
 
+@pytest.mark.parametrize("mount", ["nfs", "lustre", "cifs", "overlay"])
+def test_other_file_systems(bale, tiny, mount, tmp_path):
+    """Killed, run twice at once and merged where there are no locks, no unnamed files, no hard links, no renames over files or of
+    directories."""
+    options = ["--name", "x", "--shard-samples", "2"]
+    bale.pack(tiny, tmp_path / "one", *options)
+    expected = tree_bytes(tmp_path / "one")
+    env = {**os.environ, **shim(MOUNT=mount)}
+    rng = random.Random(mount)
+    for n in rng.sample(range(1, 60), by_tier(3, 30)):
+        out = tmp_path / f"out-{n}"
+        plan = make_plan(bale, tiny, out, *options)
+        bale("pack", "--plan", plan, "--part", "0/1", "--jobs", "1", env={**env, **shim(KILL_AT=n)})
+        running = [subprocess.Popen([PROGRAM, "pack", "--plan", plan, "--part", f"{part}/2", "--quiet"], env=env)
+                   for part in (0, 1, 0)]
+        for process in running:
+            process.wait(timeout=120)
+        pack_parts(bale, plan, [0, 1], 2, env=env)  # what two attempts did to each other is mended
+        bale.ok("merge", plan, env=env)
+        assert {name: content for name, content in tree_bytes(out).items() if ".nfs" not in name} == expected, n
+
+
 def test_missing_parts_are_named(bale, photos, tmp_path):
     plan = make_plan(bale, photos, tmp_path / "out", "--shard-samples", "2")  # 20 shards
     pack_parts(bale, plan, [0, 1, 4, 5, 6], 10)

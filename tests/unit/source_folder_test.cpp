@@ -251,3 +251,41 @@ TEST_CASE_METHOD(InTempDir, "a file that is another one by the time it is read i
   source->fingerprint(0, again);
   CHECK(before == again);
 }
+
+TEST_CASE_METHOD(InTempDir, "any number of threads lists the same, in the same order") {
+  for (int cls = 0; cls < 12; ++cls) {
+    for (int sub = 0; sub < 9; ++sub) {
+      const std::string folder = dir / ("class" + std::to_string(cls) + "/a/" + std::to_string(sub) + "/b");
+      write_file(folder + "/1.jpg", pixmap());
+      write_file(folder + "/notes.txt", "no image");
+      write_file(folder + "/../2.png", pixmap());
+    }
+    fs::create_directory_symlink("../class0/a", dir / ("class" + std::to_string(cls) + "/link"));
+    fs::create_directory_symlink("..", dir / ("class" + std::to_string(cls) + "/a/loop"));
+    fs::create_symlink("nowhere", dir / ("class" + std::to_string(cls) + "/broken.jpg"));
+  }
+  const auto listed = [&](unsigned jobs, const Names& exclude) {
+    const auto source = open_folder_source(dir.path(), {.exclude = exclude, .list_jobs = jobs});
+    Names all = keys(*source);
+    for (const Notice& notice : source->notices().kept()) all.push_back(notice.name + ": " + notice.why);
+    std::string fingerprints;
+    for (std::uint64_t i = 0; i < source->size(); ++i) source->fingerprint(i, fingerprints);
+    all.push_back(fingerprints);
+    return all;
+  };
+  const Names exclude{"class3", "class*/a/4"};
+  const Names alone = listed(1, {});
+  const Names some_alone = listed(1, exclude);
+  CHECK(alone.size() > 2 * 12 * 9);
+  CHECK(some_alone.size() < alone.size());
+  for (const unsigned jobs : {0U, 2U, 5U, 16U}) {
+    CHECK(listed(jobs, {}) == alone);
+    CHECK(listed(jobs, exclude) == some_alone);
+  }
+}
+
+TEST_CASE_METHOD(InTempDir, "listing stops its threads when it fails early") {
+  for (int cls = 0; cls < 50; ++cls) write_file(dir / ("class" + std::to_string(cls) + "/1.jpg"), pixmap());
+  fs::create_directory(dir / "class00");  // empty: an error
+  for (int i = 0; i < 20; ++i) CHECK_THROWS_AS(open_folder_source(dir.path(), {.list_jobs = 8}), Error);
+}

@@ -70,6 +70,8 @@ void declare_files(PackCommand& command, CLI::App& app) {
   app.add_flag("-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline")->needs(files);
   app.add_flag("--flat", source.flat, "SRC has no class folders: pack without labels");
   app.add_flag("--allow-empty", source.allow_empty, "Class folders without images keep their label");
+  add_parsed(app, "--list-jobs", "N", source.list_jobs, parse_jobs,
+             "Threads that list directories and examine files (default: 8); more help on network file systems");
   add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
   add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
   add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");

@@ -9,8 +9,6 @@
 namespace bale {
 namespace {
 
-// In a cold directory every stat waits for one inode, so several threads share the waiting.
-constexpr unsigned k_examine_threads = 8;
 constexpr std::size_t k_examine_chunk = 512;
 
 void examine(const FileRows& rows, FileRow& row, std::string& path) {
@@ -21,7 +19,7 @@ void examine(const FileRows& rows, FileRow& row, std::string& path) {
   row.mtime_ns = mtime_ns(info);
 }
 
-void examine_all(const FileRows& rows, std::deque<FileRow>& list) {
+void examine_all(const FileRows& rows, std::deque<FileRow>& list, unsigned jobs) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     std::string path;
@@ -34,15 +32,21 @@ void examine_all(const FileRows& rows, std::deque<FileRow>& list) {
   };
   std::vector<std::jthread> threads;
   const std::size_t chunks = list.size() / k_examine_chunk;
-  for (std::size_t i = 1; i < std::min<std::size_t>(k_examine_threads, chunks); ++i) threads.emplace_back(work);
+  for (std::size_t i = 1; i < std::min<std::size_t>(jobs, chunks); ++i) threads.emplace_back(work);
   work();
 }
 
 }  // namespace
 
+// In a cold directory every stat waits for one inode, so several threads share the waiting.
+unsigned list_jobs(const SourceOptions& options) {
+  constexpr unsigned k_default = 8;
+  return options.list_jobs != 0 ? options.list_jobs : k_default;
+}
+
 void FileSource::examine_files() {
-  examine_all(listing_.rows, listing_.rows.samples());
-  examine_all(listing_.rows, listing_.rows.companions());
+  examine_all(listing_.rows, listing_.rows.samples(), listing_.jobs);
+  examine_all(listing_.rows, listing_.rows.companions(), listing_.jobs);
 }
 
 }  // namespace bale

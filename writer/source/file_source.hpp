@@ -25,12 +25,16 @@ struct FileListing {
   NoticeLog notices;
   std::vector<std::string> places;  // Source::places()
   std::vector<SourceLoss> losses;
+  unsigned jobs = 1;  // threads that examine the files
 
   /// Position of the extension's field in `image_fields`. Adds it if it is new.
   std::uint16_t image_field(std::string_view extension);
   /// Sets `companion_fields` and `companion_is_distant`.
   void name_companions(const PairRules& pair);
 };
+
+/// Number of threads that list and examine files.
+unsigned list_jobs(const SourceOptions& options);
 
 class FileSource : public Source {
  public:

@@ -27,6 +27,7 @@ class FolderLister {
     while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
     distant_ = DistantFiles(root_);
     listing_.name_companions(pair_);
+    listing_.jobs = list_jobs(options);
   }
 
   FileListing list() {
@@ -70,6 +71,9 @@ class FolderLister {
     std::optional<ClassMap> map;
     if (!options_.class_map.empty()) map = ClassMap::load(options_.class_map);
     listing_.classes = map ? map->classes() : top.directories;
+    for (auto name = top.directories.rbegin(); name != top.directories.rend(); ++name) {
+      if (!filter_.excludes_all_in(*name)) walk().announce(below(root_, *name));
+    }
     std::vector<std::string> empty;
     for (std::size_t i = 0; i < top.directories.size(); ++i) {
       const std::string& name = top.directories[i];
@@ -123,7 +127,7 @@ class FolderLister {
         return excluded;
       };
     }
-    return walk_.emplace(root_, std::move(rules), listing_.notices, listing_.losses);
+    return walk_.emplace(root_, std::move(rules), listing_.notices, listing_.losses, list_jobs(options_));
   }
 
   /// Offset of the part of a path that filters and keys use.

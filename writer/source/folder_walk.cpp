@@ -1,12 +1,9 @@
 #include "bale/writer/source/folder_walk.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
@@ -19,55 +16,6 @@ namespace {
 
 using Kind = EntryKind;
 
-/// An open directory. Entries come in the file system's order.
-class DirectoryStream {
- public:
-  explicit DirectoryStream(Descriptor fd, const std::string& path) : path_(path), stream_(::fdopendir(fd.get())) {
-    if (stream_ == nullptr) throw_errno("read the directory", path);
-    fd.release();
-  }
-
-  int fd() const { return ::dirfd(stream_.get()); }
-
-  /// Null at the end. Throws `io`.
-  const dirent* next() {
-    for (;;) {
-      errno = 0;
-      const dirent* entry = ::readdir(stream_.get());
-      if (entry == nullptr && errno != 0) throw_errno("read the directory", path_);
-      if (entry == nullptr) return nullptr;
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") return entry;
-    }
-  }
-
-  struct Found {
-    Kind kind;
-    bool through_link;
-  };
-  Found kind_of(const dirent& entry) const {
-    if (entry.d_type == DT_REG) return {Kind::file, false};
-    if (entry.d_type == DT_DIR) return {Kind::directory, false};
-    if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return {Kind::other, false};
-    struct stat info {};
-    bool link = entry.d_type == DT_LNK;
-    if (!link) {
-      if (::fstatat(fd(), entry.d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) return {Kind::gone, false};
-      link = S_ISLNK(info.st_mode);
-    }
-    if (link && ::fstatat(fd(), entry.d_name, &info, 0) != 0) return {Kind::broken_link, true};
-    if (S_ISREG(info.st_mode)) return {Kind::file, link};
-    return {S_ISDIR(info.st_mode) ? Kind::directory : Kind::other, link};
-  }
-
- private:
-  struct Closer {
-    void operator()(DIR* stream) const { ::closedir(stream); }
-  };
-  const std::string& path_;
-  std::unique_ptr<DIR, Closer> stream_;
-};
-
 [[noreturn]] void refuse_directory(const std::string& path) {
   const int value = errno;
   throw Error(ErrorCode::io, "cannot read the directory",
@@ -79,8 +27,8 @@ class DirectoryStream {
 }  // namespace
 
 DirectoryWalk::DirectoryWalk(const std::string& root, WalkRules rules, NoticeLog& notices,
-                             std::vector<SourceLoss>& losses)
-    : root_(root), rules_(std::move(rules)), notices_(notices), losses_(losses) {
+                             std::vector<SourceLoss>& losses, unsigned jobs)
+    : root_(root), rules_(std::move(rules)), notices_(notices), losses_(losses), ahead_(jobs) {
   struct stat info {};
   if (stat_long_path(root, info) != 0) throw_errno("examine", root);
   nodes_.push_back({.device = info.st_dev, .inode = info.st_ino});
@@ -129,41 +77,33 @@ bool DirectoryWalk::is_repeated_too_often(Node& node) {
 }
 
 void DirectoryWalk::read_directory(const std::string& path, std::size_t number) {
-  Descriptor fd = open_long_path(path, O_RDONLY | O_DIRECTORY);
-  if (!fd.valid()) {
+  const DirectoryListing listing = ahead_.take(path);
+  if (listing.open_error() != 0) {
+    errno = listing.open_error();
     if (errno != ENOENT) refuse_directory(path);
     notices_.add(path, "gone since it was listed");
     return;
   }
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) throw_errno("examine", path);
   Node& node = nodes_[number];
-  node.device = info.st_dev;
-  node.inode = info.st_ino;
+  node.device = listing.device();
+  node.inode = listing.inode();
   if (is_own_ancestor(node)) return notices_.add(path, "link loop");
   if (is_repeated_too_often(node)) return notices_.add(path, "link to a directory that such links lead to already");
-  DirectoryStream stream(std::move(fd), path);
   DirectoryFiles files(path);
   std::vector<std::pair<std::string, bool>> directories;
-  std::optional<Error> failure;
-  try {
-    while (const dirent* entry = stream.next()) {
-      const DirectoryStream::Found found = stream.kind_of(*entry);
-      if (found.kind == Kind::directory) {
-        directories.emplace_back(entry->d_name, found.through_link);
-      } else {
-        take_file(entry->d_name, found.kind, files);
-      }
+  for (std::size_t i = 0; i < listing.size(); ++i) {
+    if (listing.kind(i) == Kind::directory) {
+      directories.emplace_back(listing.name(i), listing.is_link(i));
+    } else {
+      take_file(listing.name(i), listing.kind(i), files);
     }
-  } catch (const Error& error) {
-    failure = error;  // entries that were listed before the error are kept
   }
   add_directories(directories, number, path);
   if (files.size() != 0) {
     files.sort();
     found_.push_back(std::move(files));
   }
-  if (failure) throw Error(*failure);
+  if (listing.failure()) throw Error(*listing.failure());  // entries before it are kept
 }
 
 /// Sorted, whatever the file system's order: the order decides which of several links is visited first.
@@ -178,6 +118,7 @@ void DirectoryWalk::add_directories(std::vector<std::pair<std::string, bool>>& n
       notices_.add(child, "a directory that `exclude` matches");
     } else {
       nodes_.push_back({.parent = parent, .below_link = nodes_[parent].below_link || is_link, .is_link = is_link});
+      ahead_.announce(child);
       waiting_.push_back({std::move(child), nodes_.size() - 1});
     }
   }
@@ -203,17 +144,18 @@ void DirectoryFiles::sort() {
 }
 
 TopLevel list_top_level(const std::string& path) {
-  Descriptor fd = open_long_path(path, O_RDONLY | O_DIRECTORY);
-  if (!fd.valid()) {
+  const DirectoryListing listing = DirectoryListing::read(path);
+  if (listing.open_error() != 0) {
+    errno = listing.open_error();
     if (errno == ENOENT) throw Error(ErrorCode::not_found, "no such folder", {.path = path, .hint = "check the path"});
     if (errno == ENOTDIR) throw Error(ErrorCode::invalid_argument, "not a folder", {.path = path});
     throw_errno("read the directory", path);
   }
+  if (listing.failure()) throw Error(*listing.failure());
   TopLevel top;
-  DirectoryStream stream(std::move(fd), path);
-  while (const dirent* entry = stream.next()) {
-    const bool is_directory = stream.kind_of(*entry).kind == Kind::directory;
-    (is_directory ? top.directories : top.files).emplace_back(entry->d_name);
+  for (std::size_t i = 0; i < listing.size(); ++i) {
+    const bool is_directory = listing.kind(i) == Kind::directory;
+    (is_directory ? top.directories : top.files).emplace_back(listing.name(i));
   }
   std::sort(top.directories.begin(), top.directories.end(), python_less);
   std::sort(top.files.begin(), top.files.end(), python_less);

@@ -1,6 +1,6 @@
 // Walks a directory tree in the order of Python's `sorted(os.walk(top, followlinks=True))`.
 //
-// For one thread.
+// For one thread, which starts threads of its own that read directories ahead.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
+#include "bale/writer/source/directory_listing.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -44,8 +45,6 @@ struct TopLevel {
 /// Throws `not_found` if there is no such directory, `io` if it cannot be read.
 TopLevel list_top_level(const std::string& path);
 
-enum class EntryKind { directory, file, other, broken_link, gone };
-
 struct WalkRules {
   std::function<bool(std::string_view name)> wanted;        // which files are taken
   std::function<bool(const std::string& path)> excluded{};  // directories that are not opened; may be empty
@@ -58,7 +57,12 @@ struct WalkRules {
 class DirectoryWalk {
  public:
   /// A link that leads back to `root` is a loop. The logs must outlive the walk.
-  DirectoryWalk(const std::string& root, WalkRules rules, NoticeLog& notices, std::vector<SourceLoss>& losses);
+  /// Directories are read ahead by `jobs` threads; the result does not depend on it.
+  DirectoryWalk(const std::string& root, WalkRules rules, NoticeLog& notices, std::vector<SourceLoss>& losses,
+                unsigned jobs);
+
+  /// A hint: files_below(top) will be called. The one announced last is read first.
+  void announce(const std::string& top) { ahead_.announce(top); }
 
   /// All directories at and below `top` (the root, or a directory in it) that have wanted files. Throws `io` for a
   /// directory that cannot be read.
@@ -94,6 +98,7 @@ class DirectoryWalk {
   std::vector<Waiting> waiting_;
   std::vector<DirectoryFiles> found_;
   std::set<std::pair<dev_t, ino_t>> seen_;  // visited directories, over all trees
+  ListAhead ahead_;
 };
 
 }  // namespace bale

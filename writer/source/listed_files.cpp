@@ -42,6 +42,7 @@ ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
   require_local_name(root_);
   distant_ = DistantFiles(root_);
   listing_.name_companions(pair_);
+  listing_.jobs = list_jobs(options);
 }
 
 FileRow* ListedFiles::add(std::string_view path) {

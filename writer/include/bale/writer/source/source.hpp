@@ -121,6 +121,7 @@ struct SourceOptions {
   bool keys_name_files = true;            // Layout::keys_name_files of the layout to write
   bool class_folders = false;  // a packed source without labels: classes are the first folders of its keys
   bool flat = false;                      // a folder without class folders: no labels
+  unsigned list_jobs = 0;                 // threads that list directories and examine files; 0: 8
   bool skip_damaged = false;              // leave out directories and shards that cannot be read: Source::losses()
 };
 
