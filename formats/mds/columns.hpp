@@ -13,6 +13,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "bale/formats/authoring/column_roles.hpp"
+
 namespace bale::mds {
 
 /// What the bytes of a value are.
@@ -27,9 +29,6 @@ enum class ValueKind : std::uint8_t {
   opaque,  // pickles, lists of images, encodings that are not known
 };
 
-/// What a column is in a sample.
-enum class Role : std::uint8_t { field, key, file_name, label, image };
-
 struct Column {
   std::string name;
   std::string encoding;  // as the shard has it: "jpeg", "ndarray:uint8:28,28"
@@ -40,11 +39,6 @@ struct Column {
   std::vector<std::uint64_t> shape;  // of an array; empty if each value says it
   std::string stem;                  // of field names: lower case, '_' instead of '/'
 };
-
-/// NumPy's name of the number type that MDS calls `name` ("uint8"); empty if there is none.
-std::string number_type(std::string_view name);
-/// Size in bytes of one number of a type that number_type() returned.
-std::uint32_t type_bytes(std::string_view type);
 
 /// The columns in the order of a sample's bytes, with their roles. Throws `damaged` or `unsupported` without a path.
 std::vector<Column> parse_columns(const nlohmann::json& config);

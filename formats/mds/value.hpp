@@ -7,20 +7,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
+#include "bale/formats/authoring/delivery.hpp"
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/mds/columns.hpp"
 
 namespace bale::mds {
-
-/// How a value is delivered: `head`, and then `tail_bytes` bytes of the value, which begin after its first `skip`.
-struct Delivery {
-  std::string extension;  // of an array, or "pgm"
-  std::string head;
-  std::uint64_t skip = 0;
-  std::uint64_t tail_bytes = 0;
-};
 
 /// The longest front of a value that delivery_of() looks at.
 inline constexpr std::size_t k_value_head_bytes = 2 + 63 * 8;

@@ -26,8 +26,11 @@ UNUSED = {"azure", "boto3", "botocore", "google", "matplotlib", "oci", "paramiko
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Lets a package import what is not installed: a module in which every name is an empty class."""
 
+    def __init__(self, names=frozenset(UNUSED)):
+        self.names = names
+
     def find_spec(self, name, path=None, target=None):
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if name.split(".")[0] in UNUSED else None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if name.split(".")[0] in self.names else None
 
     def create_module(self, spec):
         module = types.ModuleType(spec.name)

@@ -1,0 +1,70 @@
+// What the columns of another program's samples are to bale: by their names, and by what their values are.
+//
+// Pure functions; safe in any thread. A `Column` has a `stem` (its name in lower case) and a `role`.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace bale {
+
+/// What a column is in a sample.
+enum class Role : std::uint8_t { field, key, file_name, label, image };
+
+inline constexpr std::array<std::string_view, 2> k_key_names{"__key__", "key"};
+inline constexpr std::array<std::string_view, 4> k_file_names{"path", "file_name", "filename", "file"};
+inline constexpr std::array<std::string_view, 5> k_label_names{"label", "class", "target", "y", "cls"};
+inline constexpr std::array<std::string_view, 8> k_image_names{"image", "img", "picture", "jpg",
+                                                               "jpeg",  "png", "x",       "data"};
+
+/// Gives the role to the first column that has one of the names, the first name first, and fits. False if none does.
+template <typename Column, typename Fits>
+bool assign_role(std::vector<Column>& columns, std::span<const std::string_view> names, Role role, Fits fits) {
+  for (const std::string_view name : names) {
+    for (Column& column : columns) {
+      if (column.role == Role::field && column.stem == name && fits(column)) {
+        column.role = role;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// The same for the first column that fits, whatever its name.
+template <typename Column, typename Fits>
+bool assign_first(std::vector<Column>& columns, Role role, Fits fits) {
+  for (Column& column : columns) {
+    if (column.role != Role::field || !fits(column)) continue;
+    column.role = role;
+    return true;
+  }
+  return false;
+}
+
+/// The image: a column that says that it has images, one with an image's name first; else bytes with such a name, then
+/// an array with such a name, then the first bytes of all.
+template <typename Column, typename SaysSo, typename HasBytes, typename IsArray>
+void assign_image(std::vector<Column>& columns, SaysSo says_so, HasBytes has_bytes, IsArray is_array) {
+  if (assign_role(columns, k_image_names, Role::image, says_so)) return;
+  if (assign_first(columns, Role::image, says_so)) return;
+  if (assign_role(columns, k_image_names, Role::image, has_bytes)) return;
+  if (assign_role(columns, k_image_names, Role::image, is_array)) return;
+  assign_first(columns, Role::image, has_bytes);
+}
+
+/// Name of the field for values of a column, or of those that end with `extension` ("jpg"). The image of a sample is
+/// called by the extension alone.
+inline std::string field_of_column(std::string_view stem, Role role, std::string_view extension) {
+  if (extension.empty() || stem == extension) return std::string(stem);
+  return role == Role::image ? std::string(extension) : fmt::format("{}.{}", stem, extension);
+}
+
+}  // namespace bale
