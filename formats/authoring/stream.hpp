@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
@@ -49,5 +50,11 @@ bool begins_like_zstd(Bytes head);
 /// Opens a zstd file by its seek table if it has a usable one (formats/tar/FORMAT.md, section 5), else decompresses it
 /// whole. Throws `damaged` if its compressed data is damaged.
 std::unique_ptr<Stream> open_zstd_stream(const std::string& path);
+
+/// The content of zstd frames that lie one after another in a file, the n-th from bounds[n] to bounds[n + 1], with
+/// random access. `starts` becomes where each begins in the content, and the end. Throws `damaged` if they are not
+/// frames, `unsupported` for one that does not state its size or has more than 64 MiB of content.
+std::unique_ptr<Stream> open_zstd_frames(const std::string& path, const std::vector<std::uint64_t>& bounds,
+                                         std::vector<std::uint64_t>& starts);
 
 }  // namespace bale

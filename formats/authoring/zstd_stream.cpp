@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/authoring/file_window.hpp"
 #include "bale/formats/authoring/kept.hpp"
 #include "bale/formats/authoring/seek_table.hpp"
 #include "bale/formats/authoring/spill.hpp"
@@ -148,6 +149,38 @@ bool begins_like_zstd(Bytes head) {
   if (text.starts_with("\x28\xb5\x2f\xfd")) return true;
   return text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xF0U) == 0x50 &&
          text.substr(1).starts_with("\x2a\x4d\x18");
+}
+
+std::unique_ptr<Stream> open_zstd_frames(const std::string& path, const std::vector<std::uint64_t>& bounds,
+                                         std::vector<std::uint64_t>& starts) {
+  constexpr std::size_t k_head = 18;  // largest frame header
+  File file = File::open_read(path);
+  FileWindow window(file);
+  SeekTable table;
+  SeekTable::Start start;
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    start.file_offset = bounds[i];
+    table.starts.push_back(start);
+    if (bounds[i + 1] <= bounds[i] || bounds[i + 1] > file.size()) {
+      throw Error(ErrorCode::damaged, fmt::format("zstd frame {} goes beyond the end of the file", i),
+                  {.path = path, .offset = bounds[i], .hint = "copy it again"});
+    }
+    const Bytes head = window.from(bounds[i], k_head);
+    const unsigned long long size = ZSTD_getFrameContentSize(head.data(), head.size());
+    if (size == ZSTD_CONTENTSIZE_ERROR) {
+      throw Error(ErrorCode::damaged, "not a zstd frame", {.path = path, .offset = bounds[i], .hint = "copy it again"});
+    }
+    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size > k_max_frame_bytes) {
+      throw Error(ErrorCode::unsupported, "a zstd frame without its size or of more than 64 MiB",
+                  {.path = path, .offset = bounds[i]});
+    }
+    start.stream_offset += size;
+  }
+  start.file_offset = bounds.back();
+  table.starts.push_back(start);
+  starts.clear();
+  for (const SeekTable::Start& each : table.starts) starts.push_back(each.stream_offset);
+  return std::make_unique<SeekableStream>(std::move(file), std::move(table));
 }
 
 std::unique_ptr<Stream> open_zstd_stream(const std::string& path) {

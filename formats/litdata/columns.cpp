@@ -1,0 +1,202 @@
+#include "bale/formats/litdata/columns.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/shard/key.hpp"
+
+namespace bale::litdata {
+namespace {
+
+// By number. Empty: a type that array files do not have, or that has no fixed size.
+constexpr std::string_view k_torch_types[] = {"float32", "float32", "float64", "float64", "",      "",      "",
+                                              "",        "float16", "float16", "",        "uint8", "int8",  "int16",
+                                              "int16",   "int32",   "int32",   "int64",   "int64", "bool",  "uint16"};
+constexpr std::string_view k_numpy_types[] = {"int8",   "int16",  "int32",   "int64",   "uint8",   "uint16", "uint32",
+                                              "uint64", "float16", "float32", "float64", "",        "",       "bool"};
+
+std::string torch_type(std::uint64_t number) {
+  return number < std::size(k_torch_types) ? number_type(k_torch_types[number]) : std::string();
+}
+
+std::string numpy_type(std::uint64_t number) {
+  return number < std::size(k_numpy_types) ? number_type(k_numpy_types[number]) : std::string();
+}
+
+/// The number after the colon.
+std::uint64_t number_after(std::string_view text) {
+  std::uint64_t number = ~std::uint64_t{0};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return problem == std::errc{} && end == text.data() + text.size() ? number : ~std::uint64_t{0};
+}
+
+void parse_format(Column& column) {
+  const std::string_view format = column.format;
+  const std::size_t colon = format.find(':');
+  const std::string_view name = format.substr(0, colon);
+  const std::string_view argument = colon == std::string_view::npos ? std::string_view() : format.substr(colon + 1);
+  const auto is_vector = [&](std::string type) {
+    column.type = std::move(type);
+    column.kind = column.type.empty() ? ValueKind::opaque : ValueKind::vector;
+  };
+  const auto is_number = [&](std::string_view type) {
+    column.type = number_type(type);
+    column.kind = ValueKind::number;
+  };
+  if (name == "str" || name == "text") {
+    column.kind = ValueKind::text;
+  } else if (name == "bool") {
+    is_number("bool");
+  } else if (name == "int") {
+    is_number("int64");
+  } else if (name == "float") {
+    is_number("float64");
+  } else if (name == "jpeg" || name == "image" || name == "tifffile" || name == "tiff") {
+    column.kind = ValueKind::image;
+  } else if (name == "pil") {
+    column.kind = ValueKind::pixels;
+  } else if (name == "bytes" || name == "file" || name == "video" || name == "audio" || name == "nifti" ||
+             name == "mesh" || name == "pdf") {
+    column.kind = ValueKind::bytes;
+  } else if (name == "numpy") {
+    column.kind = ValueKind::numpy;
+  } else if (name == "tensor") {
+    column.kind = ValueKind::tensor;
+  } else if (name == "no_header_numpy") {
+    is_vector(numpy_type(number_after(argument)));
+  } else if (name == "no_header_tensor") {
+    is_vector(torch_type(number_after(argument)));
+  }
+}
+
+/// Walks the tree of a sample and collects the path of each leaf. False if it is not such a tree.
+class Paths {
+ public:
+  explicit Paths(std::vector<std::string>& paths) : paths_(paths) {}
+
+  bool add(const nlohmann::json& node, const std::string& path, unsigned depth = 0) {
+    constexpr unsigned k_max_depth = 64;
+    if (depth > k_max_depth || !node.is_object() || !node.contains("type") || !node.contains("children_spec")) {
+      return false;
+    }
+    const nlohmann::json& children = node["children_spec"];
+    if (!children.is_array()) return false;
+    if (node["type"].is_null()) {
+      paths_.push_back(path);
+      return true;
+    }
+    const nlohmann::json names = names_of(node);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      std::string name = std::to_string(i);
+      if (names.is_array() && names.size() == children.size()) {
+        name = names[i].is_string() ? names[i].get<std::string>() : name;
+      }
+      if (!add(children[i], path.empty() ? name : path + "_" + name, depth + 1)) return false;
+    }
+    return true;
+  }
+
+ private:
+  /// Of a dictionary: its keys, which are JSON in a text.
+  static nlohmann::json names_of(const nlohmann::json& node) {
+    if (!node.contains("context") || !node["context"].is_string()) return nullptr;
+    try {
+      return parse_json(node["context"].get_ref<const std::string&>());
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+
+  std::vector<std::string>& paths_;
+};
+
+/// Names of fields for the leaves, unique; the leaf's number for one without a name.
+std::vector<std::string> stems_of(std::size_t count, const nlohmann::json& spec) {
+  std::vector<std::string> paths;
+  const bool has_tree = spec.is_array() && spec.size() == 2 && Paths(paths).add(spec[1], "");
+  if (!has_tree || paths.size() != count) paths.assign(count, {});
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string stem = field_name(paths[i]);
+    std::replace(stem.begin(), stem.end(), '/', '_');
+    if (stem.empty()) stem = std::to_string(i);
+    if (taken.contains(stem)) stem = fmt::format("{}_{}", stem, i);
+    if (!taken.insert(stem).second) throw Error(ErrorCode::damaged, "leaves of a sample have one name");
+    paths[i] = stem;
+  }
+  return paths;
+}
+
+std::uint32_t word(Bytes front, std::size_t at, bool big_endian) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    value |= std::to_integer<std::uint32_t>(front[at + i]) << (8 * (big_endian ? 3 - i : i));
+  }
+  return value;
+}
+
+std::optional<Delivery> array_with_header(Bytes front, bool is_tensor) {
+  constexpr std::size_t k_header = 8;
+  constexpr std::size_t k_max_sides = 64;
+  if (front.size() < k_header) return std::nullopt;
+  const std::uint32_t number = word(front, 0, is_tensor);
+  const std::string type = is_tensor ? torch_type(number) : numpy_type(number);
+  const std::uint32_t rank = word(front, 4, is_tensor);
+  if (type.empty() || rank > k_max_sides || front.size() < k_header + 4 * std::size_t{rank}) return std::nullopt;
+  std::vector<std::uint64_t> shape(rank);
+  for (std::size_t i = 0; i < rank; ++i) shape[i] = word(front, k_header + 4 * i, is_tensor);
+  return array_delivery(type, shape, k_header + 4 * std::uint64_t{rank});
+}
+
+}  // namespace
+
+std::vector<Column> make_columns(const std::vector<std::string>& formats, const nlohmann::json& spec) {
+  const std::vector<std::string> stems = stems_of(formats.size(), spec);
+  std::vector<Column> columns(formats.size());
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    columns[i].format = formats[i];
+    columns[i].stem = stems[i];
+    parse_format(columns[i]);
+  }
+  const auto is_text = [](const Column& column) { return column.format == "str"; };
+  if (!assign_role(columns, k_key_names, Role::key, is_text)) {
+    assign_role(columns, k_file_names, Role::file_name, is_text);
+  }
+  const auto is_integer = [](const Column& column) { return column.format == "int"; };
+  const auto has_no_name = [&](const Column& column) {
+    return is_integer(column) && std::all_of(column.stem.begin(), column.stem.end(),
+                                             [](char digit) { return digit >= '0' && digit <= '9'; });
+  };
+  if (!assign_role(columns, k_label_names, Role::label, is_integer)) assign_first(columns, Role::label, has_no_name);
+  assign_image(
+      columns,
+      [](const Column& column) { return column.kind == ValueKind::image || column.kind == ValueKind::pixels; },
+      [](const Column& column) { return column.kind == ValueKind::bytes; },
+      [](const Column& column) { return column.kind == ValueKind::numpy || column.kind == ValueKind::tensor; });
+  return columns;
+}
+
+std::optional<Delivery> delivery_of(const Column& column, Bytes front, std::uint64_t length) {
+  switch (column.kind) {
+    case ValueKind::number:
+      return array_delivery(column.type, {}, 0);
+    case ValueKind::vector:
+      return array_delivery(column.type, {length / type_bytes(column.type)}, 0);
+    case ValueKind::numpy:
+    case ValueKind::tensor:
+      return array_with_header(front, column.kind == ValueKind::tensor);
+    case ValueKind::pixels:
+      return pillow_delivery(front, column.role == Role::image);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace bale::litdata

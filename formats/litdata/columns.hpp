@@ -1,0 +1,54 @@
+// The leaves of LitData's samples: how each stores its values, and what bale makes of it.
+//
+// Source: litdata's streaming/serializers.py (the names in data_format and their bytes), constants.py (the numbers of
+// types) and utilities/_pytree.py (data_spec).
+//
+// Pure functions of the configuration; safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "bale/formats/authoring/column_roles.hpp"
+#include "bale/formats/authoring/delivery.hpp"
+
+namespace bale::litdata {
+
+/// What the bytes of a value are.
+enum class ValueKind : std::uint8_t {
+  bytes,   // anything; also the bytes of files
+  text,    // UTF-8
+  image,   // an image file
+  pixels,  // Pillow's raw image
+  number,  // one number, little-endian
+  vector,  // numbers alone: one dimension
+  numpy,   // u32 type and rank, u32 sides, little-endian, then numbers
+  tensor,  // the same, big-endian; the numbers are little-endian
+  opaque,  // pickles, lists of images, graphs, LitData's own JSON
+};
+
+struct Column {
+  std::string format;  // as the dataset has it: "jpeg", "no_header_tensor:18"
+  ValueKind kind = ValueKind::opaque;
+  Role role = Role::field;
+  std::string type;  // of `number` and `vector`, as NumPy writes it
+  std::string stem;  // of field names: the path in the sample, lower case, '_' between its parts; else the number
+};
+
+/// The columns in the order of a sample's bytes, with their roles. `spec` is null or the tree that names them. Throws
+/// `damaged` without a path.
+std::vector<Column> make_columns(const std::vector<std::string>& formats, const nlohmann::json& spec);
+
+/// The longest front of a value that delivery_of() looks at.
+inline constexpr std::size_t k_value_front_bytes = 512;
+
+/// For a value of `length` bytes that begins with `front`, its first k_value_front_bytes or all of it. nullopt if it is
+/// malformed, or of a type that an array file does not have.
+std::optional<Delivery> delivery_of(const Column& column, Bytes front, std::uint64_t length);
+
+}  // namespace bale::litdata
