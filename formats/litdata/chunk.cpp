@@ -35,6 +35,15 @@ std::vector<std::uint64_t> read_offsets(const Stream& from, const std::string& p
   return {words.begin(), words.end()};
 }
 
+/// Newer versions write dictionaries of texts, numbers and bytes as an Arrow table after the samples or instead of them.
+void refuse_arrow(const Stream& content, const std::string& path) {
+  std::array<std::byte, 8> end{};
+  content.read_exact(content.size() - end.size(), end);
+  if (as_text(end) != std::string_view("LDARW01\0", 8)) return;
+  throw Error(ErrorCode::unsupported, "a chunk that is an Arrow table",
+              {.path = path, .hint = "write its samples out with LitData, or with image leaves"});
+}
+
 /// u32 n, u32 offsets x (n + 1), samples up to the end.
 std::vector<std::uint64_t> plain_offsets(const Stream& content, const std::string& path) {
   std::array<std::byte, k_word> count{};
@@ -44,6 +53,7 @@ std::vector<std::uint64_t> plain_offsets(const Stream& content, const std::strin
   std::vector<std::uint64_t> offsets = read_offsets(content, path, k_word, samples + 1);
   if (offsets.front() != k_word * (samples + 2)) fail(path, k_word, "the first sample is not after the table");
   if (offsets.back() != content.size()) {
+    refuse_arrow(content, path);
     fail(path, k_word * (samples + 1),
          fmt::format("chunk has {} bytes, its table says {}", content.size(), offsets.back()));
   }

@@ -118,6 +118,14 @@ def test_a_chunk_without_its_configuration(bale, copy):
     assert result.code == 1 and "without the index.json that says what its bytes are" in result.error_line()
 
 
+def test_a_chunk_that_is_an_arrow_table(bale, copy):
+    data = copy("classes")
+    with open(data / "chunk-0-0.bin", "ab") as chunk:
+        chunk.write(b"a table" + b"LDARW01\0")
+    result = bale("ls", data)
+    assert result.code == 1 and "chunk-0-0.bin: a chunk that is an Arrow table" in result.error_line()
+
+
 @pytest.mark.parametrize("old, new, said", [
     ('"encryption": null', '"encryption": {"algorithm": "fernet"}', "encrypted chunks"),
     ('"compression": null', '"compression": "lz4"', 'chunks compressed by "lz4", bale reads zstd'),
