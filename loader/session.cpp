@@ -60,7 +60,10 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
                       .field_rooms = fields.rooms(),
                       .directory = working_directory(),
                       .shards = {}};
-  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) config.shards.push_back(dataset.shard_path(shard));
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+    config.shards.push_back(dataset.shard_path(shard));
+    config.digests.push_back(dataset.expected_digest(shard));
+  }
   return config;
 }
 

@@ -36,6 +36,8 @@ struct Entry {
   // Set if the shard was salvaged.
   const Format* format = nullptr;
   std::shared_ptr<const ShardIndex> index{};
+
+  std::string digest() const { return expected != nullptr ? expected->digest : std::string(); }
 };
 
 /// One of the datasets that are read together.
@@ -141,17 +143,35 @@ struct Dataset::State {
     const Entry& entry = entries[number];
     ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
     opening.check_size = entry.index == nullptr;  // a salvaged shard may be shorter than it was
+    const PinnedContent content(entry.digest());
     if (index) return Shard::open(entry.path, *format, index, opening);
     if (entry.index) return Shard::open(entry.path, *entry.format, entry.index, opening);
     if (entry.expected == nullptr) return open_anew(entry, opening);
     try {
-      Shard shard = open_anew(entry, opening);
-      check_against_manifest(shard, *entry.expected);
-      return shard;
+      return open_listed(entry, opening);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::changed) rethrow_stale(error);
       throw;
     }
+  }
+
+  /// Opens a shard that a manifest lists. Of a remote one the cache may have files of an older dataset: then they are
+  /// asked for again.
+  Shard open_listed(const Entry& entry, const ShardOpenOptions& opening) const {
+    const auto open_now = [&] {
+      Shard shard = open_anew(entry, opening);
+      check_against_manifest(shard, *entry.expected);
+      return shard;
+    };
+    if (const Storage* const storage = remote_storage_of(entry.path)) {
+      try {
+        return open_now();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::changed && error.code() != ErrorCode::damaged) throw;
+        for (const std::string& path : {entry.path, index_path(entry.path)}) storage->ask_again(path);
+      }
+    }
+    return open_now();
   }
 
   void add_field(const std::string& name) {
@@ -355,6 +375,14 @@ std::uint64_t Dataset::shard_size(std::size_t shard) const {
 std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->shards->share(shard); }
 ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->shards->use(shard); }
 IndexInUse Dataset::use_index(std::size_t shard) const { return state_->shards->use_index(shard); }
+
+std::string Dataset::expected_digest(std::size_t shard) const { return state_->entries[shard].digest(); }
+
+bool Dataset::has_index_file(std::size_t shard) const {
+  const Entry& entry = state_->entries[shard];
+  const PinnedContent content(entry.digest());
+  return path_exists(index_path(entry.path));
+}
 
 std::uint64_t Dataset::identity() const {
   DatasetIdentity identity;

@@ -12,6 +12,7 @@ namespace {
 std::atomic<const Storage*> remote_storage{nullptr};
 std::atomic<bool> is_interrupted{false};
 thread_local const RemoteWaitPoll* current_poll = nullptr;
+thread_local const PinnedContent* current_content = nullptr;
 
 }  // namespace
 
@@ -41,6 +42,15 @@ RemoteWaitPoll::RemoteWaitPoll(std::function<void()> poll) : poll_(std::move(pol
   current_poll = this;
 }
 RemoteWaitPoll::~RemoteWaitPoll() { current_poll = before_; }
+
+PinnedContent::PinnedContent(std::string digest) : digest_(std::move(digest)), before_(current_content) {
+  current_content = this;
+}
+PinnedContent::~PinnedContent() { current_content = before_; }
+
+std::string_view PinnedContent::current() {
+  return current_content != nullptr ? std::string_view(current_content->digest_) : std::string_view();
+}
 
 void poll_remote_wait() {
   if (is_interrupted.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");

@@ -13,6 +13,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/whole_size.hpp"
@@ -96,7 +97,9 @@ Error named(const Error& error, const Location& location) {
 
 }  // namespace
 
-std::optional<Catalog::Known> Catalog::recorded(const Location& location) const {
+Catalog::Catalog(std::shared_ptr<CacheDirectory> cache) : cache_(std::move(cache)), since_(std::time(nullptr)) {}
+
+std::optional<Catalog::Known> Catalog::recorded(const Location& location) {
   if (!cache_) return std::nullopt;
   const std::string path = cache_->path_of(location.identity(), ".url");
   struct stat info {};
@@ -106,8 +109,6 @@ std::optional<Catalog::Known> Catalog::recorded(const Location& location) const 
     const std::uint64_t check = count_from_json(json_member(json, "check"));
     json.erase("check");
     if (check != check_of(json)) return std::nullopt;
-    const std::time_t age = std::time(nullptr) - info.st_mtim.tv_sec;
-    const bool is_recent = age >= 0 && age < k_recent_s;
     FileVersion version{.etag = text_from_json(json_member(json, "etag"), "etag"),
                         .instance = text_from_json(json_member(json, "instance"), "instance"),
                         .size = count_from_json(json_member(json, "size")),
@@ -117,15 +118,43 @@ std::optional<Catalog::Known> Catalog::recorded(const Location& location) const 
       return std::nullopt;  // a record of another file
     }
     const auto asker = static_cast<std::uint32_t>(count_from_json(json_member(json, "asker")));
-    if (version.etag.empty() && !(is_recent && cache_->slots().is_alive(asker))) return std::nullopt;
-    return Known{std::move(version), is_recent};
+    Known known{.version = std::move(version), .pin = json.contains("pin") ? text_from_json(json["pin"], "pin") : ""};
+    known.is_recent = is_believed(location, known, info.st_mtim.tv_sec);
+    if (known.version.etag.empty() && !(known.is_recent && cache_->slots().is_alive(asker))) return std::nullopt;
+    return known;
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
+bool Catalog::is_believed(const Location& location, const Known& known, std::time_t asked_at) {
+  const std::time_t now = std::time(nullptr);
+  if (asked_at <= now && (now - asked_at < k_recent_s || asked_at >= since_)) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (versions_.was_kept(location.identity(), known.version)) return true;
+  }
+  const std::string_view pin = PinnedContent::current();
+  return !pin.empty() && pin == known.pin && !known.version.etag.empty() && is_whole(location, known.version);
+}
+
+bool Catalog::is_whole(const Location& location, const FileVersion& version) const {
+  try {
+    const UnitMap map(cache_->path_of(content_identity(location, version), ".map"));
+    return map.file_bytes() == version.size && map.all_present({0, map.num_units()});
+  } catch (const Error&) {  // it is not there
+    return false;
+  }
+}
+
+void Catalog::ask_again(const Location& location) {
+  if (cache_ && ::unlink(cache_->path_of(location.identity(), ".url").c_str()) == 0) cache_->removed(k_unit_bytes);
+  const std::lock_guard lock(mutex_);
+  versions_.forget(location.identity());
+}
+
 /// Not durable: a record that is lost is asked for again.
-void Catalog::record(const Location& location, const FileVersion& version) const {
+void Catalog::record(const Location& location, const FileVersion& version, const std::string& pin) const {
   if (!cache_ || cache_->is_full()) return;
   nlohmann::json json = {{"name", bytes_to_json(location.shown())},
                          {"etag", version.etag},
@@ -134,6 +163,7 @@ void Catalog::record(const Location& location, const FileVersion& version) const
                          {"content", CacheDirectory::entry_of(content_identity(location, version))},
                          {"size", version.size},
                          {"ranges", version.has_ranges ? 1 : 0}};
+  if (!pin.empty()) json["pin"] = pin;
   json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
   const bool is_new = !path_exists(path);
@@ -219,6 +249,12 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
   }
 }
 
+/// What the file belongs to: what the one who asks says, else what was known of the same version.
+std::string Catalog::pin_of(const FileVersion& version, const std::optional<Known>& known) {
+  if (const std::string_view pin = PinnedContent::current(); !pin.empty()) return std::string(pin);
+  return known && known->version == version ? known->pin : std::string();
+}
+
 Catalog::Answer Catalog::look_up(const Location& location) {
   const std::string identity = location.identity();
   {
@@ -231,7 +267,7 @@ Catalog::Answer Catalog::look_up(const Location& location) {
   const std::optional<Known> known = recorded(location);
   Answer answer =
       known && known->is_recent ? Answer{.version = known->version} : ask_or_record_missing(location, known);
-  if (!known || !known->is_recent) record(location, answer.version);
+  if (!known || !known->is_recent) record(location, answer.version, pin_of(answer.version, known));
   answer.asking = std::move(asking);
   const std::lock_guard lock(mutex_);
   if (auto first = versions_.find(identity); first && *first != answer.version) return {.version = *std::move(first)};

@@ -2,6 +2,10 @@
 // of the node asked within the last minute, so that the workers of one run do not all ask. Of processes that come at
 // the same time one asks, and the others wait.
 //
+// What the node asked after this process began to read is believed, too, however long ago that is: an epoch over many
+// files takes longer than a minute. So is a file that a manifest pins (PinnedContent in base/storage.hpp) if the cache has
+// all of it.
+//
 // That the seek points of a shard are not there is known to the node for a minute, too: they are a hint, and each
 // worker would ask for them.
 //
@@ -14,6 +18,7 @@
 // Threads and processes: any number of them.
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,7 +37,7 @@ namespace bale {
 class Catalog {
  public:
   /// `cache` may be null.
-  explicit Catalog(std::shared_ptr<CacheDirectory> cache) : cache_(std::move(cache)) {}
+  explicit Catalog(std::shared_ptr<CacheDirectory> cache);
 
   struct Answer {
     FileVersion version;
@@ -44,22 +49,30 @@ class Catalog {
   /// The same, or nullopt if the server does not have the file. A file that it does not let us read counts as missing.
   std::optional<Answer> find(const Location& location);
 
+  /// Forgets which version the file has, so that the next look_up() asks the server.
+  void ask_again(const Location& location);
+
   /// The name of a version's content in the cache.
   static std::string content_identity(const Location& location, const FileVersion& version);
 
  private:
   struct Known {
     FileVersion version;
-    bool is_recent = false;
+    std::string pin{};        // digest of the content that it belonged to when the server was asked
+    bool is_recent = false;   // believed
   };
-  std::optional<Known> recorded(const Location& location) const;
-  void record(const Location& location, const FileVersion& version) const;
+  std::optional<Known> recorded(const Location& location);
+  bool is_believed(const Location& location, const Known& known, std::time_t asked_at);
+  bool is_whole(const Location& location, const FileVersion& version) const;
+  void record(const Location& location, const FileVersion& version, const std::string& pin) const;
+  static std::string pin_of(const FileVersion& version, const std::optional<Known>& known);
   bool is_recorded_as_missing(const Location& location) const;
   void record_missing(const Location& location) const;
   Answer ask_or_record_missing(const Location& location, const std::optional<Known>& known) const;
   Answer ask(const Location& location, const std::optional<Known>& known) const;
 
   const std::shared_ptr<CacheDirectory> cache_;
+  const std::time_t since_;
   std::mutex mutex_;
   KnownVersions versions_;        // of this process
   std::set<std::string> missing_;  // identities, at most k_max_missing

@@ -31,6 +31,17 @@ bool KnownVersions::keep(const std::string& identity, const FileVersion& version
   return true;
 }
 
+bool KnownVersions::was_kept(const std::string& identity, const FileVersion& version) const {
+  const auto fingerprint = fingerprints_.find(hash_of(identity));
+  return !version.etag.empty() && fingerprint != fingerprints_.end() && fingerprint->second == fingerprint_of(version);
+}
+
+void KnownVersions::forget(const std::string& identity) {
+  const std::uint64_t hash = hash_of(identity);
+  if (versions_.erase(identity) > 0) std::erase(order_, identity);
+  if (fingerprints_.erase(hash) > 0) std::erase(fingerprint_order_, hash);
+}
+
 /// Reduces the oldest version to its fingerprint.
 void KnownVersions::forget_oldest() {
   const auto oldest = versions_.find(order_.front());

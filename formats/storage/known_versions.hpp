@@ -33,6 +33,10 @@ class KnownVersions {
   std::optional<FileVersion> find(const std::string& identity) const;
   /// Keeps the version that the server, or the node, has of a file. Returns false if the file had another version before.
   bool keep(const std::string& identity, const FileVersion& version);
+  /// Whether this is the version that was kept of the file, and is not known as a whole any more.
+  bool was_kept(const std::string& identity, const FileVersion& version) const;
+  /// The next version of the file may be another one.
+  void forget(const std::string& identity);
 
   std::size_t num_versions() const { return versions_.size(); }
   std::size_t num_fingerprints() const { return fingerprints_.size(); }

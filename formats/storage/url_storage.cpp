@@ -124,6 +124,8 @@ class Node {
     file->forget(0, file->size());
   }
 
+  void ask_again(const std::string& name) { catalog_->ask_again(*locate(name)); }
+
  private:
   std::string path_of_kept(const std::string& name, std::string_view kind) {
     const std::shared_ptr<const Location> location = locate(name);
@@ -192,6 +194,7 @@ class UrlStorage final : public Storage {
     node().keep(name, kind, content);
   }
   void forget(const std::string& name) const override { node().forget(name); }
+  void ask_again(const std::string& name) const override { node().ask_again(name); }
   bool exists(const std::string& name) const override { return node().exists(name); }
   void check(const std::string& name) const override { locate(name); }
   std::string join(const std::string& directory, std::string_view file) const override {

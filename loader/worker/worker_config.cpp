@@ -135,6 +135,7 @@ std::vector<std::byte> pack_config(const WorkerConfig& config) {
   put_text(out, config.directory);
   put_value(out, std::uint64_t{config.shards.size()});
   for (const std::string& shard : config.shards) put_text(out, shard);
+  for (const std::string& digest : config.digests) put_text(out, digest);
   return out;
 }
 
@@ -156,6 +157,7 @@ WorkerConfig unpack_config(Bytes bytes) {
   config.directory = reader.text();
   const auto num_shards = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < num_shards; ++i) config.shards.push_back(reader.text());
+  for (std::uint64_t i = 0; i < num_shards; ++i) config.digests.push_back(reader.text());
   return config;
 }
 

@@ -26,6 +26,7 @@ struct WorkerConfig {
   std::vector<FieldRoom> field_rooms;  // one per field
   std::string directory;               // relative shard paths start here
   std::vector<std::string> shards;     // paths, by shard number
+  std::vector<std::string> digests;    // of the shards as the manifest says, empty if none does
 };
 
 std::vector<std::byte> pack_config(const WorkerConfig& config);

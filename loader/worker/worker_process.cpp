@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/loader/worker/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
@@ -52,6 +53,7 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
   const OpenShards shards(config.shards.size(),
                           [&](std::size_t shard, const Format* format, const std::shared_ptr<const ShardIndex>& index) {
                             const std::string& path = config.shards[shard];
+                            const PinnedContent content(config.digests[shard]);
                             return index ? Shard::open(path, *format, index, options) : open_shard(path, options);
                           });
   const auto shard_of = [&](std::uint32_t shard) {

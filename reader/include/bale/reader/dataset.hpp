@@ -102,6 +102,8 @@ class Dataset {
   // Shard numbers are below num_shards(), which is not checked.
   std::size_t num_shards() const;
   const std::string& shard_path(std::size_t shard) const;
+  /// The digest of the shard file that its manifest names; empty if there is no manifest.
+  std::string expected_digest(std::size_t shard) const;
   /// Number of samples of a shard.
   std::uint64_t shard_size(std::size_t shard) const;
   /// Opens the shard unless it is open. It stays open while the pointer is held. Of the others, the least recently used
@@ -112,6 +114,8 @@ class Dataset {
   /// The shard's index, which stays in memory while the result is held. Opens the shard unless its index is in memory.
   /// Its labels are the shard's own: see label(). Do not hold it longer than the Dataset.
   IndexInUse use_index(std::size_t shard) const;
+  /// Whether the shard has an index file beside it. Of a remote one, what was read of it is in the cache then.
+  bool has_index_file(std::size_t shard) const;
   /// The shard of sample `i`, and the number of the sample in that shard. Throws `invalid_argument` if i >= size().
   std::pair<std::size_t, std::uint64_t> position(std::uint64_t i) const;
 

@@ -72,6 +72,9 @@ class Storage {
   virtual void keep(const std::string& name, std::string_view kind, Bytes content) const = 0;
   /// Drops all that is cached of the file.
   virtual void forget(const std::string& name) const = 0;
+  /// The server is asked again which version of the file it has, and another one than before is no error: for a file
+  /// that is not what PinnedContent says.
+  virtual void ask_again(const std::string& name) const = 0;
   virtual bool exists(const std::string& name) const = 0;
   /// Throws `invalid_argument` if the name is malformed.
   virtual void check(const std::string& name) const = 0;
@@ -124,6 +127,25 @@ class RemoteWaitPoll {
   friend void poll_remote_wait();
   const std::function<void()> poll_;
   const RemoteWaitPoll* const before_;
+};
+
+/// While it lives, remote files that this thread opens belong to the content with this digest, which a manifest that was
+/// just read names. A file that is in the cache as a whole, and was in the same version when the manifest named the same
+/// content, is then not asked for again. One that is made later takes the place of one that was made before.
+/// Threads: lives and dies in one thread.
+class PinnedContent {
+ public:
+  explicit PinnedContent(std::string digest);
+  ~PinnedContent();
+  PinnedContent(const PinnedContent&) = delete;
+  PinnedContent& operator=(const PinnedContent&) = delete;
+
+  /// The digest of this thread; empty if there is none.
+  static std::string_view current();
+
+ private:
+  const std::string digest_;
+  const PinnedContent* const before_;
 };
 
 /// For a read that waits for a server. Throws `interrupted` after interrupt_remote_reads(), and what this thread's
