@@ -1,5 +1,6 @@
 #include "bale/formats/base/read_limit.hpp"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -35,11 +36,16 @@ std::uint64_t limit_of_device(dev_t device) {
   return std::max(limit - limit % k_page_bytes, k_least_read_limit);
 }
 
+constinit std::mutex mutex;
+std::map<dev_t, std::uint64_t> limits;  // guarded by it
+
+// At load. A child of fork() would wait for ever for a thread that only its parent has.
+[[maybe_unused]] const int registered =
+    ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+
 }  // namespace
 
 std::uint64_t read_limit(int fd) {
-  static std::mutex mutex;
-  static std::map<dev_t, std::uint64_t> limits;
   struct stat info {};
   if (::fstat(fd, &info) != 0) return k_least_read_limit;
   const std::lock_guard lock(mutex);

@@ -16,7 +16,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,12 +47,16 @@ std::string process_space() {
 
 /// 16 digits; all zero if unknown.
 const std::string& machine_digits() {
-  static const std::string digits = [] {
-    const std::string space = process_space();
-    if (space.empty()) return std::string(k_digits, '0');
-    return fmt::format("{:016x}", hash_key(space));
-  }();
-  return digits;
+  // Not a static object that is made by the first call: a child of fork() would wait for ever for a thread that only its
+  // parent has.
+  static constinit std::atomic<const std::string*> known{nullptr};
+  const std::string* digits = known.load();
+  if (digits != nullptr) return *digits;
+  const std::string space = process_space();
+  auto made = std::make_unique<const std::string>(space.empty() ? std::string(k_digits, '0')
+                                                                : fmt::format("{:016x}", hash_key(space)));
+  if (known.compare_exchange_strong(digits, made.get())) digits = made.release();
+  return *digits;
 }
 
 std::uint64_t random_number() {

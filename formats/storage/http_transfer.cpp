@@ -42,10 +42,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(k_blank) - begin + 1);
 }
 
-const std::string& user_agent() {
-  static const std::string text = fmt::format("bale/{}", k_version_text);
-  return text;
-}
+const std::string user_agent = fmt::format("bale/{}", k_version_text);
 
 }  // namespace
 
@@ -59,7 +56,7 @@ void HttpTransfer::prepare(CURL* easy, const std::string& certificates) {
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_URL, request_.url.c_str());
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_USERAGENT, user_agent().c_str());
+  set(CURLOPT_USERAGENT, user_agent.c_str());
   set(CURLOPT_ERRORBUFFER, reason_.data());
 #if LIBCURL_VERSION_NUM >= 0x075500
   set(CURLOPT_PROTOCOLS_STR, "http,https");

@@ -1,6 +1,7 @@
 #include "bale/formats/storage/url_storage.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -35,10 +37,15 @@ constexpr std::size_t k_least_known = 1024;
 constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 60;
 constexpr std::uint64_t k_part_ahead = 32;  // of the cache may be what is not read yet, for each reader
 
-std::mutex g_warning_mutex;
+constinit std::mutex g_warning_mutex;
 std::function<void(const std::string&)> g_warning_handler;  // guarded by it, as what follows
 bool g_is_warned = false;
 std::atomic<bool> g_is_used{false};
+
+// At load. A child of fork() would wait for ever for a thread that only its parent has. While the mutex is held, no other is
+// taken, so that fork() may lock them in any order.
+[[maybe_unused]] const int registered = ::pthread_atfork(
+    [] { g_warning_mutex.lock(); }, [] { g_warning_mutex.unlock(); }, [] { g_warning_mutex.unlock(); });
 
 /// What one process knows and has open.
 class Node {
@@ -211,9 +218,12 @@ void set_cache_warning_handler(std::function<void(const std::string&)> handler) 
 }
 
 void warn_of_cache(const std::string& what) {
-  const std::lock_guard lock(g_warning_mutex);
-  if (!g_is_warned && g_warning_handler) g_warning_handler(what);
-  g_is_warned = true;
+  std::function<void(const std::string&)> handler;
+  {
+    const std::lock_guard lock(g_warning_mutex);
+    if (!std::exchange(g_is_warned, true)) handler = g_warning_handler;
+  }
+  if (handler) handler(what);
 }
 
 void require_apart_from_cache(const std::string& place) {

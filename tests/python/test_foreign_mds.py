@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from conftest import by_tier, class_names, fields_by_key, flip
 from PIL import Image
+from remote_support import remote, serve  # noqa: F401
 
 FOREIGN = pathlib.Path(__file__).parents[1] / "foreign"
 sys.path.insert(0, str(FOREIGN))
@@ -220,3 +221,16 @@ def test_the_writer_still_writes_these_files(tmp_path):
     for path in sorted(WRITTEN.rglob("*.mds")):
         ours, theirs = stored(path), stored(tmp_path / path.relative_to(WRITTEN))
         assert [list(sample) for sample in ours] == [list(sample) for sample in theirs]
+
+
+@pytest.mark.parametrize("name", ["classes", "gray"])
+def test_over_http(bale, remote, serve, name, tmp_path):  # noqa: F811
+    """What MosaicML's writer wrote reads from a server as from the disk: their shards, and what they are converted to."""
+    local = sorted((WRITTEN / name).glob("*.mds"))
+    server = serve(WRITTEN / name)
+    spec, url = "::".join(map(str, local)), "::".join(f"{server.url}/{path.name}" for path in local)
+    assert fields_by_key(remote, url) == fields_by_key(bale, spec)
+    bale.ok("convert", spec, tmp_path / "a", "--name", "p")
+    remote.ok("convert", url, tmp_path / "b", "--name", "p")
+    shards = sorted(path.name for path in (tmp_path / "a").glob("*.tar"))
+    assert shards and all((tmp_path / "a" / shard).read_bytes() == (tmp_path / "b" / shard).read_bytes() for shard in shards)

@@ -229,8 +229,10 @@ def test_the_limit_holds(remote, bulk, serve, order):
     """With half of the dataset in it, for two epochs. Metadata (slots, maps, directories) counts, too."""
     server = serve(bulk)
     remote.env["BALE_CACHE_LIMIT"] = "64MiB"
-    with watched(remote.cache) as seen:
-        remote.ok("read", "-q", server.url, "--order", order, "--epochs", "2", "--jobs", "2")
+    runs = []
+    with watched(remote.cache, runs) as seen:
+        runs.append(start(remote, "read", "-q", server.url, "--order", order, "--epochs", "2", "--jobs", "2"))
+        ends_well(runs[0])
     assert 32 * MIB <= max(seen) <= 64 * MIB, max(seen)
 
 
@@ -252,9 +254,10 @@ def test_a_smaller_limit_takes_effect(bale, remote, bulk, serve):
 def test_several_processes_keep_one_limit(remote, bulk, serve):
     server = serve(bulk)
     remote.env["BALE_CACHE_LIMIT"] = "64MiB"
-    with watched(remote.cache) as seen:
-        runs = [start(remote, "read", "-q", server.url, "--order", "full", "--shuffle", str(seed), "--jobs", "2")
-                for seed in range(by_tier(2, 8))]
+    runs = []
+    with watched(remote.cache, runs) as seen:
+        for seed in range(by_tier(2, 8)):
+            runs.append(start(remote, "read", "-q", server.url, "--order", "full", "--shuffle", str(seed), "--jobs", "2"))
         for run in runs:
             ends_well(run)
     assert max(seen) <= 64 * MIB

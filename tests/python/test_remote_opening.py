@@ -1,9 +1,11 @@
 """How a loader opens remote shards: together, ahead of their samples, with one request for each file."""
+import os
+import shutil
 import threading
 
 import pytest
 from python_support import run_script
-from remote_support import clean_environment, heavy_images, packed, serve  # noqa: F401 - fixtures
+from remote_support import age_cache, clean_environment, heavy_images, packed, serve  # noqa: F401 - fixtures
 
 NUM_SHARDS = 5
 EPOCH = """
@@ -54,3 +56,42 @@ def test_seek_points_without_a_manifest_are_looked_for(bale, photos, serve, env,
     server = serve(tmp_path / "packed")
     run_script(EPOCH, f"{server.url}/p-000000.tar", **env)
     assert len(server.asked("*.bseek")) == 1
+
+
+def test_what_the_manifest_pins_is_not_asked_for_again(bale, serve, env, tmp_path):  # noqa: F811
+    """A later run asks for the manifest only, if the cache has all of every shard; for what it lacks, it asks."""
+    source = heavy_images(tmp_path / "source", 2 * NUM_SHARDS, 3_000)
+    bale.pack(source, tmp_path / "packed", "--name", "p", "--shard-samples", "2")
+    server = serve(tmp_path / "packed")
+    for removed, expected in (((), None), ((), {"/manifest.json"}), (("*.map",), None)):
+        for pattern in removed:
+            for path in (tmp_path / "cache").rglob(pattern):
+                path.unlink()
+        age_cache(tmp_path / "cache")
+        server.clear()
+        run_script(EPOCH, server.url, **env)
+        asked = {request.path for request in server.log}
+        assert asked == expected if expected else len(asked) == 1 + 2 * NUM_SHARDS
+
+
+def test_another_dataset_of_the_same_names_is_read(bale, serve, env, tmp_path):  # noqa: F811
+    """Of the same sizes, too. Its manifest says that it is another one. So does an older manifest that comes back."""
+    for number in range(2):
+        source = heavy_images(tmp_path / f"source{number}", 12, 3_000)
+        images = sorted(source.rglob("*.jpg"))
+        contents = [path.read_bytes() for path in images]
+        for path, content in zip(images, contents[::-1] if number else contents):
+            path.write_bytes(content)
+        bale.pack(source, tmp_path / f"packed{number}", "--name", "p", "--shard-samples", "4")
+    script = EPOCH.replace("print(sum(len(batch.samples) for batch in loader))",
+                           "print(sorted(zlib.crc32(image.tobytes()) for batch in loader for image in batch.images))")
+    script = script.replace("import sys", "import sys, zlib")
+    server = serve(tmp_path / "www")
+    for number in (0, 1, 0):
+        shutil.rmtree(tmp_path / "www", ignore_errors=True)
+        shutil.copytree(tmp_path / f"packed{number}", tmp_path / "www", copy_function=shutil.copyfile)
+        for path in (tmp_path / "www").iterdir():
+            os.utime(path, (1_000_000 + number, 1_000_000 + number))
+        local = run_script(script, tmp_path / "www", **env)
+        assert run_script(script, server.url, **env) == local, number
+        age_cache(tmp_path / "cache")

@@ -6,11 +6,28 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/base/read_limit.hpp"
+#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/storage/cache/cache_warning.hpp"
+#include "bale/formats/storage/cache/lock_file.hpp"
 #include "bale/formats/storage/hedge.hpp"
 #include "bale/formats/storage/http_client.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace bale {
+namespace {
+
+/// What takes a lock of the process, or is made by its first use.
+void use_what_is_shared() {
+  Hedge::of_host("http://127.0.0.1:1/");
+  HttpClient::instance();
+  read_limit(STDERR_FILENO);
+  warn_of_cache("a test");
+  temporary_name();
+  LockFile::hold_off_forks();
+}
+
+}  // namespace
 
 TEST_CASE("a child of fork() does not wait for a lock of its parent's threads", "[fork]") {
   constexpr int k_num_threads = 3;
@@ -21,8 +38,7 @@ TEST_CASE("a child of fork() does not wait for a lock of its parent's threads", 
   for (int i = 0; i < k_num_threads; ++i) {
     threads.emplace_back([&stop] {
       while (!stop) {
-        Hedge::of_host("http://127.0.0.1:1/");
-        HttpClient::instance();
+        use_what_is_shared();
       }
     });
   }
@@ -32,8 +48,7 @@ TEST_CASE("a child of fork() does not wait for a lock of its parent's threads", 
     REQUIRE(child >= 0);
     if (child == 0) {
       ::alarm(k_limit_s);
-      Hedge::of_host("http://127.0.0.1:1/");
-      HttpClient::instance();
+      use_what_is_shared();
       ::_exit(0);
     }
     int status = 0;

@@ -49,3 +49,17 @@ TEST_CASE("A version without an ETag stays: the server would name the next answe
   REQUIRE(known.find("x"));
   CHECK(known.find("x")->instance == "this run");
 }
+
+TEST_CASE("A version that was reduced to its fingerprint is known again, until it is forgotten") {
+  KnownVersions known(1, 4);
+  for (const char* name : {"a", "b", "c"}) CHECK(known.keep(name, version("1")));
+  CHECK(known.was_kept("a", version("1")));
+  CHECK_FALSE(known.was_kept("a", version("2")));
+  CHECK_FALSE(known.was_kept("d", version("1")));
+  for (const char* name : {"a", "c"}) {
+    known.forget(name);
+    CHECK_FALSE(known.was_kept(name, version("1")));
+    CHECK(known.keep(name, version("2")));
+    CHECK(known.find(name) == version("2"));
+  }
+}

@@ -45,6 +45,9 @@ OpenLocks& open_locks() {
   return *made;
 }
 
+// At load, before there are threads: fork() may come while another thread makes it.
+[[maybe_unused]] const OpenLocks& made_at_load = open_locks();
+
 }  // namespace
 
 LockFile::Held::Held(File opened) : file(std::move(opened)) {
