@@ -76,13 +76,14 @@ void require_one_image(const SampleView& sample) {
   for (const FieldView& field : sample.fields) {
     // The last extension decides: mask.png is an image.
     const std::string_view extension = field.name.substr(field.name.rfind('.') + 1);
-    if (image == nullptr || &field == image || !is_image_field(extension)) continue;
+    const bool has_pixels = field.name.starts_with("boxes.") || field.name.starts_with("keypoints.");
+    if (image == nullptr || &field == image || (!is_image_field(extension) && !has_pixels)) continue;
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("the image would be resized or turned, but not the {} of its sample, and they would no longer "
                     "fit each other",
                     printable(field.name)),
-        {.hint = "resize or turn both files before packing them"});
+        {.hint = "resize or turn both before packing them"});
   }
 }
 

@@ -61,6 +61,8 @@ class FileOptions(TypedDict, total=False):
     class_map: str
     pair: str
     pair_path: Union[str, Sequence[str]]
+    annotations: Union[str, Sequence[str]]
+    annotations_format: Literal["coco", "voc", "yolo", "openimages"]
     files_from: str
     null: bool
     flat: bool

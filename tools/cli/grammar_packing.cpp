@@ -1,6 +1,7 @@
 #include "bale/tools/cli/grammar_packing.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bale/formats/registry/registry.hpp"
 #include "bale/tools/cli/grammar_options.hpp"
@@ -65,6 +66,14 @@ void declare_files(PackCommand& command, CLI::App& app) {
                "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
                "stem without SUFFIX; may be repeated")
       ->needs(pair);
+  auto* annotations = add_repeated(
+      app, "--annotations", "PATH", source.annotations,
+      "SRC is a folder of images; PATH has their boxes, keypoints or captions, which become the fields boxes.json, "
+      "keypoints.json or captions.json: COCO's JSON, VOC's Annotations or ImageSets/Main/X.txt, YOLO's labels or "
+      "data.yaml, or a CSV of Open Images; may be repeated");
+  add_text(app, "--annotations-format", fmt::format("{}", fmt::join(annotation_formats(), "|")), source.annotations_format,
+           "Format of the annotations (default: what they look like)")
+      ->needs(annotations);
   auto* files = add_text(app, "--files-from", "FILE", command.files_from,
                          "Read paths to pack from a file, one per line; '-' is standard input");
   app.add_flag("-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline")->needs(files);

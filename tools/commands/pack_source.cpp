@@ -48,6 +48,7 @@ std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& ter
   const SourceOptions& options = command.source_options;
   if (!command.files_from.empty()) {
     if (!options.kind.empty()) throw usage_error(command, "--source and --files-from exclude each other");
+    if (!options.annotations.empty()) throw usage_error(command, "--annotations and --files-from exclude each other");
     return open_list_source(command.files_from, options);
   }
   if (command.source_is_packed) return open_packed_source(command.source, options);

@@ -41,25 +41,25 @@ void FileListing::name_companions(const PairRules& pair) {
   }
 }
 
-FileSource::FileSource(FileListing listing, bool has_extra) : listing_(std::move(listing)), has_extra_(has_extra) {
+FileSource::FileSource(FileListing listing, const std::vector<std::string>& extra_fields)
+    : listing_(std::move(listing)), num_extra_(extra_fields.size()) {
   const auto& samples = listing_.rows.samples();
   has_labels_ = std::any_of(samples.begin(), samples.end(), [](const FileRow& row) { return row.label != k_no_label; });
-  name_fields();
+  name_fields(extra_fields);
   examine_files();
 }
 
 FileSource::FileSource(FileListing listing, Saved saved)
-    : listing_(std::move(listing)), has_extra_(saved.has_extra), has_labels_(saved.has_labels), is_saved_(true) {
-  name_fields();
+    : listing_(std::move(listing)), num_extra_(saved.has_extra ? 1 : 0), has_labels_(saved.has_labels), is_saved_(true) {
+  name_fields(std::vector<std::string>(num_extra_, "json"));
 }
 
-void FileSource::name_fields() {
+void FileSource::name_fields(const std::vector<std::string>& extra_fields) {
   fields_ = listing_.image_fields;
   fields_.insert(fields_.end(), listing_.companion_fields.begin(), listing_.companion_fields.end());
   label_field_ = static_cast<std::uint32_t>(fields_.size());
   if (has_labels_) fields_.emplace_back(k_label_field);
-  extra_field_ = static_cast<std::uint32_t>(fields_.size());
-  if (has_extra_) fields_.emplace_back("json");
+  fields_.insert(fields_.end(), extra_fields.begin(), extra_fields.end());
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     if (std::find(fields_.begin(), fields_.begin() + static_cast<std::ptrdiff_t>(i), fields_[i]) ==
         fields_.begin() + static_cast<std::ptrdiff_t>(i)) {
@@ -83,7 +83,9 @@ void FileSource::describe(std::uint64_t i, SourceSample& out) const {
     if (beside != nullptr) out.fields.push_back({id, beside->bytes});
   }
   if (image.label != k_no_label) out.fields.push_back({label_field_, fmt::formatted_size("{}", image.label)});
-  if (has_extra_) out.fields.push_back({extra_field_, extra_bytes(i)});
+  for (std::size_t which = 0; which < num_extra_; ++which) {
+    out.fields.push_back({static_cast<std::uint32_t>(first_extra() + which), extra_bytes(i, which)});
+  }
 }
 
 /// Opens file `n` of the sample and sets `path` to its path. A missing file is an error of the sample.
@@ -159,18 +161,24 @@ SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {
   listing_.rows.append_key(row(i), text);
   const std::size_t key_end = text.size();
   if (sample.label != k_no_label) text += fmt::format_int(sample.label).c_str();
-  const std::size_t label_end = text.size();
-  if (has_extra_) append_extra(i, text);
+  std::vector<std::size_t> ends{text.size()};  // of the label, and of each extra field
+  sample.fields = views;
+  for (std::size_t which = 0; which < num_extra_; ++which) {
+    append_extra(i, which, sample, text);
+    ends.push_back(text.size());
+  }
   const std::string_view all = text;
   sample.key = all.substr(0, key_end);
   if (sample.label != k_no_label) {
-    views.push_back({k_label_field, as_bytes(all.substr(key_end, label_end - key_end))});
+    views.push_back({k_label_field, as_bytes(all.substr(key_end, ends[0] - key_end))});
   } else if (const auto cls =
                  std::find_if(views.begin(), views.end(), [](const FieldView& v) { return v.name == k_label_field; });
              cls != views.end()) {
     sample.label = parse_label(cls->bytes);
   }
-  if (has_extra_) views.push_back({fields_[extra_field_], as_bytes(all.substr(label_end))});
+  for (std::size_t which = 0; which < num_extra_; ++which) {
+    views.push_back({fields_[first_extra() + which], as_bytes(all.substr(ends[which], ends[which + 1] - ends[which]))});
+  }
   sample.fields = views;
   return sample;
 }
@@ -211,7 +219,7 @@ void FileSource::fingerprint(std::uint64_t i, std::string& out) const {
       out += "\tmissing";
     }
   }
-  if (has_extra_) {
+  if (num_extra_ > 0) {
     out += '\t';
     append_extra_identity(i, out);
   }

@@ -38,15 +38,16 @@ unsigned list_jobs(const SourceOptions& options);
 
 class FileSource : public Source {
  public:
-  /// Reads size and time of every file, with several threads. Throws `invalid_argument` if two fields would have the
+  /// Reads size and time of every file, with several threads. `extra_fields` are those whose bytes do not come from a
+  /// file of the sample. Throws `invalid_argument` if two fields would have the
   /// same name. Duplicate keys are not checked here: the planner refuses them for every kind of source.
-  explicit FileSource(FileListing listing, bool has_extra = false);
+  explicit FileSource(FileListing listing, const std::vector<std::string>& extra_fields = {});
 
   static constexpr std::size_t k_max_files = 16;  // per sample
 
   /// What a saved source knows of the source that was listed.
   struct Saved {
-    bool has_extra = false;
+    bool has_extra = false;   // one, `json`
     bool has_labels = false;  // any of its samples
   };
 
@@ -70,19 +71,21 @@ class FileSource : public Source {
   /// Rows that know size and time of their files from an earlier listing. Reading a file that has others throws `changed`.
   FileSource(FileListing listing, Saved saved);
 
-  /// One more field (`json`), whose bytes do not come from a file of the sample.
-  virtual std::uint64_t extra_bytes(std::uint64_t) const { return 0; }
-  virtual void append_extra(std::uint64_t, std::string&) const {}
-  /// Appends what identifies that field in a fingerprint. Does not throw for damaged content.
+  /// Expected size of extra field `which` of sample `i`.
+  virtual std::uint64_t extra_bytes(std::uint64_t, std::size_t) const { return 0; }
+  /// Appends the bytes of extra field `which` of sample `i`. `image` has the files of the sample and the image's size.
+  virtual void append_extra(std::uint64_t, std::size_t, const SampleView&, std::string&) const {}
+  /// Appends what identifies the extra fields in a fingerprint. Does not throw for damaged content.
   virtual void append_extra_identity(std::uint64_t, std::string&) const {}
 
  private:
   const FileRow& row(std::uint64_t i) const { return listing_.rows.samples()[i]; }
+  std::size_t first_extra() const { return fields_.size() - num_extra_; }
   std::size_t num_companions() const { return listing_.companion_fields.size(); }
   const FileRow* companion(std::uint64_t i, std::size_t which) const {
     return listing_.rows.companion(i, which, num_companions());
   }
-  void name_fields();
+  void name_fields(const std::vector<std::string>& extra_fields);
   void examine_files();
   bool read_files(std::uint64_t i, Scratch& scratch) const;
   SteadyFile open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const;
@@ -91,8 +94,7 @@ class FileSource : public Source {
   FileListing listing_;
   std::vector<std::string> fields_;
   std::uint32_t label_field_ = 0;
-  std::uint32_t extra_field_ = 0;
-  bool has_extra_;
+  std::size_t num_extra_ = 0;  // the last fields
   bool has_labels_;
   bool is_saved_ = false;
 };

@@ -109,6 +109,10 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
     }
     throw_errno("examine", spec);
   }
+  if (!options.annotations.empty()) {
+    if (S_ISDIR(info.st_mode)) return {k_folder};
+    throw Error(ErrorCode::invalid_argument, "`annotations` are of a folder of images, this is a file", {.path = spec});
+  }
   if (!S_ISDIR(info.st_mode)) return {TableColumns::kind_of(spec) ? k_table : k_packed};
   if (long_path_exists(join_path(spec, k_manifest_name))) return {k_packed};
   const TopLevel top = list_top_level(spec);
@@ -127,6 +131,14 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
       throw Error(ErrorCode::invalid_argument, fmt::format("`class_folders` is for packed sources, this is a {}", kind),
                   {.path = spec, .hint = "leave `class_folders` out"});
     }
+  }
+  if (!options.annotations.empty()) {
+    if (kind == k_folder) return open_annotated_source(spec, options);
+    throw Error(ErrorCode::invalid_argument, fmt::format("`annotations` are of a folder of images, not of a {} source", printable(kind)),
+                {.path = spec, .hint = "leave `annotations` or `source` out"});
+  }
+  if (!options.annotations_format.empty()) {
+    throw Error(ErrorCode::invalid_argument, "`annotations_format` without `annotations`", {.path = spec});
   }
   if (kind == k_folder) return open_folder_source(spec, options);
   if (kind == k_list) return open_list_source(spec, options);

@@ -30,8 +30,8 @@ class SavedFileSource : public FileSource {
       : FileSource(std::move(listing), saved), extras_(std::move(extras)) {}
 
  protected:
-  std::uint64_t extra_bytes(std::uint64_t i) const override { return extras_[i].bytes; }
-  void append_extra(std::uint64_t i, std::string& out) const override {
+  std::uint64_t extra_bytes(std::uint64_t i, std::size_t) const override { return extras_[i].bytes; }
+  void append_extra(std::uint64_t i, std::size_t, const SampleView&, std::string& out) const override {
     if (extras_[i].error) throw Error(*extras_[i].error);
     out += extras_[i].text;
   }
@@ -168,7 +168,7 @@ std::string FileSource::save_head() const {
             {"companion_is_distant", listing_.companion_is_distant},
             {"classes", bytes_list_to_json(listing_.classes)},
             {"places", bytes_list_to_json(listing_.places)},
-            {"has_extra", has_extra_},
+            {"has_extra", num_extra_ > 0},
             {"has_labels", has_labels_}};
   return head.dump();
 }
@@ -183,11 +183,11 @@ void FileSource::save(std::uint64_t i, std::string& out) const {
     writer.number(beside == nullptr ? 0 : 1);
     if (beside != nullptr) save_file(listing_.rows, *beside, writer);
   }
-  if (!has_extra_) return;
-  writer.number(extra_bytes(i));
+  if (num_extra_ == 0) return;
+  writer.number(extra_bytes(i, 0));
   std::string text;
   try {
-    append_extra(i, text);
+    append_extra(i, 0, {}, text);
     writer.number(0);
     writer.text(text);
   } catch (const Error& error) {

@@ -10,6 +10,7 @@
 #include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/integer_text.hpp"
 #include "bale/writer/source/listed_files.hpp"
+#include "bale/writer/source/listed_text.hpp"
 #include "bale/writer/source/python_order.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/table_rows.hpp"
@@ -28,53 +29,28 @@ struct Table {
   std::vector<Record> records{};  // of the samples; empty if no row has more than path and label
 };
 
-/// The table on disk, which must not change after it was listed.
-class TableFile {
- public:
-  explicit TableFile(const std::string& path) : file_(File::open_read(path)) { examine(first_); }
-
-  std::string read(const Record& record) const {
-    struct stat now {};
-    examine(now);
-    if (now.st_size != first_.st_size || mtime_ns(now) != mtime_ns(first_)) {
-      throw Error(ErrorCode::changed, "the table changed since it was listed",
-                  {.path = file_.path(), .hint = "pack again when nothing writes to it"});
-    }
-    std::string text(record.bytes, '\0');
-    file_.read_exact(record.offset, {reinterpret_cast<std::byte*>(text.data()), text.size()});
-    return text;
-  }
-
- private:
-  void examine(struct stat& info) const {
-    if (::fstat(file_.fd(), &info) != 0) throw_errno("examine", file_.path());
-  }
-  File file_;
-  struct stat first_ {};
-};
-
 class TableSource : public FileSource {
  public:
-  TableSource(TableFile file, Table table)
-      : FileSource(std::move(table.listing), !table.records.empty()),
+  TableSource(ListedText file, Table table)
+      : FileSource(std::move(table.listing), table.records.empty() ? std::vector<std::string>() : std::vector<std::string>{"json"}),
         file_(std::move(file)),
         columns_(std::move(table.columns)),
         records_(std::move(table.records)) {}
 
  protected:
-  std::uint64_t extra_bytes(std::uint64_t i) const override { return records_[i].bytes; }
-  void append_extra(std::uint64_t i, std::string& out) const override {
+  std::uint64_t extra_bytes(std::uint64_t i, std::size_t) const override { return records_[i].bytes; }
+  void append_extra(std::uint64_t i, std::size_t, const SampleView&, std::string& out) const override {
     try {
-      out += columns_.extra_json(file_.read(records_[i]));
+      out += columns_.extra_json(file_.read(records_[i].offset, records_[i].bytes));
     } catch (const Error& error) {
       if (!error.context().path.empty()) throw;
       throw Error(error.code(), fmt::format("its row in the table: {}", error.message()), {.path = origin(i)});
     }
   }
-  void append_extra_identity(std::uint64_t i, std::string& out) const override { out += file_.read(records_[i]); }
+  void append_extra_identity(std::uint64_t i, std::string& out) const override { out += file_.read(records_[i].offset, records_[i].bytes); }
 
  private:
-  TableFile file_;
+  ListedText file_;
   TableColumns columns_;
   std::vector<Record> records_;
 };
@@ -186,7 +162,7 @@ std::unique_ptr<Source> open_table_source(const std::string& path, const SourceO
     throw Error(ErrorCode::invalid_argument, "not a table by its name",
                 {.path = path, .hint = "tables end in .csv, .tsv or .jsonl"});
   }
-  TableFile file(path);
+  ListedText file(path, "table");
   return std::make_unique<TableSource>(std::move(file), TableLister(path, *kind, options).list());
 }
 

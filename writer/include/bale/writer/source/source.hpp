@@ -113,6 +113,8 @@ struct SourceOptions {
   std::string class_map{};                // path of a file: lines of "name index" or "name", or a JSON object or array
   std::vector<std::string> pair{};        // extensions of the files that make up a sample, the image's first
   std::vector<std::string> pair_path{};  // FIELD=PATTERN: path of a paired file not beside the image (PairPath)
+  std::vector<std::string> annotations{};  // files or directories: the source is a folder of images with boxes or captions
+  std::string annotations_format{};        // one of annotation_formats(); empty: by their content
   bool allow_empty = false;       // torchvision's allow_empty
   std::string path_column{};              // of a table; empty: path, file_name, filename, file or image
   std::string label_column{};             // of a table; empty: label, class, target or y
@@ -135,6 +137,14 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
 /// Opens a .csv or .tsv file with a header, or a .jsonl file with one object per line. Additional columns become the
 /// `json` field.
 std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
+/// Opens the images below a folder with SourceOptions::annotations, which become fields (docs/FIELDS.md): COCO's JSON, Pascal
+/// VOC's directory Annotations or a list of ImageSets, YOLO's labels or data.yaml, Open Images' table of boxes. Samples have
+/// no label; classes() are those of the boxes. COCO's images and those of ImageSets are packed in their order, else all
+/// images in Python's order. Images without annotations are samples without boxes. Throws `damaged` for annotations
+/// without an image (with skip_damaged they are losses()).
+std::unique_ptr<Source> open_annotated_source(const std::string& path, const SourceOptions& options);
+/// "coco", "voc", "yolo", "openimages".
+std::vector<std::string> annotation_formats();
 /// Opens a packed dataset of any format, also of other tools. Throws what Dataset::open() throws.
 std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options);
 /// The samples of `source` that the condition selects, in the source's order, with all of its classes, so that labels stay

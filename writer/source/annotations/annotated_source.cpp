@@ -1,0 +1,193 @@
+// The images of a folder with their annotations as further fields.
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/writer/source/annotations/annotation_set.hpp"
+#include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/listed_files.hpp"
+
+namespace bale {
+
+void AnnotationLog::lose(const std::string& path, const std::string& why, std::uint64_t num_samples,
+                         std::optional<std::uint64_t> offset) {
+  if (!skip_) {
+    throw Error(ErrorCode::damaged, why,
+                {.path = path, .offset = offset, .hint = "leave them out with `on_error` skip, which lists them"});
+  }
+  losses_.push_back({path, why, num_samples});
+}
+
+void AnnotationLog::warn(const std::string& path, std::string_view what) {
+  NoticeLog remark;
+  remark.warn(what);
+  notices_.merge(remark, path);
+}
+
+namespace {
+
+using Sets = std::vector<std::unique_ptr<AnnotationSet>>;
+
+struct Annotations {
+  Sets sets;
+  std::vector<std::vector<std::uint32_t>> rows;  // per set, of each sample
+
+  /// The set that has extra field `which`, and the field's number in it.
+  std::pair<std::size_t, std::size_t> place_of(std::size_t which) const {
+    std::size_t set = 0;
+    while (which >= sets[set]->fields().size()) which -= sets[set++]->fields().size();
+    return {set, which};
+  }
+  std::vector<std::string> fields() const {
+    std::vector<std::string> all;
+    for (const auto& set : sets) all.insert(all.end(), set->fields().begin(), set->fields().end());
+    return all;
+  }
+};
+
+class AnnotatedSource : public FileSource {
+ public:
+  AnnotatedSource(FileListing listing, Annotations annotations)
+      : FileSource(std::move(listing), annotations.fields()), annotations_(std::move(annotations)) {}
+
+  /// Boxes may depend on the size of the image, which is not known without reading it.
+  std::string save_head() const override { return Source::save_head(); }
+
+ protected:
+  std::uint64_t extra_bytes(std::uint64_t i, std::size_t which) const override {
+    const auto [set, field] = annotations_.place_of(which);
+    return annotations_.sets[set]->bytes(annotations_.rows[set][i], field);
+  }
+  void append_extra(std::uint64_t i, std::size_t which, const SampleView& image, std::string& out) const override {
+    const auto [set, field] = annotations_.place_of(which);
+    try {
+      annotations_.sets[set]->append(annotations_.rows[set][i], field, image, out);
+    } catch (const Error& error) {
+      ErrorContext context = error.context();
+      SourceSample sample;
+      describe(i, sample);
+      context.key = sample.key;
+      throw Error(error.code(), error.message(), std::move(context));
+    }
+  }
+  void append_extra_identity(std::uint64_t i, std::string& out) const override {
+    for (std::size_t set = 0; set < annotations_.sets.size(); ++set) {
+      annotations_.sets[set]->append_identity(annotations_.rows[set][i], out);
+      out += '\t';
+    }
+  }
+
+ private:
+  Annotations annotations_;
+};
+
+class AnnotatedLister {
+ public:
+  AnnotatedLister(const std::string& path, const SourceOptions& options) : path_(path), options_(options) {
+    while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
+    if (options.flat || options.allow_empty || !options.root.empty()) {
+      throw Error(ErrorCode::invalid_argument, "`annotations` excludes `flat`, `allow_empty` and `root`",
+                  {.hint = "images with annotations have no class folders"});
+    }
+  }
+
+  std::unique_ptr<Source> list() {
+    ListedFiles files(options_, path_ == "." ? "" : path_);
+    FileListing& listing = files.listing();
+    AnnotationLog log(options_.skip_damaged, listing.notices, listing.losses);
+    const FolderImages folder = walk(listing);
+    Annotations annotations;
+    for (const std::string& path : options_.annotations) {
+      annotations.sets.push_back(open_annotations(path, options_, log));
+      annotations.sets.back()->match(folder, log);
+    }
+    annotations.rows.resize(annotations.sets.size());
+    for (const std::string& image : images_of(annotations.sets, folder, listing.notices)) {
+      if (!add(files, image)) continue;
+      for (std::size_t set = 0; set < annotations.sets.size(); ++set) {
+        annotations.rows[set].push_back(annotations.sets[set]->row_of(image));
+      }
+    }
+    if (listing.rows.samples().empty()) {
+      throw Error(ErrorCode::invalid_argument, "no image to pack", {.path = path_, .hint = "name the folder of the images"});
+    }
+    listing.classes = classes_of(annotations.sets);
+    listing.places.push_back(path_);
+    for (const auto& set : annotations.sets) {
+      for (std::string& place : set->places()) listing.places.push_back(std::move(place));
+    }
+    return std::make_unique<AnnotatedSource>(std::move(listing), std::move(annotations));
+  }
+
+ private:
+  FolderImages walk(FileListing& listing) {
+    WalkRules rules{.wanted =
+                        [](std::string_view name) {
+                          return is_image_field(field_name(split_file_name(name).extension));
+                        },
+                    .skip_unreadable = options_.skip_damaged};
+    NoticeLog others;  // annotations lie beside images
+    DirectoryWalk walk(path_, std::move(rules), others, listing.losses);
+    FolderImages folder{.root = path_, .paths = {}};
+    for (const DirectoryFiles& files : walk.files_below(path_)) {
+      const std::size_t skip = files.path().size() == path_.size() ? path_.size() : path_.size() + (path_ == "/" ? 0 : 1);
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        folder.paths.push_back(below(std::string_view(files.path()).substr(skip), files[i]));
+      }
+    }
+    return folder;
+  }
+
+  /// The images to pack. Those of the folder that no annotations name are reported.
+  static std::vector<std::string> images_of(const Sets& sets, const FolderImages& folder, NoticeLog& notices) {
+    const bool are_named = std::any_of(sets.begin(), sets.end(), [](const auto& set) { return set->names_images(); });
+    if (!are_named) return folder.paths;
+    std::vector<std::string> images;
+    std::unordered_set<std::string> seen;
+    for (const auto& set : sets) {
+      for (std::string& image : set->images()) {
+        if (seen.insert(image).second) images.push_back(std::move(image));
+      }
+    }
+    for (const std::string& image : folder.paths) {
+      if (!seen.contains(image)) notices.add(image, "image that the annotations do not name");
+    }
+    return images;
+  }
+
+  bool add(ListedFiles& files, const std::string& image) const {
+    try {
+      return files.add(image) != nullptr;
+    } catch (const Error& error) {
+      if (!error.context().path.empty()) throw;
+      throw Error(error.code(), error.message(), {.path = options_.annotations.front()});
+    }
+  }
+
+  std::vector<std::string> classes_of(const Sets& sets) const {
+    const AnnotationSet* named = nullptr;
+    for (const auto& set : sets) {
+      if (set->classes().empty()) continue;
+      if (named != nullptr && named->classes() != set->classes()) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("other classes than {}", printable(named->path())),
+                    {.path = set->path(), .hint = "pack annotations with the same classes, or each on its own"});
+      }
+      named = set.get();
+    }
+    return named == nullptr ? std::vector<std::string>() : named->classes();
+  }
+
+  std::string path_;
+  const SourceOptions& options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_annotated_source(const std::string& path, const SourceOptions& options) {
+  return AnnotatedLister(path, options).list();
+}
+
+}  // namespace bale

@@ -1,0 +1,306 @@
+// COCO's annotation files (https://cocodataset.org/#format-data): instances, keypoints and captions. Images are packed in
+// the order of their ids, and the annotations of an image are those of pycocotools in its order.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/writer/source/annotations/annotation_set.hpp"
+#include "bale/writer/source/annotations/json_elements.hpp"
+#include "bale/writer/source/listed_text.hpp"
+
+namespace bale {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t k_max_category = 1'000'000;
+
+/// Text of the element, parsed. Members that are large and not needed are dropped while parsing.
+Json parse_element(std::string_view text, bool whole = false) {
+  constexpr int k_max_depth = 100;
+  const auto keep = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > k_max_depth) throw Error(ErrorCode::damaged, "JSON nested too deeply");
+    return whole || depth != 1 || event != Json::parse_event_t::key || value != "segmentation";
+  };
+  try {
+    Json parsed = Json::parse(text, keep);
+    if (!parsed.is_object()) throw Error(ErrorCode::damaged, "not a JSON object");
+    return parsed;
+  } catch (const Json::exception&) {
+    throw Error(ErrorCode::damaged, "not JSON");
+  }
+}
+
+bool is_id(const Json& value) { return value.is_number_integer() || value.is_string(); }
+
+bool is_box(const Json& value) {
+  return value.is_array() && value.size() == 4 && std::all_of(value.begin(), value.end(), [](const Json& number) {
+           return number.is_number() && std::isfinite(static_cast<float>(number.get<double>()));
+         });
+}
+
+/// Throws `damaged` unless the annotation is one that the loader reads.
+void check_object(const Json& annotation) {
+  if (!annotation.contains("bbox") || !is_box(annotation["bbox"])) {
+    throw Error(ErrorCode::damaged, "an annotation without a \"bbox\" of four numbers");
+  }
+  if (!annotation.contains("category_id") || !annotation["category_id"].is_number_integer()) {
+    throw Error(ErrorCode::damaged, "an annotation without a whole number as \"category_id\"");
+  }
+}
+
+void check_keypoints(const Json& annotation) {
+  const Json& points = json_member(annotation, "keypoints");
+  const bool fits = points.is_array() && points.size() % 3 == 0 &&
+                    std::all_of(points.begin(), points.end(), [](const Json& number) { return number.is_number(); });
+  if (!fits) throw Error(ErrorCode::damaged, "an annotation whose \"keypoints\" are not x, y and visibility of each");
+}
+
+class Coco : public AnnotationSet {
+ public:
+  Coco(const std::string& path, AnnotationLog& log) : file_(path, "annotations") {
+    read(log);
+    if (num_captions_ > 0 && num_captions_ == pieces_.size()) {
+      kind_ = Kind::captions;
+    } else if (num_keypoints_ > 0 && num_keypoints_ == pieces_.size()) {
+      kind_ = Kind::keypoints;
+    }
+    fields_ = {kind_ == Kind::captions ? "captions.json" : kind_ == Kind::keypoints ? "keypoints.json" : "boxes.json"};
+    order_images();
+    order_pieces(log);
+    if (kind_ == Kind::captions) classes_.clear();
+  }
+
+  const std::string& path() const override { return file_.path(); }
+  const std::vector<std::string>& fields() const override { return fields_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  bool names_images() const override { return true; }
+  std::vector<std::string> images() const override { return images_; }
+
+  void match(const FolderImages&, AnnotationLog& log) override {
+    const auto empty = std::count_if(starts_.begin() + (starts_.empty() ? 0 : 1), starts_.end(),
+                                     [before = std::uint64_t{0}](std::uint64_t start) mutable {
+                                       return std::exchange(before, start) == start;
+                                     });
+    if (empty == 0) return;
+    log.warn(path(), fmt::format("{} of {} images have no annotations; they are packed with none", empty, images_.size()));
+  }
+
+  std::uint32_t row_of(const std::string& image) const override {
+    const auto found = rows_.find(image);
+    return found == rows_.end() ? k_no_row : found->second;
+  }
+
+  std::uint64_t bytes(std::uint32_t row, std::size_t) const override {
+    std::uint64_t sum = 2;
+    if (row == k_no_row) return sum;
+    for (std::uint64_t i = starts_[row]; i < starts_[row + 1]; ++i) sum += pieces_[i].bytes + 1;
+    return sum;
+  }
+
+  void append(std::uint32_t row, std::size_t, const SampleView&, std::string& out) const override {
+    if (row == k_no_row) {
+      out += "[]";
+      return;
+    }
+    char before = '[';
+    std::string text;
+    for (std::uint64_t i = starts_[row]; i < starts_[row + 1]; ++i) {
+      text.clear();
+      file_.append(pieces_[i].offset, pieces_[i].bytes, text);
+      out += std::exchange(before, ',');
+      try {
+        add_annotation(text, out);
+      } catch (const Error& error) {
+        throw Error(error.code(), error.message(), {.path = path(), .offset = pieces_[i].offset});
+      }
+    }
+    if (before == '[') out += '[';
+    out += ']';
+  }
+
+  void append_identity(std::uint32_t row, std::string& out) const override {
+    if (row == k_no_row) return;
+    std::string text;
+    for (std::uint64_t i = starts_[row]; i < starts_[row + 1]; ++i) {
+      file_.append(pieces_[i].offset, pieces_[i].bytes, text);
+    }
+    out += text;
+  }
+
+ private:
+  enum class Kind { boxes, keypoints, captions };
+  struct Piece {
+    std::uint64_t offset;
+    std::uint32_t bytes;
+    std::uint32_t image;  // number of the id, later the row
+  };
+  struct Id {
+    Json value;
+    std::string file_name;  // empty: not in "images"
+  };
+
+  /// An annotation as it is in the file; a caption as its text.
+  void add_annotation(const std::string& text, std::string& out) const {
+    const Json annotation = parse_element(text, /*whole=*/true);
+    if (kind_ == Kind::captions) {
+      out += Json(text_from_json(json_member(annotation, "caption"), "a caption")).dump();
+      return;
+    }
+    check_object(annotation);
+    if (kind_ == Kind::keypoints) check_keypoints(annotation);
+    out += text;
+  }
+
+  void read(AnnotationLog& log) {
+    JsonElements elements(path());
+    bool has_images = false;
+    std::uint64_t num_without_image = 0;
+    std::uint64_t first_without = 0;
+    while (elements.next()) {
+      try {
+        if (elements.array() == "images") {
+          has_images = true;
+          add_image(parse_element(elements.element()));
+        } else if (elements.array() == "categories") {
+          add_category(parse_element(elements.element()));
+        } else if (elements.array() == "annotations") {
+          const Json annotation = parse_element(elements.element());
+          if (!annotation.contains("image_id") || !is_id(annotation["image_id"])) {
+            if (num_without_image++ == 0) first_without = elements.offset();
+            continue;
+          }
+          count_kind(annotation);
+          pieces_.push_back({elements.offset(), static_cast<std::uint32_t>(elements.element().size()),
+                             number_of(annotation["image_id"])});
+        }
+      } catch (const Error& error) {
+        if (!error.context().path.empty()) throw;
+        throw Error(error.code(), fmt::format("in \"{}\": {}", printable(elements.array()), error.message()),
+                    {.path = path(), .offset = elements.offset()});
+      }
+    }
+    if (!has_images) throw Error(ErrorCode::damaged, "no \"images\", which COCO's annotations have", {.path = path()});
+    if (num_without_image > 0) {
+      log.lose(path(), fmt::format("{} annotations have no \"image_id\"", num_without_image), num_without_image,
+               first_without);
+    }
+  }
+
+  void count_kind(const Json& annotation) {
+    if (annotation.contains("segments_info")) {
+      throw Error(ErrorCode::unsupported, "panoptic annotations, which bale does not pack",
+                  {.path = path(), .hint = "convert them to masks and pack these with `pair`"});
+    }
+    if (annotation.contains("caption")) ++num_captions_;
+    if (annotation.contains("keypoints")) ++num_keypoints_;
+  }
+
+  std::uint32_t number_of(const Json& id) {
+    const auto [at, is_new] = numbers_.try_emplace(id.dump(), static_cast<std::uint32_t>(ids_.size()));
+    if (is_new) ids_.push_back({id, {}});
+    return at->second;
+  }
+
+  void add_image(const Json& image) {
+    if (!image.contains("id") || !is_id(image["id"])) throw Error(ErrorCode::damaged, "an image without an \"id\"");
+    if (!image.contains("file_name") || !image["file_name"].is_string() ||
+        image["file_name"].get_ref<const std::string&>().empty()) {
+      throw Error(ErrorCode::damaged, "an image without a \"file_name\"");
+    }
+    Id& id = ids_[number_of(image["id"])];
+    if (!id.file_name.empty()) throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image["id"].dump()));
+    id.file_name = image["file_name"].get<std::string>();
+  }
+
+  void add_category(const Json& category) {
+    if (!category.contains("id") || !category["id"].is_number_integer() || !category.contains("name") ||
+        !category["name"].is_string()) {
+      throw Error(ErrorCode::damaged, "a category without an \"id\" and a \"name\"");
+    }
+    const auto id = category["id"].get<std::int64_t>();
+    if (id < 0 || id > k_max_category) {
+      throw Error(ErrorCode::unsupported, fmt::format("a category with the id {}, not one of 0..{}", id, k_max_category));
+    }
+    const auto at = static_cast<std::size_t>(id);
+    if (classes_.size() <= at) classes_.resize(at + 1);
+    if (!classes_[at].empty()) throw Error(ErrorCode::damaged, fmt::format("two categories have the id {}", id));
+    classes_[at] = category["name"].get<std::string>();
+  }
+
+  /// Gives each image of "images" its row, in the order of the ids.
+  void order_images() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t number = 0; number < ids_.size(); ++number) {
+      if (!ids_[number].file_name.empty()) order.push_back(number);
+    }
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return ids_[a].value < ids_[b].value; });
+    row_of_number_.assign(ids_.size(), k_no_row);
+    for (const std::uint32_t number : order) {
+      const auto row = static_cast<std::uint32_t>(images_.size());
+      row_of_number_[number] = row;
+      if (!rows_.try_emplace(ids_[number].file_name, row).second) {
+        throw Error(ErrorCode::damaged,
+                    fmt::format("two images have the file_name \"{}\"", printable(ids_[number].file_name)),
+                    {.path = path()});
+      }
+      images_.push_back(std::move(ids_[number].file_name));
+    }
+  }
+
+  void order_pieces(AnnotationLog& log) {
+    std::uint64_t num_lost = 0;
+    std::vector<bool> is_lost(ids_.size());
+    std::optional<Piece> first;
+    for (Piece& piece : pieces_) {
+      const std::uint32_t number = std::exchange(piece.image, row_of_number_[piece.image]);
+      if (piece.image != k_no_row) continue;
+      if (!first) first = {piece.offset, piece.bytes, number};
+      if (!is_lost[number]) ++num_lost;
+      is_lost[number] = true;
+    }
+    if (first) {
+      log.lose(path(),
+               fmt::format("annotations of {} ids that \"images\" does not have, such as {}", num_lost,
+                           printable(ids_[first->image].value.dump())),
+               num_lost, first->offset);
+      std::erase_if(pieces_, [](const Piece& piece) { return piece.image == k_no_row; });
+    }
+    std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) { return a.image < b.image; });
+    starts_.assign(images_.size() + 1, 0);
+    for (const Piece& piece : pieces_) ++starts_[piece.image + 1];
+    for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
+    ids_ = {};
+    numbers_ = {};
+    row_of_number_ = {};
+  }
+
+  ListedText file_;
+  Kind kind_ = Kind::boxes;
+  std::vector<std::string> fields_;
+  std::vector<std::string> classes_;
+  std::vector<std::string> images_;  // by row
+  std::unordered_map<std::string, std::uint32_t> rows_;
+  std::vector<Piece> pieces_;  // in the order of their images
+  std::vector<std::uint64_t> starts_;
+  std::uint64_t num_captions_ = 0;
+  std::uint64_t num_keypoints_ = 0;
+  // While the file is listed:
+  std::vector<Id> ids_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::vector<std::uint32_t> row_of_number_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnnotationSet> open_coco(const std::string& path, AnnotationLog& log) {
+  return std::make_unique<Coco>(path, log);
+}
+
+}  // namespace bale

@@ -1,0 +1,65 @@
+#include "bale/writer/source/annotations/target_text.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/excerpt.hpp"
+
+namespace bale {
+namespace {
+
+void add_comma(std::string& list) {
+  if (!list.empty()) list += ',';
+}
+
+}  // namespace
+
+void TargetText::add(const std::array<double, 4>& box, std::int64_t label) {
+  add_comma(boxes_);
+  add_comma(labels_);
+  char before = '[';
+  for (const double number : box) {
+    if (!std::isfinite(static_cast<float>(number))) throw Error(ErrorCode::damaged, "a coordinate is too large");
+    boxes_ += std::exchange(before, ',');
+    boxes_ += number_text(number);
+  }
+  boxes_ += ']';
+  labels_ += fmt::format_int(label).c_str();
+}
+
+void TargetText::add_to(std::size_t list, std::string_view json) {
+  add_comma(lists_[list]);
+  lists_[list] += json;
+}
+
+void TargetText::append_to(std::string& out) const {
+  out += fmt::format(R"({{"boxes":[{}],"labels":[{}])", boxes_, labels_);
+  for (std::size_t i = 0; i < names_.size(); ++i) out += fmt::format(R"(,"{}":[{}])", names_[i], lists_[i]);
+  out += '}';
+}
+
+std::string json_of_text(std::string_view text) {
+  return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+double parse_number(std::string_view text) {
+  double value = 0;
+  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value)) {
+    throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a number", excerpt(printable(text), 40)));
+  }
+  return value;
+}
+
+std::string number_text(double value) {
+  char digits[64];
+  const auto result = std::to_chars(digits, digits + sizeof digits, value);
+  return {digits, result.ptr};
+}
+
+}  // namespace bale

@@ -1,0 +1,227 @@
+// Pascal VOC: one XML file per image in Annotations, and lists of images in ImageSets
+// (http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/index.html).
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <pugixml.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/writer/source/annotations/annotation_set.hpp"
+#include "bale/writer/source/annotations/target_text.hpp"
+#include "bale/writer/source/annotations/text_files.hpp"
+#include "bale/writer/source/class_map.hpp"
+#include "bale/writer/source/file_rows.hpp"
+#include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/long_path.hpp"
+#include "bale/writer/source/python_order.hpp"
+
+namespace bale {
+namespace {
+
+constexpr const char* k_attributes[] = {"difficult", "truncated", "occluded"};
+constexpr std::uint64_t k_max_list_bytes = std::uint64_t{256} << 20;
+
+/// The <object> elements of one file.
+class Objects {
+ public:
+  /// Throws `damaged` with the path and the offset.
+  Objects(const std::string& text, const std::string& path) : path_(path) {
+    const pugi::xml_parse_result result = document_.load_buffer(text.data(), text.size());
+    if (!result) fail(fmt::format("not XML: {}", result.description()), result.offset);
+    root_ = document_.child("annotation");
+    if (!root_) fail("no <annotation>, which Pascal VOC's files have", 0);
+  }
+
+  template <typename Use>
+  void for_each(const Use& use) const {
+    for (const pugi::xml_node object : root_.children("object")) use(object);
+  }
+  std::string_view text(pugi::xml_node object, const char* name) const {
+    const pugi::xml_node child = object.child(name);
+    if (!child) fail(fmt::format("an <object> without a <{}>", name), object.offset_debug());
+    return trimmed(child.child_value());
+  }
+  double number(pugi::xml_node box, const char* name) const {
+    try {
+      return parse_number(text(box, name));
+    } catch (const Error& error) {
+      if (!error.context().path.empty()) throw;
+      fail(fmt::format("<{}>: {}", name, error.message()), box.offset_debug());
+    }
+  }
+  static std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view k_blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(k_blanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, std::ptrdiff_t offset) const {
+    throw Error(ErrorCode::damaged, what, {.path = path_, .offset = static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(offset, 0))});
+  }
+  const std::string& path_;
+  pugi::xml_document document_;
+  pugi::xml_node root_;
+};
+
+class Voc : public AnnotationSet {
+ public:
+  Voc(const std::string& path, const SourceOptions& options) : path_(path) {
+    struct stat info {};
+    if (stat_long_path(path, info) != 0) throw_errno("examine", path);
+    directory_ = path;
+    if (!S_ISDIR(info.st_mode)) {
+      read_list();
+      directory_ = join_path(parent_directory(parent_directory(parent_directory(path))), "Annotations");
+    }
+    for (const std::string& name : list_top_level(directory_).files) {
+      const StemAndExtension parts = split_file_name(name);
+      if (parts.extension != "xml" && parts.extension != "XML") continue;
+      if (!files_.add(join_path(directory_, name))) continue;
+      rows_.emplace(std::string(parts.stem), files_.size() - 1);
+    }
+    if (files_.size() == 0) {
+      throw Error(ErrorCode::invalid_argument, "no XML file with annotations", {.path = directory_});
+    }
+    if (!options.class_map.empty()) {
+      map_ = ClassMap::load(options.class_map);
+      classes_ = map_->classes();
+    } else {
+      name_classes();
+    }
+  }
+
+  const std::string& path() const override { return path_; }
+  std::vector<std::string> places() const override { return {path_, directory_}; }
+  const std::vector<std::string>& fields() const override { return fields_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  bool names_images() const override { return !listed_.empty(); }
+  std::vector<std::string> images() const override { return images_; }
+
+  void match(const FolderImages& folder, AnnotationLog& log) override {
+    std::unordered_map<std::string_view, const std::string*> by_stem;
+    for (const std::string& image : folder.paths) by_stem.emplace(stem_of(image), &image);
+    std::uint64_t num_bare = 0;
+    if (names_images()) {
+      for (const std::string& name : listed_) {
+        const auto found = by_stem.find(name);
+        images_.push_back(found == by_stem.end() ? name + ".jpg" : *found->second);  // reading it will report it
+        if (!rows_.contains(name)) ++num_bare;
+      }
+    } else {
+      for (std::uint32_t row = 0; row < files_.size(); ++row) {
+        const std::string name = base_name(files_.path(row));
+        if (by_stem.contains(split_file_name(name).stem)) continue;
+        log.lose(files_.path(row), fmt::format("annotations of an image that is not in {}", printable(folder.root)), 1);
+      }
+      for (const std::string& image : folder.paths) num_bare += rows_.contains(std::string(stem_of(image))) ? 0 : 1;
+    }
+    if (num_bare == 0) return;
+    log.warn(directory_, fmt::format("{} images have no XML file; they are packed without boxes", num_bare));
+  }
+
+  std::uint32_t row_of(const std::string& image) const override {
+    const auto found = rows_.find(std::string(stem_of(image)));
+    return found == rows_.end() ? k_no_row : found->second;
+  }
+  std::uint64_t bytes(std::uint32_t row, std::size_t) const override {
+    return row == k_no_row ? 25 : files_.bytes(row) / 2;
+  }
+
+  void append(std::uint32_t row, std::size_t, const SampleView&, std::string& out) const override {
+    TargetText targets({"names", "difficult", "truncated", "occluded", "pose"});
+    if (row != k_no_row) add_objects(row, targets);
+    targets.append_to(out);
+  }
+  void append_identity(std::uint32_t row, std::string& out) const override {
+    if (row != k_no_row) files_.append_identity(row, out);
+  }
+
+ private:
+  static std::string_view stem_of(std::string_view image) {
+    const std::size_t dot = image.rfind('.');
+    const std::size_t slash = image.rfind('/');
+    const bool has_extension = dot != std::string_view::npos && (slash == std::string_view::npos || dot > slash);
+    return has_extension ? image.substr(0, dot) : image;
+  }
+
+  void add_objects(std::uint32_t row, TargetText& targets) const {
+    const std::string& path = files_.path(row);
+    const Objects objects(files_.read(row), path);
+    objects.for_each([&](pugi::xml_node object) {
+      const std::string name(objects.text(object, "name"));
+      objects.text(object, "bndbox");
+      const pugi::xml_node box = object.child("bndbox");
+      targets.add({objects.number(box, "xmin"), objects.number(box, "ymin"), objects.number(box, "xmax"),
+                   objects.number(box, "ymax")},
+                  label_of(name, path));
+      targets.add_to(0, json_of_text(name));
+      std::size_t list = 1;
+      for (const char* const attribute : k_attributes) {
+        const std::string_view value = Objects::trimmed(object.child(attribute).child_value());
+        targets.add_to(list++, value.empty() ? "null" : number_text(parse_number(value)));
+      }
+      const std::string_view pose = Objects::trimmed(object.child("pose").child_value());
+      targets.add_to(list, pose.empty() ? "null" : json_of_text(pose));
+    });
+  }
+
+  std::int64_t label_of(const std::string& name, const std::string& path) const {
+    if (map_) return map_->label(name, path);
+    const auto at = std::lower_bound(classes_.begin(), classes_.end(), name, python_less);
+    if (at == classes_.end() || *at != name) {
+      throw Error(ErrorCode::changed, "the annotations changed since they were listed", {.path = path});
+    }
+    return at - classes_.begin();
+  }
+
+  /// The classes are those of all files, not of the listed ones, so that every list of a dataset has the same.
+  void name_classes() {
+    std::set<std::string, std::less<>> names;
+    for (std::uint32_t row = 0; row < files_.size(); ++row) {
+      try {
+        const Objects objects(files_.read(row), files_.path(row));
+        objects.for_each([&](pugi::xml_node object) { names.emplace(objects.text(object, "name")); });
+      } catch (const Error& error) {
+        if (is_lack_of_resources(error)) throw;  // else reading the sample will report it
+      }
+    }
+    classes_.assign(names.begin(), names.end());
+    std::sort(classes_.begin(), classes_.end(), python_less);
+  }
+
+  void read_list() {
+    const std::vector<std::byte> content = read_file(path_, k_max_list_bytes);
+    for_each_line(as_text(content), [&](std::string_view line, std::size_t number) {
+      if (line.find_first_of(" \t") != std::string_view::npos) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("line {}: more than the name of an image", number),
+                    {.path = path_, .hint = "take the list of all classes, such as ImageSets/Main/train.txt"});
+      }
+      listed_.emplace_back(line);
+    });
+    if (listed_.empty()) throw Error(ErrorCode::invalid_argument, "the list names no image", {.path = path_});
+  }
+
+  std::string path_;
+  std::string directory_;
+  std::vector<std::string> fields_{"boxes.json"};
+  std::vector<std::string> classes_;
+  std::optional<ClassMap> map_;
+  TextFiles files_;
+  std::unordered_map<std::string, std::uint32_t> rows_;  // by stem
+  std::vector<std::string> listed_;                      // names of ImageSets; empty: all
+  std::vector<std::string> images_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnnotationSet> open_voc(const std::string& path, const SourceOptions& options, AnnotationLog&) {
+  return std::make_unique<Voc>(path, options);
+}
+
+}  // namespace bale

@@ -1,0 +1,234 @@
+// YOLO: a text file per image, with lines "class cx cy width height" in parts of the image's sides
+// (https://docs.ultralytics.com/datasets/detect/).
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/writer/source/annotations/annotation_set.hpp"
+#include "bale/writer/source/annotations/class_names.hpp"
+#include "bale/writer/source/annotations/relative_box.hpp"
+#include "bale/writer/source/annotations/target_text.hpp"
+#include "bale/writer/source/annotations/text_files.hpp"
+#include "bale/writer/source/file_rows.hpp"
+#include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/integer_text.hpp"
+#include "bale/writer/source/long_path.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_max_names_bytes = std::uint64_t{16} << 20;
+
+std::vector<std::string_view> split_words(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    if (end > 0) words.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return words;
+}
+
+/// `path` with its last directory "images" replaced by "labels", as ultralytics has them; else unchanged.
+std::string labels_place(const std::string& path) {
+  constexpr std::string_view k_images = "/images/";
+  const std::string whole = "/" + path;  // so that the first directory counts
+  const std::size_t at = whole.rfind(k_images);
+  if (at == std::string::npos) return path;
+  return (whole.substr(0, at) + "/labels/" + whole.substr(at + k_images.size())).substr(1);
+}
+
+/// An annotation as a line of the file says it.
+struct Line {
+  std::int64_t label;
+  std::vector<double> numbers;
+};
+
+Line parse_line(std::string_view line) {
+  const std::vector<std::string_view> words = split_words(line);
+  if (words.size() < 5 || words.size() % 2 == 0) {
+    throw Error(ErrorCode::damaged, fmt::format("{} numbers, not class, cx, cy, width and height, and no polygon", words.size()));
+  }
+  const double label = parse_number(words[0]);
+  Line parsed{.label = static_cast<std::int64_t>(label), .numbers = {}};
+  if (label < 0 || label > 1e6 || static_cast<double>(parsed.label) != label) {
+    throw Error(ErrorCode::damaged, "the class is not a whole number");
+  }
+  for (std::size_t i = 1; i < words.size(); ++i) parsed.numbers.push_back(parse_number(words[i]));
+  return parsed;
+}
+
+/// Corners in parts of the sides. A polygon's are those of the smallest box around it.
+std::array<double, 4> corners_of(const std::vector<double>& numbers) {
+  if (numbers.size() == 4) {
+    check_relative({numbers[0], numbers[1], numbers[2], numbers[3]});
+    return {numbers[0] - numbers[2] / 2, numbers[1] - numbers[3] / 2, numbers[0] + numbers[2] / 2,
+            numbers[1] + numbers[3] / 2};
+  }
+  std::array<double, 4> box{numbers[0], numbers[1], numbers[0], numbers[1]};
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    box = {std::min(box[0], numbers[i]), std::min(box[1], numbers[i + 1]), std::max(box[2], numbers[i]),
+           std::max(box[3], numbers[i + 1])};
+  }
+  check_relative(box);
+  return box;
+}
+
+class Yolo : public AnnotationSet {
+ public:
+  explicit Yolo(const std::string& path) : path_(path) {
+    struct stat info {};
+    if (stat_long_path(path, info) != 0) throw_errno("examine", path);
+    if (S_ISDIR(info.st_mode)) {
+      labels_ = path;
+      const std::string names = join_path(path, "classes.txt");
+      if (stat_long_path(names, info) == 0) classes_ = parse_class_lines(text_of(names));
+    } else if (path.ends_with(".yaml") || path.ends_with(".yml")) {
+      YoloData data = parse_data_yaml(text_of(path), path);
+      classes_ = std::move(data.names);
+      has_keypoints_ = data.has_keypoints;
+    } else {
+      classes_ = parse_class_lines(text_of(path));
+      if (classes_.empty()) throw Error(ErrorCode::invalid_argument, "names no class", {.path = path});
+    }
+  }
+
+  const std::string& path() const override { return path_; }
+  std::vector<std::string> places() const override { return {path_, labels_}; }
+  const std::vector<std::string>& fields() const override { return fields_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  bool names_images() const override { return false; }
+
+  void match(const FolderImages& folder, AnnotationLog& log) override {
+    if (classes_.empty()) log.warn(path_, "no class names: there is no classes.txt; give data.yaml instead");
+    const bool is_given = !labels_.empty();
+    if (!is_given) labels_ = labels_place(folder.root + "/");
+    while (labels_.size() > 1 && labels_.ends_with('/')) labels_.pop_back();
+    std::uint64_t num_bare = 0;
+    std::unordered_map<std::string, const std::string*> image_of;
+    for (const std::string& image : folder.paths) {
+      const std::size_t dot = image.rfind('.');
+      std::string text = (is_given ? join_path(labels_, image.substr(0, dot))
+                                   : labels_place(join_path(folder.root, image.substr(0, dot)))) + ".txt";
+      const auto [other, is_new] = image_of.try_emplace(text, &image);
+      if (!is_new) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("belongs to two images, {} and {}", printable(*other->second), printable(image)),
+                    {.path = text, .hint = "leave one out with `exclude`"});
+      }
+      if (files_.add(std::move(text))) {
+        rows_.emplace(image, files_.size() - 1);
+      } else {
+        ++num_bare;
+      }
+    }
+    if (files_.size() == 0 && !folder.paths.empty()) {
+      throw Error(ErrorCode::not_found, "no labels for any image",
+                  {.path = image_of.begin()->first, .hint = "give the directory of the labels as `annotations`"});
+    }
+    if (num_bare > 0) {
+      log.warn(labels_, fmt::format("{} images have no file of labels; they are packed without boxes", num_bare));
+    }
+    report_orphans(image_of, log);
+  }
+
+  std::uint32_t row_of(const std::string& image) const override {
+    const auto found = rows_.find(image);
+    return found == rows_.end() ? k_no_row : found->second;
+  }
+  std::uint64_t bytes(std::uint32_t row, std::size_t) const override {
+    return 40 + (row == k_no_row ? 0 : 3 * files_.bytes(row));
+  }
+
+  void append(std::uint32_t row, std::size_t, const SampleView& image, std::string& out) const override {
+    TargetText targets({"yolo"});
+    if (row != k_no_row) {
+      const std::string text = files_.read(row);
+      for_each_line(text, [&](std::string_view line, std::size_t number) {
+        try {
+          add(parse_line(line), image, targets);
+        } catch (const Error& error) {
+          throw Error(error.code(), fmt::format("line {}: {}", number, error.message()),
+                      {.path = files_.path(row), .hint = error.context().hint});
+        }
+      });
+    }
+    targets.append_to(out);
+  }
+  void append_identity(std::uint32_t row, std::string& out) const override {
+    if (row != k_no_row) files_.append_identity(row, out);
+  }
+
+ private:
+  static std::string text_of(const std::string& path) {
+    return std::string(as_text(read_file(path, k_max_names_bytes)));
+  }
+
+  void add(const Line& line, const SampleView& image, TargetText& targets) const {
+    if (has_keypoints_) {
+      throw Error(ErrorCode::unsupported, "keypoints of YOLO (kpt_shape), which bale does not pack",
+                  {.hint = "pack them as COCO's annotations"});
+    }
+    if (!classes_.empty() && static_cast<std::size_t>(line.label) >= classes_.size()) {
+      throw Error(ErrorCode::damaged, fmt::format("class {}, but there are {} class names", line.label, classes_.size()));
+    }
+    const std::array<double, 4> box = corners_of(line.numbers);
+    const RelativeTo size(image);
+    targets.add({box[0] * size.width, box[1] * size.height, box[2] * size.width, box[3] * size.height}, line.label);
+    std::string numbers;
+    for (const double number : line.numbers) numbers += (numbers.empty() ? "[" : ",") + number_text(number);
+    targets.add_to(0, numbers + "]");
+  }
+
+  /// Files of labels that belong to no image.
+  void report_orphans(const std::unordered_map<std::string, const std::string*>& image_of, AnnotationLog& log) const {
+    struct stat info {};
+    if (stat_long_path(labels_, info) != 0) return;
+    NoticeLog others;
+    std::vector<SourceLoss> losses;
+    DirectoryWalk walk(labels_, {.wanted = [](std::string_view name) { return name.ends_with(".txt"); }}, others, losses);
+    for (const DirectoryFiles& files : walk.files_below(labels_)) {
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        const std::string path = join_path(files.path(), files[i]);
+        if (image_of.contains(path) || path == path_ || !is_labels(path)) continue;
+        log.lose(path, "labels of an image that does not exist", 1);
+      }
+    }
+  }
+
+  /// Whether a file without an image has boxes, by its first line.
+  static bool is_labels(const std::string& path) {
+    TextFiles file;
+    if (!file.add(path) || file.bytes(0) > TextFiles::k_max_bytes) return false;
+    std::optional<bool> is;
+    for_each_line(file.read(0), [&](std::string_view line, std::size_t) {
+      if (is) return;
+      try {
+        parse_line(line);
+        is = true;
+      } catch (const Error&) {
+        is = false;
+      }
+    });
+    return is.value_or(false);
+  }
+
+  std::string path_;
+  std::string labels_;
+  std::vector<std::string> fields_{"boxes.json"};
+  std::vector<std::string> classes_;
+  bool has_keypoints_ = false;
+  TextFiles files_;
+  std::unordered_map<std::string, std::uint32_t> rows_;  // by image
+};
+
+}  // namespace
+
+std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, AnnotationLog&) { return std::make_unique<Yolo>(path); }
+
+}  // namespace bale
