@@ -121,13 +121,14 @@ class DataYaml {
 
   void take_names(std::string_view after) {
     if (!data_.names.empty()) fail(ErrorCode::damaged, "`names` a second time");
-    Scanner value(after);
-    value.skip_space();
-    if (value.rest().empty()) return take_block();
-    if (!value.rest().starts_with('[') && !value.rest().starts_with('{')) fail_form();
-    // A list in brackets may go on in the next lines.
-    const auto first = static_cast<std::size_t>(value.rest().data() - text_.data());
-    Scanner list(text_.substr(first));
+    // A list in brackets may begin and go on in the next lines.
+    Scanner list(text_.substr(static_cast<std::size_t>(after.data() - text_.data())));
+    list.skip_space();
+    if (!list.rest().starts_with('[') && !list.rest().starts_with('{')) {
+      const std::string_view here = trimmed(after);
+      if (!here.empty() && !here.starts_with('#')) fail_form();
+      return take_block();
+    }
     take_flow(list);
     at_ = text_.size() - list.rest().size();
     if (!trimmed(take_line()).empty() && !trimmed(text_.substr(start_, at_ - start_)).starts_with('#')) fail_form();
