@@ -1,5 +1,5 @@
-// Whatever the bytes of annotations, they are read or refused, and what is read of them is JSON. The first byte chooses the
-// format.
+// Whatever the bytes of annotations, they are read or refused, and what is read of them is JSON. The first byte chooses
+// the format.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -63,9 +63,15 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   bale::AnnotationLog log(true, notices, losses);
   try {
     switch (data[0] % 5) {
-      case 0: read_all(*bale::open_coco(file.path(), log), {"/proc/self/fd", {}}, log); break;
-      case 1: read_all(*bale::open_open_images(file.path(), {}, log), {"/proc/self/fd", {"a.png", "b.jpg"}}, log); break;
-      case 2: bale::test::keep(bale::parse_data_yaml(text, "x").names.size()); break;
+      case 0:
+        read_all(*bale::open_coco(file.path(), log), {"/proc/self/fd", {}}, log);
+        break;
+      case 1:
+        read_all(*bale::open_open_images(file.path(), {}, log), {"/proc/self/fd", {"a.png", "b.jpg"}}, log);
+        break;
+      case 2:
+        bale::test::keep(bale::parse_data_yaml(text, "x").names.size());
+        break;
       case 3: {
         const Folder& folder = write_folder("a.txt", text);
         read_all(*bale::open_yolo(folder.path, log), {folder.path, {"a.png"}}, log);

@@ -50,7 +50,10 @@ FileSource::FileSource(FileListing listing, const std::vector<std::string>& extr
 }
 
 FileSource::FileSource(FileListing listing, Saved saved)
-    : listing_(std::move(listing)), num_extra_(saved.has_extra ? 1 : 0), has_labels_(saved.has_labels), is_saved_(true) {
+    : listing_(std::move(listing)),
+      num_extra_(saved.has_extra ? 1 : 0),
+      has_labels_(saved.has_labels),
+      is_saved_(true) {
   name_fields(std::vector<std::string>(num_extra_, "json"));
 }
 

@@ -68,7 +68,8 @@ class FileSource : public Source {
   std::vector<SourceLoss> losses() const override { return listing_.losses; }
 
  protected:
-  /// Rows that know size and time of their files from an earlier listing. Reading a file that has others throws `changed`.
+  /// Rows that know size and time of their files from an earlier listing. Reading a file that has others throws
+  /// `changed`.
   FileSource(FileListing listing, Saved saved);
 
   /// Expected size of extra field `which` of sample `i`.

@@ -32,7 +32,8 @@ struct Table {
 class TableSource : public FileSource {
  public:
   TableSource(ListedText file, Table table)
-      : FileSource(std::move(table.listing), table.records.empty() ? std::vector<std::string>() : std::vector<std::string>{"json"}),
+      : FileSource(std::move(table.listing),
+                   table.records.empty() ? std::vector<std::string>() : std::vector<std::string>{"json"}),
         file_(std::move(file)),
         columns_(std::move(table.columns)),
         records_(std::move(table.records)) {}
@@ -47,7 +48,9 @@ class TableSource : public FileSource {
       throw Error(error.code(), fmt::format("its row in the table: {}", error.message()), {.path = origin(i)});
     }
   }
-  void append_extra_identity(std::uint64_t i, std::string& out) const override { out += file_.read(records_[i].offset, records_[i].bytes); }
+  void append_extra_identity(std::uint64_t i, std::string& out) const override {
+    out += file_.read(records_[i].offset, records_[i].bytes);
+  }
 
  private:
   ListedText file_;

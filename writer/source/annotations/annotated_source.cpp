@@ -112,7 +112,8 @@ class AnnotatedLister {
       }
     }
     if (listing.rows.samples().empty()) {
-      throw Error(ErrorCode::invalid_argument, "no image to pack", {.path = path_, .hint = "name the folder of the images"});
+      throw Error(ErrorCode::invalid_argument, "no image to pack",
+                  {.path = path_, .hint = "name the folder of the images"});
     }
     listing.classes = classes_of(annotations.sets);
     listing.places.push_back(path_);
@@ -124,16 +125,15 @@ class AnnotatedLister {
 
  private:
   FolderImages walk(FileListing& listing) {
-    WalkRules rules{.wanted =
-                        [](std::string_view name) {
-                          return is_image_field(field_name(split_file_name(name).extension));
-                        },
-                    .skip_unreadable = options_.skip_damaged};
+    WalkRules rules{
+        .wanted = [](std::string_view name) { return is_image_field(field_name(split_file_name(name).extension)); },
+        .skip_unreadable = options_.skip_damaged};
     NoticeLog others;  // annotations lie beside images
     DirectoryWalk walk(path_, std::move(rules), others, listing.losses);
     FolderImages folder{.root = path_, .paths = {}};
     for (const DirectoryFiles& files : walk.files_below(path_)) {
-      const std::size_t skip = files.path().size() == path_.size() ? path_.size() : path_.size() + (path_ == "/" ? 0 : 1);
+      const std::size_t skip =
+          files.path().size() == path_.size() ? path_.size() : path_.size() + (path_ == "/" ? 0 : 1);
       for (std::size_t i = 0; i < files.size(); ++i) {
         folder.paths.push_back(below(std::string_view(files.path()).substr(skip), files[i]));
       }

@@ -26,7 +26,8 @@ bool ends_with_any(const std::string& path, std::initializer_list<std::string_vi
 std::string kind_of_directory(const std::string& path) {
   const TopLevel top = list_top_level(path);
   const auto has = [&](std::string_view suffix) {
-    return std::any_of(top.files.begin(), top.files.end(), [&](const std::string& name) { return name.ends_with(suffix); });
+    return std::any_of(top.files.begin(), top.files.end(),
+                       [&](const std::string& name) { return name.ends_with(suffix); });
   };
   if (has(".xml")) return k_voc;
   if (has(".txt") || base_name(path) == "labels") return k_yolo;
@@ -63,7 +64,8 @@ std::unique_ptr<AnnotationSet> open_annotations(const std::string& path, const S
   const std::string guessed = kind_of(path);  // also checks that it exists
   const std::string kind = options.annotations_format.empty() ? guessed : options.annotations_format;
   if (!options.class_map.empty() && (kind == k_coco || kind == k_yolo)) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("`class_map` is for class names; annotations of {} have numbers", kind),
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("`class_map` is for class names; annotations of {} have numbers", kind),
                 {.path = path, .hint = "leave `class_map` out"});
   }
   if (kind == k_coco) return open_coco(path, log);

@@ -71,7 +71,8 @@ class AnnotationSet {
   /// Expected size of field `which` of a row.
   virtual std::uint64_t bytes(std::uint32_t row, std::size_t which) const = 0;
   /// Appends field `which` of a row, or of an image without annotations (k_no_row). `image` has the image's file and
-  /// size. Throws `damaged` with the path of the annotations for annotations that are not of this kind, `changed`, `io`.
+  /// size. Throws `damaged` with the path of the annotations for annotations that are not of this kind, `changed`,
+  /// `io`.
   virtual void append(std::uint32_t row, std::size_t which, const SampleView& image, std::string& out) const = 0;
   /// Appends what identifies the annotations of a row. Does not throw for damaged content.
   virtual void append_identity(std::uint32_t row, std::string& out) const = 0;
@@ -84,7 +85,8 @@ std::unique_ptr<AnnotationSet> open_voc(const std::string& path, const SourceOpt
 /// YOLO: a directory labels, or data.yaml, or a file of class names.
 std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, AnnotationLog& log);
 /// Open Images: a table of boxes.
-std::unique_ptr<AnnotationSet> open_open_images(const std::string& path, const SourceOptions& options, AnnotationLog& log);
+std::unique_ptr<AnnotationSet> open_open_images(const std::string& path, const SourceOptions& options,
+                                                AnnotationLog& log);
 
 /// Opens a set as SourceOptions::annotations_format or its content says. Throws `not_found`, `damaged`, and
 /// `invalid_argument` if the format cannot be guessed.

@@ -14,9 +14,9 @@ struct YoloData {
   bool has_keypoints = false;      // kpt_shape
 };
 
-/// Reads `names` (a list or a map, in lines or in brackets), `nc` and `kpt_shape` of a data.yaml. This is the part of YAML
-/// that such files use: other members are ignored. Throws `unsupported` with the line for other forms, `damaged` for
-/// names that contradict `nc`. Errors name `path`.
+/// Reads `names` (a list or a map, in lines or in brackets), `nc` and `kpt_shape` of a data.yaml. This is the part of
+/// YAML that such files use: other members are ignored. Throws `unsupported` with the line for other forms, `damaged`
+/// for names that contradict `nc`. Errors name `path`.
 YoloData parse_data_yaml(std::string_view text, const std::string& path);
 
 /// One name per line.

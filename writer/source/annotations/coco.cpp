@@ -1,5 +1,5 @@
-// COCO's annotation files (https://cocodataset.org/#format-data): instances, keypoints and captions. Images are packed in
-// the order of their ids, and the annotations of an image are those of pycocotools in its order.
+// COCO's annotation files (https://cocodataset.org/#format-data): instances, keypoints and captions. Images are packed
+// in the order of their ids, and the annotations of an image are those of pycocotools in its order.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -84,12 +84,12 @@ class Coco : public AnnotationSet {
   std::vector<std::string> images() const override { return images_; }
 
   void match(const FolderImages&, AnnotationLog& log) override {
-    const auto empty = std::count_if(starts_.begin() + (starts_.empty() ? 0 : 1), starts_.end(),
-                                     [before = std::uint64_t{0}](std::uint64_t start) mutable {
-                                       return std::exchange(before, start) == start;
-                                     });
+    const auto empty = std::count_if(
+        starts_.begin() + (starts_.empty() ? 0 : 1), starts_.end(),
+        [before = std::uint64_t{0}](std::uint64_t start) mutable { return std::exchange(before, start) == start; });
     if (empty == 0) return;
-    log.warn(path(), fmt::format("{} of {} images have no annotations; they are packed with none", empty, images_.size()));
+    log.warn(path(),
+             fmt::format("{} of {} images have no annotations; they are packed with none", empty, images_.size()));
   }
 
   std::uint32_t row_of(const std::string& image) const override {
@@ -215,7 +215,8 @@ class Coco : public AnnotationSet {
       throw Error(ErrorCode::damaged, "an image without a \"file_name\"");
     }
     Id& id = ids_[number_of(image["id"])];
-    if (!id.file_name.empty()) throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image["id"].dump()));
+    if (!id.file_name.empty())
+      throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image["id"].dump()));
     id.file_name = image["file_name"].get<std::string>();
   }
 
@@ -226,7 +227,8 @@ class Coco : public AnnotationSet {
     }
     const auto id = category["id"].get<std::int64_t>();
     if (id < 0 || id > k_max_category) {
-      throw Error(ErrorCode::unsupported, fmt::format("a category with the id {}, not one of 0..{}", id, k_max_category));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("a category with the id {}, not one of 0..{}", id, k_max_category));
     }
     const auto at = static_cast<std::size_t>(id);
     if (classes_.size() <= at) classes_.resize(at + 1);

@@ -40,11 +40,11 @@ class JsonElements {
 
   File file_;
   std::string buffer_;
-  std::uint64_t base_ = 0;   // offset of buffer_ in the file
-  std::size_t at_ = 0;       // next byte in buffer_
-  std::size_t begin_ = 0;    // of what must stay in buffer_
-  std::size_t end_ = 0;      // of the element
-  bool keeps_ = false;       // bytes from begin_ on must stay
+  std::uint64_t base_ = 0;  // offset of buffer_ in the file
+  std::size_t at_ = 0;      // next byte in buffer_
+  std::size_t begin_ = 0;   // of what must stay in buffer_
+  std::size_t end_ = 0;     // of the element
+  bool keeps_ = false;      // bytes from begin_ on must stay
   bool started_ = false;
   bool in_array_ = false;
   std::string array_;

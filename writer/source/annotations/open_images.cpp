@@ -62,8 +62,9 @@ class OpenImages : public AnnotationSet {
     sort_pieces(folder.paths.size());
     name_classes();
     if (num_lost > 0) {
-      log.lose(path(), fmt::format("boxes of {} images that are not in {}, such as {}", num_lost, printable(folder.root),
-                                   printable(first_lost)),
+      log.lose(path(),
+               fmt::format("boxes of {} images that are not in {}, such as {}", num_lost, printable(folder.root),
+                           printable(first_lost)),
                num_lost);
     }
     std::uint64_t num_bare = 0;
@@ -110,7 +111,8 @@ class OpenImages : public AnnotationSet {
   }
   void append_identity(std::uint32_t row, std::string& out) const override {
     if (row == k_no_row) return;
-    for (std::uint64_t i = starts_[row]; i < starts_[row + 1]; ++i) file_.append(pieces_[i].offset, pieces_[i].bytes, out);
+    for (std::uint64_t i = starts_[row]; i < starts_[row + 1]; ++i)
+      file_.append(pieces_[i].offset, pieces_[i].bytes, out);
   }
 
  private:
@@ -124,7 +126,9 @@ class OpenImages : public AnnotationSet {
     std::vector<std::string> names;
     split_cells(record, ',', names);
     num_cells_ = names.size();
-    const auto column = [&](std::string_view name) { return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin()); };
+    const auto column = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    };
     for (const std::string_view name : k_needed) {
       columns_.push_back(column(name));
       if (columns_.back() == names.size()) {

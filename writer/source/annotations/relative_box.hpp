@@ -9,8 +9,8 @@
 
 namespace bale {
 
-/// The size of the image in pixels that relative coordinates refer to. Throws `unsupported` if it is unknown, or if EXIF
-/// says that the image is to be turned: those who drew the boxes may have seen it turned or not.
+/// The size of the image in pixels that relative coordinates refer to. Throws `unsupported` if it is unknown, or if
+/// EXIF says that the image is to be turned: those who drew the boxes may have seen it turned or not.
 struct RelativeTo {
   explicit RelativeTo(const SampleView& image) : width(image.width), height(image.height) {
     const FieldView* const file = image.find_image();

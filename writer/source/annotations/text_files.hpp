@@ -35,8 +35,8 @@ class TextFiles {
   std::vector<File> files_;
 };
 
-/// The lines of `text` without their ends and without blanks around them. Calls use(line, number from 1) for each that is
-/// not empty.
+/// The lines of `text` without their ends and without blanks around them. Calls use(line, number from 1) for each that
+/// is not empty.
 template <typename Use>
 void for_each_line(std::string_view text, const Use& use) {
   constexpr std::string_view k_blanks = " \t\r";

@@ -62,7 +62,8 @@ class Objects {
 
  private:
   [[noreturn]] void fail(const std::string& what, std::ptrdiff_t offset) const {
-    throw Error(ErrorCode::damaged, what, {.path = path_, .offset = static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(offset, 0))});
+    throw Error(ErrorCode::damaged, what,
+                {.path = path_, .offset = static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(offset, 0))});
   }
   const std::string& path_;
   pugi::xml_document document_;

@@ -52,7 +52,8 @@ struct Line {
 Line parse_line(std::string_view line) {
   const std::vector<std::string_view> words = split_words(line);
   if (words.size() < 5 || words.size() % 2 == 0) {
-    throw Error(ErrorCode::damaged, fmt::format("{} numbers, not class, cx, cy, width and height, and no polygon", words.size()));
+    throw Error(ErrorCode::damaged,
+                fmt::format("{} numbers, not class, cx, cy, width and height, and no polygon", words.size()));
   }
   const double label = parse_number(words[0]);
   Line parsed{.label = static_cast<std::int64_t>(label), .numbers = {}};
@@ -114,7 +115,8 @@ class Yolo : public AnnotationSet {
     for (const std::string& image : folder.paths) {
       const std::size_t dot = image.rfind('.');
       std::string text = (is_given ? join_path(labels_, image.substr(0, dot))
-                                   : labels_place(join_path(folder.root, image.substr(0, dot)))) + ".txt";
+                                   : labels_place(join_path(folder.root, image.substr(0, dot)))) +
+                         ".txt";
       const auto [other, is_new] = image_of.try_emplace(text, &image);
       if (!is_new) {
         throw Error(ErrorCode::invalid_argument,
@@ -175,7 +177,8 @@ class Yolo : public AnnotationSet {
                   {.hint = "pack them as COCO's annotations"});
     }
     if (!classes_.empty() && static_cast<std::size_t>(line.label) >= classes_.size()) {
-      throw Error(ErrorCode::damaged, fmt::format("class {}, but there are {} class names", line.label, classes_.size()));
+      throw Error(ErrorCode::damaged,
+                  fmt::format("class {}, but there are {} class names", line.label, classes_.size()));
     }
     const std::array<double, 4> box = corners_of(line.numbers);
     const RelativeTo size(image);
@@ -191,7 +194,8 @@ class Yolo : public AnnotationSet {
     if (stat_long_path(labels_, info) != 0) return;
     NoticeLog others;
     std::vector<SourceLoss> losses;
-    DirectoryWalk walk(labels_, {.wanted = [](std::string_view name) { return name.ends_with(".txt"); }}, others, losses);
+    DirectoryWalk walk(labels_, {.wanted = [](std::string_view name) { return name.ends_with(".txt"); }}, others,
+                       losses);
     for (const DirectoryFiles& files : walk.files_below(labels_)) {
       for (std::size_t i = 0; i < files.size(); ++i) {
         const std::string path = join_path(files.path(), files[i]);
@@ -229,6 +233,8 @@ class Yolo : public AnnotationSet {
 
 }  // namespace
 
-std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, AnnotationLog&) { return std::make_unique<Yolo>(path); }
+std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, AnnotationLog&) {
+  return std::make_unique<Yolo>(path);
+}
 
 }  // namespace bale

@@ -1,0 +1,121 @@
+#include "bale/writer/source/arrays/array_source.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/image/gray_png.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/writer/source/name_filter.hpp"
+
+namespace bale {
+namespace {
+
+constexpr const char* k_coarse_field = "coarse.txt";
+
+class ArraySource : public Source {
+ public:
+  ArraySource(std::string path, ArrayFiles files, const SourceOptions& options)
+      : path_(std::move(path)), files_(std::move(files)) {
+    const NameFilter filter(options.include, options.exclude);
+    for (std::uint32_t part = 0; part < files_.parts.size(); ++part) {
+      for (std::uint32_t number = 0; number < files_.parts[part].count; ++number) {
+        if (filter.takes_all() || filter.takes(key_of({part, number}))) samples_.push_back({part, number});
+      }
+      has_coarse_ = has_coarse_ || !files_.parts[part].coarse_labels.empty();
+    }
+    if (has_coarse_) fields_.emplace_back(k_coarse_field);
+    if (samples_.empty()) throw Error(ErrorCode::invalid_argument, "no image to pack", {.path = path_});
+  }
+
+  std::uint64_t size() const override { return samples_.size(); }
+  const std::vector<std::string>& fields() const override { return fields_; }
+  const std::vector<std::string>& classes() const override { return files_.classes; }
+  std::vector<std::string> places() const override { return {path_}; }
+  std::int64_t label(std::uint64_t i) const override { return part(i).labels[samples_[i].number]; }
+  std::string origin(std::uint64_t i) const override {
+    return fmt::format("{}: image {}", part(i).path, samples_[i].number);
+  }
+  void will_need(std::uint64_t) const override {}
+  const NoticeLog& notices() const override { return files_.notices; }
+
+  void describe(std::uint64_t i, SourceSample& out) const override {
+    out.key = key_of(samples_[i]);
+    out.label = label(i);
+    out.fields = {{0, part(i).pixel_bytes()}, {1, fmt::formatted_size("{}", out.label)}};
+    if (has_coarse_) out.fields.push_back({2, 2});
+  }
+
+  SampleView read(std::uint64_t i, Scratch& scratch) const override {
+    const ArrayPart& from = part(i);
+    const std::vector<std::byte> png = encode(from, pixels(i));
+    MutableBytes kept = scratch.bytes(png.size());
+    std::copy(png.begin(), png.end(), kept.begin());
+    std::string& text = scratch.text();
+    text = key_of(samples_[i]);
+    const std::size_t key_end = text.size();
+    text += fmt::format_int(label(i)).c_str();
+    const std::size_t label_end = text.size();
+    if (has_coarse_) text += fmt::format_int(from.coarse_labels[samples_[i].number]).c_str();
+    const std::string_view all = text;
+    std::vector<FieldView>& views = scratch.fields();
+    views.clear();
+    views.push_back({fields_[0], kept});
+    views.push_back({k_label_field, as_bytes(all.substr(key_end, label_end - key_end))});
+    if (has_coarse_) views.push_back({fields_[2], as_bytes(all.substr(label_end))});
+    return {.key = all.substr(0, key_end), .label = label(i), .width = from.width, .height = from.height, .fields = views};
+  }
+
+  void fingerprint(std::uint64_t i, std::string& out) const override {
+    fmt::format_to(std::back_inserter(out), "{}\t{}\t{:08x}\n", key_of(samples_[i]), label(i), crc32c(pixels(i)));
+  }
+
+ private:
+  struct Place {
+    std::uint32_t part;
+    std::uint32_t number;
+  };
+
+  const ArrayPart& part(std::uint64_t i) const { return files_.parts[samples_[i].part]; }
+  std::string key_of(const Place& place) const {
+    const ArrayPart& from = files_.parts[place.part];
+    return fmt::format("{}/{:05}", from.prefix, from.first_number + place.number);
+  }
+  Bytes pixels(std::uint64_t i) const {
+    const ArrayPart& from = part(i);
+    return Bytes(from.bytes).subspan(from.first_offset + samples_[i].number * from.stride + from.pixels_at,
+                                     from.pixel_bytes());
+  }
+
+  static std::vector<std::byte> encode(const ArrayPart& from, Bytes pixels) {
+    if (from.planes == 1) return encode_gray_png(from.width, from.height, pixels);
+    Image image;
+    image.width = from.width;
+    image.height = from.height;
+    const std::size_t plane = pixels.size() / 3;
+    image.rgb.resize(pixels.size());
+    for (std::size_t at = 0; at < plane; ++at) {
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        image.rgb[at * 3 + channel] = static_cast<std::uint8_t>(pixels[channel * plane + at]);
+      }
+    }
+    return encode_png(image);
+  }
+
+  std::string path_;
+  ArrayFiles files_;
+  std::vector<std::string> fields_{"png", std::string(k_label_field)};
+  std::vector<Place> samples_;
+  bool has_coarse_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_array_source(const std::string& path, ArrayFiles files, const SourceOptions& options) {
+  return std::make_unique<ArraySource>(path, std::move(files), options);
+}
+
+}  // namespace bale

@@ -1,0 +1,56 @@
+// ArraySource: images that a few files hold as raw pixels, as MNIST's idx files and the binary CIFAR archives. Each is packed
+// as a PNG, which has the same pixels.
+//
+// Memory: the whole files, uncompressed. Threads: see Source.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale {
+
+/// Consecutive records of one file: labels and pixels.
+struct ArrayPart {
+  std::string path;    // for messages
+  std::string prefix;  // of the keys: "train"
+  std::uint64_t first_number = 0;  // of the first record, in its key
+  std::uint64_t count = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t planes = 1;  // 1: gray, 3: all red, all green, all blue
+  std::vector<std::byte> bytes{};
+  std::uint64_t first_offset = 0;  // of the first record in `bytes`
+  std::uint64_t stride = 0;        // from record to record
+  std::uint64_t pixels_at = 0;     // in a record
+  std::vector<std::uint8_t> labels{};
+  std::vector<std::uint8_t> coarse_labels{};  // CIFAR-100's, or empty
+
+  std::uint64_t pixel_bytes() const { return std::uint64_t{width} * height * planes; }
+};
+
+struct ArrayFiles {
+  std::vector<ArrayPart> parts;
+  std::vector<std::string> classes;
+  NoticeLog notices{};
+};
+
+/// Whether `path` is a directory with idx files of images.
+bool is_idx_directory(const std::string& path);
+/// MNIST, FashionMNIST, EMNIST, KMNIST: `*-images-idx3-ubyte` with `*-labels-idx1-ubyte`, each also with .gz. Throws
+/// `damaged` with file and offset, `not_found` if the labels are missing.
+ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& options);
+
+/// Whether `path` is, by its name, a CIFAR archive.
+bool is_cifar_archive(const std::string& path);
+/// cifar-10-binary.tar.gz and cifar-100-binary.tar.gz. Throws `unsupported` for the archives of pickles, and `damaged`.
+ArrayFiles read_cifar(const std::string& path, const SourceOptions& options);
+
+/// The images as samples "PREFIX/00000". `path` is Source::places().
+std::unique_ptr<Source> make_array_source(const std::string& path, ArrayFiles files, const SourceOptions& options);
+
+}  // namespace bale

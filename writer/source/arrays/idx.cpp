@@ -1,0 +1,152 @@
+// idx files, as http://yann.lecun.com/exdb/mnist describes them: two zero bytes, the type, the number of dimensions, the
+// dimensions (32 bits, big-endian), the values.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/writer/source/arrays/array_source.hpp"
+#include "bale/writer/source/class_map.hpp"
+#include "bale/writer/source/folder_walk.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_max_bytes = std::uint64_t{4} << 30;
+constexpr std::size_t k_inflate_block = std::size_t{1} << 20;
+
+/// "train-images-idx3-ubyte.gz" -> "train".
+std::optional<std::string> prefix_of(std::string_view name) {
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  for (const std::string_view suffix : {"-images-idx3-ubyte", "-images.idx3-ubyte"}) {
+    if (name.ends_with(suffix)) return std::string(name.substr(0, name.size() - suffix.size()));
+  }
+  return std::nullopt;
+}
+
+std::string labels_name(std::string name) {
+  name.replace(name.rfind("images"), 6, "labels");
+  name.replace(name.rfind("idx3"), 4, "idx1");
+  return name;
+}
+
+/// A gzip file of one member, all in memory.
+std::vector<std::byte> inflate_file(const std::vector<std::byte>& input, const std::string& path) {
+  z_stream state{};
+  if (inflateInit2(&state, MAX_WBITS + 16) != Z_OK) throw std::bad_alloc();
+  struct End {
+    z_stream& state;
+    ~End() { inflateEnd(&state); }
+  } const end{state};
+  std::vector<std::byte> out;
+  state.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input.data()));
+  state.avail_in = static_cast<uInt>(input.size());
+  int result = Z_OK;
+  while (result == Z_OK) {
+    if (out.size() >= k_max_bytes) {
+      throw Error(ErrorCode::unsupported, fmt::format("more than {} bytes uncompressed", k_max_bytes), {.path = path});
+    }
+    const std::size_t had = out.size();
+    out.resize(had + k_inflate_block);
+    state.next_out = reinterpret_cast<Bytef*>(out.data() + had);
+    state.avail_out = static_cast<uInt>(k_inflate_block);
+    result = inflate(&state, Z_NO_FLUSH);
+    out.resize(had + k_inflate_block - state.avail_out);
+    if (result == Z_BUF_ERROR || (result == Z_OK && state.avail_in == 0 && state.avail_out != 0)) break;
+  }
+  if (result != Z_STREAM_END || state.avail_in != 0) {
+    throw Error(ErrorCode::damaged, "damaged or incomplete gzip data",
+                {.path = path, .offset = input.size() - state.avail_in, .hint = "download it again"});
+  }
+  return out;
+}
+
+struct IdxArray {
+  std::vector<std::byte> bytes;
+  std::vector<std::uint32_t> shape;
+  std::uint64_t values_at = 0;
+};
+
+std::uint32_t big_endian(const std::byte* at) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<std::uint32_t>(at[i]);
+  return value;
+}
+
+/// An array of bytes with `dimensions` dimensions.
+IdxArray read_idx(const std::string& path, std::size_t dimensions) {
+  IdxArray array{.bytes = read_file(path, k_max_bytes - 1), .shape = {}};
+  const auto fail = [&](std::string_view what, std::uint64_t offset) {
+    throw Error(ErrorCode::damaged, what, {.path = path, .offset = offset, .hint = "download it again"});
+  };
+  if (path.ends_with(".gz")) array.bytes = inflate_file(array.bytes, path);
+  constexpr std::uint8_t k_unsigned_bytes = 8;
+  array.values_at = 4 + 4 * dimensions;
+  if (array.bytes.size() < array.values_at) fail("shorter than the header of an idx file", array.bytes.size());
+  const auto byte_at = [&](std::size_t i) { return static_cast<std::uint8_t>(array.bytes[i]); };
+  if (byte_at(0) != 0 || byte_at(1) != 0) fail("not an idx file", 0);
+  if (byte_at(2) != k_unsigned_bytes) fail("an idx file of other numbers than unsigned bytes", 2);
+  if (byte_at(3) != dimensions) fail(fmt::format("an idx file of {} dimensions, not {}", byte_at(3), dimensions), 3);
+  std::uint64_t rest = array.bytes.size() - array.values_at;
+  std::uint64_t stated = 1;
+  bool fits = true;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    array.shape.push_back(big_endian(array.bytes.data() + 4 + 4 * i));
+    fits = fits && (stated == 0 || array.shape.back() <= (std::uint64_t{1} << 40) / std::max<std::uint64_t>(stated, 1));
+    stated *= array.shape.back();
+  }
+  if (!fits || stated != rest) fail(fmt::format("{} values, which is not what its header says", rest), 4);
+  return array;
+}
+
+}  // namespace
+
+bool is_idx_directory(const std::string& path) {
+  const TopLevel top = list_top_level(path);
+  return std::any_of(top.files.begin(), top.files.end(), [](const std::string& name) { return prefix_of(name).has_value(); });
+}
+
+ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& options) {
+  std::map<std::string, std::string> names;  // by prefix; torchvision leaves X.gz beside X
+  for (const std::string& name : list_top_level(path).files) {
+    const auto prefix = prefix_of(name);
+    if (!prefix) continue;
+    std::string& known = names[*prefix];
+    if (known.empty() || known.ends_with(".gz")) known = name;
+  }
+  ArrayFiles files;
+  if (!options.class_map.empty()) files.classes = ClassMap::load(options.class_map).classes();
+  for (const bool is_test : {false, true}) {  // t10k comes after train
+    for (const auto& [prefix, name] : names) {
+      if ((prefix == "t10k") != is_test) continue;
+      IdxArray images = read_idx(join_path(path, name), 3);
+      const IdxArray labels = read_idx(join_path(path, labels_name(name)), 1);
+      if (labels.shape[0] != images.shape[0]) {
+        throw Error(ErrorCode::damaged, fmt::format("{} labels for {} images", labels.shape[0], images.shape[0]),
+                    {.path = join_path(path, labels_name(name))});
+      }
+      if (images.shape[1] == 0 || images.shape[2] == 0) {
+        throw Error(ErrorCode::damaged, "images without pixels", {.path = join_path(path, name), .offset = 8});
+      }
+      ArrayPart part{.path = join_path(path, name), .prefix = is_test ? "test" : prefix};
+      part.count = images.shape[0];
+      part.height = images.shape[1];
+      part.width = images.shape[2];
+      part.stride = part.pixel_bytes();
+      part.first_offset = images.values_at;
+      for (const std::byte label : Bytes(labels.bytes).subspan(labels.values_at)) {
+        part.labels.push_back(static_cast<std::uint8_t>(label));
+      }
+      part.bytes = std::move(images.bytes);
+      files.parts.push_back(std::move(part));
+    }
+  }
+  return files;
+}
+
+}  // namespace bale
