@@ -63,7 +63,7 @@ PLACES = {
     r"nanobind/.*": ["python"],
     r"(isa-l|isa-l/.*|crc)\.?h?|xxhash\.h": ["formats/base"],
     r"zstd.*\.h": ["formats/base", "formats/authoring", "formats/tar"],
-    r"zlib\.h": ["formats/tar", "formats/zip", "formats/hdf5", "formats/image"],
+    r"zlib\.h": ["formats/tar", "formats/zip", "formats/hdf5", "formats/image", "writer/source"],
 }
 # An installed header may include our own headers, the standard library and these. json_fwd.hpp declares only.
 PUBLIC_THIRD_PARTY = re.compile(r"nlohmann/json_fwd\.hpp")

@@ -1,8 +1,10 @@
 #include <exception>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/gray_png.hpp"
 #include "bale/formats/image/jpeg/jpeg_compressor.hpp"
 #include "bale/formats/image/png/png_guard.hpp"
 
@@ -54,22 +56,25 @@ class PngEncoder {
   PngEncoder(const PngEncoder&) = delete;
   PngEncoder& operator=(const PngEncoder&) = delete;
 
-  std::vector<std::byte> encode(const Image& image) {
-    if (!run_png(errors_, [&] { write(image); })) {
+  /// `pixels` are rows of one or three channels.
+  std::vector<std::byte> encode(std::uint32_t width, std::uint32_t height, Bytes pixels) {
+    if (!run_png(errors_, [&] { write(width, height, pixels); })) {
       throw Error(ErrorCode::unsupported, fmt::format("PNG: {}", errors_.text));
     }
     return std::move(out_);
   }
 
  private:
-  void write(const Image& image) {
+  void write(std::uint32_t width, std::uint32_t height, Bytes pixels) {
+    const std::size_t stride = pixels.size() / height;
+    const int color = stride == width ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB;
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_write_fn(png_, &out_, append, [](png_structp) {});
-    png_set_IHDR(png_, info_, image.width, image.height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png_, info_, width, height, 8, color, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png_, info_);
-    const std::size_t stride = std::size_t{image.width} * 3;
-    for (std::size_t y = 0; y < image.height; ++y) png_write_row(png_, image.rgb.data() + y * stride);
+    const auto* const first = reinterpret_cast<png_const_bytep>(pixels.data());
+    for (std::size_t y = 0; y < height; ++y) png_write_row(png_, first + y * stride);
     png_write_end(png_, info_);
   }
 
@@ -112,7 +117,14 @@ std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColors c
 
 std::vector<std::byte> encode_png(const Image& image) {
   image_detail::check_pixels(image);
-  return PngEncoder().encode(image);
+  return PngEncoder().encode(image.width, image.height, std::as_bytes(std::span(image.rgb)));
+}
+
+std::vector<std::byte> encode_gray_png(std::uint32_t width, std::uint32_t height, Bytes pixels) {
+  if (width == 0 || height == 0 || pixels.size() != std::uint64_t{width} * height) {
+    throw Error(ErrorCode::invalid_argument, "an image without pixels, or with another number of them");
+  }
+  return PngEncoder().encode(width, height, pixels);
 }
 
 }  // namespace bale

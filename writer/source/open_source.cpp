@@ -13,6 +13,7 @@
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/shard_directory.hpp"
+#include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
 #include "bale/writer/source/imagefolder_names.hpp"
@@ -48,6 +49,24 @@ void refuse_tables(const std::string& path, const TopLevel& top) {
     return name.ends_with(".parquet") || name.ends_with(".arrow");
   });
   if (table != top.files.end()) probe_format(join_path(path, *table));
+}
+
+/// Whether it is a directory of idx files. Options that only other sources have say that it is not meant so.
+bool has_arrays(const std::string& directory, const SourceOptions& options) {
+  const bool is_other = !options.kind.empty() || options.flat || !options.pair.empty() || !options.annotations.empty();
+  return !is_other && is_idx_directory(directory);
+}
+
+/// MNIST's idx files or a CIFAR archive; null if it is another source.
+std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions& options) {
+  struct stat info {};
+  if (!options.kind.empty() || remote_storage_of(spec) != nullptr || stat_long_path(spec, info) != 0) return nullptr;
+  if (S_ISDIR(info.st_mode)) {
+    if (long_path_exists(join_path(spec, k_manifest_name)) || !has_arrays(spec, options)) return nullptr;
+    return make_array_source(spec, read_idx_directory(spec, options), options);
+  }
+  if (!is_cifar_archive(spec)) return nullptr;
+  return make_array_source(spec, read_cifar(spec, options), options);
 }
 
 /// The kind of a directory without a manifest: images to pack, or shards of some tool.
@@ -115,6 +134,7 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
   }
   if (!S_ISDIR(info.st_mode)) return {TableColumns::kind_of(spec) ? k_table : k_packed};
   if (long_path_exists(join_path(spec, k_manifest_name))) return {k_packed};
+  if (has_arrays(spec, options)) return {k_folder};
   const TopLevel top = list_top_level(spec);
   DetectedSource detected = detect_directory(spec, top, options);
   if (detected.kind == k_folder) refuse_several_datasets(spec, top);
@@ -124,6 +144,7 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
   use_url_storage();
   require_local_name(spec, NameUse::dataset);
+  if (std::unique_ptr<Source> arrays = open_arrays(spec, options)) return arrays;
   const std::string kind = options.kind.empty() ? detect_source(spec, options).kind : options.kind;
   if (kind == k_folder || kind == k_list || kind == k_table) {
     require_local_name(spec);

@@ -66,7 +66,8 @@ class ArraySource : public Source {
     views.push_back({fields_[0], kept});
     views.push_back({k_label_field, as_bytes(all.substr(key_end, label_end - key_end))});
     if (has_coarse_) views.push_back({fields_[2], as_bytes(all.substr(label_end))});
-    return {.key = all.substr(0, key_end), .label = label(i), .width = from.width, .height = from.height, .fields = views};
+    return {
+        .key = all.substr(0, key_end), .label = label(i), .width = from.width, .height = from.height, .fields = views};
   }
 
   void fingerprint(std::uint64_t i, std::string& out) const override {
@@ -86,8 +87,8 @@ class ArraySource : public Source {
   }
   Bytes pixels(std::uint64_t i) const {
     const ArrayPart& from = part(i);
-    return Bytes(from.bytes).subspan(from.first_offset + samples_[i].number * from.stride + from.pixels_at,
-                                     from.pixel_bytes());
+    return Bytes(from.bytes)
+        .subspan(from.first_offset + samples_[i].number * from.stride + from.pixels_at, from.pixel_bytes());
   }
 
   static std::vector<std::byte> encode(const ArrayPart& from, Bytes pixels) {

@@ -1,5 +1,5 @@
-// ArraySource: images that a few files hold as raw pixels, as MNIST's idx files and the binary CIFAR archives. Each is packed
-// as a PNG, which has the same pixels.
+// ArraySource: images that a few files hold as raw pixels, as MNIST's idx files and the binary CIFAR archives. Each is
+// packed as a PNG, which has the same pixels.
 //
 // Memory: the whole files, uncompressed. Threads: see Source.
 #pragma once
@@ -16,8 +16,8 @@ namespace bale {
 
 /// Consecutive records of one file: labels and pixels.
 struct ArrayPart {
-  std::string path;    // for messages
-  std::string prefix;  // of the keys: "train"
+  std::string path;                // for messages
+  std::string prefix;              // of the keys: "train"
   std::uint64_t first_number = 0;  // of the first record, in its key
   std::uint64_t count = 0;
   std::uint32_t width = 0;

@@ -51,7 +51,8 @@ ArrayFiles read_cifar(const std::string& path, const SourceOptions&) {
   if (name.find("-binary") == std::string::npos) {
     throw Error(ErrorCode::unsupported, "an archive of Python pickles, which bale never loads",
                 {.path = path,
-                 .hint = "take the binary version, cifar-10-binary.tar.gz, or call bale.pack(torchvision.datasets.CIFAR10(...), DST)"});
+                 .hint = "take the binary version, cifar-10-binary.tar.gz, or call "
+                         "bale.pack(torchvision.datasets.CIFAR10(...), DST)"});
   }
   std::map<std::string, std::vector<std::byte>> members = read_members(path);
   const bool is_100 = members.contains("train.bin");
@@ -78,7 +79,8 @@ ArrayFiles read_cifar(const std::string& path, const SourceOptions&) {
     part.bytes = std::move(found->second);
     part.count = part.bytes.size() / part.stride;
     if (part.bytes.empty() || part.bytes.size() % part.stride != 0) {
-      throw Error(ErrorCode::damaged, fmt::format("{} has {} bytes, which are no whole images", file, part.bytes.size()),
+      throw Error(ErrorCode::damaged,
+                  fmt::format("{} has {} bytes, which are no whole images", file, part.bytes.size()),
                   {.path = path, .hint = "download it again"});
     }
     for (std::uint64_t i = 0; i < part.count; ++i) {
@@ -86,8 +88,9 @@ ArrayFiles read_cifar(const std::string& path, const SourceOptions&) {
       if (is_100) part.coarse_labels.push_back(static_cast<std::uint8_t>(record[0]));
       part.labels.push_back(static_cast<std::uint8_t>(record[num_labels - 1]));
       if (!files.classes.empty() && part.labels.back() >= files.classes.size()) {
-        throw Error(ErrorCode::damaged, fmt::format("{}: image {} has the label {}, but there are {} classes", file, i,
-                                                    part.labels.back(), files.classes.size()),
+        throw Error(ErrorCode::damaged,
+                    fmt::format("{}: image {} has the label {}, but there are {} classes", file, i, part.labels.back(),
+                                files.classes.size()),
                     {.path = path, .hint = "download it again"});
       }
     }

@@ -1,5 +1,5 @@
-// idx files, as http://yann.lecun.com/exdb/mnist describes them: two zero bytes, the type, the number of dimensions, the
-// dimensions (32 bits, big-endian), the values.
+// idx files, as http://yann.lecun.com/exdb/mnist describes them: two zero bytes, the type, the number of dimensions,
+// the dimensions (32 bits, big-endian), the values.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -108,7 +108,8 @@ IdxArray read_idx(const std::string& path, std::size_t dimensions) {
 
 bool is_idx_directory(const std::string& path) {
   const TopLevel top = list_top_level(path);
-  return std::any_of(top.files.begin(), top.files.end(), [](const std::string& name) { return prefix_of(name).has_value(); });
+  return std::any_of(top.files.begin(), top.files.end(),
+                     [](const std::string& name) { return prefix_of(name).has_value(); });
 }
 
 ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& options) {
