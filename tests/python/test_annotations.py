@@ -439,3 +439,9 @@ def test_a_resumed_run_compares_the_annotations(bale, tmp_path, format_name):
     path.write_text(text.replace("\"area\": 1.5", "\"area\": 2.5"))
     result = bale(*pack, "--resume")
     assert result.code != 0
+
+
+def test_annotations_are_packed_in_one_run(bale, tmp_path):
+    images, path = coco(tmp_path)
+    result = bale("plan", images, tmp_path / "p", "-o", tmp_path / "plan", "--annotations", path)
+    assert result.code == 1 and "cannot be planned" in result.error_line()

@@ -133,7 +133,7 @@ def test_archives_that_are_refused(bale, tmp_path):
     archive = tmp_path / "cifar-10-python.tar.gz"
     cifar(archive, CIFAR10, {})
     result = bale("pack", archive, tmp_path / "p")
-    assert result.code == 1 and "pickles" in result.error_line() and "cifar-10-binary.tar.gz" in result.error_line()
+    assert result.code == 1 and "pickles" in result.error_line() and "binary version" in result.error_line()
     archive = tmp_path / "cifar-10-binary.tar.gz"
     cifar(archive, CIFAR10[1:], {})
     result = bale("pack", archive, tmp_path / "p")

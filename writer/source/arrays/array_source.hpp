@@ -47,7 +47,7 @@ ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& opti
 
 /// Whether `path` is, by its name, a CIFAR archive.
 bool is_cifar_archive(const std::string& path);
-/// cifar-10-binary.tar.gz and cifar-100-binary.tar.gz. Throws `unsupported` for the archives of pickles, and `damaged`.
+/// The binary archives of CIFAR-10 and CIFAR-100. Throws `unsupported` for the archives of pickles, and `damaged`.
 ArrayFiles read_cifar(const std::string& path, const SourceOptions& options);
 
 /// The images as samples "PREFIX/00000". `path` is Source::places().

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t k_side = 32;
 constexpr std::uint64_t k_pixel_bytes = std::uint64_t{k_side} * k_side * 3;
 
-/// The members of the archive: their bytes by file name.
+/// The members: their bytes by file name.
 std::map<std::string, std::vector<std::byte>> read_members(const std::string& path) {
   std::map<std::string, std::vector<std::byte>> members;
   const Dataset archive = Dataset::open(path);
@@ -43,15 +43,17 @@ std::vector<std::string> lines_of(const std::vector<std::byte>& bytes) {
 
 bool is_cifar_archive(const std::string& path) {
   const std::string name = base_name(path);
-  return name.starts_with("cifar-10") && (name.ends_with(".tar.gz") || name.ends_with(".tar"));
+  const bool is_named = name.starts_with("cifar-10-") || name.starts_with("cifar-100-");
+  const bool is_known = name.find("-binary.") != std::string::npos || name.find("-python.") != std::string::npos;
+  return is_named && is_known && name.ends_with(".gz");
 }
 
 ArrayFiles read_cifar(const std::string& path, const SourceOptions&) {
   const std::string name = base_name(path);
-  if (name.find("-binary") == std::string::npos) {
+  if (name.find("-binary.") == std::string::npos) {
     throw Error(ErrorCode::unsupported, "an archive of Python pickles, which bale never loads",
                 {.path = path,
-                 .hint = "take the binary version, cifar-10-binary.tar.gz, or call "
+                 .hint = "take the binary version of the archive, or call "
                          "bale.pack(torchvision.datasets.CIFAR10(...), DST)"});
   }
   std::map<std::string, std::vector<std::byte>> members = read_members(path);
