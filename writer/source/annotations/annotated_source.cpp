@@ -129,7 +129,7 @@ class AnnotatedLister {
         .wanted = [](std::string_view name) { return is_image_field(field_name(split_file_name(name).extension)); },
         .skip_unreadable = options_.skip_damaged};
     NoticeLog others;  // annotations lie beside images
-    DirectoryWalk walk(path_, std::move(rules), others, listing.losses);
+    DirectoryWalk walk(path_, std::move(rules), others, listing.losses, list_jobs(options_));
     FolderImages folder{.root = path_, .paths = {}};
     for (const DirectoryFiles& files : walk.files_below(path_)) {
       const std::size_t skip =

@@ -23,6 +23,7 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_max_names_bytes = std::uint64_t{16} << 20;
+constexpr unsigned k_list_jobs = 8;
 
 std::vector<std::string_view> split_words(std::string_view line) {
   std::vector<std::string_view> words;
@@ -195,7 +196,7 @@ class Yolo : public AnnotationSet {
     NoticeLog others;
     std::vector<SourceLoss> losses;
     DirectoryWalk walk(labels_, {.wanted = [](std::string_view name) { return name.ends_with(".txt"); }}, others,
-                       losses);
+                       losses, k_list_jobs);
     for (const DirectoryFiles& files : walk.files_below(labels_)) {
       for (std::size_t i = 0; i < files.size(); ++i) {
         const std::string path = join_path(files.path(), files[i]);
