@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/authoring/kept.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/inflation.hpp"
-#include "bale/formats/authoring/kept.hpp"
 
 namespace bale {
 namespace {
@@ -21,7 +21,8 @@ class SpilledStream : public Stream {
   std::uint64_t size() const override { return size_; }
   void read_exact(std::uint64_t offset, MutableBytes out) const override {
     if (offset > size_ || out.size() > size_ - offset) {
-      throw Error(ErrorCode::damaged, "the decompressed content ends too early", {.path = source_path_, .offset = offset});
+      throw Error(ErrorCode::damaged, "the decompressed content ends too early",
+                  {.path = source_path_, .offset = offset});
     }
     file_.read_exact(offset, out);
   }

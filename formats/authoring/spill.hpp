@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "bale/formats/authoring/stream.hpp"
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/authoring/stream.hpp"
 
 namespace bale {
 

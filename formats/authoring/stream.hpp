@@ -32,7 +32,8 @@ class Stream {
 
   /// Fills the front of `out` with the bytes at `offset`, up to the end of the stream. Returns how many.
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const {
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - std::min(size(), offset)));
+    const auto length =
+        static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - std::min(size(), offset)));
     if (length != 0) read_exact(offset, out.first(length));
     return length;
   }

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/error.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/authoring/file_window.hpp"
 #include "bale/formats/authoring/kept.hpp"
 #include "bale/formats/authoring/seek_table.hpp"
 #include "bale/formats/authoring/spill.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/zstd_codec.hpp"
 
 namespace bale {
 namespace {
@@ -28,7 +28,8 @@ class SeekableStream : public Stream {
 
   void read_exact(std::uint64_t offset, MutableBytes out) const override {
     if (offset > size() || out.size() > size() - offset) {
-      throw Error(ErrorCode::damaged, "the decompressed content ends too early", {.path = file_.path(), .offset = offset});
+      throw Error(ErrorCode::damaged, "the decompressed content ends too early",
+                  {.path = file_.path(), .offset = offset});
     }
     while (!out.empty()) {
       const std::size_t frame = table_.frame_at(offset);

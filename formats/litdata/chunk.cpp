@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t k_word = sizeof(std::uint32_t);
 constexpr std::string_view k_frames_magic{"LDFZ01\0\0", 8};
-constexpr std::uint64_t k_prefix_bytes = 24;       // magic, u16 version, u16 flags, u32 samples, samples per frame, frames
+constexpr std::uint64_t k_prefix_bytes = 24;  // magic, u16 version, u16 flags, u32 samples, samples per frame, frames
 constexpr std::uint64_t k_frame_entry_bytes = 24;  // u32 first, samples, u64 offset, u32 stored bytes, bytes
 
 [[noreturn]] void fail(const std::string& path, std::uint64_t offset, std::string_view what) {
@@ -35,7 +35,8 @@ std::vector<std::uint64_t> read_offsets(const Stream& from, const std::string& p
   return {words.begin(), words.end()};
 }
 
-/// Newer versions write dictionaries of texts, numbers and bytes as an Arrow table after the samples or instead of them.
+/// Newer versions write dictionaries of texts, numbers and bytes as an Arrow table after the samples or instead of
+/// them.
 void refuse_arrow(const Stream& content, const std::string& path) {
   std::array<std::byte, 8> end{};
   content.read_exact(content.size() - end.size(), end);

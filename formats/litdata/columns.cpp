@@ -16,11 +16,11 @@ namespace bale::litdata {
 namespace {
 
 // By number. Empty: a type that array files do not have, or that has no fixed size.
-constexpr std::string_view k_torch_types[] = {"float32", "float32", "float64", "float64", "",      "",      "",
-                                              "",        "float16", "float16", "",        "uint8", "int8",  "int16",
-                                              "int16",   "int32",   "int32",   "int64",   "int64", "bool",  "uint16"};
-constexpr std::string_view k_numpy_types[] = {"int8",   "int16",  "int32",   "int64",   "uint8",   "uint16", "uint32",
-                                              "uint64", "float16", "float32", "float64", "",        "",       "bool"};
+constexpr std::string_view k_torch_types[] = {"float32", "float32", "float64", "float64", "",      "",     "",
+                                              "",        "float16", "float16", "",        "uint8", "int8", "int16",
+                                              "int16",   "int32",   "int32",   "int64",   "int64", "bool", "uint16"};
+constexpr std::string_view k_numpy_types[] = {"int8",   "int16",   "int32",   "int64",   "uint8", "uint16", "uint32",
+                                              "uint64", "float16", "float32", "float64", "",      "",       "bool"};
 
 std::string torch_type(std::uint64_t number) {
   return number < std::size(k_torch_types) ? number_type(k_torch_types[number]) : std::string();
@@ -171,13 +171,12 @@ std::vector<Column> make_columns(const std::vector<std::string>& formats, const 
   }
   const auto is_integer = [](const Column& column) { return column.format == "int"; };
   const auto has_no_name = [&](const Column& column) {
-    return is_integer(column) && std::all_of(column.stem.begin(), column.stem.end(),
-                                             [](char digit) { return digit >= '0' && digit <= '9'; });
+    return is_integer(column) &&
+           std::all_of(column.stem.begin(), column.stem.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
   };
   if (!assign_role(columns, k_label_names, Role::label, is_integer)) assign_first(columns, Role::label, has_no_name);
   assign_image(
-      columns,
-      [](const Column& column) { return column.kind == ValueKind::image || column.kind == ValueKind::pixels; },
+      columns, [](const Column& column) { return column.kind == ValueKind::image || column.kind == ValueKind::pixels; },
       [](const Column& column) { return column.kind == ValueKind::bytes; },
       [](const Column& column) { return column.kind == ValueKind::numpy || column.kind == ValueKind::tensor; });
   return columns;

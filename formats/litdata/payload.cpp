@@ -20,16 +20,17 @@ std::uint64_t vector_bytes(const Column& column, std::uint64_t field_bytes) {
 }
 
 MadeFields made_fields(std::vector<Column> columns) {
-  return {.front_bytes = k_value_front_bytes,
-          .delivery = [columns = std::move(columns)](const Stream&, const StoredValue& value) -> std::optional<Delivery> {
-            for (const Column& column : columns) {
-              const std::uint64_t bytes = column.kind == ValueKind::vector ? vector_bytes(column, value.length) : 0;
-              auto delivery = delivery_of(column, value.front, bytes);
-              if (!delivery) continue;
-              if (field_of_column(column.stem, column.role, delivery->extension) == value.field.name) return delivery;
-            }
-            return std::nullopt;
-          }};
+  return {
+      .front_bytes = k_value_front_bytes,
+      .delivery = [columns = std::move(columns)](const Stream&, const StoredValue& value) -> std::optional<Delivery> {
+        for (const Column& column : columns) {
+          const std::uint64_t bytes = column.kind == ValueKind::vector ? vector_bytes(column, value.length) : 0;
+          auto delivery = delivery_of(column, value.front, bytes);
+          if (!delivery) continue;
+          if (field_of_column(column.stem, column.role, delivery->extension) == value.field.name) return delivery;
+        }
+        return std::nullopt;
+      }};
 }
 
 }  // namespace
@@ -42,8 +43,8 @@ std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) 
     return std::make_unique<FilePayload>(path);
   }
   return make_made_payload(
-      path, index, [path, packing] { return std::move(open_chunk(path, packing).content); },
-      packing == Packing::plain, made_fields(std::move(config.columns)));
+      path, index, [path, packing] { return std::move(open_chunk(path, packing).content); }, packing == Packing::plain,
+      made_fields(std::move(config.columns)));
 }
 
 }  // namespace bale::litdata

@@ -88,10 +88,9 @@ class Scan {
   }
 
   void set_field(const Value& value, std::string_view extension, std::uint64_t length, bool located) {
-    set_scanned_field(
-        index_, sample_,
-        {.name = field_of_column(value.column->stem, value.column->role, extension), .located = located}, value.offset,
-        length, {.path = path_, .offset = value.offset});
+    set_scanned_field(index_, sample_,
+                      {.name = field_of_column(value.column->stem, value.column->role, extension), .located = located},
+                      value.offset, length, {.path = path_, .offset = value.offset});
   }
 
   void add_value(const Value& value) {

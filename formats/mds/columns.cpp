@@ -98,14 +98,14 @@ std::vector<Column> parse_columns(const nlohmann::json& config) {
     columns.push_back(std::move(column));
   }
   const auto is_text = [](const Column& column) { return column.encoding == "str"; };
-  if (!assign_role(columns, k_key_names, Role::key, is_text)) assign_role(columns, k_file_names, Role::file_name, is_text);
+  if (!assign_role(columns, k_key_names, Role::key, is_text))
+    assign_role(columns, k_file_names, Role::file_name, is_text);
   assign_role(columns, k_label_names, Role::label, [](const Column& column) {
     const bool is_integer = column.kind == ValueKind::number && (column.type[1] == 'i' || column.type[1] == 'u');
     return is_integer || column.encoding == "str_int";
   });
   assign_image(
-      columns,
-      [](const Column& column) { return column.kind == ValueKind::image || column.kind == ValueKind::pixels; },
+      columns, [](const Column& column) { return column.kind == ValueKind::image || column.kind == ValueKind::pixels; },
       [](const Column& column) { return column.kind == ValueKind::bytes; },
       [](const Column& column) { return column.kind == ValueKind::array; });
   return columns;

@@ -43,8 +43,8 @@ struct Column {
 /// The columns in the order of a sample's bytes, with their roles. Throws `damaged` or `unsupported` without a path.
 std::vector<Column> parse_columns(const nlohmann::json& config);
 
-/// Name of the field for values of the column, or of those that end with `extension` ("jpg"), which is not repeated. The
-/// image of a sample is called by the extension alone.
+/// Name of the field for values of the column, or of those that end with `extension` ("jpg"), which is not repeated.
+/// The image of a sample is called by the extension alone.
 std::string field_of(const Column& column, std::string_view extension);
 
 }  // namespace bale::mds

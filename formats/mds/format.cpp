@@ -34,15 +34,16 @@ int probe(const ProbeInput& input) {
 }  // namespace
 
 extern const Format k_mds_format;
-const Format k_mds_format{.name = "mds",
-                          .layouts = {},
-                          .probe = probe,
-                          .scan = mds::scan,
-                          .open = mds::open,
-                          .create = nullptr,
-                          .scan_survives_damage = true,
-                          .read_suffixes = k_suffixes,
-                          .read_summary = "MosaicML Streaming's shards (MDS version 2), plain or zstd; in Python bale.to_mds() writes them",
-                          .list = mds::list_directory};
+const Format k_mds_format{
+    .name = "mds",
+    .layouts = {},
+    .probe = probe,
+    .scan = mds::scan,
+    .open = mds::open,
+    .create = nullptr,
+    .scan_survives_damage = true,
+    .read_suffixes = k_suffixes,
+    .read_summary = "MosaicML Streaming's shards (MDS version 2), plain or zstd; in Python bale.to_mds() writes them",
+    .list = mds::list_directory};
 
 }  // namespace bale
