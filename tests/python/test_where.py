@@ -2,9 +2,11 @@
 import json
 import pathlib
 import re
+import tarfile
 
 import pytest
-from conftest import REPO, key_names, tree_bytes
+from conftest import REPO, key_names, shim, tree_bytes
+from fault_support import KILLED
 from PIL import Image
 
 CONDITIONS = {  # by which names, in Python
@@ -143,3 +145,36 @@ def test_names_are_documented():
     assert len(names) == 12
     for name in names:
         assert f"| `{name}` |" in document, name
+
+
+@pytest.fixture(scope="module", params=["folder", "class folders of a tar"])
+def unlabeled(request, folder, tmp_path_factory):
+    """A source and the options that give its samples classes."""
+    if request.param == "folder":
+        return folder, []
+    path = tmp_path_factory.mktemp("raw") / "raw.tar"
+    with tarfile.open(path, "w") as tar:
+        for file in sorted(folder.glob("*/*")):
+            tar.add(file, file.relative_to(folder))
+    return path, ["--class-folders"]
+
+
+def test_an_interrupted_run_goes_on_with_the_same_condition_only(bale, unlabeled, samples, tmp_path):
+    source, options = unlabeled
+    condition = "class in ('a', 'c') and not key like '*/i5'"
+    pack = ["--format", "tar", "--name", "x", "--shard-samples", "2", "--jobs", "1", *options]
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    bale.ok("pack", source, whole, *pack, "--where", condition)
+    wanted = [s for s in samples if s["class"] != "b" and not s["key"].endswith("/i5")]
+    listed = [json.loads(line) for line in bale.ok("ls", whole, "--json").out.splitlines()]
+    assert [(s["key"], s["label"]) for s in listed] == [(s["key"], s["label"]) for s in wanted]
+    assert json.loads((whole / "manifest.json").read_text())["classes"] == ["a", "b", "c"]  # also the one without samples
+    assert bale("pack", source, out, *pack, "--where", condition, env=shim(ONLY="fsync", KILL_AT=8)).code == KILLED
+    assert not (out / "manifest.json").exists()
+    before = tree_bytes(out)
+    for other in (["--where", "class in ('a', 'c') and not key like '*/i4'"], ["--where", "label = 0"], []):
+        refused = bale("pack", source, out, *pack, *other, "--resume")
+        assert refused.code == 1 and "unfinished pack of other files or options" in refused.error_line(), refused
+        assert tree_bytes(out) == before
+    bale.ok("pack", source, out, *pack, "--where", condition, "--resume")
+    assert tree_bytes(out) == tree_bytes(whole)
