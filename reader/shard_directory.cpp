@@ -56,10 +56,11 @@ std::optional<std::vector<std::string>> shards_in_own_list(const std::string& di
 std::vector<std::string> list_shards(const std::string& directory) {
   std::error_code error;
   if (std::filesystem::exists(join_path(directory, k_partial_name), error)) {
-    throw Error(ErrorCode::damaged, "an unfinished pack: it has no manifest.json yet",
-                {.path = directory,
-                 .hint = "finish it with `bale pack ... --resume`, with bale.Writer(..., resume=True) if a Writer made it, "
-                         "or with `bale merge` if it is packed in parts"});
+    throw Error(
+        ErrorCode::damaged, "an unfinished pack: it has no manifest.json yet",
+        {.path = directory,
+         .hint = "finish it with `bale pack ... --resume`, with bale.Writer(..., resume=True) if a Writer made it, "
+                 "or with `bale merge` if it is packed in parts"});
   }
   if (auto listed = shards_in_own_list(directory)) return std::move(*listed);
   std::vector<std::string> files;
