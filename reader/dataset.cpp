@@ -22,16 +22,21 @@
 #include "bale/reader/dataset_identity.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/read_requests.hpp"
+#include "bale/reader/scan_ahead.hpp"
+#include "bale/reader/shard_counter.hpp"
 
 namespace bale {
 namespace {
 
 constexpr unsigned k_opened_together = 8;  // remote shards
+constexpr std::size_t k_scanned_ahead = 4;  // of the shard that is being read
+/// Between the scan of a shard and the last of its samples, the shards ahead of it are fetched and those before it are read. All
+/// of these have to fit into the cache.
+constexpr std::uint64_t k_share_ahead = 3;
 
 struct Entry {
   std::string path;
   std::size_t part = 0;
-  std::uint64_t first_sample = 0;
   const ManifestShard* expected = nullptr;  // its entry in the manifest, if there is one
   // Set if the shard was salvaged.
   const Format* format = nullptr;
@@ -95,11 +100,12 @@ struct Dataset::State {
   std::vector<std::string> label_texts;  // numbers of the merged classes, as text of `cls` fields
   bool translates_labels = false;
   std::optional<Manifest> no_manifest;
-  std::uint64_t num_samples = 0;
+  std::unique_ptr<ShardCounter> counter;
   NoticeLog notices;
   std::vector<DatasetLoss> losses;
-  std::mutex scan_mutex;
-  std::size_t num_scanned = 0;  // shards whose scan has begun
+  mutable std::mutex scan_mutex;
+  mutable std::size_t num_scanned = 0;  // shards whose scan has begun
+  std::unique_ptr<ScanAhead> scan_ahead;  // if shards are counted later; uses the others, so it is destroyed first
 
   Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const {
     if (options.format == nullptr) return open_shard(entry.path, opening);
@@ -146,7 +152,7 @@ struct Dataset::State {
     const PinnedContent content(entry.digest());
     if (index) return Shard::open(entry.path, *format, index, opening);
     if (entry.index) return Shard::open(entry.path, *entry.format, entry.index, opening);
-    if (entry.expected == nullptr) return open_anew(entry, opening);
+    if (entry.expected == nullptr) return open_unlisted(entry, opening);
     try {
       return open_listed(entry, opening);
     } catch (const Error& error) {
@@ -172,6 +178,25 @@ struct Dataset::State {
       }
     }
     return open_now();
+  }
+
+  /// Opens a shard that no manifest lists.
+  Shard open_unlisted(const Entry& entry, const ShardOpenOptions& opening) const {
+    const Storage* const storage = remote_storage_of(entry.path);
+    if (storage == nullptr || options.counting == Counting::when_opened) return open_anew(entry, opening);
+    const File file = File::open_read(entry.path);  // while it is open, what is fetched is known
+    if (needs_scan(entry.path)) {
+      report_scan();
+      if (is_fetched_whole(file.size(), *storage)) file.advise_will_need(0, file.size());
+    }
+    return open_anew(entry, opening);
+  }
+
+  /// Whether a shard that is scanned later is fetched as a whole: it stays in the cache until its samples are read.
+  bool is_fetched_whole(std::uint64_t bytes, const Storage& storage) const {
+    const std::uint64_t room = storage.cache_bytes();
+    if (options.counting == Counting::while_read) return bytes <= room / k_share_ahead;
+    return bytes <= room / std::max<std::size_t>(entries.size(), 1);  // about as many bytes in each of them
   }
 
   void add_field(const std::string& name) {
@@ -224,7 +249,7 @@ struct Dataset::State {
   }
 
   /// Counts a shard that is about to be scanned.
-  void report_scan() {
+  void report_scan() const {
     if (!options.on_scan) return;
     const std::lock_guard lock(scan_mutex);
     options.on_scan(num_scanned++, entries.size());
@@ -238,21 +263,51 @@ struct Dataset::State {
           return open(number, format, index);
         },
         options.salvage ? std::numeric_limits<std::uint64_t>::max() : options.index_budget);  // entries keep salvaged indexes
+    counter = std::make_unique<ShardCounter>(entries.size(), [this](std::size_t number) { return count(number); });
+    if (!has_shard_to_scan()) options.counting = Counting::when_opened;
+    if (options.counting != Counting::when_opened) return start_scan_ahead();
     open_unlisted_remote();
-    for (std::size_t number = 0; number < entries.size(); ++number) {
-      Entry& entry = entries[number];
-      entry.first_sample = num_samples;
-      if (entry.expected != nullptr) {
-        num_samples += entry.index ? entry.index->size() : entry.expected->num_samples;
-        continue;
-      }
-      const bool is_local = remote_storage_of(entry.path) == nullptr;
-      if (options.on_scan && is_local && !entry.index && !path_exists(index_path(entry.path))) report_scan();
-      const IndexInUse index = shards->use_index(number);
-      num_samples += index->size();
-      notices.merge(index->notices(), entry.path);
-      for (const FieldInfo& field : index->fields()) add_field(field.name);
-    }
+    counter->count_all();
+  }
+
+  /// Number of samples of a shard. Adds what only its index says of it.
+  std::uint64_t count(std::size_t number) {
+    const Entry& entry = entries[number];
+    if (scan_ahead) scan_ahead->reached(number);
+    if (entry.expected != nullptr) return entry.index ? entry.index->size() : entry.expected->num_samples;
+    const bool is_local = remote_storage_of(entry.path) == nullptr;
+    if (options.on_scan && is_local && !entry.index && !path_exists(index_path(entry.path))) report_scan();
+    const IndexInUse index = shards->use_index(number);
+    notices.merge(index->notices(), entry.path);
+    for (const FieldInfo& field : index->fields()) add_field(field.name);
+    return index->size();
+  }
+
+  /// Whether the first shard that no manifest lists has no index. Then the others will have none, too.
+  bool has_shard_to_scan() const {
+    const auto first = std::find_if(entries.begin(), entries.end(),
+                                    [](const Entry& entry) { return entry.expected == nullptr && !entry.index; });
+    return first != entries.end() && !path_exists(index_path(first->path));
+  }
+
+  void start_scan_ahead() {
+    const auto is_unlisted_remote = [](const Entry& entry) {
+      return entry.expected == nullptr && !entry.index && remote_storage_of(entry.path) != nullptr;
+    };
+    const auto first = std::find_if(entries.begin(), entries.end(), is_unlisted_remote);
+    if (first == entries.end()) return;
+    const Storage* const storage = remote_storage_of(first->path);
+    const bool reads = options.counting == Counting::while_read && storage->cache_bytes() > 0;
+    scan_ahead = std::make_unique<ScanAhead>(ScanAheadOptions{
+        .num_shards = entries.size(),
+        .shards_ahead = reads ? k_scanned_ahead : k_opened_together,
+        .bytes_ahead = reads ? storage->cache_bytes() / k_share_ahead : std::numeric_limits<std::uint64_t>::max(),
+        .size_of = [this, is_unlisted_remote](std::size_t number) -> std::uint64_t {
+          return is_unlisted_remote(entries[number]) ? file_size(entries[number].path).value_or(0) : 0;
+        },
+        .open = [this, is_unlisted_remote](std::size_t number) {
+          if (is_unlisted_remote(entries[number])) shards->use_index(number);
+        }});
   }
 
   bool has_labels(std::size_t part) const {
@@ -300,7 +355,8 @@ struct Dataset::State {
     scratch.text() = sample.key;
     sample.key = scratch.text();
     for (FieldView& field : scratch.fields()) {
-      if (const auto known = known_fields.find(field.name); known != known_fields.end()) {
+      const bool is_fixed = options.counting == Counting::when_opened;  // else names are added meanwhile
+      if (const auto known = is_fixed ? known_fields.find(field.name) : known_fields.end(); known != known_fields.end()) {
         field.name = *known;
         continue;
       }
@@ -333,15 +389,27 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   if (options.salvage) state->leave_out_lost_shards();
   state->count_samples();
   state->name_classes();
-  state->options.on_scan = nullptr;
+  if (options.counting == Counting::when_opened) state->options.on_scan = nullptr;
   return Dataset(std::move(state));
 }
 
-std::uint64_t Dataset::size() const { return state_->num_samples; }
-const std::vector<std::string>& Dataset::fields() const { return state_->fields; }
+std::uint64_t Dataset::size() const { return state_->counter->count_all(); }
+std::uint64_t Dataset::count_beyond(std::uint64_t i) const {
+  const std::uint64_t counted = state_->counter->count_beyond(i);
+  if (state_->scan_ahead && i < counted) state_->scan_ahead->reached(state_->counter->place(i).first);
+  return counted;
+}
+std::size_t Dataset::num_counted_shards() const { return state_->counter->num_counted(); }
+const std::vector<std::string>& Dataset::fields() const {
+  state_->counter->count_all();
+  return state_->fields;
+}
 const std::vector<std::string>& Dataset::classes() const { return state_->classes; }
 const DatasetOptions& Dataset::options() const { return state_->options; }
-const NoticeLog& Dataset::notices() const { return state_->notices; }
+const NoticeLog& Dataset::notices() const {
+  state_->counter->count_all();
+  return state_->notices;
+}
 const std::vector<DatasetLoss>& Dataset::losses() const { return state_->losses; }
 std::map<std::string, std::string> Dataset::edits() const {
   std::map<std::string, std::set<std::string>> found;
@@ -368,9 +436,8 @@ bool Dataset::translates_labels() const { return state_->translates_labels; }
 std::size_t Dataset::num_shards() const { return state_->entries.size(); }
 const std::string& Dataset::shard_path(std::size_t shard) const { return state_->entries[shard].path; }
 std::uint64_t Dataset::shard_size(std::size_t shard) const {
-  const bool last = shard + 1 == state_->entries.size();
-  const std::uint64_t end = last ? state_->num_samples : state_->entries[shard + 1].first_sample;
-  return end - state_->entries[shard].first_sample;
+  const std::uint64_t end = state_->counter->samples_before(shard + 1);
+  return end - state_->counter->samples_before(shard);
 }
 std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->shards->share(shard); }
 ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->shards->use(shard); }
@@ -409,13 +476,11 @@ std::uint64_t Dataset::identity_of_samples() const {
 }
 
 std::pair<std::size_t, std::uint64_t> Dataset::position(std::uint64_t i) const {
-  if (i >= size()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("sample {} of a dataset of {}", i, size()));
+  const std::uint64_t counted = state_->counter->count_beyond(i);
+  if (i >= counted) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("sample {} of a dataset of {}", i, counted));
   }
-  const auto after = std::upper_bound(state_->entries.begin(), state_->entries.end(), i,
-                                      [](std::uint64_t at, const Entry& entry) { return at < entry.first_sample; });
-  const auto number = static_cast<std::size_t>(after - state_->entries.begin()) - 1;
-  return {number, i - state_->entries[number].first_sample};
+  return state_->counter->place(i);
 }
 
 SampleView Dataset::read(std::uint64_t i, Scratch& scratch) const {
@@ -453,7 +518,8 @@ std::int64_t Dataset::label_in_shard(std::size_t shard, std::uint64_t sample) co
 
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
   for (std::size_t number = 0; number < num_shards(); ++number) {
-    if (const auto found = use_index(number)->find(key)) return state_->entries[number].first_sample + *found;
+    if (state_->scan_ahead) state_->scan_ahead->reached(number);
+    if (const auto found = use_index(number)->find(key)) return state_->counter->samples_before(number) + *found;
   }
   return std::nullopt;
 }

@@ -19,10 +19,12 @@ void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_
   };
   constexpr unsigned k_direct_jobs = 16;  // this many concurrent reads keep a fast disk busy
   const unsigned jobs = options.jobs == 0 && direct ? k_direct_jobs : options.jobs;
+  const bool is_counted = dataset.num_counted_shards() == dataset.num_shards();
   const std::uint64_t place = dataset.num_shards() == 0 ? 0 : crc32c(as_bytes(dataset.shard_path(0)));
   ReadAheadOptions ahead_options{.large_transfers = options.large_transfers,
-                                 .clock = UseClock(order, order.fingerprint(dataset.size(), place), end),
+                                 .clock = {},
                                  .in_flight = jobs == 0 ? usable_cores() : jobs};
+  if (is_counted) ahead_options.clock = UseClock(order, order.fingerprint(dataset.size(), place), end);
   if (direct) ahead_options.window_bytes = 0;
   ReadAhead ahead(dataset, upcoming, ahead_options);
   run_parallel(end - begin, jobs, [&](std::size_t n) {
@@ -31,6 +33,16 @@ void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_
     ahead.wait_until_requested(n);
     on_sample(dataset.read(order.at((begin + n) / size, (begin + n) % size).sample, scratch));
   });
+}
+
+void read_as_counted(const Dataset& dataset, const ReadInOrderOptions& options,
+                     const std::function<void(const SampleView&)>& on_sample) {
+  for (std::uint64_t begin = 0;;) {
+    const std::uint64_t end = dataset.count_beyond(begin);
+    if (end <= begin) return;
+    read_in_order(dataset, EpochOrder(Selection::all(end), Shuffle::none(), 0), begin, end, options, on_sample);
+    begin = end;
+  }
 }
 
 }  // namespace bale

@@ -2,7 +2,7 @@
 
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/commands/open_dataset.hpp"
+#include "bale/tools/terminal/scan_notice.hpp"
 
 namespace bale::tools {
 namespace {
@@ -37,7 +37,9 @@ int run_cat(const CatCommand& command, Terminal& terminal) {
   if (!command.key && !command.index) {
     throw Error(ErrorCode::invalid_argument, "KEY or --index N is needed", {.hint = "see `bale cat --help`"});
   }
-  const Dataset dataset = open_dataset(command.spec, terminal);
+  ScanNotice notice(terminal, false);
+  const Dataset dataset =
+      Dataset::open(command.spec, {.counting = Counting::while_listed, .on_scan = notice.shower()});
   const std::uint64_t position = position_of(command, dataset);
   Scratch scratch;
   terminal.print(as_text(dataset.read_field(position, field_of(command, dataset, position), scratch)));

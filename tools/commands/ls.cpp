@@ -3,9 +3,9 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/scan_notice.hpp"
 
 namespace bale::tools {
 namespace {
@@ -42,12 +42,15 @@ std::string long_line(const SampleRow& row) {
 
 int run_ls(const LsCommand& command, Terminal& terminal) {
   const Where where = parse_where(command.where, terminal);
-  const Dataset dataset = open_dataset(command.spec, terminal);
-  show_notices(dataset.notices(), "entry", terminal);
+  ScanNotice notice(terminal, false);
+  const Dataset dataset =
+      Dataset::open(command.spec, {.counting = Counting::while_listed, .on_scan = notice.shower()});
   WhereCounts counts;
   SampleFacts facts;
   std::uint64_t position = 0;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    if (number == dataset.num_counted_shards()) terminal.flush();  // what is known before the next shard is scanned
+    dataset.count_beyond(position);
     const IndexInUse held = dataset.use_index(number);
     const ShardIndex& index = *held;
     for (std::uint64_t sample = 0; sample < index.size(); ++sample, ++position) {
@@ -69,6 +72,8 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
       terminal.print(line);
     }
   }
+  notice.finish();
+  show_notices(dataset.notices(), "entry", terminal);
   tell_left_out(counts, terminal);
   return 0;
 }

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -23,30 +24,55 @@ struct ReadProgress {
   std::atomic<bool> stop{false};
 };
 
+/// A dataset in stored order is read while it is counted.
+Dataset open_to_read(const ReadCommand& command, Terminal& terminal) {
+  const DatasetOptions options{.verify_checksums = command.verify_checksums, .direct_io = command.direct_io};
+  if (command.order.kind != Shuffle::Kind::none) return open_dataset(command.spec, terminal, command.quiet, options);
+  DatasetOptions counting = options;
+  counting.counting = Counting::while_read;
+  return Dataset::open(command.spec, counting);
+}
+
+/// Reads all epochs.
+void read_epochs(const Dataset& dataset, const ReadCommand& command,
+                 const std::function<void(const SampleView&)>& on_sample) {
+  const ReadInOrderOptions options{.jobs = command.jobs, .large_transfers = command.large_transfers};
+  std::uint64_t begin = 0;
+  if (dataset.num_counted_shards() < dataset.num_shards() && command.epochs > 0) {
+    read_as_counted(dataset, options, on_sample);
+    begin = dataset.size();
+  }
+  const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
+  read_in_order(dataset, order, begin, dataset.size() * command.epochs, options, on_sample);
+}
+
 }  // namespace
 
 int run_read(const ReadCommand& command, Terminal& terminal) {
-  const Dataset dataset =
-      open_dataset(command.spec, terminal, command.quiet,
-                   {.verify_checksums = command.verify_checksums, .direct_io = command.direct_io});
-  if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
+  const Dataset dataset = open_to_read(command, terminal);
   ReadProgress progress;
-  const std::uint64_t total = dataset.size() * command.epochs;
   const auto poll = [&] {
-    return ProgressCounts{.samples = progress.samples, .total_samples = total, .bytes = progress.bytes};
+    ProgressCounts counts{.samples = progress.samples, .bytes = progress.bytes};
+    const std::size_t counted = dataset.num_counted_shards();
+    if (counted == dataset.num_shards()) {
+      counts.total_samples = dataset.size() * command.epochs;
+    } else {
+      counts.shards = counted;
+      counts.total_shards = dataset.num_shards();
+    }
+    return counts;
   };
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(terminal, "read", poll, progress_style(command.quiet));
   const auto start = std::chrono::steady_clock::now();
-  const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
-  read_in_order(dataset, order, 0, total, {.jobs = command.jobs, .large_transfers = command.large_transfers},
-                [&](const SampleView& sample) {
-                  throw_if_stopped(progress.stop);
-                  for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
-                  ++progress.samples;
-                });
+  read_epochs(dataset, command, [&](const SampleView& sample) {
+    throw_if_stopped(progress.stop);
+    for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
+    ++progress.samples;
+  });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   display.finish();
+  if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   const ReadRates rates{
       .epochs = command.epochs, .samples = progress.samples, .bytes = progress.bytes, .seconds = seconds};
   if (command.json) {

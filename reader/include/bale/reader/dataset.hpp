@@ -1,6 +1,7 @@
 // Dataset: random access to a packed dataset of any format. All its shards are one sequence of samples.
 //
-// Shards that a manifest lists are opened when they are first needed; other shards are opened by open(). So a method
+// Shards that a manifest lists are opened when they are first needed; other shards are opened by open(), unless
+// DatasetOptions::counting says later. So a method
 // that needs a shard's index or samples may throw what opening a shard throws: `not_found`, `damaged`, `changed`,
 // `unsupported`, `io`.
 //
@@ -28,6 +29,17 @@
 
 namespace bale {
 
+/// When the samples of shards are counted that no manifest lists. Their indexes are opened for that, and shards without one are
+/// scanned. With `while_listed` and `while_read`, shards are counted in their order, when a method needs to know: size() needs
+/// all of them, position() those up to the sample. Remote ones are opened a few shards ahead. If the first of these shards has an
+/// index, open() counts in any case: that reads no samples.
+enum class Counting : std::uint8_t {
+  when_opened,   // by Dataset::open(), all
+  while_listed,  // for a reader of indexes, from shard to shard
+  while_read,    // for a reader of samples in stored order: a remote shard is fetched as a whole if the cache keeps it until
+                 // its samples are read
+};
+
 struct DatasetOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
   /// Bypass the page cache (O_DIRECT) if format and file system support it. For a dataset much larger than memory on a
@@ -40,9 +52,10 @@ struct DatasetOptions {
   /// dataset of few shards keeps all (open_shards.hpp).
   std::uint64_t index_budget = k_index_budget;
   const Format* format = nullptr;  // of every shard; null: detected for each shard
+  Counting counting = Counting::when_opened;
   /// Called by open() when it is about to scan a shard, because it has neither a manifest nor an index nor a kept scan:
   /// the number of scans before it, and of all shards. Calls come from several threads, one at a time. What it throws
-  /// ends open().
+  /// ends open(). If shards are counted later, it is also called later, until the Dataset is destroyed.
   std::function<void(std::size_t number, std::size_t count)> on_scan{};
 };
 
@@ -78,6 +91,12 @@ class Dataset {
   ~Dataset();
 
   std::uint64_t size() const;
+  /// Counts shards in order until sample `i` is among them, or all are counted. Returns the number of samples counted so far: if
+  /// it is not above `i`, it is size(). Tells a dataset that counts later that its reader has come to sample `i`. Throws what
+  /// opening a shard throws; the next call tries that shard again.
+  std::uint64_t count_beyond(std::uint64_t i) const;
+  /// Shards that are counted: the first ones. All of them, unless DatasetOptions::counting says later.
+  std::size_t num_counted_shards() const;
   /// Names of the fields that any sample has, in order of first appearance.
   const std::vector<std::string>& fields() const;
   /// Class name of label 0, 1, ...; empty if the classes have no names.
