@@ -20,7 +20,7 @@ MUTATIONS = [
     Mutation("names that make no field are not counted", "formats/tar/grouper.cpp",
              "    index_.notices().add(name, reason);\n", "", foreign("no_field")),
     Mutation("convert does not tell what the source's scan left out", "reader/dataset.cpp",
-             "      notices.merge(index->notices(), entry.path);\n", "", foreign("no_field")),
+             "    notices.merge(index->notices(), entry.path);\n", "", foreign("no_field")),
     Mutation("a shard without samples passes verify", "reader/dataset_check.cpp",
              "if (shard.size() == 0 && task.expected == nullptr)", "if (false)", foreign("without_samples")),
     Mutation("scattered files of a sample are refused", "formats/tar/grouper.cpp",
