@@ -1,5 +1,5 @@
-"""Tars without an index on servers: what goes through them in stored order scans a shard just before it reads it. The first samples
-come before the last shards are asked for, and each byte is fetched once."""
+"""Tars without an index on servers: what goes through them in stored order scans a shard just before it reads it. The first
+samples come before the last shards are asked for, and each byte is fetched once."""
 import json
 import os
 import pathlib
