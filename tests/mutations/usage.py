@@ -26,7 +26,7 @@ MUTATIONS = [
     Mutation("a suffix stays in the names of masks", "writer/source/pair_path.cpp",
              "return text.ends_with(suffix) ?", "return suffix.empty() ?", PAIRS),
     Mutation("an image is resized without its mask", "writer/image_edits.cpp",
-             "|| !is_image_field(extension)) continue;", "|| is_image_field(extension)) continue;", PAIRS),
+             "(!is_image_field(extension) && !has_pixels)) continue;", "(is_image_field(extension) && !has_pixels)) continue;", PAIRS),
     Mutation("URLs in a list of shards are looked for as files", "reader/shard_spec.cpp",
              "    require_local_name(part, NameUse::dataset);\n", "", ("python", "tests/python/test_remote_names.py")),
     Mutation("a busy machine is judged", "tools/measure/tune_verdict.cpp",
