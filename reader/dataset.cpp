@@ -264,7 +264,7 @@ struct Dataset::State {
         },
         options.salvage ? std::numeric_limits<std::uint64_t>::max() : options.index_budget);  // entries keep salvaged indexes
     counter = std::make_unique<ShardCounter>(entries.size(), [this](std::size_t number) { return count(number); });
-    if (!has_shard_to_scan()) options.counting = Counting::when_opened;
+    if (options.counting != Counting::when_opened && !has_shard_to_scan()) options.counting = Counting::when_opened;
     if (options.counting != Counting::when_opened) return start_scan_ahead();
     open_unlisted_remote();
     counter->count_all();
@@ -287,7 +287,12 @@ struct Dataset::State {
   bool has_shard_to_scan() const {
     const auto first = std::find_if(entries.begin(), entries.end(),
                                     [](const Entry& entry) { return entry.expected == nullptr && !entry.index; });
-    return first != entries.end() && !path_exists(index_path(first->path));
+    try {
+      return first != entries.end() && !path_exists(index_path(first->path));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::interrupted) throw;
+      return false;  // opening the shard says what is wrong
+    }
   }
 
   void start_scan_ahead() {

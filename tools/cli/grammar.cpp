@@ -76,6 +76,7 @@ class Grammar::State {
   CatCommand cat_;
   ExtractCommand extract_;
   VerifyCommand verify_;
+  DiffCommand diff_;
   StatsCommand stats_;
   PreviewCommand preview_;
   ReadCommand read_;
@@ -97,8 +98,8 @@ Grammar::State::State() : app_("Packs folders of small images into shards and re
   declare_program_commands();
   app_.footer(
       "Run `bale COMMAND --help` for details. Exit codes: 0 success, 1 failure, 2 wrong usage,\n"
-      "3 verify found damage, 4 finished but samples were skipped, 5 may succeed when\n"
-      "tried again, 130 interrupted.");
+      "3 verify found damage or diff differences, 4 finished but samples were skipped,\n"
+      "5 may succeed when tried again, 130 interrupted.");
 }
 
 CLI::App* Grammar::State::add_command(const std::string& name, const std::string& summary, Action action) {
@@ -155,6 +156,10 @@ void Grammar::State::declare_reading_commands() {
   add_command("extract", "Write the samples as files, DIR/KEY.FIELD.", extract_, run_extract, declare_extract);
   add_command("verify", "Read everything, compare every checksum and count, and name what is damaged.", verify_,
               run_verify, declare_verify);
+  auto* diff = add_command("diff", "Name the samples in which two datasets, or a dataset and its folder, differ.",
+                           [this](Terminal& terminal) { return run_diff(diff_, terminal); });
+  declare_diff(diff_, *diff);
+  add_cache_options(*diff);
   add_command("stats", "Samples per class, image sizes and file sizes as small histograms.", stats_, run_stats,
               declare_stats);
   add_command("preview", "Draw random samples with their labels on a contact sheet.", preview_, run_preview,

@@ -55,6 +55,24 @@ void declare_verify(VerifyCommand& command, CLI::App& app) {
       "Exit code 3 when there are any.");
 }
 
+void declare_diff(DiffCommand& command, CLI::App& app) {
+  SourceOptions& source = command.source_options;
+  app.add_option("A", command.a, "A packed dataset, or a folder, list or table of images")->required();
+  app.add_option("B", command.b, "The other one, of any format")->required();
+  app.add_flag("--keys-only", command.options.keys_only, "Compare keys and labels; read no images");
+  add_repeated(app, "--include", "GLOB", source.include, "Compare only what matches (path or key); may be repeated");
+  add_repeated(app, "--exclude", "GLOB", source.exclude, "Leave out what matches; may be repeated");
+  app.add_flag("--flat", source.flat, "Folders have no class folders: no labels");
+  add_parsed(app, "--limit", "N", command.limit, parse_whole, "Differences to print, all are counted; 0: all (default: 100)");
+  add_jobs(app, command.options.jobs, "Samples compared at a time (default: one per core)");
+  add_json(app, command.json);
+  add_quiet(app, command.quiet);
+  add_json_progress(app, command.json_progress);
+  app.footer(
+      "Samples are the same by their keys. Order, format and shards do not matter.\n"
+      "Exit code 0: the same. 3: not the same. 1: one of them cannot be opened.");
+}
+
 void declare_stats(StatsCommand& command, CLI::App& app) { add_spec(app, command.spec); }
 
 void declare_preview(PreviewCommand& command, CLI::App& app) {

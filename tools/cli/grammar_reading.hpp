@@ -1,4 +1,4 @@
-// Options of the commands that read: `inspect`, `ls`, `cat`, `extract`, `verify`, `stats`, `preview` and `read`.
+// Options of the commands that read: `inspect`, `ls`, `cat`, `extract`, `verify`, `diff`, `stats`, `preview` and `read`.
 #pragma once
 
 #include "bale/tools/commands/commands.hpp"
@@ -15,6 +15,7 @@ void declare_ls(LsCommand& command, CLI::App& app);
 void declare_cat(CatCommand& command, CLI::App& app);
 void declare_extract(ExtractCommand& command, CLI::App& app);
 void declare_verify(VerifyCommand& command, CLI::App& app);
+void declare_diff(DiffCommand& command, CLI::App& app);
 void declare_stats(StatsCommand& command, CLI::App& app);
 void declare_preview(PreviewCommand& command, CLI::App& app);
 void declare_read(ReadCommand& command, CLI::App& app);

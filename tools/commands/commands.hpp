@@ -20,6 +20,7 @@
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
 #include "bale/writer/source/source.hpp"
+#include "bale/writer/source_diff.hpp"
 
 namespace bale::tools {
 
@@ -113,6 +114,18 @@ struct VerifyCommand {
   bool quiet = false;
 };
 int run_verify(const VerifyCommand& command, Terminal& terminal);
+
+struct DiffCommand {
+  std::string a;
+  std::string b;
+  SourceOptions source_options;  // of both
+  DiffOptions options;
+  std::uint64_t limit = 100;  // differences that are printed; 0: all
+  bool json = false;
+  bool json_progress = false;
+  bool quiet = false;
+};
+int run_diff(const DiffCommand& command, Terminal& terminal);
 
 struct StatsCommand {
   std::string spec;

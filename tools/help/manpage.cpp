@@ -69,7 +69,7 @@ std::string command_section(const CommandModel& command) {
 
 constexpr const char* k_exit_status =
     ".TP\n0\nSuccess.\n.TP\n1\nFailure; one line on standard error says what, where and what to do.\n"
-    ".TP\n2\nThe command line makes no sense.\n.TP\n3\n\\fBverify\\fR found damage.\n"
+    ".TP\n2\nThe command line makes no sense.\n.TP\n3\n\\fBverify\\fR found damage, or \\fBdiff\\fR differences.\n"
     ".TP\n4\nFinished, but samples were skipped; they are listed on standard error and in the ledger it names.\n"
     ".TP\n5\nMay succeed when tried again.\n"
     ".TP\n130\nInterrupted; \\fBpack\\fR and \\fBconvert\\fR go on with \\fB\\-\\-resume\\fR.\n";

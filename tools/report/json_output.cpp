@@ -252,6 +252,54 @@ std::string summaries_json(const std::string& spec, const std::vector<DatasetSum
 
 std::string check_json(const CheckReport& report) { return document(check_object(report)); }
 
+namespace {
+
+const char* name_of(Difference::Kind kind) {
+  using enum Difference::Kind;
+  switch (kind) {
+    case only_in_a:
+      return "only_in_a";
+    case only_in_b:
+      return "only_in_b";
+    case label:
+      return "label";
+    case field_only_in_a:
+      return "field_only_in_a";
+    case field_only_in_b:
+      return "field_only_in_b";
+    case bytes:
+      return "bytes";
+    case unreadable_in_a:
+      return "unreadable_in_a";
+    case unreadable_in_b:
+      return "unreadable_in_b";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string diff_json(const DiffReport& report, std::span<const Difference> differences) {
+  Json listed = Json::array();
+  for (const Difference& difference : differences) {
+    Json one{{"kind", name_of(difference.kind)}, {"key", raw(difference.key)}};
+    if (!difference.field.empty()) one["field"] = raw(difference.field);
+    if (!difference.what.empty()) one["what"] = raw(difference.what);
+    one["origin"] = raw(difference.origin);
+    listed.push_back(std::move(one));
+  }
+  return document({{"same", report.is_same()},
+                   {"samples_in_a", report.samples_in_a},
+                   {"samples_in_b", report.samples_in_b},
+                   {"num_same", report.num_same},
+                   {"num_different", report.num_different},
+                   {"num_only_in_a", report.num_only_in_a},
+                   {"num_only_in_b", report.num_only_in_b},
+                   {"num_unreadable", report.num_unreadable},
+                   {"same_classes", report.same_classes},
+                   {"differences", std::move(listed)}});
+}
+
 std::string sample_json(const SampleRow& row) {
   Json fields = Json::object();
   for (const SampleRow::Field& field : row.fields) fields[printable(field.name)] = field.bytes;

@@ -18,6 +18,7 @@
 #include "bale/tools/report/bench_report.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
+#include "bale/writer/source_diff.hpp"
 
 namespace bale::tools {
 
@@ -32,6 +33,8 @@ std::string summary_json(const DatasetSummary& summary);
 /// Of a directory that contains several datasets.
 std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);
 std::string check_json(const CheckReport& report);
+
+std::string diff_json(const DiffReport& report, std::span<const Difference> differences);
 
 struct SampleRow {
   struct Field {
