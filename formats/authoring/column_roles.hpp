@@ -60,11 +60,13 @@ void assign_image(std::vector<Column>& columns, SaysSo says_so, HasBytes has_byt
   assign_first(columns, Role::image, has_bytes);
 }
 
-/// Name of the field for values of a column, or of those that end with `extension` ("jpg"). The image of a sample is
-/// called by the extension alone.
+/// Name of the field for values of a column, or of those that end with `extension` ("jpg"), which is not repeated. The
+/// image of a sample is called by the extension alone.
 inline std::string field_of_column(std::string_view stem, Role role, std::string_view extension) {
   if (extension.empty() || stem == extension) return std::string(stem);
-  return role == Role::image ? std::string(extension) : fmt::format("{}.{}", stem, extension);
+  if (role == Role::image) return std::string(extension);
+  const bool has_extension = stem.ends_with(fmt::format(".{}", extension));
+  return has_extension ? std::string(stem) : fmt::format("{}.{}", stem, extension);
 }
 
 }  // namespace bale

@@ -1,4 +1,5 @@
 """The shell lines of README.md run as they stand, on small folders of the names that they use."""
+import json
 import os
 import re
 import shutil
@@ -27,13 +28,25 @@ def home(bale, photos, tmp_path_factory):
         shutil.copy(source, root / name)
     put("scenes/a.jpg")
     put("scenes/a.mask.png")
+    (root / "VOC2012/Annotations").mkdir(parents=True)
     for name in ("2007_000032", "2007_000033"):
         put(f"VOC2012/JPEGImages/{name}.jpg")
+        (root / f"VOC2012/Annotations/{name}.xml").write_text(f"<annotation><filename>{name}.jpg</filename></annotation>")
     put("VOC2012/SegmentationClass/2007_000032.png")
     put("ADEChallengeData2016/images/training/ADE_train_00000001.jpg")
     put("ADEChallengeData2016/annotations/training/ADE_train_00000001.png")
     put("cityscapes/leftImg8bit/train/aachen/aachen_000000_000019_leftImg8bit.png")
     put("cityscapes/gtFine/train/aachen/aachen_000000_000019_gtFine_labelIds.png")
+    coco = {"images": [{"id": 1, "file_name": "000000000001.jpg"}], "categories": [{"id": 1, "name": "fish"}]}
+    put("train2017/000000000001.jpg")
+    (root / "annotations").mkdir()
+    for name, values in (("instances", {"bbox": [1, 2, 3, 4], "category_id": 1, "area": 12, "iscrowd": 0}), ("captions", {"caption": "a fish"})):
+        annotations = [{"id": 1, "image_id": 1, **values}]
+        (root / f"annotations/{name}_train2017.json").write_text(json.dumps({**coco, "annotations": annotations}))
+    put("data/images/train/1.jpg")
+    (root / "data/labels/train").mkdir(parents=True)
+    (root / "data/labels/train/1.txt").write_text("0 0.5 0.5 0.25 0.25\n")
+    (root / "data/data.yaml").write_text("path: .\ntrain: images/train\nnames:\n  0: fish\n")
     bale.pack(photos, root / "theirs", "--name", "their", "--shard-count", "2")
     for shard in (root / "theirs").glob("their-*.tar"):
         shard.rename(root / f"their-{shard.stem[-6:]}.tar")
