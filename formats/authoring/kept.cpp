@@ -32,6 +32,9 @@ Caches& caches() {
   return *made;
 }
 
+// At load, before there are threads: fork() may come while another thread makes them.
+[[maybe_unused]] const Caches& made_at_load = caches();
+
 }  // namespace
 
 SharedCache<Frame>& kept_frames() { return caches().frames; }

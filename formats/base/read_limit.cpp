@@ -1,6 +1,5 @@
 #include "bale/formats/base/read_limit.hpp"
 
-#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -10,6 +9,8 @@
 #include <mutex>
 
 #include <fmt/format.h>
+
+#include "bale/formats/base/fork_mutex.hpp"
 
 namespace bale {
 namespace {
@@ -36,12 +37,8 @@ std::uint64_t limit_of_device(dev_t device) {
   return std::max(limit - limit % k_page_bytes, k_least_read_limit);
 }
 
-constinit std::mutex mutex;
+ForkMutex mutex;
 std::map<dev_t, std::uint64_t> limits;  // guarded by it
-
-// At load. A child of fork() would wait for ever for a thread that only its parent has.
-[[maybe_unused]] const int registered =
-    ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
 
 }  // namespace
 

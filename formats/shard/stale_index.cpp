@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/fork_mutex.hpp"
 #include "bale/formats/shard/shard.hpp"
 
 namespace bale {
@@ -27,26 +28,17 @@ bool is_newer(const struct stat& a, const struct stat& b) {
   return std::tie(a.st_mtim.tv_sec, a.st_mtim.tv_nsec) > std::tie(b.st_mtim.tv_sec, b.st_mtim.tv_nsec);
 }
 
-/// Files that this process has found to match their index.
-class Known {
- public:
-  bool contains(const Identity& file) {
-    const std::lock_guard lock(mutex_);
-    return files_.contains(file);
-  }
-  void insert(const Identity& file) {
-    const std::lock_guard lock(mutex_);
-    files_.insert(file);
-  }
+ForkMutex known_mutex;
+std::set<Identity> known_files;  // guarded by it: those that this process has found to match their index
 
- private:
-  std::mutex mutex_;
-  std::set<Identity> files_;
-};
+bool is_known(const Identity& file) {
+  const std::lock_guard lock(known_mutex);
+  return known_files.contains(file);
+}
 
-Known& known() {
-  static Known files;
-  return files;
+void make_known(const Identity& file) {
+  const std::lock_guard lock(known_mutex);
+  known_files.insert(file);
 }
 
 /// Best effort: on a read-only file system the next process compares the digest again.
@@ -116,7 +108,7 @@ NoticeLog check_index_is_current(const std::string& path, const Format& format, 
   struct stat file {};
   struct stat index_file {};
   if (::stat(path.c_str(), &file) != 0 || ::stat(beside.c_str(), &index_file) != 0) return notices;
-  if (static_cast<std::uint64_t>(file.st_size) != index.shard_bytes() || known().contains(identity_of(file))) {
+  if (static_cast<std::uint64_t>(file.st_size) != index.shard_bytes() || is_known(identity_of(file))) {
     return notices;
   }
   const bool newer = is_newer(file, index_file);
@@ -133,7 +125,7 @@ NoticeLog check_index_is_current(const std::string& path, const Format& format, 
   } else if (index.ends_digest() && digest_file_ends(path) != *index.ends_digest()) {
     judge_changed_file(path, format, index, newer, notices);
   }
-  known().insert(identity_of(file));
+  make_known(identity_of(file));
   return notices;
 }
 

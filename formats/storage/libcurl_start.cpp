@@ -1,17 +1,13 @@
 #include "bale/formats/storage/libcurl_start.hpp"
 
-#include <pthread.h>
-
 #include <mutex>
+
+#include "bale/formats/base/fork_mutex.hpp"
 
 namespace bale {
 namespace {
 
-constinit std::mutex calls;
-
-// At load: fork() may come at any time after.
-[[maybe_unused]] const int registered =
-    ::pthread_atfork([] { calls.lock(); }, [] { calls.unlock(); }, [] { calls.unlock(); });
+ForkMutex calls;
 
 }  // namespace
 

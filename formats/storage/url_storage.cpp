@@ -1,7 +1,6 @@
 #include "bale/formats/storage/url_storage.hpp"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/fork_mutex.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/storage/cache/cache_place.hpp"
@@ -37,15 +37,10 @@ constexpr std::size_t k_least_known = 1024;
 constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 60;
 constexpr std::uint64_t k_part_ahead = 32;  // of the cache may be what is not read yet, for each reader
 
-constinit std::mutex g_warning_mutex;
+ForkMutex g_warning_mutex;
 std::function<void(const std::string&)> g_warning_handler;  // guarded by it, as what follows
 bool g_is_warned = false;
 std::atomic<bool> g_is_used{false};
-
-// At load. A child of fork() would wait for ever for a thread that only its parent has. While the mutex is held, no other is
-// taken, so that fork() may lock them in any order.
-[[maybe_unused]] const int registered = ::pthread_atfork(
-    [] { g_warning_mutex.lock(); }, [] { g_warning_mutex.unlock(); }, [] { g_warning_mutex.unlock(); });
 
 /// What one process knows and has open.
 class Node {

@@ -11,6 +11,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "bale/formats/base/fork_mutex.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/key.hpp"
@@ -192,7 +193,7 @@ Notices list_of(const NoticeLog& log) {
 
 namespace {
 
-std::mutex g_cache_warning_mutex;
+ForkMutex g_cache_warning_mutex;
 std::string g_cache_warning;  // that take_cache_warning() has not returned yet
 
 }  // namespace

@@ -44,4 +44,7 @@ MUTATIONS = [
              ("cores", "*least*")),
     Mutation("each rank takes all cores", "loader/default_workers.cpp", "is_shared ? cores.own / cores.num_ranks",
              "is_shared ? cores.own", ("cores", "Ranks*")),
+    Mutation("a child of fork() finds mutexes as its parent's threads held them", "formats/base/fork_mutex.cpp",
+             "::pthread_atfork(&lock_all, &unlock_all, &unlock_all)", "::pthread_atfork(nullptr, nullptr, nullptr)",
+             ("storage", "a child of fork() finds*")),
 ]
