@@ -37,6 +37,16 @@ def sample(i):
             "npy": npy(embedding(i)), "bin": random.Random(i).randbytes(i * 37 % 500)}
 
 
+def continues(load, spec, content, **options):
+    """A Loader that takes over another's state after three batches delivers the rest."""
+    with load(spec, **options) as whole, load(spec, **options) as first, load(spec, **options) as second:
+        expected = [content(batch) for batch in whole]
+        iterator = iter(first)
+        begun = [content(next(iterator)) for _ in range(3)]
+        second.load_state_dict(first.state_dict())
+        return begun + [content(batch) for batch in second] == expected
+
+
 def write_folder(root, samples, changed=None):
     """A folder of class folders with `samples` samples, of which `changed` {number: {extension: bytes or None}} are other
     than sample() makes them."""

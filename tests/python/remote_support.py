@@ -6,9 +6,11 @@ tests that need it. Import the fixtures: `from remote_support import fixture  # 
 import contextlib
 import functools
 import io
+import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -16,7 +18,7 @@ import threading
 import time
 
 import pytest
-from conftest import PROGRAM, format_options
+from conftest import PROGRAM, format_options, shards
 from servers.fault import Fault, Request  # noqa: F401 - for tests, as are the others
 from servers.fault_server import FaultServer
 from servers.hub import Hub  # noqa: F401
@@ -25,6 +27,29 @@ from servers.network import ask, free_port, wait_for  # noqa: F401
 from servers.nginx import Nginx, make_certificates, running_nginx  # noqa: F401
 from servers.process import running
 from servers.s3 import KEY_ID, S3, SECRET, Moto, Rclone  # noqa: F401
+
+
+RANGES = pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no-ranges"])
+
+
+def foreign_tars(bale, root, num_shards, each):
+    """A directory of tars alone, x-000000.tar ..., of `each` samples of 150 KB, so large that their headers are far apart."""
+    bale.pack(heavy_images(root / "source", num_shards * each, 150_000), root / "packed", "--name", "x", "--shard-samples", str(each))
+    (root / "www").mkdir()
+    for shard in shards(root / "packed"):
+        shutil.copy(shard, root / "www")
+    return root / "www"
+
+
+def without_ranges(server, ranges):
+    if not ranges:
+        server.add("*", times=None, whole=True)
+
+
+def read_counts(run, spec):
+    """Samples and bytes that `bale read` reads."""
+    found = json.loads(run.ok("read", "--json", spec).out)
+    return found["samples"], found["bytes"]
 
 
 def clean_environment(cache, **more):

@@ -8,38 +8,22 @@ import threading
 
 import pytest
 from conftest import shards
-from remote_support import files_size, heavy_images, remote, serve, start  # noqa: F401
+from remote_support import RANGES, files_size, foreign_tars, read_counts, remote, serve, start, without_ranges  # noqa: F401
 
 SHARDS, EACH = 16, 6
 PATTERN = "x-{000000..000015}.tar"
 LAST = "/x-000015.tar"
-RANGES = pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no-ranges"])
 
 
 @pytest.fixture(scope="module")
 def foreign(bale, tmp_path_factory):
     """Tars alone, of 900 KB each."""
-    root = tmp_path_factory.mktemp("foreign")
-    bale.pack(heavy_images(root / "source", SHARDS * EACH, 150_000), root / "packed", "--name", "x", "--shard-samples", str(EACH))
-    (root / "www").mkdir()
-    for shard in shards(root / "packed"):
-        shutil.copy(shard, root / "www")
-    return root / "www"
+    return foreign_tars(bale, tmp_path_factory.mktemp("foreign"), SHARDS, EACH)
 
 
 @pytest.fixture
 def server(foreign, serve):  # noqa: F811
     return serve(foreign)
-
-
-def without_ranges(server, ranges):
-    if not ranges:
-        server.add("*", times=None, whole=True)
-
-
-def read_counts(run, spec):
-    found = json.loads(run.ok("read", "--json", spec).out)
-    return found["samples"], found["bytes"]
 
 
 def listed(run, spec):

@@ -1,6 +1,5 @@
 """Tars of other programs on servers: no index, no manifest, perhaps no ranges. They are fetched once while they are scanned, and
 scanned once per node."""
-import json
 import os
 import shutil
 import subprocess
@@ -8,11 +7,10 @@ import sys
 
 import pytest
 from conftest import key_list, shards
-from remote_support import files_size, heavy_images, remote, serve  # noqa: F401
+from remote_support import RANGES, files_size, foreign_tars, read_counts, remote, serve, without_ranges  # noqa: F401
 
 SHARDS, EACH = 6, 20
 PATTERN = "x-{000000..000005}.tar"
-RANGES = pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no-ranges"])
 LOADER = """
 import sys, bale
 loader = bale.Loader(sys.argv[1], 16, workers=2, shuffle=sys.argv[2] == "shuffle", transform=bale.transforms.val(16))
@@ -23,12 +21,7 @@ print(sum(len(batch) for batch in loader))
 @pytest.fixture(scope="module")
 def foreign(bale, tmp_path_factory):
     """Tars alone, with samples so large that their headers are far apart."""
-    root = tmp_path_factory.mktemp("foreign")
-    bale.pack(heavy_images(root / "source", SHARDS * EACH, 150_000), root / "packed", "--name", "x", "--shard-samples", str(EACH))
-    (root / "www").mkdir()
-    for shard in shards(root / "packed"):
-        shutil.copy(shard, root / "www")
-    return root / "www"
+    return foreign_tars(bale, tmp_path_factory.mktemp("foreign"), SHARDS, EACH)
 
 
 @pytest.fixture
@@ -36,21 +29,11 @@ def server(foreign, serve):  # noqa: F811
     return serve(foreign)
 
 
-def without_ranges(server, ranges):
-    if not ranges:
-        server.add("*", times=None, whole=True)
-
-
 def load(remote, spec, order):
     environment = {**os.environ, **remote.env}
     run = subprocess.run([sys.executable, "-c", LOADER, spec, order], env=environment, text=True, capture_output=True, timeout=300)
     assert run.returncode == 0, run.stderr
     return int(run.stdout)
-
-
-def read_counts(run, spec):
-    found = json.loads(run.ok("read", "--json", spec).out)
-    return found["samples"], found["bytes"]
 
 
 @RANGES
