@@ -78,7 +78,7 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
   std::uint64_t num_found = 0;
   std::vector<Difference> kept;  // for JSON
   const DiffReport report = diff_sources(*a, *b, command.options, progress, [&](const Difference& difference) {
-    if (command.limit != 0 && num_found++ >= command.limit) return;
+    if (++num_found > command.limit && command.limit != 0) return;
     if (command.json) {
       kept.push_back(difference);
     } else {
@@ -87,7 +87,7 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
   });
   display.finish();
   if (command.json) {
-    terminal.print(diff_json(report, kept));
+    terminal.print(diff_json(report, num_found, kept));
   } else {
     if (command.limit != 0 && num_found > command.limit) {
       terminal.print(fmt::format("... and {} more; `bale diff --limit 0` prints all\n",

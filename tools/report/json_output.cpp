@@ -279,14 +279,14 @@ const char* name_of(Difference::Kind kind) {
 
 }  // namespace
 
-std::string diff_json(const DiffReport& report, std::span<const Difference> differences) {
-  Json listed = Json::array();
-  for (const Difference& difference : differences) {
+std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed) {
+  Json differences = Json::array();
+  for (const Difference& difference : listed) {
     Json one{{"kind", name_of(difference.kind)}, {"key", raw(difference.key)}};
     if (!difference.field.empty()) one["field"] = raw(difference.field);
     if (!difference.what.empty()) one["what"] = raw(difference.what);
     one["origin"] = raw(difference.origin);
-    listed.push_back(std::move(one));
+    differences.push_back(std::move(one));
   }
   return document({{"same", report.is_same()},
                    {"samples_in_a", report.samples_in_a},
@@ -297,7 +297,8 @@ std::string diff_json(const DiffReport& report, std::span<const Difference> diff
                    {"num_only_in_b", report.num_only_in_b},
                    {"num_unreadable", report.num_unreadable},
                    {"same_classes", report.same_classes},
-                   {"differences", std::move(listed)}});
+                   {"num_differences", num_differences},
+                   {"differences", std::move(differences)}});
 }
 
 std::string sample_json(const SampleRow& row) {

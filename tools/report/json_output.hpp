@@ -34,7 +34,8 @@ std::string summary_json(const DatasetSummary& summary);
 std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);
 std::string check_json(const CheckReport& report);
 
-std::string diff_json(const DiffReport& report, std::span<const Difference> differences);
+/// `listed`: the first of the `num_differences` that were found.
+std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed);
 
 struct SampleRow {
   struct Field {
