@@ -93,19 +93,21 @@ bool RangeBody::check(const HttpResponse& head) {
     error_ = std::move(encoded);
     return false;
   }
-  const auto found = version_of(head);
-  const bool is_other = found && (found->size != version_.size || (!version_.etag.empty() && !found->etag.empty() &&
-                                                                   found->etag != version_.etag));
-  if (is_other) {
+  is_whole_ = !is_part(head);
+  const auto range = is_whole_ ? std::nullopt : parse_content_range(head.header("content-range"));
+  const bool has_wrong_range = !is_whole_ && (!range || range->first != wanted_.offset);
+  const std::string etag = validator_of(head);
+  const bool is_other_version = !version_.etag.empty() && !etag.empty() && etag != version_.etag;
+  // The size in a range that nobody asked for means nothing.
+  const auto found = has_wrong_range ? std::nullopt : version_of(head);
+  if (is_other_version || (found && found->size != version_.size)) {
     return fail(ErrorCode::changed, "the file on the server was changed while it was read",
                 "run it again to read the new one");
   }
-  is_whole_ = !is_part(head);
-  if (is_whole_) return true;
-  const auto range = parse_content_range(head.header("content-range"));
-  if (!range || range->first != wanted_.offset) {
+  if (has_wrong_range) {
     return fail(ErrorCode::retryable, "the server answers with another range than the one it was asked for", "");
   }
+  if (is_whole_) return true;
   at_ = range->first;
   return true;
 }
