@@ -53,11 +53,19 @@ def test_error_texts_in_troubleshooting_are_in_the_code():
     assert missing == []
 
 
-def test_guarantees_are_tested():
+@pytest.mark.parametrize("document", ["GUARANTEES", "ELSEWHERE"])
+def test_promises_are_tested(document):
     """Every promise names its test as `file::test`, and the test is there."""
-    text = (REPO / "docs" / "GUARANTEES.md").read_text()
+    text = (REPO / "docs" / f"{document}.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| ") and "::" in line]
     assert rows
     for file, name in re.findall(r"`(tests/[\w/.-]+)::([^`]+)`", text):
         source = (REPO / pathlib.Path(file)).read_text()
         assert (f"def {name}(" if file.endswith(".py") else name) in source, (file, name)
+
+
+def test_the_site_has_every_document():
+    """scripts/site/mkdocs.yml lists all of docs/, and nothing that does not exist."""
+    listed = set(re.findall(r": ((?:docs|README|CHANGELOG)[\w/.-]*\.md)$", (REPO / "scripts" / "site" / "mkdocs.yml").read_text(), re.M))
+    there = {str(path.relative_to(REPO)) for path in (REPO / "docs").rglob("*.md")} - {"docs/STYLE.md"}
+    assert listed == there | {"README.md", "CHANGELOG.md"}
