@@ -97,6 +97,9 @@ void declare_samples(PackCommand& command, CLI::App& app) {
   add_repeated(app, "--include", "GLOB", source.include, "Take only what matches (path below SRC); may be repeated");
   add_repeated(app, "--exclude", "GLOB", source.exclude,
                "Leave out what matches, and directories that match with all in them; may be repeated");
+  add_text(app, "--exclude-from", "FILE", command.exclude_from,
+           "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, or keys as `bale ls` "
+           "prints them");
   app.add_flag("--class-folders", source.class_folders,
                "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
                "classes");

@@ -35,6 +35,7 @@ struct PackCommand {
   bool decode = false;  // use a layout that stores pixels
   SourceOptions source_options;
   WhereOption where;
+  std::string exclude_from;  // list of names; empty: none
   PackOptions options;
   std::string plan;   // of `plan`: file to write; of `pack`: file whose shards are packed, if not empty
   PartChoice choice;  // of that plan

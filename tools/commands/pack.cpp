@@ -51,7 +51,7 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   }
   const PackReport report = pack_attended(command, *listed.source, terminal);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return show_packed(report, seconds, listed.source->notices(), listed.counts,
+  return show_packed(report, seconds, listed.source->notices(), listed.left_out,
                      {.json = command.json, .quiet = command.quiet}, terminal);
 }
 

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/reader/where.hpp"
+#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 
 namespace bale::tools {
@@ -61,6 +63,17 @@ std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& ter
   return open_source(command.source, options);
 }
 
+void tell_excluded(const std::string& list, const ExcludeCounts& counts, Terminal& terminal) {
+  if (list.empty()) return;
+  std::string line = fmt::format("{}: {} excluded", printable(list), plural(counts.num_excluded, "sample"));
+  if (counts.num_unmatched > 0) {
+    line += fmt::format(", {} of {} no sample here, the first: {}", human_count(counts.num_unmatched),
+                        plural(counts.num_names, "name") + (counts.num_unmatched == 1 ? " is of" : " are of"),
+                        excerpt(printable(counts.first_unmatched), 256));
+  }
+  terminal.note(line);
+}
+
 }  // namespace
 
 ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
@@ -76,13 +89,17 @@ ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
 
   if (!command.quiet)
     terminal.set_status("listing " + printable(command.source.empty() ? command.files_from : command.source));
-  WhereCounts counts;
-  std::unique_ptr<Source> source =
-      filter_source(open_source_of(command, terminal), where, command.options.jobs, counts);
+  LeftOut left_out;
+  std::unique_ptr<Source> source = open_source_of(command, terminal);
+  if (!command.exclude_from.empty()) {
+    source = exclude_listed(std::move(source), command.exclude_from, left_out.listed);
+  }
+  source = filter_source(std::move(source), where, command.options.jobs, left_out.where);
   terminal.clear_status();
   if (!command.quiet) show_notices(source->notices(), command.source_is_packed ? "entry" : "path", terminal);
-  if (!command.quiet) tell_left_out(counts, terminal);
-  return {std::move(command), std::move(source), counts};
+  if (!command.quiet) tell_excluded(command.exclude_from, left_out.listed, terminal);
+  if (!command.quiet) tell_left_out(left_out.where, terminal);
+  return {std::move(command), std::move(source), std::move(left_out)};
 }
 
 }  // namespace bale::tools

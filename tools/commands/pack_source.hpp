@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 
 namespace bale::tools {
@@ -11,7 +12,7 @@ namespace bale::tools {
 struct ListedSource {
   PackCommand command;  // with places, format and name settled
   std::unique_ptr<Source> source;
-  WhereCounts counts;
+  LeftOut left_out;
 };
 
 /// Lists the source, and shows what was ignored and left out. Throws what opening a source throws.

@@ -126,12 +126,12 @@ void print_preview(const PackPreview& preview, bool json, Terminal& terminal) {
                              plural(preview.shards.size(), "shard"), human_bytes(bytes)));
 }
 
-int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const WhereCounts& counts,
+int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const LeftOut& left_out,
                 SummaryStyle style, Terminal& terminal) {
   const ImageConditions conditions = conditions_of(report);
   if (!style.quiet) tell_replaced(report, terminal);
   if (style.json) {
-    terminal.print(pack_json(report, seconds, notices, conditions, counts));
+    terminal.print(pack_json(report, seconds, notices, conditions, left_out));
   } else if (!style.quiet) {
     terminal.print(summary_text(report, seconds));
   }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
-#include "bale/reader/where.hpp"
+#include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 #include "bale/writer/packer.hpp"
 
@@ -16,7 +16,7 @@ struct SummaryStyle {
 };
 
 /// Prints what was written and how fast, and what is wrong with it. Returns the exit code.
-int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const WhereCounts& counts,
+int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const LeftOut& left_out,
                 SummaryStyle style, Terminal& terminal);
 
 /// Prints one line per skipped sample, of the first ones.

@@ -60,7 +60,7 @@ int run_plan(const PackCommand& asked, Terminal& terminal) {
   }
   const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
   if (command.json) {
-    terminal.print(plan_json(report, listed.source->notices(), listed.counts));
+    terminal.print(plan_json(report, listed.source->notices(), listed.left_out));
   } else if (!command.quiet) {
     terminal.print(fmt::format("{}: {} in {}, {} of payload\n", printable(command.plan),
                                plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),

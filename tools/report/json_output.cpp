@@ -158,10 +158,18 @@ Json skipped_json(const std::vector<SkippedSample>& samples) {
   return skipped;
 }
 
+Json left_out_json(const WhereCounts& counts) {
+  return {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}};
+}
+
+Json excluded_json(const ExcludeCounts& counts) {
+  return {{"samples", counts.num_excluded}, {"unmatched_names", counts.num_unmatched}};
+}
+
 }  // namespace
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions, const WhereCounts& counts) {
+                      const ImageConditions& conditions, const LeftOut& left_out) {
   Json outputs = Json::array();
   std::uint64_t num_shards = 0;
   for (const PackReport::Output& output : report.outputs) {
@@ -192,19 +200,21 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                    {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                    {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
                    {"outputs", outputs},
-                   {"left_out", {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}}},
+                   {"left_out", left_out_json(left_out.where)},
+                   {"excluded", excluded_json(left_out.listed)},
                    {"undecodable", report.undecodable},
                    {"skipped", skipped}});
 }
 
-std::string plan_json(const PlanReport& report, const NoticeLog& notices, const WhereCounts& counts) {
+std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out) {
   return document({{"plan", report.digest},
                    {"samples", report.num_samples},
                    {"bytes", report.num_bytes},
                    {"shards", report.num_shards},
                    {"ignored", notices.count()},
                    {"notices", notices_json(notices)},
-                   {"left_out", {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}}}});
+                   {"left_out", left_out_json(left_out.where)},
+                   {"excluded", excluded_json(left_out.listed)}});
 }
 
 std::string part_json(const PartReport& report, double seconds) {

@@ -18,14 +18,21 @@
 #include "bale/tools/report/bench_report.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
+#include "bale/writer/source/source.hpp"
 #include "bale/writer/source_diff.hpp"
 
 namespace bale::tools {
 
+/// Samples that the options of a command left out.
+struct LeftOut {
+  WhereCounts where;
+  ExcludeCounts listed;
+};
+
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions, const WhereCounts& counts);
+                      const ImageConditions& conditions, const LeftOut& left_out);
 std::string preview_json(const PackPreview& preview);
-std::string plan_json(const PlanReport& report, const NoticeLog& notices, const WhereCounts& counts);
+std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out);
 std::string part_json(const PartReport& report, double seconds);
 /// Of a merge that lacks shards. `array` is for Slurm's --array; null if the number of parts is unknown.
 std::string missing_json(const MergeReport& report);

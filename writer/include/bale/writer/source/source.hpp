@@ -154,6 +154,18 @@ std::unique_ptr<Source> open_packed_source(const std::string& spec, const Source
 /// source does not have.
 std::unique_ptr<Source> filter_source(std::unique_ptr<Source> source, const Where& where, unsigned jobs,
                                       WhereCounts& counts);
+/// The result of exclude_listed().
+struct ExcludeCounts {
+  std::uint64_t num_names = 0;      // in the list, each once
+  std::uint64_t num_excluded = 0;   // samples
+  std::uint64_t num_unmatched = 0;  // names that are of no sample
+  std::string first_unmatched{};    // raw bytes
+};
+/// The samples of `source` that the file `list` does not name, in the source's order, with all classes. The list has one name
+/// per line, or ended by NUL if it contains NUL: the path of a sample's image, below the source's root or as it is opened, or
+/// the key, as `bale ls` prints it and not encoded. A name that is a path is not taken as a key. Adds to `counts`. Throws
+/// `invalid_argument` if no sample is left, and what opening the list throws.
+std::unique_ptr<Source> exclude_listed(std::unique_ptr<Source> source, const std::string& list, ExcludeCounts& counts);
 /// "folder", "list", "table", "packed", and the name of each format that is stored on disk.
 std::vector<std::string> source_kinds();
 
