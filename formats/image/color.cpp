@@ -1,6 +1,5 @@
-// The arithmetic is Pillow's: blending in float, truncated, not rounded (its Blend.c); gray in fixed point, and HSV in
-// the mixture of float and double of its Convert.c. This file is built without contraction of a * b + c, and once per
-// instruction set: compilers vectorize the plain loops over planes.
+// The results are Pillow's: blending in float, truncated, not rounded (its Blend.c), gray in fixed point, HSV in 8 bits (its
+// Convert.c). This file is built without contraction of a * b + c, and once per instruction set.
 #include <algorithm>
 
 #include "bale/formats/image/color.hpp"
@@ -72,7 +71,35 @@ void for_each_block(std::uint8_t* rgb, std::size_t num_pixels, const Change& cha
   }
 }
 
-int luma(int red, int green, int blue) { return (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16; }
+const hn::CappedTag<float, 16> k_floats;
+const hn::RebindToSigned<decltype(k_floats)> k_ints;
+const hn::Rebind<std::uint8_t, decltype(k_floats)> k_bytes;
+const hn::Rebind<std::int16_t, decltype(k_floats)> k_shorts;
+using Floats = hn::Vec<decltype(k_floats)>;
+using Ints = hn::Vec<decltype(k_ints)>;
+
+Floats load_floats(const std::uint8_t* plane) {
+  return hn::ConvertTo(k_floats, hn::PromoteTo(k_ints, hn::Load(k_bytes, plane)));
+}
+Floats load_floats(const std::int16_t* plane) {
+  return hn::ConvertTo(k_floats, hn::PromoteTo(k_ints, hn::Load(k_shorts, plane)));
+}
+void store(Ints values, std::uint8_t* plane) { hn::Store(hn::DemoteTo(k_bytes, values), k_bytes, plane); }
+Floats constant(float value) { return hn::Set(k_floats, value); }
+
+/// (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16. All numbers are below 2^24, so that float is exact.
+Ints luma(Floats red, Floats green, Floats blue) {
+  const Floats scaled =
+      hn::Add(hn::Add(hn::Mul(red, constant(19595)), hn::Mul(green, constant(38470))),
+              hn::Add(hn::Mul(blue, constant(7471)), constant(0x8000)));
+  return hn::ConvertTo(k_ints, hn::Mul(scaled, constant(1.0F / 65536)));
+}
+
+/// Calls change(i) for the first of each group of lanes in a block.
+template <typename Change>
+void for_each_group(const Change& change) {
+  for (std::size_t i = 0; i < k_block; i += hn::Lanes(k_floats)) change(i);
+}
 
 std::uint8_t blend(int from, int to, float factor) {
   float mixed = static_cast<float>(from) + factor * static_cast<float>(to - from);
@@ -81,104 +108,152 @@ std::uint8_t blend(int from, int to, float factor) {
   return static_cast<std::uint8_t>(static_cast<int>(mixed));
 }
 
+Ints blend(Floats from, Floats to, Floats factor) {
+  const Floats mixed = hn::Add(from, hn::Mul(factor, hn::Sub(to, from)));
+  return hn::ConvertTo(k_ints, hn::Min(hn::Max(mixed, hn::Zero(k_floats)), constant(255)));
+}
+
 void saturate_block(Planes& planes, float factor) {
-  for (std::size_t i = 0; i < k_block; ++i) {
-    const int red = planes.red[i];
-    const int green = planes.green[i];
-    const int blue = planes.blue[i];
-    const int gray = luma(red, green, blue);
-    planes.red[i] = blend(gray, red, factor);
-    planes.green[i] = blend(gray, green, factor);
-    planes.blue[i] = blend(gray, blue, factor);
-  }
+  const Floats factors = constant(factor);
+  for_each_group([&](std::size_t i) {
+    const Floats red = load_floats(planes.red + i);
+    const Floats green = load_floats(planes.green + i);
+    const Floats blue = load_floats(planes.blue + i);
+    const Floats gray = hn::ConvertTo(k_floats, luma(red, green, blue));
+    store(blend(gray, red, factors), planes.red + i);
+    store(blend(gray, green, factors), planes.green + i);
+    store(blend(gray, blue, factors), planes.blue + i);
+  });
 }
 
-void gray_block(Planes& planes) {
-  for (std::size_t i = 0; i < k_block; ++i) {
-    const auto gray = static_cast<std::uint8_t>(luma(planes.red[i], planes.green[i], planes.blue[i]));
-    planes.red[i] = gray;
-    planes.green[i] = gray;
-    planes.blue[i] = gray;
-  }
+/// The gray levels of the pixels into `out`, which may be one of the planes.
+void gray_block(const Planes& planes, std::uint8_t* out) {
+  for_each_group([&](std::size_t i) {
+    store(luma(load_floats(planes.red + i), load_floats(planes.green + i), load_floats(planes.blue + i)), out + i);
+  });
 }
 
-/// Hue, saturation and value of the pixels, into red, green and blue. Two loops that select operands, not results:
-/// compilers see branches in a larger loop and do not vectorize it.
-void to_hsv_block(Planes& planes) {
-  alignas(64) std::int16_t base[k_block];  // hue = base + (plus - minus) / range, in sixths of the circle
-  alignas(64) std::int16_t plus[k_block];
-  alignas(64) std::int16_t minus[k_block];
-  alignas(64) std::int16_t range[k_block];
+/// 1 / x, within a few units in the last place.
+Floats reciprocal(Floats x) {
+  constexpr int num_refinements = HWY_ARCH_ARM ? 2 : 1;  // the estimates have 8 bits there, elsewhere 12 or more
+  Floats estimate = hn::ApproximateReciprocal(x);
+  for (int i = 0; i < num_refinements; ++i) estimate = hn::Mul(estimate, hn::NegMulAdd(x, estimate, constant(2)));
+  return estimate;
+}
+
+/// Added to a number from 0 to 2^22, it leaves the nearest integer in the low bits.
+constexpr float k_rounder = 3 << 22;
+Floats with_rounder(Floats x) { return hn::Add(x, constant(k_rounder)); }
+Floats without_rounder(Floats x) { return hn::Sub(x, constant(k_rounder)); }
+/// For numbers that are integers or at least 1/512 away from one: makes the nearest integer the one below.
+constexpr float k_to_floor = -0.5F + 1.0F / 1024;
+
+// A pixel is converted to 8-bit HSV, its hue turned, and converted back. Pillow's Convert.c computes in a mixture of float
+// and double. Its results can be had without doubles; all of them were compared:
+// - Saturation is 255 * range / value, rounded down exactly.
+// - Hue is sixths / 6 of the circle, both in float, times 255 and rounded down exactly.
+// - Of value * (1 - saturation * part / 255^2) the nearest integer is taken, and the fraction is never 1/2.
+
+/// a / b, rounded correctly, for the few numbers that occur here. `estimate` is about 1 / b.
+Floats quotient(Floats a, Floats b, Floats estimate) {
+#if HWY_NATIVE_FMA
+  const Floats first = hn::Mul(a, estimate);
+  return hn::MulAdd(hn::NegMulAdd(first, b, a), estimate, first);
+#else
+  static_cast<void>(estimate);
+  return hn::Div(a, b);
+#endif
+}
+
+/// What the hue of pixels is computed of. 16 bits, so that compilers vectorize the loop that makes them.
+struct HueParts {
+  alignas(64) std::int16_t high[k_block];    // of the three channels
+  alignas(64) std::int16_t range[k_block];   // to the lowest one
+  alignas(64) std::int16_t anchor[k_block];  // sixths = anchor - offset / range
+  alignas(64) std::int16_t offset[k_block];
+};
+
+/// The hue lies beside that of the highest channel, by how far the middle one is below it: before it if the channel that
+/// precedes it is the middle one, else after it.
+void part_hue(const Planes& planes, HueParts& parts) {
   for (std::size_t i = 0; i < k_block; ++i) {
     const std::int16_t red = planes.red[i];
     const std::int16_t green = planes.green[i];
     const std::int16_t blue = planes.blue[i];
     const std::int16_t high = std::max(red, std::max(green, blue));
     const std::int16_t low = std::min(red, std::min(green, blue));
+    const auto below = static_cast<std::int16_t>(2 * high + low - red - green - blue);
     const bool by_red = red == high;
     const bool by_green = green == high;
-    const std::int16_t plus_if_not_red = by_green ? red : green;
-    const std::int16_t minus_if_not_red = by_green ? blue : red;
-    const std::int16_t base_if_not_red = by_green ? 2 : 4;
-    plus[i] = static_cast<std::int16_t>(high - (by_red ? blue : plus_if_not_red));
-    minus[i] = static_cast<std::int16_t>(high - (by_red ? green : minus_if_not_red));
-    base[i] = by_red ? std::int16_t{0} : base_if_not_red;
-    range[i] = static_cast<std::int16_t>(high - low);
-    planes.blue[i] = static_cast<std::uint8_t>(high);
-  }
-  for (std::size_t i = 0; i < k_block; ++i) {
-    const auto divisor = static_cast<float>(range[i] + (range[i] == 0));
-    const double plus_part = static_cast<double>(static_cast<float>(plus[i]) / divisor);
-    const double minus_part = static_cast<double>(static_cast<float>(minus[i]) / divisor);
-    const auto sixths = static_cast<float>(static_cast<double>(base[i]) + plus_part - minus_part);
-    // From -1/6 to 5/6 of the circle. Pillow takes fmod(x + 1, 1), whose result is exact.
-    const double ahead = static_cast<double>(sixths) / 6.0 + 1.0;
-    const auto hue = static_cast<float>(ahead - static_cast<int>(ahead));
-    const float saturation = static_cast<float>(range[i]) / static_cast<float>(planes.blue[i] + (planes.blue[i] == 0));
-    planes.red[i] = static_cast<std::uint8_t>(static_cast<int>(static_cast<double>(hue) * 255.0));
-    planes.green[i] = static_cast<std::uint8_t>(static_cast<int>(static_cast<double>(saturation) * 255.0));
+    const std::int16_t preceding_if_not_red = by_green ? red : green;
+    const std::int16_t own_if_not_red = by_green ? 2 : 4;
+    const bool is_after = (by_red ? blue : preceding_if_not_red) == low;
+    const std::int16_t own = by_red ? std::int16_t{0} : own_if_not_red;
+    const std::int16_t sign = is_after ? 1 : -1;
+    parts.high[i] = high;
+    parts.range[i] = static_cast<std::int16_t>(high - low);
+    parts.anchor[i] = static_cast<std::int16_t>(own + sign);
+    parts.offset[i] = static_cast<std::int16_t>(is_after ? below : -below);
   }
 }
 
-std::uint8_t round_to_byte(double x) { return static_cast<std::uint8_t>(static_cast<int>(x + 0.5)); }
-
-/// The inverse, also in two loops.
-void from_hsv_block(Planes& planes) {
-  alignas(64) std::uint8_t sector[k_block];
-  alignas(64) std::uint8_t low[k_block];
-  alignas(64) std::uint8_t falling[k_block];
-  alignas(64) std::uint8_t rising[k_block];
-  for (std::size_t i = 0; i < k_block; ++i) {
-    const auto value = static_cast<double>(planes.blue[i]);
-    const double sixths = static_cast<double>(planes.red[i]) * 6.0 / 255.0;
-    const int whole = static_cast<int>(sixths);  // 0 to 6
-    const auto part = static_cast<float>(sixths - whole);
-    const float saturation = static_cast<float>(planes.green[i]) / 255.0F;
-    low[i] = round_to_byte(value * (1.0 - static_cast<double>(saturation)));
-    falling[i] = round_to_byte(value * (1.0 - static_cast<double>(saturation * part)));
-    rising[i] = round_to_byte(value * (1.0 - static_cast<double>(saturation) * (1.0 - static_cast<double>(part))));
-    sector[i] = static_cast<std::uint8_t>(whole);
-  }
-  for (std::size_t i = 0; i < k_block; ++i) {
-    const std::uint8_t value = planes.blue[i];
-    const auto mask = [&](bool condition) { return static_cast<std::uint8_t>(condition ? 0xFF : 0); };
-    const std::uint8_t at_0 = mask(sector[i] == 0) | mask(sector[i] == 6);
-    const std::uint8_t at_1 = mask(sector[i] == 1);
-    const std::uint8_t at_2 = mask(sector[i] == 2);
-    const std::uint8_t at_3 = mask(sector[i] == 3);
-    const std::uint8_t at_4 = mask(sector[i] == 4);
-    const std::uint8_t at_5 = mask(sector[i] == 5);
-    planes.red[i] = static_cast<std::uint8_t>((value & (at_5 | at_0)) | (falling[i] & at_1) | (low[i] & (at_2 | at_3)) |
-                                              (rising[i] & at_4));
-    planes.green[i] = static_cast<std::uint8_t>((value & (at_1 | at_2)) | (falling[i] & at_3) |
-                                                (low[i] & (at_4 | at_5)) | (rising[i] & at_0));
-    planes.blue[i] = static_cast<std::uint8_t>((value & (at_3 | at_4)) | (falling[i] & at_5) |
-                                               (low[i] & (at_0 | at_1)) | (rising[i] & at_2));
-  }
+/// In 255ths of the circle, in the lowest byte.
+Ints hue_of(Floats range, Floats anchor, Floats offset) {
+  const Floats sixths = hn::Sub(anchor, quotient(offset, range, reciprocal(range)));
+  const Floats part = quotient(sixths, constant(6), constant(1.0F / 6));
+  const Floats hue = hn::IfThenElse(hn::Lt(sixths, hn::Zero(k_floats)), hn::Add(part, constant(1)), part);
+  const Floats rounded = with_rounder(hn::Add(hn::Mul(hue, constant(255)), constant(k_to_floor)));
+  // An integer is one too high if hue * 255 was rounded up to it. 256 * hue minus it is exact.
+  const Floats rest = hn::Sub(hn::Mul(hue, constant(256)), without_rounder(rounded));
+  const auto is_too_high = hn::RebindMask(k_ints, hn::Lt(rest, hue));
+  const Ints integer = hn::BitCast(k_ints, rounded);
+  return hn::IfThenElse(is_too_high, hn::Sub(integer, hn::Set(k_ints, 1)), integer);
 }
 
 void turn_block(Planes& planes, std::uint8_t steps) {
-  for (std::size_t i = 0; i < k_block; ++i) planes.red[i] = static_cast<std::uint8_t>(planes.red[i] + steps);
+  alignas(64) std::uint8_t sector[k_block];  // sixths of the circle
+  alignas(64) std::uint8_t lowest[k_block];
+  alignas(64) std::uint8_t middle[k_block];
+  HueParts parts;
+  part_hue(planes, parts);
+  for_each_group([&](std::size_t i) {
+    const Floats value = load_floats(parts.high + i);
+    const Floats range = load_floats(parts.range + i);
+    const Ints hue = hue_of(hn::Max(range, constant(1)), load_floats(parts.anchor + i), load_floats(parts.offset + i));
+    const Floats ratio = hn::Mul(hn::Mul(range, constant(255)), reciprocal(hn::Max(value, constant(1))));
+    const Floats saturation = without_rounder(with_rounder(hn::Add(ratio, constant(k_to_floor))));
+    const Ints turned = hn::And(hn::Add(hue, hn::Set(k_ints, steps)), hn::Set(k_ints, 255));
+    const Ints sixths = hn::Add(hn::ShiftLeft<2>(turned), hn::Add(turned, turned));  // in 255ths
+    const Ints next = hn::Add(sixths, hn::Set(k_ints, 1));
+    const Ints whole = hn::ShiftRight<8>(hn::Add(next, hn::ShiftRight<8>(next)));  // sixths / 255
+    const Ints part = hn::Sub(sixths, hn::Sub(hn::ShiftLeft<8>(whole), whole));    // sixths % 255
+    const auto is_falling = hn::Ne(hn::And(whole, hn::Set(k_ints, 1)), hn::Zero(k_ints));
+    const Ints away = hn::IfThenElse(is_falling, part, hn::Sub(hn::Set(k_ints, 255), part));
+    const Floats product = hn::Mul(value, saturation);  // these products are below 2^24
+    const Floats partial = hn::Mul(product, hn::ConvertTo(k_floats, away));
+    const auto below_value = [&](Floats difference) {
+      return hn::Sub(hn::BitCast(k_ints, with_rounder(value)), hn::BitCast(k_ints, with_rounder(difference)));
+    };
+    store(below_value(hn::Mul(product, constant(1.0F / 255))), lowest + i);
+    store(below_value(hn::Mul(partial, constant(1.0F / 65025))), middle + i);
+    store(whole, sector + i);
+  });
+  for (std::size_t i = 0; i < k_block; ++i) {
+    const auto high = static_cast<std::uint8_t>(parts.high[i]);
+    const auto mask = [&](int n) { return static_cast<std::uint8_t>(sector[i] == n ? 0xFF : 0); };
+    const std::uint8_t at_0 = mask(0) | mask(6);
+    const std::uint8_t at_1 = mask(1);
+    const std::uint8_t at_2 = mask(2);
+    const std::uint8_t at_3 = mask(3);
+    const std::uint8_t at_4 = mask(4);
+    const std::uint8_t at_5 = mask(5);
+    planes.red[i] = static_cast<std::uint8_t>((high & (at_5 | at_0)) | (middle[i] & (at_1 | at_4)) |
+                                              (lowest[i] & (at_2 | at_3)));
+    planes.green[i] = static_cast<std::uint8_t>((high & (at_1 | at_2)) | (middle[i] & (at_3 | at_0)) |
+                                                (lowest[i] & (at_4 | at_5)));
+    planes.blue[i] = static_cast<std::uint8_t>((high & (at_3 | at_4)) | (middle[i] & (at_5 | at_2)) |
+                                               (lowest[i] & (at_0 | at_1)));
+  }
 }
 
 }  // namespace
@@ -192,9 +267,11 @@ std::uint64_t sum_luma(const std::uint8_t* rgb, std::size_t num_pixels) {
   Planes planes;
   for (std::size_t at = 0; at < num_pixels; at += k_block) {
     split(rgb + at * 3, std::min(k_block, num_pixels - at), planes);
-    int block_sum = 0;
-    for (std::size_t i = 0; i < k_block; ++i) block_sum += luma(planes.red[i], planes.green[i], planes.blue[i]);
-    sum += static_cast<std::uint64_t>(block_sum);
+    Ints sums = hn::Zero(k_ints);
+    for_each_group([&](std::size_t i) {
+      sums = hn::Add(sums, luma(load_floats(planes.red + i), load_floats(planes.green + i), load_floats(planes.blue + i)));
+    });
+    sum += static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(k_ints, sums)));
   }
   return sum;
 }
@@ -204,11 +281,7 @@ void saturate(std::uint8_t* rgb, std::size_t num_pixels, float factor) {
 }
 
 void turn_hue(std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t steps) {
-  for_each_block(rgb, num_pixels, [&](Planes& planes) {
-    to_hsv_block(planes);
-    turn_block(planes, steps);
-    from_hsv_block(planes);
-  });
+  for_each_block(rgb, num_pixels, [&](Planes& planes) { turn_block(planes, steps); });
 }
 
 void gray_bytes(const std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t* out) {
@@ -216,15 +289,17 @@ void gray_bytes(const std::uint8_t* rgb, std::size_t num_pixels, std::uint8_t* o
   for (std::size_t at = 0; at < num_pixels; at += k_block) {
     const std::size_t count = std::min(k_block, num_pixels - at);
     split(rgb + at * 3, count, planes);
-    for (std::size_t i = 0; i < k_block; ++i) {
-      planes.red[i] = static_cast<std::uint8_t>(luma(planes.red[i], planes.green[i], planes.blue[i]));
-    }
+    gray_block(planes, planes.red);
     std::copy_n(planes.red, count, out + at);
   }
 }
 
 void gray(std::uint8_t* rgb, std::size_t num_pixels) {
-  for_each_block(rgb, num_pixels, [](Planes& planes) { gray_block(planes); });
+  for_each_block(rgb, num_pixels, [](Planes& planes) {
+    gray_block(planes, planes.red);
+    std::copy_n(planes.red, k_block, planes.green);
+    std::copy_n(planes.red, k_block, planes.blue);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

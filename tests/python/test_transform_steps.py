@@ -128,6 +128,17 @@ def test_pixels(reference, kind):
             check(reference, [step], array)
 
 
+@pytest.mark.parametrize("steps", by_tier([[{"name": "Hue", "turn": -0.1}], [{"name": "Saturation", "factor": 1.37}]],
+                                          [[{"name": "Hue", "turn": turn}] for turn in (-0.5, -0.1, 0, 0.05, 0.33, 0.5)] +
+                                          [[{"name": "Saturation", "factor": factor}] for factor in (-1, 0.6, 1.37, 2.5)] +
+                                          [[{"name": "Grayscale"}]]), ids=json.dumps)
+def test_all_colors(reference, steps):
+    """Each of the 2^24 colors."""
+    colors = np.arange(1 << 24, dtype=np.uint32).reshape(4096, 4096)
+    array = np.stack([colors >> 16, colors >> 8 & 255, colors & 255], 2).astype(np.uint8)
+    assert np.array_equal(ours(steps, array), reference.apply(steps, array))
+
+
 def test_masks(reference):
     random = np.random.default_rng(5)
     for width, height in SIZES[2:]:
