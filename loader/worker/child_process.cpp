@@ -23,7 +23,8 @@ namespace {
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
-/// posix_spawn's settings: only the descriptors of child_process.hpp, and no signal blocked or ignored.
+/// posix_spawn's settings: the descriptors of child_process.hpp, and no signal blocked or ignored. The worker closes all
+/// other descriptors when it starts: posix_spawn can do that from glibc 2.34 on only.
 class SpawnSettings {
  public:
   SpawnSettings(int program_fd, const ChildDescriptors& given) {
@@ -40,7 +41,6 @@ class SpawnSettings {
     ::posix_spawn_file_actions_adddup2(&actions_, messages, STDERR_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, given.ring, k_ring_fd);
     if (program_fd >= 0) ::posix_spawn_file_actions_adddup2(&actions_, program_fd, k_program_fd);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, k_error_fd + 1);
     ::posix_spawnattr_init(&attributes_);
     sigset_t none;
     sigset_t all;

@@ -161,7 +161,7 @@ WorkerEnd ProcessPool::end_of(std::uint32_t number, const ChildEnd& end) {
   }
   if (end.kind == ChildEnd::Kind::signal) {
     return {number, is_outside_signal(end.status) ? Fault::outside : Fault::own,
-            fmt::format("was ended by signal {} ({})", end.status, ::sigdescr_np(end.status))};
+            fmt::format("was ended by signal {} ({})", end.status, ::strsignal(end.status))};
   }
   if (*text != '\0') {
     const bool lacks = end.kind == ChildEnd::Kind::exit && end.status == k_exit_lack_of_resources;

@@ -1,7 +1,9 @@
 #include "bale/loader/worker/worker_process.hpp"
 
+#include <dirent.h>
 #include <malloc.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -26,6 +28,23 @@ namespace {
 void end_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) std::_Exit(0);  // the parent ended before prctl()
+}
+
+/// Closes what other code of the loader's process opened without O_CLOEXEC: a pipe must end when that process closes
+/// it.
+void close_other_descriptors() {
+  constexpr unsigned k_first = k_error_fd + 1;
+  if (::syscall(SYS_close_range, k_first, ~0U, 0U) == 0) return;
+  std::vector<unsigned> found;  // kernels before 5.9
+  if (DIR* const directory = ::opendir("/proc/self/fd")) {
+    while (const dirent* const entry = ::readdir(directory)) {
+      found.push_back(static_cast<unsigned>(std::strtoul(entry->d_name, nullptr, 10)));
+    }
+    ::closedir(directory);
+  }
+  for (const unsigned fd : found) {
+    if (fd >= k_first) ::close(static_cast<int>(fd));
+  }
 }
 
 /// This process has run out of descriptors or memory. No sample is at fault.
@@ -77,6 +96,7 @@ int run_worker_process(int argc, char** argv, const std::function<void(std::uint
   const auto number = static_cast<std::uint32_t>(std::atol(argv[2]));
   const auto parent = static_cast<pid_t>(std::atol(argv[3]));
   end_with(parent);
+  close_other_descriptors();
   // The loader's process handles Ctrl-C in the terminal.
   std::signal(SIGINT, SIG_IGN);
   // Image buffers are allocated for every row. Returning them to the system each time would cost page faults.

@@ -12,8 +12,7 @@ def workers(name):
 
 MUTATIONS = [
     Mutation("a daemon thread that wants the GIL at the end unwinds", "python/bindings/gil.cpp",
-             "catch (abi::__forced_unwind&) {  // pthread_exit\n    park();", "catch (abi::__forced_unwind&) {\n    __builtin_abort();",
-             DAEMONS),
+             "    park();\n  }\n}", "    __builtin_abort();\n  }\n}", DAEMONS),
     Mutation("a daemon thread is told that its Loader is closed", "python/bindings/process_loader.hpp",
              "    if (!is_to_stop()) return;\n", "    if (is_to_stop() || !is_to_stop()) return;\n", DAEMONS),
     Mutation("workers that do not start are tried for ever", "loader/worker/process_pool.cpp",
@@ -32,6 +31,9 @@ MUTATIONS = [
              "const bool is_to_be_asked = child.exists() && child.pidfd() < -1;", workers("refused and pidfd")),
     Mutation("without memfds there is no ring", "loader/ring/shared_memory.cpp",
              "with == With::programs) fd =", "with == With::children) fd =", workers("refused and memfd")),
+    Mutation("workers keep the descriptors of the program", "loader/worker/worker_process.cpp",
+             "  close_other_descriptors();", "",
+             workers("keep_no_descriptor")),
     Mutation("workers are started by the program's path", "loader/worker/child_process.cpp",
              "  int failed = ENOENT;\n  if (program.fd() >= 0)", "  int failed = ENOENT;\n  if (program.fd() < -1)",
              workers("replaced")),

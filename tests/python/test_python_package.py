@@ -71,6 +71,13 @@ def test_every_python_here_imports_the_module(bale, site, photos, tmp_path, pyth
     assert out == "0\n"
 
 
+def test_the_module_exports_nothing_but_its_start(site):
+    """So libraries that are linked into it are not taken for those of other packages, nor theirs for ours."""
+    (module,) = (site / "bale").glob("_bale*.so")
+    listed = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", module], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[0] for line in listed.splitlines()] == ["PyInit__bale"]
+
+
 def test_the_installed_package_works(bale, site, photos, tmp_path):
     """From another place than it was built in, with the worker that came along, and without torch or numpy."""
     out = run_script("""

@@ -162,7 +162,8 @@ def test_standard_descriptors_that_are_closed(pack, tmp_path, closed):
 # A seccomp profile that refuses system calls by number with an error; it is inherited by workers.
 REFUSE = """
     import struct
-    SYSCALLS = {"x86_64": {"memfd_create": 319, "pidfd_open": 434}, "aarch64": {"memfd_create": 279, "pidfd_open": 434}}
+    SYSCALLS = {"x86_64": {"memfd_create": 319, "pidfd_open": 434, "close_range": 436},
+                "aarch64": {"memfd_create": 279, "pidfd_open": 434, "close_range": 436}}
     def refuse(names, error):
         numbers = SYSCALLS[os.uname().machine]
         program = [(0x20, 0, 0, 0)]  # load the number
@@ -204,6 +205,23 @@ def test_system_calls_that_are_refused(pack, names, error):
     """, pack)
     pids = out.split()
     assert len(pids) == 2 and all(is_gone(int(pid)) for pid in pids)
+
+
+@pytest.mark.parametrize("refused", [[], ["close_range"]], ids=["close_range", "kernel before 5.9"])
+def test_workers_keep_no_descriptor_of_the_program(pack, refused):
+    """The other end of a pipe sees its end when the program closes it, although workers live."""
+    out = with_refused(f"""
+    refuse({refused}, errno.ENOSYS)
+    end, kept = os.pipe()
+    os.set_inheritable(kept, True)
+    with bale.Loader(sys.argv[1], 4, **options) as loader:
+        digests(loader)
+        pids = loader.worker_pids
+        os.close(kept)
+        os.set_blocking(end, False)
+        print(os.read(end, 1), len(pids), len(loader.worker_pids))
+    """, pack)
+    assert out == "b'' 2 2\n"
 
 
 def test_no_memory_to_share_at_all(pack):
