@@ -105,6 +105,7 @@ PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& opti
       for (const SourceLoss& loss : facts.losses) {
         manifest.leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
       }
+      for (const SkippedSample& sample : facts.skipped) manifest.leave_out(sample);
     }
     for (const FinishedShard& shard : finished[number]) manifest.add(shard);
     manifest.publish(publisher);

@@ -19,6 +19,7 @@ struct ManifestFacts {
   std::map<std::string, std::string> earlier_edits{};  // of the images, before this run
   bool encoded_keys = false;
   std::vector<SourceLoss> losses{};
+  std::vector<SkippedSample> skipped{};  // by earlier runs
 };
 
 class DatasetManifest {

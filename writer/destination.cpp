@@ -13,6 +13,7 @@
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/sidecars.hpp"
+#include "bale/writer/writer_parts.hpp"
 
 namespace bale {
 namespace {
@@ -186,9 +187,12 @@ std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan&
 }
 
 void require_empty(const PackOptions& options, const Plan& plan) {
+  if (!plan.beside_parts) refuse_writer_parts(options.destination);
   if (options.mode == DestinationMode::overwrite || !name_is_taken(options.destination)) return;
   std::vector<std::string> names = Directory::open(options.destination).names();
-  std::erase_if(names, [](const std::string& name) { return name == k_partial_name || name == k_removed_name; });
+  std::erase_if(names, [](const std::string& name) {
+    return name == k_partial_name || name == k_removed_name || name == k_writer_parts_name;
+  });
   if (names.empty()) return;
   for (const PlannedDataset& dataset : plan.datasets) {
     if (!name_is_taken(join_path(dataset_directory(options, dataset), k_manifest_name))) continue;

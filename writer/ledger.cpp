@@ -18,6 +18,9 @@ Json skipped_to_json(const SkippedSample& sample) {
 
 SkippedSample skipped_from_json(const Json& line) {
   SkippedSample sample{.origin = bytes_from_json(line.at("origin")), .why = bytes_from_json(line.at("why"))};
+  if (const auto count = line.find("samples"); count != line.end()) {
+    sample.num_samples = count->is_null() ? std::nullopt : std::optional<std::uint64_t>(count_from_json(*count));
+  }
   for (const Json& copy : line.value("quarantined", Json::array())) sample.quarantined.push_back(bytes_from_json(copy));
   return sample;
 }

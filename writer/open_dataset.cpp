@@ -31,8 +31,8 @@ void add_names(const std::vector<std::string>& names, std::vector<std::string>& 
 
 }  // namespace
 
-OpenDataset::OpenDataset(const PackOptions& options, const std::vector<std::string>& classes)
-    : options_(options), classes_(classes), plan_(make_open_plan(options, classes)) {
+OpenDataset::OpenDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty)
+    : options_(options), classes_(classes), may_be_empty_(may_be_empty), plan_(make_open_plan(options, classes)) {
   require_local_name(options_.destination, NameUse::writing);
   require_all_apart({}, options_.destination);
   if (!Journal::present(options_.destination)) {
@@ -249,7 +249,7 @@ PackReport OpenDataset::finish(bool encoded_keys) {
     num_written += shard.finished.shard.num_samples;
     if (skipped == nullptr && !shard.finished.skipped.empty()) skipped = &shard.finished.skipped.front();
   }
-  if (num_written == 0 && skipped != nullptr) {
+  if (num_written == 0 && skipped != nullptr && !may_be_empty_) {
     const SkippedSample first = *skipped;
     leave();
     refuse_empty_dataset(options_.destination, num_samples(), first);

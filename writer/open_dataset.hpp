@@ -27,9 +27,9 @@ class OpenDataset {
   /// Called for each sample that an earlier run wrote.
   using OnKey = std::function<void(std::string_view)>;
 
-  /// Prepares the destination as DestinationMode says. Throws what Writer's constructor throws. Both arguments must
-  /// outlive this object.
-  OpenDataset(const PackOptions& options, const std::vector<std::string>& classes);
+  /// Prepares the destination as DestinationMode says. `may_be_empty`: finish() takes a dataset without samples. Throws what
+  /// Writer's constructor throws. Options and classes must outlive this object.
+  OpenDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty);
 
   /// Takes up the shards of an earlier run and what it left waiting: one pending per shard, in order. Checks the shards.
   /// Calls `on_key` for the samples of both. Appends the names of their fields to `fields`.
@@ -85,6 +85,7 @@ class OpenDataset {
 
   const PackOptions& options_;
   const std::vector<std::string>& classes_;
+  const bool may_be_empty_;
   Plan plan_;
   std::optional<Journal> journal_;
   std::optional<Publisher> publisher_;

@@ -1,265 +1,13 @@
 #include "bale/writer/packer.hpp"
 
-#include <algorithm>
-#include <map>
-
-#include <fmt/format.h>
-
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
-#include "bale/formats/base/parallel.hpp"
 #include "bale/writer/apart.hpp"
-#include "bale/writer/dataset_manifest.hpp"
-#include "bale/writer/destination.hpp"
-#include "bale/writer/finished_check.hpp"
-#include "bale/writer/journal.hpp"
-#include "bale/writer/plan.hpp"
-#include "bale/writer/publisher.hpp"
+#include "bale/writer/pack_run.hpp"
 #include "bale/writer/shard_job.hpp"
-#include "bale/writer/sidecars.hpp"
 
 namespace bale {
-namespace {
-
-/// One shard of the plan and, when it is done, its result.
-struct Slot {
-  const PlannedDataset* dataset;
-  const PlannedShard* shard;
-  std::optional<FinishedShard> finished{};
-  std::string expected_digest{};  // empty unless the dataset is already finished
-};
-
-/// Two jobs per core: while one waits for its shard to become durable, another uses the core.
-unsigned default_jobs() { return 2 * usable_cores(); }
-
-class Packer {
- public:
-  Packer(const Source& source, const PackOptions& options, Progress& progress)
-      : source_(source), options_(options), progress_(progress), plan_(make_plan(source, options)) {
-    for (const PlannedDataset& dataset : plan_.datasets) {
-      for (const PlannedShard& shard : dataset.shards) slots_.push_back({&dataset, &shard});
-    }
-    progress_.total_samples = plan_.num_samples;
-    progress_.total_bytes = plan_.num_bytes;
-    progress_.total_shards = slots_.size();
-  }
-
-  PackReport run() {
-    require_all_apart(source_.places(), options_.destination);
-    if (!Journal::present(options_.destination)) {
-      if (options_.mode == DestinationMode::resume && finds_all_finished()) return report_of_finished_run();
-      if (finished_.empty()) require_empty(options_, plan_);
-    }
-    Destination destination = prepare_destination(options_, plan_);
-    journal_ = &destination.journal;
-    finished_ = std::move(destination.finished);
-    publisher_.emplace(*journal_, options_, plan_);
-    take_up_finished_shards();
-    count_finished_shards();
-    try {
-      write_remaining_shards();
-      if (finished_.empty()) require_samples(options_, plan_, all_finished());
-    } catch (...) {
-      // A recorded shard may already have its final name, even if publishing it reported an error.
-      if (!journal_->has_recorded()) abandon_destination(*journal_, options_, plan_);
-      throw;
-    }
-    PackReport report = finished_.empty() ? publish_manifests(facts_of(source_), options_, plan_, all_finished(), *publisher_)
-                                          : report_of_repaired_run();
-    report.num_resumed_shards = num_resumed_;
-    journal_->remove();
-    return report;
-  }
-
- private:
-  std::string final_path(const Slot& slot) const {
-    return join_path(dataset_directory(options_, *slot.dataset), slot.shard->file);
-  }
-
-  /// Whether the destination holds the finished datasets of this plan with all their files.
-  bool finds_all_finished() {
-    finished_ = finished_manifests(options_, plan_);
-    if (finished_.empty()) return false;
-    Journal::clear_removed(options_.destination);
-    take_up_finished_shards();
-    const bool all = std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.finished; });
-    if (!all || !lists_are_there()) return false;
-    count_finished_shards();
-    return true;
-  }
-
-  /// Takes over shards that earlier runs finished: from the journal or, if those runs ended, from the manifests.
-  void take_up_finished_shards() {
-    std::map<std::pair<std::string, std::string>, FinishedShard> recorded;
-    if (finished_.empty()) {
-      for (const FinishedShard& finished : journal_->content().finished) {
-        require_same_policy(finished);
-        recorded[{finished.subdirectory, finished.shard.file}] = finished;
-      }
-    }
-    for (std::size_t number = 0; number < finished_.size(); ++number) {
-      const std::string& subdirectory = plan_.datasets[number].subdirectory;
-      for (const PlannedShard& shard : plan_.datasets[number].shards) {
-        recorded[{subdirectory, shard.file}] = {.subdirectory = subdirectory, .shard = {.file = shard.file}};
-      }
-      for (const ManifestShard& shard : finished_[number].shards) {
-        recorded[{subdirectory, shard.file}] = {.subdirectory = subdirectory, .shard = shard};
-      }
-    }
-    run_parallel(slots_.size(), options_.jobs != 0 ? options_.jobs : usable_cores(), [&](std::size_t number) {
-      progress_.throw_if_stopped();
-      Slot& slot = slots_[number];
-      slot.finished.reset();
-      const auto found = recorded.find({slot.dataset->subdirectory, slot.shard->file});
-      if (found == recorded.end()) return;
-      if (!finished_.empty()) slot.expected_digest = found->second.shard.digest;
-      if (is_usable(slot, found->second)) slot.finished = found->second;
-    });
-  }
-
-  /// Checks a recorded shard of an earlier run against its digest.
-  bool is_usable(const Slot& slot, const FinishedShard& finished) const {
-    if (!has_its_quarantined_files(finished)) return false;
-    if (finished.shard.num_samples == 0) return finished.shard.digest.empty();  // it has no file
-    const bool staged = journal_ != nullptr && journal_->content().staged;
-    return is_intact(moves_of_shard(options_, *slot.dataset, *slot.shard), options_, finished,
-                     staged ? journal_->path_of({}) : std::string{});
-  }
-
-  void count_finished_shards() {
-    for (const Slot& slot : slots_) {
-      if (!slot.finished) continue;
-      ++num_resumed_;
-      progress_.samples += slot.shard->end - slot.shard->begin;
-      progress_.bytes += slot.shard->bytes;
-      progress_.skipped += slot.finished->skipped.size();
-      progress_.shards += 1;
-      if (journal_ != nullptr && journal_->content().staged && slot.finished->shard.num_samples != 0) {
-        publisher_->shard(*slot.dataset, *slot.shard);
-      }
-    }
-  }
-
-  /// One ledger, one policy: a run that skipped samples must be resumed with the policy it began with.
-  void require_same_policy(const FinishedShard& finished) const {
-    const std::string_view policy = on_error_name(options_.on_error);
-    if (finished.skipped.empty() || finished.on_error == policy) return;
-    if (finished.on_error.empty() && options_.on_error == OnError::skip) return;
-    const std::string begun = finished.on_error.empty() ? "skip" : finished.on_error;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the interrupted run left samples out under the policy \"{}\" for bad samples, not \"{}\"",
-                            printable(begun), policy),
-                {.path = options_.destination,
-                 .hint = fmt::format("resume with `on_error` {}, or start again with `overwrite`", printable(begun))});
-  }
-
-  bool has_its_quarantined_files(const FinishedShard& finished) const {
-    const std::string directory =
-        finished.subdirectory.empty() ? options_.destination : join_path(options_.destination, finished.subdirectory);
-    return std::all_of(finished.skipped.begin(), finished.skipped.end(), [&](const SkippedSample& sample) {
-      return std::all_of(sample.quarantined.begin(), sample.quarantined.end(), [&](const std::string& copy) {
-        return path_exists(join_path(directory, copy));
-      });
-    });
-  }
-
-  void write_remaining_shards() {
-    std::vector<Slot*> remaining;
-    for (Slot& slot : slots_) {
-      if (!slot.finished) remaining.push_back(&slot);
-    }
-    run_parallel(remaining.size(), options_.jobs != 0 ? options_.jobs : default_jobs(), [&](std::size_t number) {
-      try {
-        write_one(*remaining[number]);
-      } catch (...) {
-        progress_.stop = true;  // the other jobs need not finish their shards
-        throw;
-      }
-    });
-  }
-
-  void write_one(Slot& slot) {
-    const std::string staged = journal_->staged_path(slot.dataset->subdirectory + slot.shard->file);
-    const ShardJob job{.source = source_,
-                       .options = options_,
-                       .dataset = *slot.dataset,
-                       .shard = *slot.shard,
-                       .quarantine = quarantine_,
-                       .staged_path = staged};
-    FinishedShard finished = write_shard(job, progress_);
-    if (!finished_.empty() && finished.shard.digest != slot.expected_digest) {
-      throw Error(ErrorCode::changed, "is missing or damaged, and its samples are not what they were",
-                  {.path = final_path(slot), .hint = "pack everything again with `overwrite`"});
-    }
-    journal_->record(finished);
-    if (finished.shard.num_samples != 0) publisher_->shard(*slot.dataset, *slot.shard);
-    slot.finished = std::move(finished);
-    progress_.shards += 1;
-  }
-
-  /// The finished shards, by dataset.
-  FinishedShards all_finished() const {
-    FinishedShards finished(plan_.datasets.size());
-    for (const Slot& slot : slots_) {
-      finished[static_cast<std::size_t>(slot.dataset - plan_.datasets.data())].push_back(*slot.finished);
-    }
-    return finished;
-  }
-
-  /// Whether all files of the finished datasets other than their shards exist.
-  bool lists_are_there() const {
-    for (std::size_t number = 0; number < finished_.size(); ++number) {
-      const std::string directory = dataset_directory(options_, plan_.datasets[number]);
-      for (const std::string& list : finished_[number].lists) {
-        if (!is_file(join_path(directory, list))) return false;
-      }
-      if (finished_[number].num_skipped != 0 && !is_file(join_path(directory, k_ledger_name))) return false;
-    }
-    return true;
-  }
-
-  /// Writes the missing lists of finished datasets whose shards are all present.
-  PackReport report_of_repaired_run() {
-    for (std::size_t number = 0; number < finished_.size(); ++number) {
-      const PlannedDataset& dataset = plan_.datasets[number];
-      const std::string directory = dataset_directory(options_, dataset);
-      for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
-        if (!is_file(join_path(directory, list.file))) publish_list(*publisher_, dataset, finished_[number], list);
-      }
-      const std::string ledger = join_path(directory, k_ledger_name);
-      if (finished_[number].num_skipped != 0 && !is_file(ledger)) {
-        throw Error(ErrorCode::damaged, "the list of skipped samples is missing",
-                    {.path = ledger, .hint = "pack everything again with `overwrite`"});
-      }
-    }
-    return report_of_finished_run();
-  }
-
-  PackReport report_of_finished_run() {
-    PackReport report{.num_resumed_shards = num_resumed_, .num_repaired_shards = slots_.size() - num_resumed_};
-    for (std::size_t number = 0; number < finished_.size(); ++number) {
-      Manifest& manifest = finished_[number];
-      report.num_samples += manifest.num_samples;
-      for (const ManifestShard& shard : manifest.shards) report.num_bytes += shard.bytes;
-      report.outputs.push_back({dataset_directory(options_, plan_.datasets[number]), std::move(manifest)});
-    }
-    return report;
-  }
-
-  const Source& source_;
-  const PackOptions& options_;
-  Progress& progress_;
-  const Plan plan_;
-  std::vector<Slot> slots_;
-  std::vector<Manifest> finished_;  // of this plan, found at the destination
-  Journal* journal_ = nullptr;
-  Quarantine quarantine_;
-  std::optional<Publisher> publisher_;
-  std::uint64_t num_resumed_ = 0;
-};
-
-}  // namespace
 
 std::string_view on_error_name(OnError policy) {
   switch (policy) {
@@ -288,7 +36,19 @@ PackPreview preview_pack(const Source& source, const PackOptions& options) {
 
 PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
   require_local_name(options.destination, NameUse::writing);
-  return Packer(source, options, progress).run();
+  Quarantine quarantine;
+  const auto write = [&](const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
+    const ShardJob job{.source = source,
+                       .options = options,
+                       .dataset = dataset,
+                       .shard = shard,
+                       .quarantine = quarantine,
+                       .staged_path = staged};
+    return write_shard(job, progress);
+  };
+  const PackWork work{
+      .plan = make_plan(source, options), .places = source.places(), .facts = facts_of(source), .write = write};
+  return run_pack(work, options, progress);
 }
 
 }  // namespace bale

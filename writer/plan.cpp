@@ -177,22 +177,6 @@ void check_fields(const Source& source, const PackOptions& options) {
   for (const std::string& field : source.fields()) require_room_for_field(options, field);
 }
 
-/// What determines the output bytes, other than the samples.
-std::string fingerprint_of_options(std::string_view kind, const PackOptions& options,
-                                   const std::vector<std::string>& classes) {
-  std::string text = fmt::format("bale {} 1\n{}\n{}\n{}\n", kind, options.format.format->name,
-                                 options.format.layout->name,
-                                 options.compress_level ? fmt::to_string(*options.compress_level) : "none");
-  if (options.seek_points) text += "entry points\n";  // the name in 0.1.0, whose runs can be resumed
-  for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
-  for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
-  for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {
-    text += fmt::format("edit {}={}\n", name, value);
-  }
-  for (const std::string& name : classes) text += fmt::format("class {}:{}\n", name.size(), name);
-  return text;
-}
-
 std::string fingerprint_of(const Source& source, const PackOptions& options, const Plan& plan) {
   DigestStream stream;
   std::string text = fingerprint_of_options("plan", options, source.classes());
@@ -213,6 +197,8 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   return digest_text(stream.digest());
 }
 
+}  // namespace
+
 std::string dataset_name(const PackOptions& options) {
   std::string name = options.name.empty() ? options.default_name : options.name;
   if (name.empty()) name = base_name(options.destination);
@@ -220,7 +206,20 @@ std::string dataset_name(const PackOptions& options) {
   return name;
 }
 
-}  // namespace
+std::string fingerprint_of_options(std::string_view kind, const PackOptions& options,
+                                   const std::vector<std::string>& classes) {
+  std::string text = fmt::format("bale {} 1\n{}\n{}\n{}\n", kind, options.format.format->name,
+                                 options.format.layout->name,
+                                 options.compress_level ? fmt::to_string(*options.compress_level) : "none");
+  if (options.seek_points) text += "entry points\n";  // the name in 0.1.0, whose runs can be resumed
+  for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
+  for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
+  for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {
+    text += fmt::format("edit {}={}\n", name, value);
+  }
+  for (const std::string& name : classes) text += fmt::format("class {}:{}\n", name.size(), name);
+  return text;
+}
 
 void require_room_for_field(const PackOptions& options, const std::string& field) {
   if (options.format.layout->keeps_all_fields) return;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/writer/packer.hpp"
@@ -33,6 +34,8 @@ struct Plan {
   std::string fingerprint;
   /// The samples become known only while the shards are written, and so do the shards (bale::Writer).
   bool open = false;
+  /// The parts of Writers that are merged may lie in the destination.
+  bool beside_parts = false;
 };
 
 /// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names
@@ -42,6 +45,13 @@ Plan make_plan(const Source& source, const PackOptions& options);
 /// The plan of a Writer: one dataset without samples and shards. Its fingerprint is that of the options alone. Throws
 /// `invalid_argument` for contradictory options, and for those that need all samples beforehand.
 Plan make_open_plan(const PackOptions& options, const std::vector<std::string>& classes);
+
+/// The name of the options' dataset. Throws `invalid_argument` if it cannot name files.
+std::string dataset_name(const PackOptions& options);
+
+/// What determines the output bytes, other than the samples, as text. `kind` distinguishes kinds of plans.
+std::string fingerprint_of_options(std::string_view kind, const PackOptions& options,
+                                   const std::vector<std::string>& classes);
 
 /// Throws `invalid_argument` if the layout has no room for a field of this name.
 void require_room_for_field(const PackOptions& options, const std::string& field);

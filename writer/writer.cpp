@@ -14,6 +14,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/key_table.hpp"
@@ -21,6 +22,7 @@
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/shard_queue.hpp"
 #include "bale/writer/pending_source.hpp"
+#include "bale/writer/writer_parts.hpp"
 #include "bale/writer/writer_samples.hpp"
 
 namespace bale {
@@ -32,12 +34,23 @@ unsigned jobs_of(const PackOptions& options) {
   return options.jobs != 0 ? options.jobs : std::min(usable_cores(), k_max_default_jobs);
 }
 
+/// A part is a dataset in a directory of its own, with the name of the whole.
+Writer::Options in_its_place(Writer::Options options) {
+  if (!options.part) return options;
+  PackOptions& pack = options.pack;
+  if (pack.default_name.empty()) pack.default_name = base_name(pack.destination);
+  pack.destination = place_of_writer_part(pack.destination, *options.part);
+  return options;
+}
+
 }  // namespace
 
 class Writer::Run {
  public:
   explicit Run(Options options)
-      : options_(std::move(options)), dataset_(options_.pack, options_.classes), keys_(destination_of_keys()) {
+      : options_(in_its_place(std::move(options))),
+        dataset_(options_.pack, options_.classes, options_.part.has_value()),
+        keys_(destination_of_keys()) {
     if (dataset_.is_complete()) {
       count_ = dataset_.num_samples();
       report_ = dataset_.report();
@@ -86,7 +99,9 @@ class Writer::Run {
     const auto lock = this->lock();
     if (report_) return *report_;
     require_open();
-    if (count_ == 0) throw Error(ErrorCode::invalid_argument, "nothing to pack: no sample was added");
+    if (count_ == 0 && !options_.part) {
+      throw Error(ErrorCode::invalid_argument, "nothing to pack: no sample was added");
+    }
     if (filling_->size() != 0) hand_over();
     queue_->drain(options_.on_wait);
     state_ = "failed to write its manifest";

@@ -11,7 +11,7 @@ from bale.errors import make_error
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Any, NoReturn
 
     from typing_extensions import Unpack
@@ -90,10 +90,22 @@ def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, pro
     return _run("pack", [], {"plan": plan, "part": f"{part}/{parts}", "jobs": jobs}, progress, fine=(0, _LEFT_OUT))
 
 
-def merge(plan: Path, *, parts: int | None = None, progress: bool | None = None) -> Report:
-    """Publishes the dataset that the parts of a plan packed, and returns the report of pack(). May be called again. Raises
-    bale.Error; if shards are missing its code is `retryable`, and the message names them."""
-    return _run("merge", [plan], {"parts": parts}, progress, fine=(0, _LEFT_OUT))
+def merge(source: Path | Sequence[Path], destination: Path | None = None, *, parts: int | None = None, name: str | None = None,
+          link: bool = False, resume: bool = False, overwrite: bool = False, progress: bool | None = None) -> Report:
+    """Makes one dataset and returns the report of pack().
+
+    source        a plan, whose parts pack_part() packed; or a directory into which bale.Writer(part=..., parts=...) wrote; or,
+                  with a destination, packed datasets, whose shards are taken whole (docs/SCALE.md)
+    destination   of packed datasets: a directory, created if it does not exist
+    parts         how many there are (None: as they were written)
+    link          give the shards of packed datasets a second name instead of copying them, if the file system can
+    name, resume, overwrite   as for pack(), of packed datasets
+
+    A plan or parts may be merged again: what is published stays. Raises bale.Error. If parts are missing its code is `retryable`,
+    and the message names them."""
+    sources = [source] if isinstance(source, (str, bytes, os.PathLike)) else list(source)
+    options = {"parts": parts, "output": destination, "name": name, "link": link, "resume": resume, "overwrite": overwrite}
+    return _run("merge", sources, options, progress, fine=(0, _LEFT_OUT))
 
 
 def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[VerifyOptions]) -> Report:

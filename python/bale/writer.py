@@ -48,6 +48,9 @@ class Writer:
     resume          True, or what state() returned: continue an interrupted Writer of the same options. `count` says how many
                     samples are there; add those after them. With a state, raises ValueError if fewer are there than it says
     overwrite       replace the dataset; it stays until the new one is complete
+    part, parts     this Writer writes part `part` of `parts`, counted from 0, beside others in any processes on any machines that
+                    share the destination: each its own samples, possibly none. bale.merge(destination) makes the dataset of
+                    all, in the order of the parts. resume and overwrite are of this part
     jobs            shards written at a time; default: one per core, at most 4
     memory_bytes    bytes of samples that may wait in memory (1 GiB); what does not fit waits in a file in the destination
     jpeg_quality    of JPEGs that are made from pixels
@@ -68,13 +71,17 @@ class Writer:
                  label_base: int | None = None, decode: bool = False, seek_points: bool = False,
                  sidecars: str | Sequence[str] | None = None, check_images: bool = False, max_pixels: int | None = None,
                  resize_short: int | None = None, resize_max: int | None = None, quality: int | None = None,
-                 orient: bool = False, strip_metadata: bool = False, jpeg_lossless: bool = False,
+                 part: int | None = None, parts: int | None = None, orient: bool = False, strip_metadata: bool = False, jpeg_lossless: bool = False,
                  on_error: Literal["fail", "skip"] = "fail", jobs: int | None = None, memory_bytes: Size | None = None,
                  jpeg_quality: int = 95) -> None:
         if resume and overwrite:
             raise ValueError("resume and overwrite exclude each other")
         if shard_size is not None and shard_samples is not None:
             raise ValueError("shard_size and shard_samples exclude each other")
+        if (part is None) != (parts is None):
+            raise ValueError("part and parts belong together")
+        if part is not None and parts is not None and not 0 <= part < parts:
+            raise ValueError(f"part: there is no part {part} of {parts}; parts are counted from 0")
         self.destination: str = os.path.abspath(os.fsdecode(destination))
         self.classes: list[str] = list(classes) if classes is not None else []
         if len(set(self.classes)) != len(self.classes):
@@ -89,11 +96,12 @@ class Writer:
                  "seek_points": seek_points, "sidecars": _names(sidecars), "check_images": check_images,
                  "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max, "quality": quality,
                  "orient": orient, "strip_metadata": strip_metadata, "jpeg_lossless": jpeg_lossless, "on_error": on_error,
-                 "jobs": jobs, "memory_bytes": size_of("memory_bytes", memory_bytes)}
+                 "part": part, "parts": parts, "jobs": jobs, "memory_bytes": size_of("memory_bytes", memory_bytes)}
         for option in ("shard_samples", "size", "max_pixels", "resize_short", "resize_max", "jobs"):
             value = given[option]
             if value is not None and value < 1:  # type: ignore[operator]
                 raise ValueError(f"{option}: {value} is less than 1")
+        self._part = None if part is None else (part, parts)
         self._pid = os.getpid()
         self._writer = _bale.Writer({option: value for option, value in given.items() if value is not None})
         self._check_state(resume)
@@ -201,7 +209,8 @@ class Writer:
                 warnings.warn(f"{self.destination}: not all samples could be kept: {failed}", stacklevel=1)
 
     def __repr__(self) -> str:
-        return f"bale.Writer({self.destination!r}): {self.count} samples"
+        part = "" if self._part is None else f", part={self._part[0]}, parts={self._part[1]}"
+        return f"bale.Writer({self.destination!r}{part}): {self.count} samples"
 
 
 def size_of(name: str, size: Size | None) -> int | None:

@@ -161,6 +161,9 @@ class PythonWriter {
     Writer::Options options{.pack = pack_options(given), .on_wait = &Waiting::poll_signals};
     if (given.contains("classes")) options.classes = strings(given["classes"]);
     take(given, "memory_bytes", options.memory_bytes);
+    if (given.contains("part")) {
+      options.part.emplace(nb::cast<std::uint64_t>(given["part"]), nb::cast<std::uint64_t>(given["parts"]));
+    }
     const Waiting waiting;
     writer_ = std::make_unique<Writer>(std::move(options));
   }

@@ -28,9 +28,9 @@ MUTATIONS = [
     Mutation("only a sample's image is quarantined", "writer/source/file_source.cpp",
              "if (const FileRow* beside = companion(i, which)) files.push_back(file_of(*beside));", "",
              (*QUARANTINE, "every_file_of_a_sample")),
-    Mutation("a resumed run may change its policy", "writer/packer.cpp",
+    Mutation("a resumed run may change its policy", "writer/pack_run.cpp",
              "      require_same_policy(finished);\n", "", (*QUARANTINE, "keeps_its_policy")),
-    Mutation("a quarantined file that is gone is not missed", "writer/packer.cpp",
+    Mutation("a quarantined file that is gone is not missed", "writer/pack_run.cpp",
              "    if (!has_its_quarantined_files(finished)) return false;\n", "", (*QUARANTINE, "copy_that_is_gone")),
     # Sources that are damaged or cannot be read.
     Mutation("a sample that lost a field to damage is taken", "formats/registry/shard_salvage.cpp",

@@ -141,8 +141,14 @@ void Grammar::State::declare_writing_commands() {
       "  sbatch --array=0-15 --wrap 'bale pack --plan imagenet.plan --part $SLURM_ARRAY_TASK_ID/16'\n"
       "  bale merge imagenet.plan");
 
-  add_command("merge", "Publish the dataset that the parts of a plan packed, or name what is missing.", merge_, run_merge,
-              declare_merge);
+  auto* merge = add_command("merge", "Make one dataset of what was packed in parts, or of several packed datasets.",
+                            [this](Terminal& terminal) { return run_merge(merge_, terminal); });
+  declare_merge(merge_, *merge);
+  merge->footer(
+      "Examples:\n"
+      "  bale merge imagenet.plan            # parts of a plan, or which of them are missing\n"
+      "  bale merge /shared/packed           # parts that Writers wrote there\n"
+      "  bale merge monday tuesday -o week   # packed datasets, shard by shard");
 
   add_command("index", "Write an index beside each shard that another program made, and what other readers want.",
               index_, run_index, declare_index);

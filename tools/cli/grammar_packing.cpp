@@ -214,10 +214,27 @@ void declare_pack(PackCommand& command, CLI::App& app, std::set<const CLI::Optio
 }
 
 void declare_merge(MergeCommand& command, CLI::App& app) {
-  app.add_option("PLAN", command.plan, "Plan that `bale plan` made")->required();
+  app.add_option("SRC", command.sources,
+                 "Plan that `bale plan` made, or a directory into which Writers wrote parts; with -o packed datasets")
+      ->required();
+  auto* output = add_text(app, "-o,--output", "DST", command.output,
+                          "Directory to write the packed datasets SRC to, as one; created if it does not exist");
+  add_text(app, "--name", "NAME", command.name, "Name of that dataset and prefix of its shards")->needs(output);
+  app.add_flag("--link", command.link,
+               "Give the shards a second name (a hard link) instead of copying them, if the file system can")
+      ->needs(output);
+  auto* resume = app.add_flag_callback(
+      "--resume", [&] { command.mode = DestinationMode::resume; }, "Continue an interrupted run of the same command");
+  resume->needs(output);
+  app.add_flag_callback(
+         "--overwrite", [&] { command.mode = DestinationMode::overwrite; },
+         "Replace the dataset in DST: it stays until the new one is complete")
+      ->needs(output)
+      ->excludes(resume);
   add_parsed(app, "--parts", "N", command.parts, parse_positive,
-             "Number of parts, to name those that are missing (default: as they were packed)");
-  add_jobs(app, command.jobs, "Shards looked at at a time (default: four per core)");
+             "Number of parts, to name those that are missing (default: as they were packed)")
+      ->excludes(output);
+  add_jobs(app, command.jobs, "Shards looked at or copied at a time (default: as many as the work needs)");
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);

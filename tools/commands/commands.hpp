@@ -50,8 +50,12 @@ int run_plan(const PackCommand& command, Terminal& terminal);
 int run_part(const PackCommand& command, Terminal& terminal);
 
 struct MergeCommand {
-  std::string plan;
-  std::uint64_t parts = 0;  // 0: as the parts were asked for
+  std::vector<std::string> sources;  // a plan, a directory with parts of Writers, or with `output` packed datasets
+  std::string output;
+  std::string name;
+  bool link = false;
+  DestinationMode mode = DestinationMode::fresh;  // of `output`
+  std::uint64_t parts = 0;                        // 0: as the parts were asked for
   unsigned jobs = 0;
   bool json = false;
   bool json_progress = false;

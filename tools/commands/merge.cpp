@@ -1,4 +1,6 @@
-// `merge`: publishes what the parts of a plan packed.
+// `merge`: publishes what the parts of a plan packed or what Writers wrote in parts, and joins packed datasets.
+#include <sys/stat.h>
+
 #include <chrono>
 
 #include <fmt/format.h>
@@ -11,13 +13,14 @@
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
+#include "bale/writer/merge_datasets.hpp"
 
 namespace bale::tools {
 namespace {
 
 /// Prints what makes the missing shards, and throws.
 [[noreturn]] void refuse_missing(const MergeCommand& command, const MergeReport& report, Terminal& terminal) {
-  const std::string plan = printable(command.plan);
+  const std::string plan = printable(command.sources.front());
   const std::string shards = number_list(report.missing_shards, "..");
   if (report.num_parts != 0) {
     const std::string parts = number_list(report.missing_parts, "-");
@@ -33,6 +36,42 @@ namespace {
               {.path = report.destination, .hint = "pack them, then merge again"});
 }
 
+/// Prints which Writers have to write, and throws.
+[[noreturn]] void refuse_missing_parts(const MergeReport& report, Terminal& terminal) {
+  const std::string parts = number_list(report.missing_parts, "-");
+  terminal.note(fmt::format("missing of {} parts: {}", report.num_parts, parts));
+  terminal.note(fmt::format("run their programs again: Writer(part=..., parts={}, resume=True) goes on", report.num_parts));
+  terminal.flush();
+  throw Error(ErrorCode::retryable,
+              fmt::format("{} of {} not written: {}", human_count(report.missing_parts.size()),
+                          plural(report.num_parts, "part"), parts),
+              {.path = report.destination, .hint = "write them, then merge again"});
+}
+
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+MergeReport merge(const MergeCommand& command, Progress& progress) {
+  if (!command.output.empty()) {
+    return {.datasets = merge_datasets({.sources = command.sources,
+                                        .destination = command.output,
+                                        .name = command.name,
+                                        .link = command.link,
+                                        .jobs = command.jobs,
+                                        .mode = command.mode},
+                                       progress)};
+  }
+  if (command.sources.size() != 1) {
+    throw Error(ErrorCode::invalid_argument, "packed datasets are merged into a new directory",
+                {.hint = "name it: bale merge A B -o DST"});
+  }
+  const std::string& source = command.sources.front();
+  if (is_directory(source)) return merge_writer_parts(source, command.parts, command.jobs, progress);
+  return merge_parts(source, command.parts, command.jobs, progress);
+}
+
 }  // namespace
 
 int run_merge(const MergeCommand& command, Terminal& terminal) {
@@ -43,11 +82,12 @@ int run_merge(const MergeCommand& command, Terminal& terminal) {
     const StopOnSignal stop(progress.stop);
     ProgressDisplay display(
         terminal, "merged", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-    report = merge_parts(command.plan, command.parts, command.jobs, progress);
+    report = merge(command, progress);
     if (report.datasets) display.finish();
   }
   if (!report.datasets) {
     if (command.json) terminal.print(missing_json(report));
+    if (report.missing_shards.empty()) refuse_missing_parts(report, terminal);
     refuse_missing(command, report, terminal);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

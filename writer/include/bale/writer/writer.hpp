@@ -23,9 +23,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/shard/sample.hpp"
@@ -40,6 +42,11 @@ class Writer {
     std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
     /// Samples that wait in memory. What does not fit waits in a file in the destination.
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+    /// Part `first` of `second`, counted from 0: one of several Writers, in any processes and machines, that share the
+    /// destination. Each writes samples of its own, possibly none, and is resumed and overwritten by itself;
+    /// merge_writer_parts() makes the dataset of all, in the order of the parts. close() publishes the part, and its report
+    /// is that of the part. Keys that two parts have are found by the merge.
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> part{};
     /// Called about every 50 ms while a method waits, by its thread. What it throws ends the method; the Writer is as if
     /// it had not been called.
     std::function<void()> on_wait{};
@@ -49,7 +56,8 @@ class Writer {
   /// left: count() says how many samples are there. A finished dataset of the same options is also taken up, and no
   /// sample can be added to it. Throws
   ///   `invalid_argument`  contradictory options
-  ///   `exists`            the destination is not empty, or holds an unfinished run of other options
+  ///   `exists`            the destination is not empty, or holds an unfinished run of other options, or other parts than
+  ///                       those of a Writer with Options::part
   ///   `retryable`         another run writes to the destination
   ///   `damaged`           a shard of the earlier run is damaged
   ///   `io`
@@ -81,7 +89,8 @@ class Writer {
   std::uint64_t checkpoint();
 
   /// Writes the last shard and the manifest, and returns when everything is durable. Later calls return the same report.
-  /// Throws `invalid_argument` if there is no sample, `damaged` if all were skipped, and what add() throws. After an
+  /// Throws `invalid_argument` if there is no sample and `damaged` if all were skipped (unless it writes a part), and what
+  /// add() throws. After an
   /// error a new Writer may resume.
   PackReport close();
 

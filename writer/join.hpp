@@ -1,0 +1,38 @@
+// Joins finished datasets: the work of merge_datasets() and merge_writer_parts().
+//
+// Functions are safe in any thread, for different destinations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bale/formats/base/progress.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/writer/packer.hpp"
+
+namespace bale {
+
+struct FinishedDataset {
+  std::string directory;
+  Manifest manifest;
+};
+
+/// Where and how the joined dataset is written.
+struct JoinOptions {
+  std::string destination;
+  std::string name{};          // empty: default_name
+  std::string default_name{};  // empty: last component of the destination
+  bool link = false;           // see DatasetMergeOptions
+  unsigned jobs = 0;
+  DestinationMode mode = DestinationMode::fresh;
+  bool beside_parts = false;  // the datasets are the parts of Writers in the destination
+};
+
+/// Loads the manifest of each directory. Throws `not_found` if there is none, `unsupported` for remote directories and what
+/// load_manifest() throws.
+std::vector<FinishedDataset> load_finished(const std::vector<std::string>& directories);
+
+/// Joins datasets of at least one sample. Throws what merge_datasets() throws.
+PackReport join_datasets(const std::vector<FinishedDataset>& datasets, const JoinOptions& options, Progress& progress);
+
+}  // namespace bale
