@@ -129,8 +129,8 @@ def test_conflicts_are_named(bale, zoo, tmp_path):
     bale.ok("merge", one, flat, "-o", tmp_path / "with-flat")  # has no labels
     refused(bale, "there is no manifest.json", one, tmp_path / "a_files", "-o", out, code=1)
     refused(bale, "bale merge A B -o DST", one, two)
-    refused(bale, "is the source itself", one, two, "-o", one)
-    refused(bale, "is not empty", one, two, "-o", tmp_path / "a_files")
+    refused(bale, "holds the source", one, two, "-o", one)
+    refused(bale, "is not empty", one, two, "-o", tmp_path / "a_files", code=1)
     assert not out.exists()
 
 

@@ -75,8 +75,6 @@ def test_missing_parts_are_named(bale_program, tmp_path):
     result = bale_program("merge", out, "--json")
     assert result.code == 5 and json.loads(result.out)["missing_parts"] == [0, 2, 3, 4], result
     assert "resume=True" in result.err
-    with pytest.raises(bale.Error, match="no such file or directory|holds no parts|There is no|does not exist|not"):
-        bale.merge(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
     with pytest.raises(bale.Error, match="holds no parts of Writers"):
         bale.merge(tmp_path / "empty")
@@ -99,11 +97,9 @@ def test_killed_parts_are_resumed(whole, tmp_path):
     for n in range(by_tier(5, 100)):
         out = tmp_path / f"kill-{n}" / "x"
         for part in range(PARTS):
-            write(out, part, format=format_name, code=None if n == 0 else KILLED, env=shim(KILL_AT=rng.randrange(2, 60), BELOW=out)) \
-                if n else None
-        if n:
-            with pytest.raises(bale.Error, match="not written"):
-                bale.merge(out)
+            write(out, part, format=format_name, code=KILLED, env=shim(KILL_AT=rng.randrange(2, 60), BELOW=out))
+        with pytest.raises(bale.Error, match="not written|no parts"):
+            bale.merge(out)
         for part in (1, 2, 0):
             write(out, part, format=format_name, resume=True)
         bale.merge(out)

@@ -1,0 +1,21 @@
+"""Mutations of what merging datasets and the parts of Writers promises."""
+from mutations.mutation import Mutation
+
+MERGE = ("python", "tests/python/test_merge.py", "-k")
+PARTS = ("python", "tests/python/test_python_writer_parts.py", "-k")
+
+MUTATIONS = [
+    Mutation("a shard whose classes get other numbers is copied", "writer/join.cpp",
+             "    return false;\n  }\n\n  void check_samples", "    return true;\n  }\n\n  void check_samples", (*MERGE, "other_numbers")),
+    Mutation("a copy is not compared with its digest", "writer/shard_copy.cpp",
+             "  if (digest_text(stream.digest()) != copy.shard.digest) refuse", "  if (false) refuse", (*MERGE, "damage")),
+    Mutation("equal keys of two datasets are not looked for", "writer/join.cpp",
+             "    if (const auto repeated = find_repeated_key(shards_.size(), index_of)) {",
+             "    if (const auto repeated = find_repeated_key(0, index_of)) {", (*MERGE, "conflicts")),
+    Mutation("parts are removed before the dataset is complete", "writer/merge_writer_parts.cpp",
+             "  const std::vector<FinishedDataset> datasets = load_finished(directories);\n",
+             "  const std::vector<FinishedDataset> datasets = load_finished(directories);\n  if (datasets.empty()) return report;\n  remove_writer_parts(destination, \"x\");\n",
+             (*PARTS, "merge_that_is_killed")),
+    Mutation("a merge forgets that it was removing parts", "writer/merge_writer_parts.cpp",
+             "    if (merged != manifest.plan) return std::nullopt;\n", "    return std::nullopt;\n", (*PARTS, "merge_that_is_killed")),
+]
