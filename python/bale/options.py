@@ -28,6 +28,7 @@ class ShardOptions(TypedDict, total=False):
     class_folders: bool
     include: Sequence[str]
     exclude: Sequence[str]
+    exclude_from: str
     where: str
     max_samples: int
     on_error: OnError

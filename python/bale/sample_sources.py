@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 # Of bale.pack() for paths: they need all samples beforehand, or files.
-_NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "where", "max_samples", "dry_run",
+_NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "exclude_from", "where",
+                    "max_samples", "dry_run",
                     "class_map", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat", "allow_empty", "root", "path_column",
                     "label_column")
 
