@@ -60,7 +60,8 @@ class SeekableStream : public Stream {
     const SeekTable::Start begin = table_.starts[frame];
     const SeekTable::Start end = table_.starts[frame + 1];
     const std::uint64_t content_bytes = end.stream_offset - begin.stream_offset;
-    std::vector<std::byte> compressed(static_cast<std::size_t>(end.file_offset - begin.file_offset));
+    static thread_local RawBuffer buffer;
+    const MutableBytes compressed = buffer.take(static_cast<std::size_t>(end.file_offset - begin.file_offset));
     file_.read_exact(begin.file_offset, compressed);
     try {
       // Compared before memory is allocated: the table may be forged.

@@ -60,6 +60,10 @@ std::string hint_for(std::string_view name, const std::string& scheme, NameUse u
   if (use == NameUse::dataset && !name.starts_with(with_slashes) && remote_storage_of(with_slashes + "x/y/z")) {
     return fmt::format("write {}: a path object drops one of the slashes", with_slashes);
   }
+  if (use == NameUse::packing) {
+    if (scheme == "s3") return "write s3://BUCKET/PREFIX: a path object drops one of the slashes";
+    return "write to a local directory or to s3://BUCKET/PREFIX, and copy it from there";
+  }
   if (use == NameUse::writing) return "write to a local directory, and copy it from there";
   if (scheme == "file") return "leave out file://";
   const KnownScheme* const known = find_scheme(scheme);
@@ -90,12 +94,16 @@ void require_local_name(std::string_view name, NameUse use) {
   const std::string scheme = scheme_of(name);
   if (!is_command && scheme.empty()) return;
   const Storage* const storage = remote_storage_of(name);
-  if (storage != nullptr && use == NameUse::dataset) return storage->check(std::string(name));
+  const bool is_s3 = use == NameUse::packing && name.starts_with("s3://");
+  if (storage != nullptr && (use == NameUse::dataset || is_s3)) return storage->check(std::string(name));
   if (storage == nullptr && path_exists(std::string(name))) return;
-  const std::string hint = is_command && use != NameUse::writing
+  const bool writes = use == NameUse::writing || use == NameUse::packing;
+  const std::string hint = is_command && !writes
                                ? "run the command with its output to a file, and name that file"
                                : hint_for(name, scheme, use);
-  const std::string_view what = use == NameUse::writing ? "bale writes local files" : "bale reads local files";
+  const std::string_view what = use == NameUse::packing ? "bale writes local files and s3://"
+                                : writes                ? "bale writes local files"
+                                                        : "bale reads local files";
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}: {} is {}", what, printable(name), is_command ? "a command" : "a URL"), {.hint = hint});
 }

@@ -14,6 +14,7 @@ enum class NameUse : std::uint8_t {
   reading,  // of files, lists and folders
   dataset,  // reading of packed shards: names that the remote storage serves (storage.hpp) are right, too
   writing,
+  packing,  // writing of a dataset: s3:// is right, too
 };
 
 /// Throws `invalid_argument` for a URL or command, unless a local file has exactly that name, and for a malformed name of

@@ -87,12 +87,30 @@ Floats load_floats(const std::int16_t* plane) {
 void store(Ints values, std::uint8_t* plane) { hn::Store(hn::DemoteTo(k_bytes, values), k_bytes, plane); }
 Floats constant(float value) { return hn::Set(k_floats, value); }
 
-/// (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16. All numbers are below 2^24, so that float is exact.
-Ints luma(Floats red, Floats green, Floats blue) {
-  const Floats scaled =
-      hn::Add(hn::Add(hn::Mul(red, constant(19595)), hn::Mul(green, constant(38470))),
-              hn::Add(hn::Mul(blue, constant(7471)), constant(0x8000)));
-  return hn::ConvertTo(k_ints, hn::Mul(scaled, constant(1.0F / 65536)));
+const hn::CappedTag<std::uint16_t, 32> k_words;
+const hn::Rebind<std::uint8_t, decltype(k_words)> k_word_bytes;
+using Words = hn::Vec<decltype(k_words)>;
+
+Words load_words(const std::uint8_t* plane) { return hn::PromoteTo(k_words, hn::Load(k_word_bytes, plane)); }
+Words weighted(Words red, std::uint16_t of_red, Words green, std::uint16_t of_green, Words blue, std::uint16_t of_blue) {
+  return hn::Add(hn::Add(hn::Mul(red, hn::Set(k_words, of_red)), hn::Mul(green, hn::Set(k_words, of_green))),
+                 hn::Mul(blue, hn::Set(k_words, of_blue)));
+}
+
+/// (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16, in 16 bits: the weights are split into their high and low
+/// bytes, whose sums are 255 and 256, so that no sum is above 65,535.
+Words luma(Words red, Words green, Words blue) {
+  const Words high = weighted(red, 19595 >> 8, green, 38470 >> 8, blue, 7471 >> 8);
+  const Words low = weighted(red, 19595 & 255, green, 38470 & 255, blue, 7471 & 255);
+  return hn::ShiftRight<8>(hn::Add(high, hn::Add(hn::ShiftRight<8>(low), hn::Set(k_words, 0x80))));
+}
+
+/// The gray levels of the pixels into `out`, which may be one of the planes.
+void gray_block(const Planes& planes, std::uint8_t* out) {
+  for (std::size_t i = 0; i < k_block; i += hn::Lanes(k_words)) {
+    const Words gray = luma(load_words(planes.red + i), load_words(planes.green + i), load_words(planes.blue + i));
+    hn::Store(hn::DemoteTo(k_word_bytes, hn::BitCast(hn::RebindToSigned<decltype(k_words)>(), gray)), k_word_bytes, out + i);
+  }
 }
 
 /// Calls change(i) for the first of each group of lanes in a block.
@@ -108,28 +126,20 @@ std::uint8_t blend(int from, int to, float factor) {
   return static_cast<std::uint8_t>(static_cast<int>(mixed));
 }
 
+/// The same without its limits, which store() has: below 0 the number is truncated toward 0, and cut off there.
 Ints blend(Floats from, Floats to, Floats factor) {
-  const Floats mixed = hn::Add(from, hn::Mul(factor, hn::Sub(to, from)));
-  return hn::ConvertTo(k_ints, hn::Min(hn::Max(mixed, hn::Zero(k_floats)), constant(255)));
+  return hn::ConvertTo(k_ints, hn::Add(from, hn::Mul(factor, hn::Sub(to, from))));
 }
 
 void saturate_block(Planes& planes, float factor) {
+  alignas(64) std::uint8_t gray_levels[k_block];
+  gray_block(planes, gray_levels);
   const Floats factors = constant(factor);
   for_each_group([&](std::size_t i) {
-    const Floats red = load_floats(planes.red + i);
-    const Floats green = load_floats(planes.green + i);
-    const Floats blue = load_floats(planes.blue + i);
-    const Floats gray = hn::ConvertTo(k_floats, luma(red, green, blue));
-    store(blend(gray, red, factors), planes.red + i);
-    store(blend(gray, green, factors), planes.green + i);
-    store(blend(gray, blue, factors), planes.blue + i);
-  });
-}
-
-/// The gray levels of the pixels into `out`, which may be one of the planes.
-void gray_block(const Planes& planes, std::uint8_t* out) {
-  for_each_group([&](std::size_t i) {
-    store(luma(load_floats(planes.red + i), load_floats(planes.green + i), load_floats(planes.blue + i)), out + i);
+    const Floats gray = load_floats(gray_levels + i);
+    store(blend(gray, load_floats(planes.red + i), factors), planes.red + i);
+    store(blend(gray, load_floats(planes.green + i), factors), planes.green + i);
+    store(blend(gray, load_floats(planes.blue + i), factors), planes.blue + i);
   });
 }
 
@@ -259,7 +269,15 @@ void turn_block(Planes& planes, std::uint8_t steps) {
 }  // namespace
 
 void blend_with_level(std::uint8_t* values, std::size_t count, int level, float factor) {
-  for (std::size_t i = 0; i < count; ++i) values[i] = blend(level, values[i], factor);
+  const Floats from = constant(static_cast<float>(level));
+  const Floats factors = constant(factor);
+  const std::size_t step = hn::Lanes(k_floats);
+  std::size_t i = 0;
+  for (; i + step <= count; i += step) {
+    const Ints bytes = hn::PromoteTo(k_ints, hn::LoadU(k_bytes, values + i));
+    hn::StoreU(hn::DemoteTo(k_bytes, blend(from, hn::ConvertTo(k_floats, bytes), factors)), k_bytes, values + i);
+  }
+  for (; i < count; ++i) values[i] = blend(level, values[i], factor);
 }
 
 std::uint64_t sum_luma(const std::uint8_t* rgb, std::size_t num_pixels) {
@@ -267,11 +285,10 @@ std::uint64_t sum_luma(const std::uint8_t* rgb, std::size_t num_pixels) {
   Planes planes;
   for (std::size_t at = 0; at < num_pixels; at += k_block) {
     split(rgb + at * 3, std::min(k_block, num_pixels - at), planes);
-    Ints sums = hn::Zero(k_ints);
-    for_each_group([&](std::size_t i) {
-      sums = hn::Add(sums, luma(load_floats(planes.red + i), load_floats(planes.green + i), load_floats(planes.blue + i)));
-    });
-    sum += static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(k_ints, sums)));
+    gray_block(planes, planes.red);
+    std::uint32_t levels = 0;
+    for (std::size_t i = 0; i < k_block; ++i) levels += planes.red[i];
+    sum += levels;
   }
   return sum;
 }

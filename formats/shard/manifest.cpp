@@ -1,5 +1,8 @@
 #include "bale/formats/shard/manifest.hpp"
 
+#include <exception>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -24,17 +27,17 @@ constexpr std::string_view k_before_checksum = ",\n \"checksum\": ";
 /// The number of members that are always present. An edited manifest may lack the checksum.
 constexpr std::size_t k_members_without_checksum = 11;
 
-/// `body` is the text up to the comma before the checksum.
-std::string sealed(std::string_view body) {
+/// What follows `body`, which is the text up to the comma before the checksum.
+std::string seal_of(std::string_view body) {
   DigestStream stream;
   stream.update(as_bytes(body));
-  return fmt::format("{}{}\"{}\"\n}}\n", body, k_before_checksum, digest_text(stream.digest()));
+  return fmt::format("{}\"{}\"\n}}\n", k_before_checksum, digest_text(stream.digest()));
 }
 
 /// Throws `damaged` if the text is not as it was written.
 void check_seal(const std::string& text, const std::string& path) {
   if (const auto end = text.rfind(k_before_checksum);
-      end != std::string::npos && text == sealed(std::string_view(text).substr(0, end))) {
+      end != std::string::npos && std::string_view(text).substr(end) == seal_of(std::string_view(text).substr(0, end))) {
     return;
   }
   throw Error(ErrorCode::damaged, "the manifest does not match its own checksum",
@@ -74,6 +77,47 @@ ManifestShard shard_from_json(const Parsed& shard, const std::string& path) {
   return result;
 }
 
+/// The shards of a manifest, or why one of them is none: another program's manifest may have members of this name.
+struct TakenShards {
+  std::vector<ManifestShard> list{};
+  std::exception_ptr failure{};
+
+  void add(const Parsed& shard, const std::string& path) {
+    if (failure) return;
+    try {
+      list.push_back(shard_from_json(shard, path));
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+  }
+};
+
+/// Parses a manifest. Its shards are taken out of the tree one by one, because a tree of a million takes ten times as much
+/// memory: `shards` gets them, and the list of the tree is empty, unless it has elements that are no objects.
+Parsed parse_without_shards(const std::string& text, const std::string& path, TakenShards& shards) {
+  enum Depth : int { k_members = 1, k_elements = 2 };
+  bool is_shards = false;  // the member of the root
+  bool is_list = false;
+  const auto take = [&](int depth, Parsed::parse_event_t event, Parsed& parsed) {
+    if (event == Parsed::parse_event_t::key && depth == k_members) {
+      is_shards = parsed == "shards";
+      is_list = false;
+      if (is_shards) shards = {};  // of members of the same name, the last counts
+    } else if (is_shards && event == Parsed::parse_event_t::array_start && depth == k_members) {
+      is_list = true;
+    } else if (is_list && event == Parsed::parse_event_t::object_end && depth == k_elements) {
+      shards.add(parsed, path);
+      return false;
+    }
+    return true;
+  };
+  try {
+    return Parsed::parse(text, take);
+  } catch (const Parsed::parse_error& error) {
+    throw Error(ErrorCode::damaged, fmt::format("not JSON from byte {} on", error.byte));
+  }
+}
+
 void check_version(const Parsed& root, const std::string& path) {
   const std::uint64_t version = count_from_json(json_member(root, "bale_manifest"));
   if (version == k_schema_version) return;
@@ -82,7 +126,7 @@ void check_version(const Parsed& root, const std::string& path) {
 }
 
 /// The caller adds the path to errors without one.
-Manifest manifest_from_json(const Parsed& root, bool has_checksum, const std::string& path) {
+Manifest manifest_from_json(const Parsed& root, TakenShards shards, bool has_checksum, const std::string& path) {
   check_version(root, path);
   const std::size_t num_optional = root.count("lists") + root.count("edits") + root.count("keys");
   if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
@@ -100,10 +144,10 @@ Manifest manifest_from_json(const Parsed& root, bool has_checksum, const std::st
   }
   for (const Parsed& name : list_member(root, "classes")) manifest.classes.push_back(bytes_from_json(name));
   std::uint64_t num_samples = 0;
-  for (const Parsed& shard : list_member(root, "shards")) {
-    manifest.shards.push_back(shard_from_json(shard, path));
-    num_samples += manifest.shards.back().num_samples;
-  }
+  if (!list_member(root, "shards").empty()) throw Error(ErrorCode::damaged, "a shard is not a JSON object");
+  if (shards.failure) std::rethrow_exception(shards.failure);
+  manifest.shards = std::move(shards.list);
+  for (const ManifestShard& shard : manifest.shards) num_samples += shard.num_samples;
   if (num_samples != manifest.num_samples) throw Error(ErrorCode::damaged, "its shards do not add up to num_samples");
   manifest.lists = optional_texts(root, "lists");
   for (const std::string& file : manifest.lists) check_file_name(file, path);
@@ -148,12 +192,14 @@ std::string manifest_text(const Manifest& manifest) {
   root["plan"] = manifest.plan;
   root["created_by"] = manifest.created_by;
   const std::string text = root.dump(1);
-  return sealed(std::string_view(text).substr(0, text.size() - 2));  // without "\n}"
+  const std::string_view body = std::string_view(text).substr(0, text.size() - 2);  // without "\n}"
+  return std::string(body) + seal_of(body);
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& path) {
   try {
-    const Parsed root = parse_json(text);
+    TakenShards shards;
+    const Parsed root = parse_without_shards(text, path, shards);
     const bool has_checksum = root.contains("checksum");
     if (!has_checksum && !root.contains("bale_manifest")) {
       throw Error(
@@ -161,7 +207,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
           {.path = path, .hint = "name the shards beside it, or pack the folder with `bale pack --source folder`"});
     }
     if (has_checksum) check_seal(text, path);
-    return manifest_from_json(root, has_checksum, path);
+    return manifest_from_json(root, std::move(shards), has_checksum, path);
   } catch (const Error& error) {
     if (!error.context().path.empty()) throw;
     throw Error(ErrorCode::damaged, fmt::format("not a valid manifest: {}", error.what()), {.path = path});
@@ -170,8 +216,8 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
 
 Manifest load_manifest(const std::string& path) {
   return read_twice_if_damaged(path, [&] {
-    const std::vector<std::byte> content = read_file(path, k_max_manifest_bytes);
-    return parse_manifest(std::string(as_text(content)), path);
+    const std::string text(as_text(read_file(path, k_max_manifest_bytes)));
+    return parse_manifest(text, path);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 
@@ -28,6 +29,7 @@ constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
 constexpr std::size_t k_max_missing = 65536;
 constexpr std::string_view k_missing_suffix = ".none";
+constexpr std::chrono::milliseconds k_poll_interval{100};
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
 
@@ -167,17 +169,17 @@ void Catalog::record(const Location& location, const FileVersion& version, const
   json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
   const bool is_new = !path_exists(path);
-  if (is_new && !cache_->reserve(k_unit_bytes)) return;
+  if (!cache_->reserve(k_unit_bytes)) return;  // also for the temporary file: who is killed meanwhile is known to have left one
   const std::string name = join_path(parent_directory(path), temporary_name());
   try {
     File file = File::create(name);
     file.write_at(0, as_bytes(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
     const auto renamed = [&] { return ::rename(name.c_str(), path.c_str()) == 0; };
     if (!renamed() && !(std::remove(path.c_str()) == 0 && renamed())) throw_errno("rename", name);
-    if (is_new) cache_->stored(k_unit_bytes);
+    is_new ? cache_->stored(k_unit_bytes) : cache_->give_back(k_unit_bytes);
   } catch (const Error&) {
     ::unlink(name.c_str());
-    if (is_new) cache_->give_back(k_unit_bytes);
+    cache_->give_back(k_unit_bytes);
   }
 }
 
@@ -255,12 +257,41 @@ std::string Catalog::pin_of(const FileVersion& version, const std::optional<Know
   return known && known->version == version ? known->pin : std::string();
 }
 
+Catalog::Turn& Catalog::Turn::operator=(Turn&& other) noexcept {
+  std::swap(catalog_, other.catalog_);
+  std::swap(identity_, other.identity_);
+  return *this;
+}
+
+Catalog::Turn::~Turn() {
+  if (catalog_ == nullptr) return;
+  {
+    const std::lock_guard lock(catalog_->mutex_);
+    catalog_->asking_.erase(identity_);
+  }
+  catalog_->turn_ended_.notify_all();
+}
+
+/// The version, if this process knows it. Else it is the caller's turn to ask. Waits while another thread has the turn: who goes
+/// on before what came with the answer is in the cache would ask for the same bytes.
+std::optional<FileVersion> Catalog::known_or_turn(const std::string& identity, Turn& turn) {
+  std::unique_lock lock(mutex_);
+  while (asking_.contains(identity)) {
+    if (turn_ended_.wait_for(lock, k_poll_interval) == std::cv_status::no_timeout) continue;
+    lock.unlock();
+    poll_remote_wait();
+    lock.lock();
+  }
+  if (auto version = versions_.find(identity)) return version;
+  asking_.insert(identity);
+  turn = Turn(*this, identity);
+  return std::nullopt;
+}
+
 Catalog::Answer Catalog::look_up(const Location& location) {
   const std::string identity = location.identity();
-  {
-    const std::lock_guard lock(mutex_);
-    if (auto version = versions_.find(identity)) return {.version = *std::move(version)};
-  }
+  Turn turn;
+  if (auto version = known_or_turn(identity, turn)) return {.version = *std::move(version)};
   NameLock asking;
   if (cache_) asking = NameLock(join_path(cache_->path(), "names"), identity, network_timeout());
   if (is_recorded_as_missing(location)) throw Error(ErrorCode::not_found, "no such file", {.path = location.shown()});
@@ -275,6 +306,7 @@ Catalog::Answer Catalog::look_up(const Location& location) {
     throw Error(ErrorCode::changed, "the file on the server was changed while it was read",
                 {.path = location.shown()});
   }
+  answer.turn = std::move(turn);
   return answer;
 }
 

@@ -18,12 +18,14 @@
 // Threads and processes: any number of them.
 #pragma once
 
+#include <condition_variable>
 #include <ctime>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/storage/cache/cache_directory.hpp"
@@ -39,10 +41,27 @@ class Catalog {
   /// `cache` may be null.
   explicit Catalog(std::shared_ptr<CacheDirectory> cache);
 
+  /// While it lives, other threads of this process that look up the name wait, as other processes do for the NameLock.
+  class Turn {
+   public:
+    Turn() = default;
+    Turn(Catalog& catalog, std::string identity) : catalog_(&catalog), identity_(std::move(identity)) {}
+    Turn(Turn&& other) noexcept
+        : catalog_(std::exchange(other.catalog_, nullptr)), identity_(std::move(other.identity_)) {}
+    Turn& operator=(Turn&& other) noexcept;
+    ~Turn();
+
+   private:
+    Catalog* catalog_ = nullptr;
+    std::string identity_{};
+  };
+
   struct Answer {
     FileVersion version;
     std::vector<std::byte> head{};  // first bytes of the file, if the server was asked
-    NameLock asking{};              // keep it until the head is in the cache, so that nobody else fetches it
+    // Keep both until the head is in the cache, so that nobody else fetches it.
+    NameLock asking{};
+    Turn turn{};
   };
   /// Throws `not_found`, `io`, `retryable`, and `unsupported` if the server does not tell the size.
   Answer look_up(const Location& location);
@@ -61,6 +80,7 @@ class Catalog {
     std::string pin{};        // digest of the content that it belonged to when the server was asked
     bool is_recent = false;   // believed
   };
+  std::optional<FileVersion> known_or_turn(const std::string& identity, Turn& turn);
   std::optional<Known> recorded(const Location& location);
   bool is_believed(const Location& location, const Known& known, std::time_t asked_at);
   bool is_whole(const Location& location, const FileVersion& version) const;
@@ -75,6 +95,8 @@ class Catalog {
   const std::time_t since_;
   std::mutex mutex_;
   KnownVersions versions_;        // of this process
+  std::set<std::string> asking_;  // identities that have a Turn
+  std::condition_variable turn_ended_;
   std::set<std::string> missing_;  // identities, at most k_max_missing
 };
 

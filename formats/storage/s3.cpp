@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -14,11 +11,10 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/storage/aws/aws_context.hpp"
-#include "bale/formats/storage/aws/credentials.hpp"
 #include "bale/formats/storage/aws/object_listing.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/retry.hpp"
+#include "bale/formats/storage/s3_account.hpp"
 
 namespace bale {
 namespace {
@@ -34,51 +30,6 @@ constexpr std::string_view k_sources =
 bool is_one_of(std::string_view code, std::span<const std::string_view> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
-
-/// Settings and credentials of this process.
-class S3Account {
- public:
-  static S3Account& of_process() {
-    static S3Account account;
-    return account;
-  }
-
-  S3Settings settings(const std::string& bucket) const {
-    S3Settings settings = settings_;
-    const std::lock_guard lock(mutex_);
-    if (const auto found = regions_.find(bucket); found != regions_.end()) settings.region = found->second;
-    return settings;
-  }
-  CredentialProvider& credentials() { return credentials_; }
-  UtcTime now() const { return context_.now(); }
-
-  /// Makes the next request look for new credentials, after a server refused those in use. Requests that were under way
-  /// then are refused, too, and change nothing. Returns false if the credentials are not temporary.
-  bool renew_credentials() {
-    constexpr std::chrono::seconds k_under_way{60};
-    const auto used = credentials_.get();
-    if (!used || !used->expiration) return false;
-    const std::lock_guard lock(mutex_);
-    const UtcTime now = context_.now();
-    if (now - last_renewal_ > k_under_way) credentials_.invalidate(*used);
-    last_renewal_ = std::max(last_renewal_, now);
-    return true;
-  }
-
-  /// A bucket that lies in another region: requests to it are signed for that one from now on.
-  void set_region(const std::string& bucket, const std::string& region) {
-    const std::lock_guard lock(mutex_);
-    regions_[bucket] = checked_region(region);
-  }
-
- private:
-  const AwsContext context_ = AwsContext::of_process();
-  mutable std::mutex mutex_;
-  const S3Settings settings_ = read_s3_settings(context_);
-  std::map<std::string, std::string> regions_;  // of buckets that lie elsewhere
-  CredentialProvider credentials_{context_};
-  UtcTime last_renewal_{};
-};
 
 class S3ObjectLocation final : public Location {
  public:

@@ -30,6 +30,12 @@ class Slice : public Stream {
   std::optional<FileRange> locate(std::uint64_t, std::uint64_t) const override { return std::nullopt; }
   void will_need(const FileRange&) const override {}
 
+  bool is_zip() const {
+    std::array<std::byte, 4> first{};
+    if (size_ < first.size()) return false;
+    read_exact(0, first);
+    return as_text(first) == "PK\x03\x04";
+  }
   bool is_tar() const {
     std::array<std::byte, k_block_bytes> first;
     if (size_ < first.size()) return false;
@@ -102,7 +108,12 @@ class Nested {
 }  // namespace
 
 void open_nested(const Stream& stream, const std::string& path, const ScanArchive& scan, IndexBuilder& index) {
-  if (index.size() == 0 || index.fields().size() != 1 || index.fields()[0].stored_name() != "tar") return;
+  if (index.size() == 0 || index.fields().size() != 1) return;
+  if (index.fields()[0].stored_name() == "zip" && Slice(stream, index.extent(0, 0)).is_zip()) {
+    throw Error(ErrorCode::unsupported, fmt::format("a tar of zip archives, such as {}.zip", printable(index.key(0))),
+                {.path = path, .hint = "unpack the tar, and pack the zip archives"});
+  }
+  if (index.fields()[0].stored_name() != "tar") return;
   if (!Slice(stream, index.extent(0, 0)).is_tar()) return;
   index = Nested(stream, path, scan, index).run();
 }

@@ -13,8 +13,10 @@
 namespace bale::tar {
 namespace {
 
-/// A frame ends before a sample that would make it larger than this.
+// A frame ends before a sample that would make it larger than one of these: the larger one compresses better, and from the
+// smaller one a single sample is read sooner. The smaller one is used after content that does not compress, such as JPEGs.
 constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
+constexpr std::size_t k_small_frame_bytes = std::size_t{64} << 10;
 /// A frame ends inside a sample at this size only, so that readers can keep it in memory.
 constexpr std::size_t k_max_frame_bytes = std::size_t{32} << 20;
 
@@ -39,7 +41,7 @@ class ZstdSink : public Sink {
   void write(std::span<const Bytes> parts) override {
     std::size_t total = 0;
     for (const Bytes part : parts) total += part.size();
-    if (content_.size() + total > k_frame_bytes) cut();
+    if (content_.size() + total > frame_bytes_) cut();
     for (Bytes part : parts) {
       while (!part.empty()) {
         const std::size_t taken = std::min(part.size(), k_max_frame_bytes - content_.size());
@@ -66,6 +68,7 @@ class ZstdSink : public Sink {
     put(Bytes(frame_).first(size));
     frames_.push_back(
         {.compressed = static_cast<std::uint32_t>(size), .content = static_cast<std::uint32_t>(content_.size())});
+    frame_bytes_ = size < content_.size() / 8 * 7 ? k_frame_bytes : k_small_frame_bytes;
     content_.clear();
   }
 
@@ -79,6 +82,7 @@ class ZstdSink : public Sink {
   std::uint64_t written_ = 0;
   Writeback writeback_;
   std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
+  std::size_t frame_bytes_ = k_small_frame_bytes;
   std::vector<std::byte> content_;  // of the open frame
   std::vector<std::byte> frame_;
   std::vector<FrameSizes> frames_;

@@ -43,8 +43,12 @@ class Scan {
     forget_repeated();
     for (std::uint64_t i = 0; i < members_.size(); ++i) add_image(members_[i]);
     if (index_.size() == 0) {
-      throw Error(ErrorCode::unsupported, "an archive without images",
-                  {.path = window_.file().path(), .hint = "bale reads archives of image files"});
+      const auto file = std::find_if_not(members_.begin(), members_.end(), is_directory);
+      const std::string such =
+          file == members_.end() ? "" : fmt::format(": its members are such as {}", printable(file->name));
+      throw Error(ErrorCode::unsupported, "an archive without images" + such,
+                  {.path = window_.file().path(),
+                   .hint = "bale reads archives of image files; unpack an archive of archives, and pack these"});
     }
     for (const Member& member : members_) add_other(member);
     for (std::uint32_t field = 0; field < has_deflated_.size(); ++field) {

@@ -22,6 +22,8 @@ class JpegDecoder {
   void open(Bytes bytes, Markers markers = Markers::skip);
   /// Chooses the smallest scale of 1/8, 1/4, 1/2, 1 that keeps both sides at least `min_side` long.
   void scale_down(std::uint32_t min_side);
+  /// The scale: 1/8, 1/4, 1/2 or 1. Until close().
+  double scale() const { return static_cast<double>(info_.scale_num) / info_.scale_denom; }
   /// The size of the pixels to come: that of the image, or the one after scale_down().
   std::uint32_t width() const { return info_.output_width; }
   std::uint32_t height() const { return info_.output_height; }
@@ -39,6 +41,8 @@ class JpegDecoder {
   /// Fills the memory that start() described, and frees libjpeg's memory.
   void read(std::uint8_t* out);
   void close();
+  /// Whether libjpeg warned of corrupt data in what was read.
+  bool has_warnings() const { return errors_.manager.num_warnings > 0; }
 
   /// Instead of pixels: the coefficients of all scans. libjpeg owns them and the kept markers until close(). Throws
   /// `damaged` also for corrupt data that libjpeg only warns of, and for anything after the image's end.

@@ -24,6 +24,8 @@ constexpr std::uint64_t k_slack = 128;  // a removal makes room for this part of
 /// What is not reserved piece by piece: temporary records, and the file systems' lists of extents.
 constexpr std::uint64_t k_spare_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t k_spare_part = 512;
+constexpr std::size_t k_few_files = 20'000;   // which are counted in some milliseconds
+constexpr std::uint64_t k_trusted_parts = 4;  // of the limit: less than all but one of them may be in use uncounted
 
 std::uint64_t free_bytes_of_disk(const std::string& path) {
   struct statvfs disk {};
@@ -39,7 +41,7 @@ void CacheDirectory::check_limit(const CacheSettings& settings) {
               {.hint = fmt::format("give BALE_CACHE_LIMIT at least {}MiB", k_least_limit >> 20)});
 }
 
-CacheDirectory::CacheDirectory(const CacheSettings& settings)
+CacheDirectory::CacheDirectory(const CacheSettings& settings, bool counts_all)
     : path_((check_limit(settings), prepare_cache(settings.directory))),
       limit_bytes_(settings.limit_bytes),
       slots_(join_path(path_, "slots")),
@@ -50,10 +52,7 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings)
                 {.path = path_, .hint = "name another directory in BALE_CACHE_DIR"});
   }
   remove_stale_temporaries(path_);  // of who was killed while it made one of the files above
-  if (!slots_.has_others()) {  // nothing is being written, so the disk says how full it is
-    const Removal removal(*this);
-    usage_.count_again([&] { return content_bytes(path_); });
-  }
+  if (!slots_.has_others()) count(counts_all);  // nothing is being written, so the disk says how full it is
   if (limit_bytes_ != 0) return;
   limit_bytes_ = (free_bytes_of_disk(path_) + usage_.bytes()) / 10 * 9;
   if (limit_bytes_ >= k_least_limit) return;
@@ -64,6 +63,20 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings)
 }
 
 CacheDirectory::~CacheDirectory() = default;
+
+/// To look at 600,000 files takes seconds. The recorded number is right unless the machine crashed, or files were removed by
+/// hand: that matters only if the limit is near.
+void CacheDirectory::count(bool counts_all) {
+  const Removal removal(*this);
+  const auto is_far_from_limit = [&] {
+    return limit_bytes_ == 0 || usage_.bytes() < limit_bytes_ / k_trusted_parts * (k_trusted_parts - 1);
+  };
+  if (!counts_all && usage_.is_counted() && is_far_from_limit()) {
+    usage_.try_count_again([&] { return content_bytes(path_, k_few_files); });
+  } else {
+    usage_.count_again([&] { return content_bytes(path_); });
+  }
+}
 
 std::string CacheDirectory::files() const { return join_path(path_, "files"); }
 std::string CacheDirectory::lock_path() const { return join_path(path_, "lock"); }
@@ -77,8 +90,11 @@ std::string CacheDirectory::entry_of(std::string_view identity) {
 std::string CacheDirectory::path_of(std::string_view identity, std::string_view suffix) {
   const std::string hash = entry_of(identity);
   const std::string directory = join_path(files(), hash.substr(0, 2));
-  // Whoever opens a file in it meets the failure.
-  if (::mkdir(directory.c_str(), 0700) == 0) usage_.added(k_unit_bytes);
+  if (!path_exists(directory)) {
+    usage_.reserve(k_unit_bytes);
+    // Whoever opens a file in it meets the failure.
+    ::mkdir(directory.c_str(), 0700) == 0 ? usage_.stored(k_unit_bytes) : usage_.give_back(k_unit_bytes);
+  }
   return join_path(directory, hash + std::string(suffix));
 }
 

@@ -39,7 +39,8 @@ class CacheDirectory {
  public:
   /// Makes the directory if there is none. Throws what prepare_cache() throws (cache_place.hpp), `io` if there is no
   /// room for a cache or too many processes use it, and `invalid_argument` if the limit is below k_least_limit.
-  explicit CacheDirectory(const CacheSettings& settings);
+  /// If no other process uses it, the disk is counted. `counts_all`: also if it has very many files, which takes long.
+  explicit CacheDirectory(const CacheSettings& settings, bool counts_all = false);
   /// Throws `invalid_argument` if the limit is below k_least_limit.
   static void check_limit(const CacheSettings& settings);
   ~CacheDirectory();
@@ -86,6 +87,7 @@ class CacheDirectory {
 
  private:
   std::uint64_t capacity() const;
+  void count(bool counts_all);
   void evict(std::uint64_t enough, std::uint64_t down_to);
 
   const std::string path_;

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -150,13 +151,19 @@ EvictionLock::EvictionLock(const std::string& path) : file_(LockFile(open_shared
 }
 
 std::uint64_t content_bytes(const std::string& directory) {
+  return *content_bytes(directory, std::numeric_limits<std::size_t>::max());
+}
+
+std::optional<std::uint64_t> content_bytes(const std::string& directory, std::size_t max_files) {
   std::uint64_t bytes = disk_bytes(directory);
+  std::size_t num_files = 0;
   std::error_code error;
   std::filesystem::recursive_directory_iterator at(directory, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
     const std::string path = at->path().string();
     if (at->is_directory(error)) remove_stale_temporaries(path);
     bytes += disk_bytes(path);
+    if (++num_files > max_files) return std::nullopt;
   }
   return bytes;
 }

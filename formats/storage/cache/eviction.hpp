@@ -1,7 +1,9 @@
 // What a cache has, and the removal of what is not needed for the longest time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bale/formats/base/file.hpp"
@@ -23,6 +25,8 @@ class EvictionLock {
 
 /// Bytes on the disk of `directory` and all that is in it. Removes temporary files of killed processes.
 std::uint64_t content_bytes(const std::string& directory);
+/// The same; nullopt if more than `max_files` are in it.
+std::optional<std::uint64_t> content_bytes(const std::string& directory, std::size_t max_files);
 
 /// Removes the content of units that the caller has claimed, and gives up the claims. `data` is not open if the file is
 /// gone. Returns the bytes that are free now.

@@ -68,7 +68,7 @@ std::uint64_t cached_bytes_of(const UnitMap& map) {
 
 struct RemoteCache::State {
   CacheSettings settings = settings_of_environment();
-  CacheDirectory cache{settings};
+  CacheDirectory cache{settings, true};
 
   std::vector<std::string> paths() const {
     std::vector<std::string> found;

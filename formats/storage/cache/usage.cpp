@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/shared_file.hpp"
@@ -21,6 +23,13 @@ std::uint32_t token_in(std::uint64_t word) { return static_cast<std::uint32_t>(w
 std::uint32_t units_in(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint32_t units_for(std::uint64_t bytes) { return static_cast<std::uint32_t>(units_of(0, bytes).end); }
 
+/// A number of the machine's last start; 0 if the kernel gives none.
+std::uint64_t this_start() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  return std::getline(file, id) ? hash_key(id) : 0;
+}
+
 }  // namespace
 
 struct CacheUsage::Layout {
@@ -28,6 +37,7 @@ struct CacheUsage::Layout {
   std::atomic<std::uint32_t> is_removing;
   std::atomic<std::uint32_t> is_unswept;  // a slot that a killed process had was taken again
   std::array<std::atomic<std::uint64_t>, ProcessSlots::k_num_slots> reserved;
+  std::atomic<std::uint64_t> counted_in;  // the start of the machine in which the disk was counted; 0: not known
 };
 
 CacheUsage::CacheUsage(const std::string& path, const ProcessSlots& slots) : slots_(slots) {
@@ -119,6 +129,13 @@ CacheUsage::Held CacheUsage::held_now() const {
   }
   return held;
 }
+
+bool CacheUsage::is_counted() const {
+  const std::uint64_t start = this_start();
+  return start != 0 && layout_->counted_in.load() == start;
+}
+
+void CacheUsage::set_counted() { layout_->counted_in.store(this_start()); }
 
 /// What was reserved and given back while the disk was counted stays so.
 void CacheUsage::correct(const Held& before, std::uint64_t on_disk) {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bale/formats/storage/cache/process_slots.hpp"
@@ -47,7 +48,20 @@ class CacheUsage {
   void count_again(Count on_disk) {
     const Held held = held_now();
     correct(held, on_disk());
+    set_counted();
   }
+  /// The same. `on_disk()` may return nullopt: then bytes() stays as it is, and the result is false.
+  template <typename Count>
+  bool try_count_again(Count on_disk) {
+    const Held held = held_now();
+    const std::optional<std::uint64_t> bytes = on_disk();
+    if (!bytes) return false;
+    correct(held, *bytes);
+    set_counted();
+    return true;
+  }
+  /// Whether the disk was counted since the machine was started. A crash of the machine may leave an older number.
+  bool is_counted() const;
 
  private:
   struct Layout;
@@ -57,6 +71,7 @@ class CacheUsage {
   };
   Held held_now() const;
   void correct(const Held& before, std::uint64_t on_disk);
+  void set_counted();
   std::atomic<std::uint64_t>* own() const;
 
   const ProcessSlots& slots_;
