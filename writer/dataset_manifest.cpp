@@ -58,7 +58,7 @@ void DatasetManifest::add_fields(const std::vector<ManifestField>& fields) {
   }
 }
 
-void DatasetManifest::publish(Publisher& publisher) {
+void DatasetManifest::publish(ManifestPublisher& publisher) {
   for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
     manifest_.lists.emplace_back(list.file);
     publish_list(publisher, dataset_, manifest_, list);
@@ -70,7 +70,7 @@ void DatasetManifest::publish(Publisher& publisher) {
   report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
 }
 
-void publish_list(Publisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
+void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
                   const ShardList& list) {
   std::vector<ListedShard> shards;
   for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
@@ -97,7 +97,7 @@ ManifestFacts facts_of(const Source& source) {
 }
 
 PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
-                             const FinishedShards& finished, Publisher& publisher) {
+                             const FinishedShards& finished, ManifestPublisher& publisher) {
   PackReport report;
   for (std::size_t number = 0; number < finished.size(); ++number) {
     DatasetManifest manifest(options, plan, plan.datasets[number], facts, report);

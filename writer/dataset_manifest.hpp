@@ -33,7 +33,7 @@ class DatasetManifest {
   /// A sample that no shard has left out.
   void leave_out(const SkippedSample& sample);
   /// Publishes lists, ledger and manifest. Call it once, after all others.
-  void publish(Publisher& publisher);
+  void publish(ManifestPublisher& publisher);
 
  private:
   void add_fields(const std::vector<ManifestField>& fields);
@@ -48,6 +48,16 @@ class DatasetManifest {
 /// The finished shards of each dataset of a plan, in order.
 using FinishedShards = std::vector<std::vector<FinishedShard>>;
 
+/// Those of `slots`, which are all shards of the plan in order: each has its `dataset` and what is `finished`.
+template <typename Slots>
+FinishedShards finished_by_dataset(const Plan& plan, const Slots& slots) {
+  FinishedShards finished(plan.datasets.size());
+  for (const auto& slot : slots) {
+    finished[static_cast<std::size_t>(slot.dataset - plan.datasets.data())].push_back(*slot.finished);
+  }
+  return finished;
+}
+
 /// Throws `damaged` if all samples of a dataset were skipped.
 void require_samples(const PackOptions& options, const Plan& plan, const FinishedShards& finished);
 
@@ -56,10 +66,10 @@ ManifestFacts facts_of(const Source& source);
 
 /// Publishes lists, ledger and manifest of each dataset, and what the publisher still holds.
 PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
-                             const FinishedShards& finished, Publisher& publisher);
+                             const FinishedShards& finished, ManifestPublisher& publisher);
 
 /// Publishes one list of a dataset's shards.
-void publish_list(Publisher& publisher, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);
+void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);
 
 /// Throws `damaged`: all samples of the dataset were skipped, the first of them for this reason.
 [[noreturn]] void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples,

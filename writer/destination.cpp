@@ -9,82 +9,22 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/shard/seek_point_file.hpp"
-#include "bale/formats/shard/shard_index.hpp"
-#include "bale/formats/shard/shard_name.hpp"
-#include "bale/writer/sidecars.hpp"
+#include "bale/writer/dataset_files.hpp"
 #include "bale/writer/writer_parts.hpp"
 
 namespace bale {
 namespace {
 
-/// A path relative to the destination.
-std::string below(const std::string& subdirectory, const std::string& file) {
-  return subdirectory.empty() ? file : join_path(subdirectory, file);
-}
-
-/// An older dataset in a directory that the run writes to.
-struct OldDataset {
-  std::string subdirectory;
-  Manifest manifest;
-
-  /// All its files except its manifest.
-  std::vector<std::string> files() const {
-    std::vector<std::string> files;
-    const auto add = [&](const std::string& file) { files.push_back(below(subdirectory, file)); };
-    for (const ManifestShard& shard : manifest.shards) {
-      add(shard.file);
-      add(index_path(shard.file));
-      for (const std::string& sidecar : shard.sidecars) add(sidecar);
-    }
-    for (const std::string& list : manifest.lists) add(list);
-    if (manifest.num_skipped != 0) add(k_ledger_name);
-    return files;
-  }
-};
-
-/// Throws `exists` if the directory holds a dataset with another name than the one that was given.
-void check_name(const PackOptions& options, const PlannedDataset& planned, const Manifest& manifest) {
-  const bool name_was_given = !planned.subdirectory.empty() || !options.name.empty();
-  if (!name_was_given || manifest.name == planned.name) return;
-  throw Error(ErrorCode::exists,
-              fmt::format("holds the dataset \"{}\", not \"{}\"", printable(manifest.name), printable(planned.name)),
-              {.path = dataset_directory(options, planned),
-               .hint = "choose another directory, or the same name to replace that dataset"});
-}
-
 /// The datasets in the directories of the planned ones. A directory that is a symbolic link is refused, not followed.
 std::vector<OldDataset> old_datasets(const PackOptions& options, const Plan& plan, DirectoryTree& tree) {
   std::vector<OldDataset> found;
   for (const PlannedDataset& planned : plan.datasets) {
-    if (!tree.holds(below(planned.subdirectory, k_manifest_name))) continue;
+    if (!tree.holds(below_destination(planned.subdirectory, k_manifest_name))) continue;
     found.push_back(
         {planned.subdirectory, load_manifest(join_path(dataset_directory(options, planned), k_manifest_name))});
-    check_name(options, planned, found.back().manifest);
+    check_dataset_name(options, planned, found.back().manifest);
   }
   return found;
-}
-
-/// All files that packing a shard to `file` publishes. Seek points are always included: old ones would be used for the
-/// new shard.
-std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options) {
-  const Layout& layout = *options.format.layout;
-  std::vector<std::string> files{file, index_path(file), seek_point_path(file), old_seek_point_path(file)};
-  for (const Sidecar& sidecar : sidecars_of(layout, options.sidecars)) {
-    files.push_back(sidecar_path(file, layout, sidecar));
-  }
-  return files;
-}
-
-/// Files that list the shards, relative to the destination.
-std::vector<std::string> list_files(const PackOptions& options, const Plan& plan) {
-  std::vector<std::string> files;
-  for (const PlannedDataset& dataset : plan.datasets) {
-    for (const ShardList& list : lists_of(*options.format.layout, options.sidecars)) {
-      files.push_back(below(dataset.subdirectory, std::string(list.file)));
-    }
-  }
-  return files;
 }
 
 /// Throws `exists` if a file that bale did not write has the name of one that this run will write.
@@ -98,7 +38,7 @@ void require_way_is_free(const PackOptions& options, const Plan& plan, const std
   };
   for (const PlannedDataset& dataset : plan.datasets) {
     for (const PlannedShard& shard : dataset.shards) {
-      for (const std::string& file : files_of_shard(below(dataset.subdirectory, shard.file), options)) check(file);
+      for (const std::string& file : files_of_shard(below_destination(dataset.subdirectory, shard.file), options)) check(file);
     }
   }
   for (const std::string& file : list_files(options, plan)) check(file);
@@ -170,10 +110,6 @@ std::vector<std::string> other_datasets(const std::string& destination, const st
 }
 
 }  // namespace
-
-std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset) {
-  return dataset.subdirectory.empty() ? options.destination : join_path(options.destination, dataset.subdirectory);
-}
 
 std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan& plan) {
   std::vector<Manifest> manifests;
@@ -261,7 +197,7 @@ PlannedReplacement plan_replacement(const PackOptions& options, const Plan& plan
   std::unordered_set<std::string> taken;
   for (const auto& [staged, path] : files) taken.insert(path);
   for (const OldDataset& dataset : old) {
-    planned.replacement.old_manifests.push_back(below(dataset.subdirectory, k_manifest_name));
+    planned.replacement.old_manifests.push_back(below_destination(dataset.subdirectory, k_manifest_name));
     for (std::string& file : dataset.files()) {
       if (!taken.contains(file)) planned.replacement.old_files.push_back(std::move(file));
     }

@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/writer/dataset_files.hpp"
 #include "bale/writer/journal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan.hpp"
 
 namespace bale {
-
-/// File name of the ledger of skipped samples, which lies next to the manifest.
-inline constexpr const char* k_ledger_name = "skipped.jsonl";
-
-/// Directory of one planned dataset.
-std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset);
 
 /// The manifests of a finished run of this plan, one per planned dataset; empty if one is missing or of another plan.
 std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan& plan);

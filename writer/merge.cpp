@@ -12,10 +12,13 @@
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/shard/shard_index.hpp"
+#include "bale/formats/storage/object_store.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/apart.hpp"
 #include "bale/writer/dataset_manifest.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/finished_check.hpp"
+#include "bale/writer/objects/object_pack.hpp"
 #include "bale/writer/part.hpp"
 #include "bale/writer/part_directory.hpp"
 #include "bale/writer/publisher.hpp"
@@ -127,11 +130,7 @@ class Merger {
     std::set<std::uint64_t> noted;
     if (parts == 0 && directory) noted = directory->noted_parts();
     report.num_parts = parts != 0 ? parts : noted.size() == 1 ? *noted.begin() : 0;
-    for (std::uint64_t part = 0; part < report.num_parts; ++part) {
-      const auto [begin, end] = shards_of_part(part, report.num_parts, plan_.num_shards());
-      const auto missing = std::lower_bound(report.missing_shards.begin(), report.missing_shards.end(), begin);
-      if (missing != report.missing_shards.end() && *missing < end) report.missing_parts.push_back(part);
-    }
+    report.missing_parts = missing_parts_of(report.missing_shards, report.num_parts, plan_.num_shards());
   }
 
   void publish(const PartDirectory& directory, MergeReport& report) {
@@ -157,7 +156,9 @@ class Merger {
 }  // namespace
 
 PlanReport plan_pack(const Source& source, const PackOptions& options, const std::string& path) {
-  require_local_name(options.destination, NameUse::writing);
+  use_url_storage();
+  require_local_name(options.destination, NameUse::packing);
+  const bool writes_objects = is_object_store(options.destination);
   if (options.on_error == OnError::quarantine) {
     throw Error(ErrorCode::invalid_argument, "parts of a plan have no quarantine",
                 {.hint = "choose `on_error` fail or skip"});
@@ -166,9 +167,10 @@ PlanReport plan_pack(const Source& source, const PackOptions& options, const std
     throw Error(ErrorCode::invalid_argument, "a plan is for a new destination",
                 {.hint = "leave `resume` and `overwrite` out; a part that is run again continues by itself"});
   }
-  require_all_apart(source.places(), options.destination);
+  writes_objects ? require_object_options(source.places(), options)
+                 : require_all_apart(source.places(), options.destination);
   const Plan plan = make_plan(source, options);
-  require_empty(options, plan);
+  writes_objects ? require_empty_objects(options, plan) : require_empty(options, plan);
   if (is_same_directory(parent_directory(path), options.destination)) {
     throw Error(ErrorCode::invalid_argument, "the plan would lie in the destination",
                 {.path = path, .hint = "keep it elsewhere"});
@@ -182,7 +184,12 @@ PlanReport plan_pack(const Source& source, const PackOptions& options, const std
 
 MergeReport merge_parts(const std::string& plan, std::uint64_t parts, unsigned jobs, Progress& progress) {
   const PlanFile opened = PlanFile::open(plan);
-  require_local_name(opened.options().destination, NameUse::writing);
+  use_url_storage();
+  require_local_name(opened.options().destination, NameUse::packing);
+  if (is_object_store(opened.options().destination)) {
+    opened.require_directory();
+    return merge_object_parts(opened, parts, progress);
+  }
   return Merger(opened, jobs, progress).run(parts);
 }
 

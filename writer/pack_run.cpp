@@ -191,14 +191,7 @@ class Packer {
     progress_.shards += 1;
   }
 
-  /// The finished shards, by dataset.
-  FinishedShards all_finished() const {
-    FinishedShards finished(plan_.datasets.size());
-    for (const Slot& slot : slots_) {
-      finished[static_cast<std::size_t>(slot.dataset - plan_.datasets.data())].push_back(*slot.finished);
-    }
-    return finished;
-  }
+  FinishedShards all_finished() const { return finished_by_dataset(plan_, slots_); }
 
   /// Whether all files of the finished datasets other than their shards exist.
   bool lists_are_there() const {

@@ -3,7 +3,10 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
+#include "bale/formats/storage/object_store.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/apart.hpp"
+#include "bale/writer/objects/object_pack.hpp"
 #include "bale/writer/pack_run.hpp"
 #include "bale/writer/shard_job.hpp"
 
@@ -22,8 +25,13 @@ std::string_view on_error_name(OnError policy) {
 }
 
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
-  require_local_name(options.destination, NameUse::writing);
-  require_all_apart(source.places(), options.destination);
+  use_url_storage();
+  require_local_name(options.destination, NameUse::packing);
+  if (is_object_store(options.destination)) {
+    require_object_options(source.places(), options);
+  } else {
+    require_all_apart(source.places(), options.destination);
+  }
   PackPreview preview;
   for (const PlannedDataset& dataset : make_plan(source, options).datasets) {
     for (const PlannedShard& shard : dataset.shards) {
@@ -35,7 +43,9 @@ PackPreview preview_pack(const Source& source, const PackOptions& options) {
 }
 
 PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
-  require_local_name(options.destination, NameUse::writing);
+  use_url_storage();
+  require_local_name(options.destination, NameUse::packing);
+  if (is_object_store(options.destination)) require_object_options(source.places(), options);
   Quarantine quarantine;
   const auto write = [&](const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
     const ShardJob job{.source = source,
@@ -48,7 +58,8 @@ PackReport pack(const Source& source, const PackOptions& options, Progress& prog
   };
   const PackWork work{
       .plan = make_plan(source, options), .places = source.places(), .facts = facts_of(source), .write = write};
-  return run_pack(work, options, progress);
+  return is_object_store(options.destination) ? run_object_pack(work, options, progress)
+                                              : run_pack(work, options, progress);
 }
 
 }  // namespace bale

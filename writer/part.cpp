@@ -17,9 +17,12 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/parallel.hpp"
+#include "bale/formats/storage/object_store.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/apart.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/finished_check.hpp"
+#include "bale/writer/objects/object_pack.hpp"
 #include "bale/writer/part_directory.hpp"
 #include "bale/writer/publisher.hpp"
 #include "bale/writer/quarantine.hpp"
@@ -28,6 +31,31 @@
 
 namespace bale {
 namespace {
+
+/// Writes a shard of the plan under the temporary name `staged`.
+FinishedShard write_planned(const PlanFile& plan, const PackOptions& options, const SavedSource& saved,
+                            std::uint64_t number, const std::string& staged, Progress& progress) {
+  std::unique_ptr<SavedRows> rows = saved.begin_rows();
+  plan.read_rows(number, [&](std::string_view row) { rows->add(row); });
+  const std::unique_ptr<Source> source = rows->finish();
+  const PlanFile::Place place = plan.place(number);
+  PlannedDataset dataset{.name = place.dataset->name,
+                         .subdirectory = place.dataset->subdirectory,
+                         .order = std::vector<std::uint32_t>(source->size()),
+                         .shards = {}};
+  std::iota(dataset.order.begin(), dataset.order.end(), std::uint32_t{0});
+  const PlannedShard shard{
+      .file = place.shard->file, .begin = 0, .end = source->size(), .bytes = place.shard->bytes};
+  Quarantine quarantine;
+  const ShardJob job{.source = *source,
+                     .options = options,
+                     .dataset = dataset,
+                     .shard = shard,
+                     .quarantine = quarantine,
+                     .fixed_source = true,
+                     .staged_path = staged};
+  return write_shard(job, progress);
+}
 
 class PartPacker {
  public:
@@ -185,30 +213,17 @@ class PartPacker {
     return true;
   }
 
+  /// The temporary names are of this attempt alone.
+  std::vector<Replacement::Move> staged_moves(const Slot& slot) const {
+    PlannedShard shard = *slot.place.shard;
+    shard.staged_as = PartDirectory::staged_as(slot.number);
+    return moves_of_shard(options_, *slot.place.dataset, shard);
+  }
+
   void write_one(Slot& slot) {
-    std::unique_ptr<SavedRows> rows = source_->begin_rows();
-    plan_.read_rows(slot.number, [&](std::string_view row) { rows->add(row); });
-    const std::unique_ptr<Source> source = rows->finish();
-    PlannedDataset dataset{.name = slot.place.dataset->name,
-                           .subdirectory = slot.place.dataset->subdirectory,
-                           .order = std::vector<std::uint32_t>(source->size()),
-                           .shards = {}};
-    std::iota(dataset.order.begin(), dataset.order.end(), std::uint32_t{0});
-    const PlannedShard shard{.file = slot.place.shard->file,
-                             .begin = 0,
-                             .end = source->size(),
-                             .bytes = slot.place.shard->bytes,
-                             .staged_as = PartDirectory::staged_as(slot.number)};
-    const std::vector<Replacement::Move> moves = moves_of_shard(options_, dataset, shard);
-    Quarantine quarantine;
-    const ShardJob job{.source = *source,
-                       .options = options_,
-                       .dataset = dataset,
-                       .shard = shard,
-                       .quarantine = quarantine,
-                       .fixed_source = true,
-                       .staged_path = directory_->path_of(moves.back().first)};
-    FinishedShard finished = write_shard(job, progress_);
+    const std::vector<Replacement::Move> moves = staged_moves(slot);
+    FinishedShard finished = write_planned(plan_, options_, *source_, slot.number,
+                                           directory_->path_of(moves.back().first), progress_);
     try {
       publish(slot, finished, moves);
     } catch (...) {
@@ -249,16 +264,7 @@ class PartPacker {
   }
 
   PartReport report() const {
-    PartReport report{.destination = options_.destination,
-                      .is_merged = is_merged_,
-                      .num_shards = slots_.size(),
-                      .num_resumed_shards = num_resumed_};
-    for (const Slot& slot : slots_) {
-      report.num_samples += slot.finished->shard.num_samples;
-      report.num_bytes += slot.finished->shard.bytes;
-      report.skipped.insert(report.skipped.end(), slot.finished->skipped.begin(), slot.finished->skipped.end());
-    }
-    return report;
+    return report_of_part(options_.destination, slots_, num_resumed_, is_merged_);
   }
 
   const PlanFile& plan_;
@@ -313,14 +319,39 @@ std::vector<std::uint64_t> chosen_shards(const PlanFile& plan, const PartChoice&
   return chosen;
 }
 
+std::vector<std::uint64_t> missing_parts_of(const std::vector<std::uint64_t>& missing_shards, std::uint64_t parts,
+                                            std::uint64_t num_shards) {
+  std::vector<std::uint64_t> missing_parts;
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    const auto [begin, end] = shards_of_part(part, parts, num_shards);
+    const auto missing = std::lower_bound(missing_shards.begin(), missing_shards.end(), begin);
+    if (missing != missing_shards.end() && *missing < end) missing_parts.push_back(part);
+  }
+  return missing_parts;
+}
+
 std::vector<Replacement::Move> files_of_place(const PlanFile& plan, const PlanFile::Place& place) {
   return moves_of_shard(plan.options(), *place.dataset, *place.shard);
 }
 
-PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned jobs, Progress& progress) {
+PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned jobs, Progress& progress,
+                     const std::string& staging_directory) {
   const PlanFile opened = PlanFile::open(plan);
-  require_local_name(opened.options().destination, NameUse::writing);
-  return PartPacker(opened, chosen_shards(opened, choice), jobs, progress).run(choice.part ? choice.part->second : 0);
+  use_url_storage();
+  require_local_name(opened.options().destination, NameUse::packing);
+  const std::vector<std::uint64_t> shards = chosen_shards(opened, choice);
+  const std::uint64_t parts = choice.part ? choice.part->second : 0;
+  if (!is_object_store(opened.options().destination)) return PartPacker(opened, shards, jobs, progress).run(parts);
+  opened.require_directory();
+  PackOptions options = opened.options();
+  options.jobs = jobs;
+  options.staging_directory = staging_directory;
+  const std::unique_ptr<SavedSource> source = SavedSource::open(opened.source_head());
+  require_object_options(source->begin_rows()->finish()->places(), options);
+  const auto write = [&](std::uint64_t number, const std::string& staged) {
+    return write_planned(opened, options, *source, number, staged, progress);
+  };
+  return pack_object_part(opened, shards, parts, options, write, progress);
 }
 
 PackPreview preview_part(const std::string& plan, const PartChoice& choice) {

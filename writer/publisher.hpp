@@ -20,7 +20,19 @@ namespace bale {
 std::vector<Replacement::Move> moves_of_shard(const PackOptions& options, const PlannedDataset& dataset,
                                               const PlannedShard& shard);
 
-class Publisher {
+/// Where the files of a dataset that no shard has are published.
+class ManifestPublisher {
+ public:
+  virtual ~ManifestPublisher() = default;
+  /// Publishes a file next to the shards of a dataset.
+  virtual void file(const PlannedDataset& dataset, const std::string& name, const std::string& text) = 0;
+  /// Publishes the dataset's manifest. Call it after all other files of the dataset are published.
+  virtual void manifest(const PlannedDataset& dataset, const std::string& text) = 0;
+  /// Replaces older datasets by the new ones and returns the replaced ones. Call it after all manifests.
+  virtual std::vector<PackReport::Replaced> finish() = 0;
+};
+
+class Publisher final : public ManifestPublisher {
  public:
   Publisher(Journal& journal, const PackOptions& options, const Plan& plan)
       : journal_(&journal), options_(options), plan_(plan), partial_(journal.path_of({})) {}
@@ -30,12 +42,9 @@ class Publisher {
 
   /// Publishes a shard that is recorded and complete under its temporary names.
   void shard(const PlannedDataset& dataset, const PlannedShard& shard);
-  /// Publishes a file next to the shards of a dataset.
-  void file(const PlannedDataset& dataset, const std::string& name, const std::string& text);
-  /// Publishes the dataset's manifest. Call it after all other files of the dataset are published.
-  void manifest(const PlannedDataset& dataset, const std::string& text);
-  /// Replaces older datasets by the new ones and returns the replaced ones. Call it after all manifests.
-  std::vector<PackReport::Replaced> finish();
+  void file(const PlannedDataset& dataset, const std::string& name, const std::string& text) override;
+  void manifest(const PlannedDataset& dataset, const std::string& text) override;
+  std::vector<PackReport::Replaced> finish() override;
 
  private:
   Replacement::Move stage(const PlannedDataset& dataset, const std::string& name, const std::string& text) const;

@@ -78,7 +78,8 @@ class AnnotationSet {
   virtual void append_identity(std::uint32_t row, std::string& out) const = 0;
 };
 
-/// COCO's JSON: instances and keypoints (boxes.json), captions (captions.json).
+/// COCO's JSON: instances (boxes.json), keypoints (keypoints.json), captions (captions.json), and panoptic segmentation
+/// (panoptic.png, segments.json), whose PNGs are in the directory of the JSON's name without its suffix.
 std::unique_ptr<AnnotationSet> open_coco(const std::string& path, AnnotationLog& log);
 /// Pascal VOC: the directory Annotations, or a list of ImageSets.
 std::unique_ptr<AnnotationSet> open_voc(const std::string& path, const SourceOptions& options, AnnotationLog& log);

@@ -1,7 +1,10 @@
-// COCO's annotation files (https://cocodataset.org/#format-data): instances, keypoints and captions. Images are packed
-// in the order of their ids, and the annotations of an image are those of pycocotools in its order.
+// COCO's annotation files (https://cocodataset.org/#format-data): instances, keypoints, captions, and panoptic
+// segmentation. Images are packed in the order of their ids, and the annotations of an image are those of pycocotools
+// in its order.
+//
+// The masks of panoptic/X.json are PNGs in the directory panoptic/X, as COCO's zip unpacks. They are stored as they
+// are.
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <unordered_map>
 
@@ -11,79 +14,50 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json_bytes.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
+#include "bale/writer/source/annotations/coco_elements.hpp"
 #include "bale/writer/source/annotations/json_elements.hpp"
+#include "bale/writer/source/annotations/panoptic_masks.hpp"
 #include "bale/writer/source/listed_text.hpp"
 
 namespace bale {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::int64_t k_max_category = 1'000'000;
-
-/// Text of the element, parsed. Members that are large and not needed are dropped while parsing.
-Json parse_element(std::string_view text, bool whole = false) {
-  constexpr int k_max_depth = 100;
-  const auto keep = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > k_max_depth) throw Error(ErrorCode::damaged, "JSON nested too deeply");
-    return whole || depth != 1 || event != Json::parse_event_t::key || value != "segmentation";
-  };
-  try {
-    Json parsed = Json::parse(text, keep);
-    if (!parsed.is_object()) throw Error(ErrorCode::damaged, "not a JSON object");
-    return parsed;
-  } catch (const Json::exception&) {
-    throw Error(ErrorCode::damaged, "not JSON");
-  }
-}
-
-bool is_id(const Json& value) { return value.is_number_integer() || value.is_string(); }
-
-bool is_box(const Json& value) {
-  return value.is_array() && value.size() == 4 && std::all_of(value.begin(), value.end(), [](const Json& number) {
-           return number.is_number() && std::isfinite(static_cast<float>(number.get<double>()));
-         });
-}
-
-/// Throws `damaged` unless the annotation is one that the loader reads.
-void check_object(const Json& annotation) {
-  if (!annotation.contains("bbox") || !is_box(annotation["bbox"])) {
-    throw Error(ErrorCode::damaged, "an annotation without a \"bbox\" of four numbers");
-  }
-  if (!annotation.contains("category_id") || !annotation["category_id"].is_number_integer()) {
-    throw Error(ErrorCode::damaged, "an annotation without a whole number as \"category_id\"");
-  }
-}
-
-void check_keypoints(const Json& annotation) {
-  const Json& points = json_member(annotation, "keypoints");
-  const bool fits = points.is_array() && points.size() % 3 == 0 &&
-                    std::all_of(points.begin(), points.end(), [](const Json& number) { return number.is_number(); });
-  if (!fits) throw Error(ErrorCode::damaged, "an annotation whose \"keypoints\" are not x, y and visibility of each");
-}
 
 class Coco : public AnnotationSet {
  public:
-  Coco(const std::string& path, AnnotationLog& log) : file_(path, "annotations") {
+  Coco(const std::string& path, AnnotationLog& log) : file_(path, "annotations"), masks_(path) {
     read(log);
-    if (num_captions_ > 0 && num_captions_ == pieces_.size()) {
-      kind_ = Kind::captions;
-    } else if (num_keypoints_ > 0 && num_keypoints_ == pieces_.size()) {
-      kind_ = Kind::keypoints;
-    }
-    fields_ = {kind_ == Kind::captions ? "captions.json" : kind_ == Kind::keypoints ? "keypoints.json" : "boxes.json"};
+    settle_kind();
     order_images();
     order_pieces(log);
     if (kind_ == Kind::captions) classes_.clear();
+    if (kind_ == Kind::panoptic) masks_.find(row_of_number_, images_, log);
+    ids_ = {};
+    numbers_ = {};
+    row_of_number_ = {};
   }
 
   const std::string& path() const override { return file_.path(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return classes_; }
   bool names_images() const override { return true; }
-  std::vector<std::string> images() const override { return images_; }
+  std::vector<std::string> images() const override {
+    if (kind_ != Kind::panoptic) return images_;
+    std::vector<std::string> complete;
+    for (std::size_t row = 0; row < images_.size(); ++row) {
+      if (masks_.has(static_cast<std::uint32_t>(row))) complete.push_back(images_[row]);
+    }
+    return complete;
+  }
+  std::vector<std::string> places() const override {
+    std::vector<std::string> all = {path()};
+    if (kind_ == Kind::panoptic) all.push_back(masks_.directory());
+    return all;
+  }
 
   void match(const FolderImages&, AnnotationLog& log) override {
+    if (kind_ == Kind::panoptic) return;  // such images are losses
     const auto empty = std::count_if(
         starts_.begin() + (starts_.empty() ? 0 : 1), starts_.end(),
         [before = std::uint64_t{0}](std::uint64_t start) mutable { return std::exchange(before, start) == start; });
@@ -94,17 +68,26 @@ class Coco : public AnnotationSet {
 
   std::uint32_t row_of(const std::string& image) const override {
     const auto found = rows_.find(image);
-    return found == rows_.end() ? k_no_row : found->second;
+    if (found == rows_.end() || (kind_ == Kind::panoptic && !masks_.has(found->second))) return k_no_row;
+    return found->second;
   }
 
-  std::uint64_t bytes(std::uint32_t row, std::size_t) const override {
+  std::uint64_t bytes(std::uint32_t row, std::size_t which) const override {
     std::uint64_t sum = 2;
+    if (is_mask(which)) return row == k_no_row ? 0 : masks_.bytes(row);
     if (row == k_no_row) return sum;
     for (std::uint64_t i = starts_[row]; i < starts_[row + 1]; ++i) sum += pieces_[i].bytes + 1;
     return sum;
   }
 
-  void append(std::uint32_t row, std::size_t, const SampleView&, std::string& out) const override {
+  void append(std::uint32_t row, std::size_t which, const SampleView&, std::string& out) const override {
+    if (kind_ == Kind::panoptic && row == k_no_row) {
+      throw Error(ErrorCode::damaged, "an image without a panoptic annotation", {.path = path()});
+    }
+    if (is_mask(which)) {
+      masks_.append(row, out);
+      return;
+    }
     if (row == k_no_row) {
       out += "[]";
       return;
@@ -114,13 +97,14 @@ class Coco : public AnnotationSet {
     for (std::uint64_t i = starts_[row]; i < starts_[row + 1]; ++i) {
       text.clear();
       file_.append(pieces_[i].offset, pieces_[i].bytes, text);
-      out += std::exchange(before, ',');
+      if (kind_ != Kind::panoptic) out += std::exchange(before, ',');
       try {
         add_annotation(text, out);
       } catch (const Error& error) {
         throw Error(error.code(), error.message(), {.path = path(), .offset = pieces_[i].offset});
       }
     }
+    if (kind_ == Kind::panoptic) return;  // its one annotation is a list
     if (before == '[') out += '[';
     out += ']';
   }
@@ -132,10 +116,11 @@ class Coco : public AnnotationSet {
       file_.append(pieces_[i].offset, pieces_[i].bytes, text);
     }
     out += text;
+    if (kind_ == Kind::panoptic) masks_.append_identity(row, out);
   }
 
  private:
-  enum class Kind { boxes, keypoints, captions };
+  enum class Kind { boxes, keypoints, captions, panoptic };
   struct Piece {
     std::uint64_t offset;
     std::uint32_t bytes;
@@ -151,6 +136,10 @@ class Coco : public AnnotationSet {
     const Json annotation = parse_element(text, /*whole=*/true);
     if (kind_ == Kind::captions) {
       out += Json(text_from_json(json_member(annotation, "caption"), "a caption")).dump();
+      return;
+    }
+    if (kind_ == Kind::panoptic) {
+      out += segments_of(annotation).dump();
       return;
     }
     check_object(annotation);
@@ -193,10 +182,25 @@ class Coco : public AnnotationSet {
     }
   }
 
+  void settle_kind() {
+    if (num_panoptic_ > 0 && num_panoptic_ == pieces_.size()) {
+      kind_ = Kind::panoptic;
+      fields_ = {"panoptic.png", "segments.json"};
+    } else if (num_panoptic_ > 0) {
+      throw Error(ErrorCode::damaged, "some annotations have \"segments_info\" and others do not", {.path = path()});
+    } else if (num_captions_ > 0 && num_captions_ == pieces_.size()) {
+      kind_ = Kind::captions;
+      fields_ = {"captions.json"};
+    } else if (num_keypoints_ > 0 && num_keypoints_ == pieces_.size()) {
+      kind_ = Kind::keypoints;
+      fields_ = {"keypoints.json"};
+    }
+  }
+
   void count_kind(const Json& annotation) {
     if (annotation.contains("segments_info")) {
-      throw Error(ErrorCode::unsupported, "panoptic annotations, which bale does not pack",
-                  {.path = path(), .hint = "convert them to masks and pack these with `pair`"});
+      ++num_panoptic_;
+      masks_.add(number_of(annotation["image_id"]), mask_name_of(annotation));
     }
     if (annotation.contains("caption")) ++num_captions_;
     if (annotation.contains("keypoints")) ++num_keypoints_;
@@ -278,14 +282,13 @@ class Coco : public AnnotationSet {
     starts_.assign(images_.size() + 1, 0);
     for (const Piece& piece : pieces_) ++starts_[piece.image + 1];
     for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
-    ids_ = {};
-    numbers_ = {};
-    row_of_number_ = {};
   }
+
+  bool is_mask(std::size_t which) const { return kind_ == Kind::panoptic && which == 0; }
 
   ListedText file_;
   Kind kind_ = Kind::boxes;
-  std::vector<std::string> fields_;
+  std::vector<std::string> fields_ = {"boxes.json"};
   std::vector<std::string> classes_;
   std::vector<std::string> images_;  // by row
   std::unordered_map<std::string, std::uint32_t> rows_;
@@ -293,6 +296,8 @@ class Coco : public AnnotationSet {
   std::vector<std::uint64_t> starts_;
   std::uint64_t num_captions_ = 0;
   std::uint64_t num_keypoints_ = 0;
+  std::uint64_t num_panoptic_ = 0;
+  PanopticMasks masks_;  // of Kind::panoptic
   // While the file is listed:
   std::vector<Id> ids_;
   std::unordered_map<std::string, std::uint32_t> numbers_;

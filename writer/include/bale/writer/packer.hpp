@@ -1,4 +1,4 @@
-// pack(): writes a Source as shards on disk. Converting a dataset is packing it from a packed source.
+// pack(): writes a Source as shards on disk, or in an object store. Converting a dataset is packing it from a packed source.
 //
 // The plan of the shards is a pure function of source and options, and each job writes whole shards. So the bytes do
 // not depend on the number of jobs. A shard gets its final name when it is complete and durable; manifest.json is
@@ -7,6 +7,10 @@
 // Memory: for each job a buffer of its largest sample and the index of its shard, and the memory of the source.
 // Threads: pack() and preview_pack() may be called by many threads at once, for different destinations. Another process
 // or thread that packs into the same destination is refused (`retryable`).
+//
+// The destination may be an s3:// name. Shards are then built on a local disk and uploaded. DestinationMode::overwrite
+// removes the manifest of the older dataset first, because a store cannot exchange both at once. Finished shards are
+// compared by sizes and ETags. An object store has no locks: of two runs one publishes its manifest.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +71,7 @@ struct ImageEdits {
 };
 
 struct PackOptions {
-  std::string destination;                              // directory, created if it does not exist
+  std::string destination;                              // directory, created if it does not exist, or s3://BUCKET/PREFIX
   FormatAndLayout format{};                             // required: see find_format()
   std::map<std::string, std::string> format_options{};  // of the format: WriterOptions::format_options
   std::string name{};                                   // of the dataset, and prefix of its shards; empty: default_name
@@ -86,6 +90,9 @@ struct PackOptions {
   std::vector<std::string> sidecars{};              // names of additional files for other readers (Sidecar, ShardList)
   OnError on_error = OnError::fail;
   DestinationMode mode = DestinationMode::fresh;
+  /// Local directory in which shards are built that are uploaded; empty: TMPDIR or /tmp. It needs room for one shard per
+  /// job.
+  std::string staging_directory{};
 };
 
 /// A sample that was left out.

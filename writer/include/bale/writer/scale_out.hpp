@@ -58,7 +58,9 @@ struct PartReport {
 ///   `retryable`         another attempt at the same shard wrote other bytes: pack the part again
 ///   `interrupted`, `damaged`, `io`, `unsupported` (another version of bale made the plan)
 /// and with OnError::fail the error of the first bad sample. Shards that are finished stay; run it again to continue.
-PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned jobs, Progress& progress);
+/// If the destination is an s3:// name, shards are built in `staging_directory` (PackOptions).
+PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned jobs, Progress& progress,
+                     const std::string& staging_directory = {});
 
 /// The shards that pack_part() would pack.
 PackPreview preview_part(const std::string& plan, const PartChoice& choice);

@@ -1,0 +1,32 @@
+// One element of COCO's JSON: an image, a category or an annotation, parsed and checked.
+//
+// Pure functions, safe in any thread. Each throws `damaged` without a path.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace bale {
+
+using Json = nlohmann::json;
+
+/// The element, an object. Members that are large and not needed are dropped while parsing, unless `whole`.
+Json parse_element(std::string_view text, bool whole = false);
+
+/// Whether the value may be an id: of an image, or as "image_id".
+bool is_id(const Json& value);
+
+/// Throws unless the annotation has a box and a category, as the loader reads them.
+void check_object(const Json& annotation);
+/// Throws unless it has keypoints.
+void check_keypoints(const Json& annotation);
+
+/// "segments_info" of a panoptic annotation (https://cocodataset.org/#format-data): objects with "id" and
+/// "category_id".
+Json segments_of(const Json& annotation);
+/// The name of the PNG of a panoptic annotation, without a directory.
+std::string mask_name_of(const Json& annotation);
+
+}  // namespace bale
