@@ -30,6 +30,7 @@ namespace {
 
 constexpr unsigned k_opened_together = 8;  // remote shards
 constexpr std::size_t k_scanned_ahead = 4;  // of the shard that is being read
+constexpr std::size_t k_local_ahead = 1;    // likewise, on a disk
 /// Between the scan of a shard and the last of its samples, the shards ahead of it are fetched and those before it are read. All
 /// of these have to fit into the cache.
 constexpr std::uint64_t k_share_ahead = 3;
@@ -105,6 +106,7 @@ struct Dataset::State {
   std::vector<DatasetLoss> losses;
   mutable std::mutex scan_mutex;
   mutable std::size_t num_scanned = 0;  // shards whose scan has begun
+  std::atomic<bool> counts_first{false};  // the reader waits for all counts before it reads on
   std::unique_ptr<ScanAhead> scan_ahead;  // if shards are counted later; uses the others, so it is destroyed first
 
   Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const {
@@ -195,7 +197,7 @@ struct Dataset::State {
   /// Whether a shard that is scanned later is fetched as a whole: it stays in the cache until its samples are read.
   bool is_fetched_whole(std::uint64_t bytes, const Storage& storage) const {
     const std::uint64_t room = storage.cache_bytes();
-    if (options.counting == Counting::while_read) return bytes <= room / k_share_ahead;
+    if (options.counting == Counting::while_read && !counts_first) return bytes <= room / k_share_ahead;
     return bytes <= room / std::max<std::size_t>(entries.size(), 1);  // about as many bytes in each of them
   }
 
@@ -273,7 +275,7 @@ struct Dataset::State {
   /// Number of samples of a shard. Adds what only its index says of it.
   std::uint64_t count(std::size_t number) {
     const Entry& entry = entries[number];
-    if (scan_ahead) scan_ahead->reached(number);
+    if (scan_ahead && !is_counted_at_once(number)) scan_ahead->reached(number);
     if (entry.expected != nullptr) return entry.index ? entry.index->size() : entry.expected->num_samples;
     const bool is_local = remote_storage_of(entry.path) == nullptr;
     if (options.on_scan && is_local && !entry.index && !path_exists(index_path(entry.path))) report_scan();
@@ -281,6 +283,10 @@ struct Dataset::State {
     notices.merge(index->notices(), entry.path);
     for (const FieldInfo& field : index->fields()) add_field(field.name);
     return index->size();
+  }
+
+  bool is_counted_at_once(std::size_t number) const {
+    return entries[number].expected != nullptr || shards->has_index(number);
   }
 
   /// Whether the first shard that no manifest lists has no index. Then the others will have none, too.
@@ -296,22 +302,26 @@ struct Dataset::State {
   }
 
   void start_scan_ahead() {
-    const auto is_unlisted_remote = [](const Entry& entry) {
-      return entry.expected == nullptr && !entry.index && remote_storage_of(entry.path) != nullptr;
+    const bool reads = options.counting == Counting::while_read;
+    const auto is_opened_ahead = [reads](const Entry& entry) {
+      return entry.expected == nullptr && !entry.index && (reads || remote_storage_of(entry.path) != nullptr);
     };
-    const auto first = std::find_if(entries.begin(), entries.end(), is_unlisted_remote);
-    if (first == entries.end()) return;
-    const Storage* const storage = remote_storage_of(first->path);
-    const bool reads = options.counting == Counting::while_read && storage->cache_bytes() > 0;
+    if (std::none_of(entries.begin(), entries.end(), is_opened_ahead)) return;
+    const Storage* storage = nullptr;
+    for (auto entry = entries.begin(); entry != entries.end() && storage == nullptr; ++entry) {
+      if (is_opened_ahead(*entry)) storage = remote_storage_of(entry->path);
+    }
+    const bool is_cached = reads && storage != nullptr && storage->cache_bytes() > 0;
+    const std::size_t ahead_of_server = is_cached ? k_scanned_ahead : k_opened_together;
     scan_ahead = std::make_unique<ScanAhead>(ScanAheadOptions{
         .num_shards = entries.size(),
-        .shards_ahead = reads ? k_scanned_ahead : k_opened_together,
-        .bytes_ahead = reads ? storage->cache_bytes() / k_share_ahead : std::numeric_limits<std::uint64_t>::max(),
-        .size_of = [this, is_unlisted_remote](std::size_t number) -> std::uint64_t {
-          return is_unlisted_remote(entries[number]) ? file_size(entries[number].path).value_or(0) : 0;
+        .shards_ahead = storage == nullptr ? k_local_ahead : ahead_of_server,
+        .bytes_ahead = is_cached ? storage->cache_bytes() / k_share_ahead : std::numeric_limits<std::uint64_t>::max(),
+        .size_of = [this, is_opened_ahead](std::size_t number) -> std::uint64_t {
+          return is_opened_ahead(entries[number]) ? file_size(entries[number].path).value_or(0) : 0;
         },
-        .open = [this, is_unlisted_remote](std::size_t number) {
-          if (is_unlisted_remote(entries[number])) shards->use_index(number);
+        .open = [this, is_opened_ahead](std::size_t number) {
+          if (is_opened_ahead(entries[number])) shards->use_index(number);
         }});
   }
 
@@ -398,11 +408,17 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   return Dataset(std::move(state));
 }
 
-std::uint64_t Dataset::size() const { return state_->counter->count_all(); }
+std::uint64_t Dataset::size() const {
+  if (!state_->counter->is_complete()) state_->counts_first = true;
+  return state_->counter->count_all();
+}
 std::uint64_t Dataset::count_beyond(std::uint64_t i) const {
   const std::uint64_t counted = state_->counter->count_beyond(i);
   if (state_->scan_ahead && i < counted) state_->scan_ahead->reached(state_->counter->place(i).first);
   return counted;
+}
+std::uint64_t Dataset::count_ready(std::uint64_t i) const {
+  return state_->counter->count_ready(i, [this](std::size_t shard) { return state_->is_counted_at_once(shard); });
 }
 std::size_t Dataset::num_counted_shards() const { return state_->counter->num_counted(); }
 const std::vector<std::string>& Dataset::fields() const {
@@ -470,6 +486,16 @@ std::uint64_t Dataset::identity() const {
     } else {
       identity.add(*index);
     }
+  }
+  return identity.value();
+}
+
+std::uint64_t Dataset::identity_of_names() const {
+  DatasetIdentity identity;
+  for (const Entry& entry : state_->entries) {
+    const std::string& path = entry.path;
+    const bool is_remote = remote_storage_of(path) != nullptr;  // a signature may follow its name
+    identity.add(base_name(is_remote ? path.substr(0, path.find('?')) : path));
   }
   return identity.value();
 }

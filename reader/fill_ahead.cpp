@@ -1,6 +1,7 @@
 #include "bale/reader/fill_ahead.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace bale {
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t k_unit_bytes = 4096;   // of the cache: a smaller gap shares its units with its neighbors
 constexpr std::uint64_t k_spare_part = 16;     // of the cache stays free for indexes and for what else is read
+constexpr std::uint64_t k_tight_spare_part = 6;  // likewise, if it is too small for the epoch: also for what is read alone
 constexpr std::uint64_t k_least_parts = 2;     // else there are no neighbors
 
 std::uint64_t end_of(const FileRange& range) { return range.offset + range.length; }
@@ -45,12 +47,13 @@ FillAhead::Outcome FillAhead::add(std::uint64_t sample, std::uint64_t epoch) {
     ended_ = false;
     plans_.clear();
     planned_samples_ = planned_bytes_ = 0;
+    room_ = storage_.free_cache_bytes();
   }
   if (ended_) return Outcome::alone;
   const auto [shard, i] = dataset_.position(sample);
   auto plan = plans_.find(shard);
   if (plan == plans_.end()) plan = plans_.emplace(shard, make_plan(shard, sample - i)).first;
-  std::vector<FillRange>& ranges = plan->second;
+  std::vector<FillRange>& ranges = plan->second.ranges;
   Outcome outcome = Outcome::alone;
   for (const FileRange& part : dataset_.use_shard(shard)->locate(i)) {
     if (part.length == 0) continue;
@@ -65,19 +68,39 @@ FillAhead::Outcome FillAhead::add(std::uint64_t sample, std::uint64_t epoch) {
   return outcome;
 }
 
-std::vector<FillRange> FillAhead::make_plan(std::size_t shard, std::uint64_t first_sample) {
+FillAhead::Plan FillAhead::make_plan(std::size_t shard, std::uint64_t first_sample) {
   const std::uint64_t size = dataset_.shard_size(shard);
   const ShardInUse opened = dataset_.use_shard(shard);
   std::vector<FileRange> parts;
+  Plan plan;
   for (std::uint64_t i = 0; i < size; ++i) {
-    if (!is_needed_(first_sample + i, epoch_)) continue;
+    if (!is_needed_(first_sample + i, *epoch_)) continue;
     for (const FileRange& part : opened->locate(i)) {
       parts.push_back(part);
       planned_bytes_ += part.length;
+      plan.places.push_back({.offset = part.offset, .sample = first_sample + i});
     }
   }
   planned_samples_ += size;
-  return fill_ranges(std::move(parts), k_fill_bytes, k_unit_bytes - 1);
+  if (fits()) plan.places.clear();
+  std::sort(plan.places.begin(), plan.places.end(), [](const Place& a, const Place& b) { return a.offset < b.offset; });
+  plan.ranges = fill_ranges(std::move(parts), k_fill_bytes, k_unit_bytes - 1);
+  return plan;
+}
+
+std::vector<std::uint64_t> FillAhead::samples_in(std::size_t shard, const FileRange& range) const {
+  const std::vector<Place>& places = plans_.at(shard).places;
+  const auto is_before = [](const Place& place, std::uint64_t offset) { return place.offset < offset; };
+  const auto begin = std::lower_bound(places.begin(), places.end(), range.offset, is_before);
+  const auto end = std::lower_bound(begin, places.end(), end_of(range), is_before);
+  std::vector<std::uint64_t> samples;
+  std::transform(begin, end, std::back_inserter(samples), [](const Place& place) { return place.sample; });
+  return samples;
+}
+
+std::vector<std::uint64_t> FillAhead::take_arrived() {
+  bytes_under_way();
+  return std::exchange(arrived_, {});
 }
 
 FillAhead::Outcome FillAhead::request(std::size_t shard, FillRange& range) {
@@ -93,23 +116,31 @@ FillAhead::Outcome FillAhead::request(std::size_t shard, FillRange& range) {
       return Outcome::alone;
     }
     const auto held = std::make_shared<const char>();
-    under_way_.push_back({held, range.range.length});
+    under_way_.push_back({held, range.range.length, samples_in(shard, range.range)});
     file->fetch_ahead(range.range.offset, range.range.length, held);
   }
   range.is_requested = true;
   return Outcome::requested;
 }
 
-/// How much the whole epoch needs is estimated by the shards that are known.
 bool FillAhead::has_room(std::uint64_t bytes) const {
-  const std::uint64_t spare = storage_.cache_bytes() / k_spare_part;
+  const std::uint64_t spare = storage_.cache_bytes() / (fits() ? k_spare_part : k_tight_spare_part);
+  return storage_.free_cache_bytes() >= spare + bytes;
+}
+
+/// Whether the cache had room for all that the epoch needs, which is estimated by the shards that are known.
+bool FillAhead::fits() const {
   const double needed = static_cast<double>(planned_bytes_) / static_cast<double>(std::max<std::uint64_t>(planned_samples_, 1)) *
                         static_cast<double>(dataset_.size());
-  return needed <= static_cast<double>(storage_.cache_bytes() - spare) && storage_.free_cache_bytes() >= spare + bytes;
+  return needed <= static_cast<double>(room_ - std::min(room_, storage_.cache_bytes() / k_spare_part));
 }
 
 std::uint64_t FillAhead::bytes_under_way() {
-  std::erase_if(under_way_, [](const UnderWay& one) { return one.held.expired(); });
+  std::erase_if(under_way_, [this](const UnderWay& one) {
+    if (!one.held.expired()) return false;
+    arrived_.insert(arrived_.end(), one.samples.begin(), one.samples.end());
+    return true;
+  });
   std::uint64_t bytes = 0;
   for (const UnderWay& one : under_way_) bytes += one.bytes;
   return bytes;

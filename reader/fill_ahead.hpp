@@ -8,8 +8,9 @@
 // Processes that share the cache may fill it at the same time: what one of them fetches the others find claimed, so that
 // no range is fetched twice.
 //
-// Content of the cache is never removed for it: it ends for the epoch when free room does, or if the cache is too small
-// for all that is needed.
+// Content of the cache is never removed for it: it ends for the epoch when free room does. If it had not enough for all
+// that is needed, what came is to be announced (take_arrived()), so that it stays until it is read: what was read before is
+// then removed first, and by simulation later epochs need no more than without it.
 //
 // Ownership: the Dataset must outlive this object.
 // Threads: used by one. Requests are under way on others, also after the end of this object.
@@ -21,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bale/formats/base/file_range.hpp"
@@ -60,16 +62,31 @@ class FillAhead {
 
   /// Requests the ranges that the sample is in. Epochs are named in ascending order.
   Outcome add(std::uint64_t sample, std::uint64_t epoch);
+  /// Samples of requests that ended since the last call, if the cache did not have room for all that the epoch needs.
+  std::vector<std::uint64_t> take_arrived();
 
  private:
-  std::vector<FillRange> make_plan(std::size_t shard, std::uint64_t first_sample);
+  struct Plan;
+  Plan make_plan(std::size_t shard, std::uint64_t first_sample);
   Outcome request(std::size_t shard, FillRange& range);
   bool has_room(std::uint64_t bytes) const;
+  bool fits() const;
+  std::vector<std::uint64_t> samples_in(std::size_t shard, const FileRange& range) const;
   std::uint64_t bytes_under_way();
 
   struct UnderWay {
     std::weak_ptr<const void> held;
     std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> samples{};  // to be announced
+  };
+  /// Where a needed sample begins.
+  struct Place {
+    std::uint64_t offset = 0;
+    std::uint64_t sample = 0;
+  };
+  struct Plan {
+    std::vector<FillRange> ranges;
+    std::vector<Place> places;  // by offset; empty if the cache has room for all
   };
   const Dataset& dataset_;
   const Storage& storage_;
@@ -77,12 +94,14 @@ class FillAhead {
   const IsNeeded is_needed_;
   const std::uint64_t most_under_way_;
 
-  std::uint64_t epoch_ = 0;
+  std::optional<std::uint64_t> epoch_{};
+  std::uint64_t room_ = 0;  // free in the cache when the epoch began
   bool ended_ = false;  // for this epoch
-  std::map<std::size_t, std::vector<FillRange>> plans_;  // by shard
+  std::map<std::size_t, Plan> plans_;  // by shard
   std::uint64_t planned_samples_ = 0;  // of the shards in plans_
   std::uint64_t planned_bytes_ = 0;    // that are needed of them
   std::vector<UnderWay> under_way_;
+  std::vector<std::uint64_t> arrived_;
 };
 
 }  // namespace bale

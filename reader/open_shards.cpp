@@ -95,6 +95,13 @@ IndexInUse OpenShards::use_index(std::size_t number) const {
   return IndexInUse(slot.index);
 }
 
+bool OpenShards::has_index(std::size_t number) const {
+  Slot& slot = slots_[number];
+  if (slot.kept_shard.load(std::memory_order_acquire) != nullptr) return true;
+  const std::unique_lock lock(slot.mutex, std::try_to_lock);
+  return lock && slot.index != nullptr;
+}
+
 /// Call with the slot's lock held.
 std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) const {
   close_unused(max_open_shards() - 1);

@@ -43,9 +43,12 @@ class ReadAhead::Worker {
         large_transfers_(options.large_transfers),
         in_flight_(options.in_flight),
         first_samples_(options.first_samples),
-        progress_(options.progress) {
+        progress_(options.progress),
+        announced_(options.begin),
+        consumed_(options.begin) {
     if (const Storage* const storage = storage_of(dataset)) {
-      window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->max_bytes_ahead()));
+      const std::uint64_t readers = std::max<std::uint64_t>(options.readers, 1);
+      window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->max_bytes_ahead() / readers));
       if (options.clock && options.clock->knows()) clock_ = options.clock;
       if (window_bytes_ > 0) open_ahead_.emplace(dataset, options.wants_seek_points);
       if (window_bytes_ > 0 && options.is_needed && storage->cache_bytes() > 0) {
@@ -90,6 +93,7 @@ class ReadAhead::Worker {
     });
     while (take_consumed()) {
       announce_next_uses();
+      announce_arrived();
       if (ahead_bytes_ >= window_bytes_) {
         wait_for(enough_consumed());
       } else if (next_request_ < requests_.size()) {
@@ -129,6 +133,19 @@ class ReadAhead::Worker {
       now_ = clock_->time(read->epoch, read->position);
       const auto next_use = [&](std::uint64_t sample) { return clock_->next_use(sample, read->epoch, read->position); };
       announce(read->sample, next_use);
+    }
+  }
+
+  /// What came with its neighbors must stay until it is read.
+  void announce_arrived() {
+    if (!clock_ || !fill_ahead_) return;
+    for (const std::uint64_t sample : fill_ahead_->take_arrived()) {
+      const std::optional<UpcomingSample> read = upcoming_(seen_);
+      if (!read) return;
+      now_ = std::max(now_, clock_->time(read->epoch, read->position));
+      announce(sample, [&](std::uint64_t other) {
+        return other == sample ? clock_->next_use(sample, read->epoch, read->position) : std::nullopt;
+      });
     }
   }
 
@@ -237,7 +254,7 @@ class ReadAhead::Worker {
     for (; group_bytes_ < window_bytes_; ++count) {
       const std::optional<UpcomingSample> next = upcoming_(planned_);
       if (!next || (count > 0 && next->window != window)) break;
-      if (!next->window && count == most) break;
+      if (!next->window && (count == most || (count > 0 && ahead_bytes_ + group_bytes_ >= window_bytes_))) break;
       const FillAhead::Outcome filled = fill(*next);
       if (filled == FillAhead::Outcome::busy && planned_ >= seen_ + k_soon) break;
       window = next->window;

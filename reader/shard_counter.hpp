@@ -29,11 +29,14 @@ class ShardCounter {
   std::uint64_t count_all() { return samples_before(num_shards()); }
   /// Counts shards until sample `i` is among them, or all are counted. Returns the number of samples counted so far.
   std::uint64_t count_beyond(std::uint64_t i);
+  /// The same, but no further than shards for which `is_ready` says that counting them does not wait.
+  std::uint64_t count_ready(std::uint64_t i, const std::function<bool(std::size_t shard)>& is_ready);
   /// The shard of sample `i`, which is counted, and its number there.
   std::pair<std::size_t, std::uint64_t> place(std::uint64_t i) const;
 
  private:
   void count_next(std::size_t num_counted);
+  void count_now(std::size_t num_counted);
 
   const Count count_;
   std::vector<std::uint64_t> ends_;  // [n]: samples before shard n; written once, before num_counted_ is n

@@ -48,6 +48,7 @@ PlannedRow RankPlan::row(std::uint64_t batch, std::uint64_t index) const {
   const std::uint64_t left = epoch_size_ - start_;
   if (dealt < left) return {PlannedRow::Kind::sample, start_ + dealt};
   if (share_.tail == Tail::uneven) return {};
+  if (share_.pads_own) return {PlannedRow::Kind::padding, share_.rank % epoch_size_};
   return {PlannedRow::Kind::padding, (dealt - left) % epoch_size_};
 }
 

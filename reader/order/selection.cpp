@@ -59,6 +59,7 @@ std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& 
 struct Selection::Tables {
   Kind kind = Kind::all;
   std::uint64_t size = 0;
+  std::uint64_t dataset_size = 0;            // subset
   std::vector<std::uint64_t> samples{};      // subset: the list; class_balanced: labeled samples, by class
   std::vector<std::uint64_t> copies{};       // subset, if samples occur twice
   std::vector<std::uint64_t> class_begin{};  // class_balanced: offsets into `samples`, one more than classes
@@ -81,6 +82,7 @@ Selection Selection::subset(std::vector<std::uint64_t> samples, std::uint64_t si
   auto tables = std::make_shared<Tables>();
   tables->kind = Kind::subset;
   tables->size = samples.size();
+  tables->dataset_size = size;
   tables->hash.add(static_cast<std::uint64_t>(Kind::subset));
   tables->hash.add(size);
   for (const std::uint64_t sample : samples) {
@@ -141,6 +143,19 @@ Selection Selection::repeated(std::uint64_t times) const {
   return result;
 }
 
+Selection Selection::sorted() const {
+  if (draws()) {
+    throw Error(ErrorCode::invalid_argument, "a selection that draws with replacement has no order of the dataset");
+  }
+  const std::vector<std::uint64_t>& listed = tables_->samples;
+  if (tables_->kind == Kind::all || std::is_sorted(listed.begin(), listed.end())) return *this;
+  std::vector<std::uint64_t> samples = listed;
+  std::sort(samples.begin(), samples.end());
+  Selection result = subset(std::move(samples), tables_->dataset_size);
+  result.times_ = times_;
+  return result;
+}
+
 std::uint64_t Selection::max_deliveries() const {
   if (draws()) return size();
   const auto& copies = tables_->copies;
@@ -176,6 +191,13 @@ std::vector<std::uint64_t> Selection::deliveries_of(std::uint64_t sample) const 
   auto end = begin;
   while (end != tables.by_sample.end() && tables.samples[*end] == sample) ++end;
   return {begin, end};
+}
+
+std::uint64_t Selection::deliveries_below(std::uint64_t sample) const {
+  const Tables& tables = *tables_;
+  if (tables.kind == Kind::all) return std::min(sample, tables.size) * times_;
+  const auto end = std::lower_bound(tables.samples.begin(), tables.samples.end(), sample);
+  return static_cast<std::uint64_t>(end - tables.samples.begin()) * times_;
 }
 
 std::uint64_t Selection::fingerprint() const {

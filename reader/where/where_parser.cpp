@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/size_text.hpp"
+#include "bale/reader/where/number_text.hpp"
 
 namespace bale {
 namespace {
@@ -130,8 +130,10 @@ void WhereParser::next_number() {
   const std::string_view typed = text_.substr(begin_, at_ - begin_);
   word_ = typed;
   const std::string_view digits = typed.starts_with('+') ? typed.substr(1) : typed;
-  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), number_);
-  if (wrong == std::errc{} && end == digits.data() + digits.size()) return;
+  if (const auto number = number_of_text(digits)) {
+    number_ = *number;
+    return;
+  }
   if (const auto size = size_of_text(digits)) {
     number_ = static_cast<long double>(*size);
     return;

@@ -91,10 +91,14 @@ class Dataset {
   ~Dataset();
 
   std::uint64_t size() const;
+  /// A hash of the shards' file names and their order, which opens none of them.
+  std::uint64_t identity_of_names() const;
   /// Counts shards in order until sample `i` is among them, or all are counted. Returns the number of samples counted so far: if
   /// it is not above `i`, it is size(). Tells a dataset that counts later that its reader has come to sample `i`. Throws what
   /// opening a shard throws; the next call tries that shard again.
   std::uint64_t count_beyond(std::uint64_t i) const;
+  /// The same, but counts only shards that are open: does not wait, and does not say where the reader is.
+  std::uint64_t count_ready(std::uint64_t i) const;
   /// Shards that are counted: the first ones. All of them, unless DatasetOptions::counting says later.
   std::size_t num_counted_shards() const;
   /// Names of the fields that any sample has, in order of first appearance.

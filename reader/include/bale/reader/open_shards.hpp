@@ -66,6 +66,8 @@ class OpenShards {
   std::shared_ptr<const Shard> share(std::size_t number) const;
   /// The shard's index. Opens the shard unless its index is in memory.
   IndexInUse use_index(std::size_t number) const;
+  /// Whether use_index() would return at once. Does not wait.
+  bool has_index(std::size_t number) const;
 
  private:
   struct Slot {

@@ -24,6 +24,7 @@ struct RankShare {
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
   Tail tail = Tail::pad;
+  bool pads_own = false;  // `pad` repeats the rank's own first delivery instead: it is on the rank's node
 };
 
 /// One row of a batch.

@@ -39,6 +39,9 @@ class Selection {
   /// times, and if this selection draws: use more draws instead.
   Selection repeated(std::uint64_t times) const;
 
+  /// The same deliveries in the order of the dataset. Throws `invalid_argument` if this selection draws.
+  Selection sorted() const;
+
   /// Deliveries per epoch.
   std::uint64_t size() const;
   /// The factor of repeated(), 1 without it.
@@ -54,6 +57,9 @@ class Selection {
   /// times() - 1) deliver it for each n of the result. The first call for a subset() takes the time to sort it. Throws
   /// `invalid_argument` if draws().
   std::vector<std::uint64_t> deliveries_of(std::uint64_t sample) const;
+  /// Number of deliveries of samples below `sample`, with copies. Preconditions: the selection does not draw and is in
+  /// the order of the dataset (sorted()).
+  std::uint64_t deliveries_below(std::uint64_t sample) const;
   /// A hash of the selection, by which a resumed run notices that the selection is another one.
   std::uint64_t fingerprint() const;
 
