@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch_copy.hpp"
+#include "bale/loader/field_named.hpp"
 #include "bale/loader/session.hpp"
 #include "bale/loader/transform/draw/step_drawer.hpp"
 
@@ -76,6 +75,9 @@ std::span<const std::int64_t> Batch::partner_labels() const {
 std::span<const float> Batch::shares() const {
   return owned_ ? owned_->shares : session_->mixer().shares(slot_, size());
 }
+std::span<const std::uint32_t> Batch::partners() const {
+  return owned_ ? owned_->partners : session_->mixer().partners(slot_, size());
+}
 std::size_t Batch::num_fields() const { return owned_ ? owned_->fields.size() : session_->fields().places().num_fields(); }
 
 BatchField Batch::field(std::size_t field) const {
@@ -84,11 +86,7 @@ BatchField Batch::field(std::size_t field) const {
 }
 
 BatchField Batch::field(std::string_view name) const {
-  for (std::size_t i = 0; i < num_fields(); ++i) {
-    if (const BatchField found = field(i); found.field->name == name) return found;
-  }
-  throw Error(ErrorCode::invalid_argument, fmt::format("batches have no field \"{}\"", printable(name)),
-              {.hint = "name it in LoaderOptions::fields"});
+  return loader_detail::field_named(*this, name);
 }
 
 std::span<const std::uint64_t> Batch::samples() const {

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 namespace bale::loader_detail {
 namespace {
 
 template <typename Value>
-std::vector<std::remove_const_t<Value>> first_rows(std::span<Value> values, std::size_t num_rows) {
-  return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(num_rows)};
+std::vector<Value> values_of(std::span<const Value> values) {
+  return {values.begin(), values.end()};
 }
 
 }  // namespace
 
-BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& view_places,
-                     const BatchMixer& mixer, const FieldColumns& columns)
+BatchCopy::BatchCopy(const Batch& leased, const Ring& ring, std::uint32_t slot, const LoaderOptions& options,
+                     const ViewPlaces& view_places)
     : transform(options.transform),
       further_views(options.further_views),
       places(view_places),
@@ -23,12 +22,13 @@ BatchCopy::BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& 
       index(ring.slot(slot).index),
       epoch(ring.slot(slot).epoch),
       rows(ring.slot(slot).num_rows),
-      labels(first_rows(ring.labels(slot), rows.size())),
-      partner_labels(first_rows(mixer.partner_labels(slot, rows.size()), mixer.active() ? rows.size() : 0)),
-      shares(first_rows(mixer.shares(slot, rows.size()), mixer.active() ? rows.size() : 0)),
-      samples(first_rows(ring.samples(slot), rows.size())),
-      mask(first_rows(ring.mask(slot), rows.size())),
-      fields(columns, ring, slot, static_cast<std::uint32_t>(rows.size())) {
+      labels(values_of(leased.labels())),
+      partner_labels(values_of(leased.partner_labels())),
+      shares(values_of(leased.shares())),
+      partners(values_of(leased.partners())),
+      samples(values_of(leased.samples())),
+      mask(values_of(leased.mask())),
+      fields(leased) {
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     const Row& row = ring.row(slot, i);
     rows[i] = {.offset = row.offset,

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/loader/batch_mixer.hpp"
-#include "bale/loader/field_columns.hpp"
+#include "bale/loader/batch.hpp"
+#include "bale/loader/field_copies.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/ring/view_places.hpp"
@@ -27,9 +27,9 @@ struct RowResult {
 };
 
 struct BatchCopy {
-  /// Copies a finished slot of `ring`.
-  BatchCopy(const Ring& ring, std::uint32_t slot, const LoaderOptions& options, const ViewPlaces& places,
-            const BatchMixer& mixer, const FieldColumns& columns);
+  /// Copies a finished slot of `ring`, which is that of `leased`.
+  BatchCopy(const Batch& leased, const Ring& ring, std::uint32_t slot, const LoaderOptions& options,
+            const ViewPlaces& places);
 
   Bytes pixels() const { return {pixel_memory.get(), pixel_bytes}; }
 
@@ -43,6 +43,7 @@ struct BatchCopy {
   std::vector<std::int64_t> labels;
   std::vector<std::int64_t> partner_labels;  // empty without mixing
   std::vector<float> shares;                 // empty without mixing
+  std::vector<std::uint32_t> partners;       // empty without mixing
   std::vector<std::uint64_t> samples;
   std::vector<std::uint8_t> mask;
   FieldCopies fields;

@@ -37,6 +37,7 @@ BatchMixer::BatchMixer(const LoaderOptions& options, std::uint32_t num_slots) : 
       static_cast<std::uint32_t>(std::clamp<std::size_t>(k_stripe_bytes / bytes_per_line_, 1, num_lines_));
   partner_labels_.resize(std::size_t{num_slots} * batch_size_);
   shares_.resize(std::size_t{num_slots} * batch_size_);
+  partners_.resize(std::size_t{num_slots} * batch_size_);
   rows_.resize(batch_size_);
   kept_.resize(k_max_threads * lines_per_stripe_ * bytes_per_line_);
   if (transform_.dtype != DType::float32) fill_sixteen_bits();
@@ -75,8 +76,10 @@ std::uint32_t BatchMixer::plan_rows(const Batch& batch, std::uint32_t slot, cons
   const std::span<const std::int64_t> labels = batch.labels();
   for (std::uint32_t i = 0; i < num_rows; ++i) {
     rows_[i] = mix_of_row(batch, draw, i);
-    partner_labels_[std::size_t{slot} * batch_size_ + i] = labels[rows_[i].partner];
-    shares_[std::size_t{slot} * batch_size_ + i] = rows_[i].mixes ? static_cast<float>(draw.share) : 1;
+    const std::size_t at = std::size_t{slot} * batch_size_ + i;
+    partner_labels_[at] = labels[rows_[i].partner];
+    shares_[at] = rows_[i].mixes ? static_cast<float>(draw.share) : 1;
+    partners_[at] = rows_[i].partner;
   }
   return num_rows;
 }
@@ -177,6 +180,11 @@ std::span<const std::int64_t> BatchMixer::partner_labels(std::uint32_t slot, std
 std::span<const float> BatchMixer::shares(std::uint32_t slot, std::size_t num_rows) const {
   if (!active()) return {};
   return std::span(shares_).subspan(std::size_t{slot} * batch_size_, num_rows);
+}
+
+std::span<const std::uint32_t> BatchMixer::partners(std::uint32_t slot, std::size_t num_rows) const {
+  if (!active()) return {};
+  return std::span(partners_).subspan(std::size_t{slot} * batch_size_, num_rows);
 }
 
 }  // namespace bale::loader_detail

@@ -33,6 +33,7 @@ class BatchMixer {
   // Of the batch that was mixed last in a slot. Empty unless active().
   std::span<const std::int64_t> partner_labels(std::uint32_t slot, std::size_t num_rows) const;
   std::span<const float> shares(std::uint32_t slot, std::size_t num_rows) const;
+  std::span<const std::uint32_t> partners(std::uint32_t slot, std::size_t num_rows) const;
 
  private:
   /// Lines first .. end - 1 of every image: rows of pixels, per channel if the layout is nchw.
@@ -57,6 +58,7 @@ class BatchMixer {
   std::uint32_t lines_per_stripe_ = 0;
   std::vector<std::int64_t> partner_labels_;          // num_slots x batch_size
   std::vector<float> shares_;                         // num_slots x batch_size
+  std::vector<std::uint32_t> partners_;               // num_slots x batch_size
   std::vector<RowMix> rows_;                          // of the batch that is being mixed
   std::vector<std::byte> kept_;                       // one stripe per thread
   std::array<std::vector<float>, 4> sixteen_bits_{};  // per channel, the float32 value of every 16 bits

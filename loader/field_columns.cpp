@@ -40,8 +40,7 @@ void FieldColumns::empty_row(const Ring& ring, std::uint32_t slot, std::uint32_t
   for (std::size_t field = 0; field < places_.num_fields(); ++field) places_.leave_out(ring.fields(slot), field, row);
 }
 
-void FieldColumns::read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row,
-                                     const std::function<transform_detail::ImageSteps(const Row& row)>& image) {
+void FieldColumns::read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row, const ImageOf& image) {
   const MutableBytes memory = ring.fields(slot);
   const std::uint64_t sample = ring.row(slot, row).sample;
   for (std::size_t field = 0; field < places_.num_fields(); ++field) {
@@ -55,7 +54,7 @@ void FieldColumns::read_large_fields(const Ring& ring, std::uint32_t slot, std::
     const Field& wanted = layout_.fields()[field];
     Bytes bytes = dataset_.read_field(sample, wanted.source, scratch);
     transform_detail::TargetMaker targets(0);  // masks always fit
-    if (is_target(wanted.kind)) bytes = targets.make_rows(wanted, bytes, image(ring.row(slot, row)));
+    if (is_target(wanted.kind)) bytes = targets.make_rows(wanted, bytes, image(ring.row(slot, row), wanted.view.value_or(0)));
     own.bytes.assign(bytes.begin(), bytes.end());
     own.is_read = true;
   }
@@ -122,27 +121,6 @@ BatchField FieldColumns::column(const Ring& ring, std::uint32_t slot, std::uint3
   if (!large(slot, field).column.empty()) column.data = large(slot, field).column;
   column.data = column.data.first(static_cast<std::size_t>(column.offsets.back()));
   return column;
-}
-
-FieldCopies::FieldCopies(const FieldColumns& columns, const Ring& ring, std::uint32_t slot, std::uint32_t num_rows) {
-  for (std::size_t field = 0; field < columns.places().num_fields(); ++field) {
-    const BatchField from = columns.column(ring, slot, num_rows, field);
-    Copy copy{.field = *from.field,
-              .num_bytes = from.data.size(),
-              .data = std::make_unique_for_overwrite<std::byte[]>(from.data.size()),
-              .offsets = {from.offsets.begin(), from.offsets.end()},
-              .present = {from.present.begin(), from.present.end()}};
-    if (!from.data.empty()) std::memcpy(copy.data.get(), from.data.data(), from.data.size());
-    copies_.push_back(std::move(copy));
-  }
-}
-
-BatchField FieldCopies::column(std::size_t field) const {
-  const Copy& copy = copies_[field];
-  return {.field = &copy.field,
-          .data = {copy.data.get(), copy.num_bytes},
-          .offsets = copy.offsets,
-          .present = copy.present};
 }
 
 }  // namespace bale::loader_detail

@@ -41,9 +41,9 @@ class FieldColumns {
 
   /// Reads the fields of row `row` that do not fit in the slot, unless they were read. Throws what
   /// Dataset::read_field() throws.
-  /// `image` says what was done to the row's image; targets follow it.
-  void read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row,
-                         const std::function<transform_detail::ImageSteps(const Row& row)>& image);
+  /// `image` says what was done to the row's image in a view; targets follow it.
+  using ImageOf = std::function<transform_detail::ImageSteps(const Row& row, std::uint32_t view)>;
+  void read_large_fields(const Ring& ring, std::uint32_t slot, std::uint32_t row, const ImageOf& image);
   /// Puts the rows of ragged fields end to end. May be repeated after it threw std::bad_alloc.
   void gather(const Ring& ring, std::uint32_t slot, std::uint32_t num_rows);
   /// A field of a gathered batch.
@@ -72,26 +72,6 @@ class FieldColumns {
   FieldPlaces places_;
   std::vector<std::uint64_t> used_bytes_;  // per field, of the batch that is opened
   std::vector<Large> large_{};             // slots x fields; made by begin_batch()
-};
-
-/// A copy of all fields of a batch, in its own memory.
-class FieldCopies {
- public:
-  FieldCopies() = default;
-  FieldCopies(const FieldColumns& columns, const Ring& ring, std::uint32_t slot, std::uint32_t num_rows);
-
-  std::size_t size() const { return copies_.size(); }
-  BatchField column(std::size_t field) const;
-
- private:
-  struct Copy {
-    Field field{};
-    std::size_t num_bytes = 0;
-    std::unique_ptr<std::byte[]> data{};
-    std::vector<std::int64_t> offsets{};
-    std::vector<std::uint8_t> present{};
-  };
-  std::vector<Copy> copies_{};
 };
 
 }  // namespace bale::loader_detail

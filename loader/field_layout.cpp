@@ -94,7 +94,10 @@ FieldLayout::FieldLayout(const Dataset& dataset, const LoaderOptions& options, s
     Field& field = fields_[f];
     require_field(dataset, field);
     if (is_ragged(field)) continue;
-    if (field.kind == FieldKind::mask) field.shape = {options.transform.height, options.transform.width};
+    if (field.kind == FieldKind::mask) {
+      const Transform& view = options.view(field.view.value_or(0));
+      field.shape = {view.height, view.width};
+    }
     if (field.type.empty() || !field.shape) complete_array(dataset, field);
     rooms_[f].bytes = transform_detail::array_row_bytes(field);
   }

@@ -25,6 +25,7 @@ bool Loader::ready() const { return session_->ready(); }
 void Loader::set_epoch(std::uint64_t epoch) { session_->go_to(epoch, 0); }
 std::uint64_t Loader::epoch() const { return session_->epoch(); }
 std::uint64_t Loader::size() const { return session_->num_batches(); }
+bool Loader::is_counted() const { return session_->is_counted(); }
 LoaderState Loader::state() const { return session_->state(); }
 void Loader::load_state(const LoaderState& state) { session_->load_state(state); }
 const Dataset& Loader::dataset() const { return session_->dataset(); }

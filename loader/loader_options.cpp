@@ -1,6 +1,7 @@
 #include "bale/loader/loader_options.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,10 +21,15 @@ void refuse_unless(bool right, std::string_view what) {
   if (!right) throw Error(ErrorCode::invalid_argument, what);
 }
 
+bool has_targets(const LoaderOptions& options) {
+  return std::any_of(options.fields.begin(), options.fields.end(),
+                     [](const Field& field) { return is_target(field.kind); });
+}
+
 void check_mixing(const LoaderOptions& options) {
   check_mix(options.mix);
   if (!options.mix.active()) return;
-  refuse_unless(options.fields.empty(), "fields: mixed images have fields of two samples; leave out mix or fields");
+  refuse_unless(!has_targets(options), "fields: masks, boxes and keypoints cannot follow mixed images; leave out mix or these fields");
   refuse_unless(options.further_views.empty(), "mix: batches with several views cannot be mixed");
   refuse_unless(options.transform.has_fixed_shape() && options.transform.dtype != DType::uint8 &&
                     options.transform.dtype != DType::uint16,
@@ -33,9 +39,10 @@ void check_mixing(const LoaderOptions& options) {
 /// torchvision refuses samples without boxes there, too.
 void check_boxes(const LoaderOptions& options) {
   const auto needs_boxes = [](const Transform& view) { return view.list && transform_detail::needs_boxes(*view.list); };
-  if (!needs_boxes(options.transform) &&
-      std::none_of(options.further_views.begin(), options.further_views.end(), needs_boxes))
-    return;
+  const bool any_further = std::any_of(options.further_views.begin(), options.further_views.end(), needs_boxes);
+  if (!needs_boxes(options.transform) && !any_further) return;
+  refuse_unless(options.further_views.empty(),
+                "views: RandomIoUCrop and SanitizeBoundingBoxes are for one view; leave them out, or give one transform");
   const bool has_boxes = std::any_of(options.fields.begin(), options.fields.end(),
                                      [](const Field& field) { return field.kind == FieldKind::boxes; });
   refuse_unless(has_boxes,
@@ -43,18 +50,24 @@ void check_boxes(const LoaderOptions& options) {
                 "name them in fields, with the kind boxes");
 }
 
-/// Targets follow one image, whose pixels are known.
-void check_targets(const LoaderOptions& options) {
-  const auto is = [](auto matches) { return [matches](const Field& field) { return matches(field.kind); }; };
-  if (std::none_of(options.fields.begin(), options.fields.end(), is(is_target))) return;
-  refuse_unless(options.further_views.empty(), "fields: masks, boxes and keypoints follow one view; leave out views");
-  refuse_unless(options.transform.kind != Transform::Kind::raw,
+/// A target follows the image of one view, whose pixels are known.
+void check_target(const Field& target, const LoaderOptions& options) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("fields: \"{}\" {}", printable(target.name), what));
+  };
+  const std::size_t num_views = options.num_views();
+  if (!target.view && num_views > 1) {
+    refuse(fmt::format("follows one of {} views; say which one: view=0 to view={}", num_views, num_views - 1));
+  }
+  if (target.view && *target.view >= num_views) {
+    refuse(fmt::format("follows view {}, but there {} {}", *target.view, num_views == 1 ? "is" : "are", num_views));
+  }
+  const Transform& view = options.view(target.view.value_or(0));
+  refuse_unless(view.kind != Transform::Kind::raw,
                 "fields: masks, boxes and keypoints need decoded images; the transform is raw()");
-  const bool has_mask = std::any_of(options.fields.begin(), options.fields.end(),
-                                    is([](FieldKind kind) { return kind == FieldKind::mask; }));
-  refuse_unless(!has_mask || options.transform.has_fixed_shape(),
+  refuse_unless(target.kind != FieldKind::mask || view.has_fixed_shape(),
                 "fields: masks need a transform that makes images of one size");
-  refuse_unless(!options.transform.list || !transform_detail::mixes_geometries(*options.transform.list),
+  refuse_unless(!view.list || !transform_detail::mixes_geometries(*view.list),
                 "fields: masks, boxes and keypoints cannot follow AugMix, which mixes images of several geometries");
 }
 
@@ -85,7 +98,9 @@ LoaderOptions checked(LoaderOptions options) {
   }
   options.fields = checked_fields(std::move(options.fields));
   check_mixing(options);
-  check_targets(options);
+  for (const Field& field : options.fields) {
+    if (is_target(field.kind)) check_target(field, options);
+  }
   check_boxes(options);
   if (!options.augment_seed) options.augment_seed = options.seed;
   if (!options.persistent_workers) options.prefetch_next_epoch = false;

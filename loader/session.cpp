@@ -13,6 +13,8 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/local_ranks.hpp"
+#include "bale/loader/node_local.hpp"
+#include "bale/loader/session_counting.hpp"
 #include "bale/loader/worker/worker_program.hpp"
 #include "bale/reader/order/node_share.hpp"
 #include "bale/reader/seek_points_named.hpp"
@@ -30,13 +32,22 @@ std::string working_directory() {
   return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.c_str()) : std::string();
 }
 
-EpochOrder make_order(const Dataset& dataset, const LoaderOptions& options, std::optional<Selection> selection) {
-  return EpochOrder(selection ? *std::move(selection) : Selection::all(dataset.size()), options.shuffle, options.seed);
+Dataset open_dataset(const std::string& spec, const LoaderOptions& options, bool has_selection) {
+  const bool counts_later = !has_selection && can_count_later(options);
+  Dataset dataset = Dataset::open(spec, {.verify_checksums = options.verify_checksums,
+                                         .direct_io = options.direct_io,
+                                         .counting = counts_later ? Counting::while_read : Counting::when_opened});
+  dataset.count_beyond(0);  // so that a dataset that cannot be read is an error here
+  return dataset;
 }
 
-RankShare share_of(const LoaderOptions& options) {
-  return {
-      .batch_size = options.batch_size, .rank = options.rank, .world_size = options.world_size, .tail = options.tail};
+bool is_all_counted(const Dataset& dataset) { return dataset.num_counted_shards() == dataset.num_shards(); }
+
+EpochOrder make_order(const Dataset& dataset, const LoaderOptions& options, std::optional<Selection> selection) {
+  const std::uint64_t size = is_all_counted(dataset) ? dataset.size() : k_uncounted;
+  Selection chosen = selection ? *std::move(selection) : Selection::all(size);
+  if (options.shuffle.kind == Shuffle::Kind::node_local) return node_local_order(dataset, options, chosen);
+  return EpochOrder(std::move(chosen), options.shuffle, options.seed);
 }
 
 bool any_may_have_seek_points(const Dataset& dataset) {
@@ -54,7 +65,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
                       .verify_checksums = options.verify_checksums,
                       .direct_io = options.direct_io,
                       .may_have_seek_points = any_may_have_seek_points(dataset),
-                      .num_samples = dataset.size(),
+                      .num_samples = is_all_counted(dataset) ? dataset.size() : 0,  // for the cache of seek points
                       .field = options.field,
                       .fields = fields.fields(),
                       .field_rooms = fields.rooms(),
@@ -72,6 +83,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
 std::uint64_t max_deliveries(const Dataset& dataset, const LoaderOptions& options,
                              const std::optional<Selection>& selection) {
   const std::uint64_t in_epoch = selection ? selection->max_deliveries() : 1;
+  if (!is_all_counted(dataset)) return in_epoch;  // rows of a fixed size, whichever samples they are
   if (options.tail != Tail::pad) return in_epoch;
   const std::uint64_t num_deliveries = std::max<std::uint64_t>(selection ? selection->size() : dataset.size(), 1);
   const std::uint64_t step = std::uint64_t{options.batch_size} * options.world_size;
@@ -82,11 +94,13 @@ std::uint64_t max_deliveries(const Dataset& dataset, const LoaderOptions& option
 
 Session::Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
     : options_(checked(std::move(options))),
-      dataset_(Dataset::open(spec, {.verify_checksums = options_.verify_checksums, .direct_io = options_.direct_io})),
+      dataset_(open_dataset(spec, options_, selection.has_value())),
+      is_counted_(is_all_counted(dataset_)),
       layout_(dataset_, options_, max_deliveries(dataset_, options_, selection)),
       fields_(dataset_, FieldLayout(dataset_, options_, max_deliveries(dataset_, options_, selection)), options_.batch_size),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
-      fingerprint_(stream_.order().fingerprint(dataset_.size(), dataset_.identity())),
+      fingerprint_(is_counted_ ? stream_.order().fingerprint(dataset_.size(), dataset_.identity())
+                               : fingerprint_of_names(dataset_, options_)),
       config_(config_of(dataset_, options_, fields_.layout())),
       shard_of_([this](std::uint32_t shard) { return dataset_.use_shard(shard); }),
       ring_(make_ring()),
@@ -106,21 +120,21 @@ Ring Session::make_ring() {
                             .pixel_bytes = layout_.batch_bytes(),
                             .field_bytes = fields_.places().total_bytes(),
                             .config_bytes = config.size(),
-                            .kept_bytes = SeekPointCache::bytes_for(dataset_.size(), options_.seek_point_cache_bytes)},
+                            .kept_bytes = SeekPointCache::bytes_for(config_.num_samples, options_.seek_point_cache_bytes)},
                            has_programs ? SharedMemory::With::programs : SharedMemory::With::children);
   std::copy(config.begin(), config.end(), ring.config().begin());
   return ring;
 }
 
-/// Reads ahead from the beginning of the stream. Requires mutex_.
+/// Reads ahead from where the workers are. Requires mutex_.
 void Session::start_read_ahead() {
-  rows_passed_ = 0;
   read_ahead_.reset();
   if (options_.read_ahead_bytes == 0 || options_.direct_io) return;
   read_ahead_ = std::make_unique<ReadAhead>(
       dataset_,
-      [stream = stream_](std::uint64_t n) -> std::optional<UpcomingSample> {
+      [this, stream = stream_, is_counted = is_counted_](std::uint64_t n) -> std::optional<UpcomingSample> {
         BatchPlace place;
+        if (!is_counted && !is_ready(dataset_, stream, n)) return std::nullopt;
         const auto row = stream.nth_row(n, place);
         if (!row) return std::nullopt;
         const std::uint64_t position = row->planned.position;
@@ -128,10 +142,12 @@ void Session::start_read_ahead() {
       },
       ReadAheadOptions{.window_bytes = options_.read_ahead_bytes,
                        .large_transfers = options_.large_transfers,
-                       .clock = UseClock(stream_.order(), fingerprint_),
+                       .clock = has_clock_ ? std::optional(UseClock(stream_.order(), fingerprint_)) : std::nullopt,
                        .wants_seek_points = options_.transform.kind != Transform::Kind::raw,
+                       .readers = local_ranks(share_of(options_)).count,
                        .in_flight = std::uint64_t{k_rows_per_worker} * std::max(options_.workers, 1u),
                        .is_needed = needed_on_node(),
+                       .begin = rows_consumed(),
                        .first_samples = options_.batch_size,
                        .progress = [this]() -> std::optional<std::uint64_t> {
                          const std::unique_lock lock(mutex_, std::try_to_lock);  // whoever holds it may end this thread
@@ -139,12 +155,14 @@ void Session::start_read_ahead() {
                        }});
 }
 
-/// Only a full shuffle needs samples from everywhere: other orders read neighbors together, or draw.
+/// Only a full or node-local shuffle needs samples one by one: other orders read neighbors together, or draw.
 std::function<bool(std::uint64_t, std::uint64_t)> Session::needed_on_node() const {
   const EpochOrder& order = stream_.order();
-  if (order.shuffle().kind != Shuffle::Kind::full || order.selection().draws()) return {};
+  const Shuffle::Kind kind = order.shuffle().kind;
+  if (!is_counted_ || order.selection().draws()) return {};
+  if (kind != Shuffle::Kind::full && kind != Shuffle::Kind::node_local) return {};
   const RankShare share = share_of(options_);
-  return [node = NodeShare(order, share, local_ranks(share), stream_.first_epoch(), stream_.first_position())](
+  return [node = NodeShare(order, share, ranks_of_node(order, share), stream_.first_epoch(), stream_.first_position())](
              std::uint64_t sample, std::uint64_t epoch) { return node.has(sample, epoch); };
 }
 
@@ -205,6 +223,7 @@ void Session::open_batches() {
     if (options_.workers == 0 && !open_.empty()) return;  // next() fills one batch at a time
     const auto place = stream_.place(next_to_open_);
     if (!place || (!options_.prefetch_next_epoch && place->epoch != epoch_)) return;
+    if (!is_counted_ && !may_open(*place)) return;
     open_batch(free_slots_.back(), *place);
     free_slots_.pop_back();
     ++next_to_open_;
@@ -302,9 +321,11 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   if (unfinished_move_) go_to(unfinished_move_->epoch, unfinished_move_->position);
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  if (!is_counted_) count_until_next(lock);
   if (delivered_ == stream_.num_batches(epoch_)) {
     ++epoch_;
     delivered_ = 0;
+    if (!has_clock_) use_clock();
     if (options_.persistent_workers) {
       open_batches();
     } else {
@@ -352,7 +373,7 @@ bool Session::copies_next() const {
 /// Returns a copy and gives the slot back to the workers. If there is no memory for a copy, returns the slot itself.
 Batch Session::copy_of(Batch leased, std::uint32_t slot) {
   try {
-    Batch copied(std::make_unique<const BatchCopy>(ring_, slot, options_, layout_.views(), mixer_, fields_));
+    Batch copied(std::make_unique<const BatchCopy>(leased, ring_, slot, options_, layout_.views()));
     const std::lock_guard lock(mutex_);
     ++counters_.batches_copied;
     return copied;
@@ -437,28 +458,27 @@ void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
   closing_ = false;
   unfinished_move_.reset();
   if (!has_workers()) return;
+  rows_passed_ = 0;
   start_read_ahead();
   open_batches();
 }
 
 LoaderState Session::state() const {
-  return {.epoch = epoch_, .position = stream_.position_after(epoch_, delivered_), .fingerprint = fingerprint_};
-}
-
-/// Up to version 0.1.0, a state identified its dataset only by the number of samples. Shards that had no index when the
-/// state was saved were identified by their samples.
-bool Session::is_older_fingerprint(std::uint64_t fingerprint) const {
-  const EpochOrder& order = stream_.order();
-  return fingerprint == order.fingerprint(dataset_.size()) ||
-         fingerprint == order.fingerprint(dataset_.size(), dataset_.identity_of_samples());
+  LoaderState state{
+      .epoch = epoch_, .position = stream_.position_after(epoch_, delivered_), .fingerprint = fingerprint_};
+  if (stream_.order().parts()) {
+    mark_nodes(state, stream_.order(), delivered_ == stream_.num_batches(epoch_));
+  }
+  return state;
 }
 
 void Session::load_state(const LoaderState& state) {
-  if (state.fingerprint != fingerprint_ && !is_older_fingerprint(state.fingerprint)) {
+  if (state.fingerprint != fingerprint_ && !is_other_fingerprint(state.fingerprint)) {
     throw Error(ErrorCode::invalid_argument,
                 "the state is of another dataset, selection, shuffle or seed than this loader's",
                 {.hint = "open the same packed dataset with the options that the state was saved under"});
   }
+  if (stream_.order().parts()) check_nodes(state, stream_.order());
   go_to(state.epoch, state.position);
 }
 

@@ -40,7 +40,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void end();
 
   std::uint64_t epoch() const { return epoch_; }
-  std::uint64_t num_batches() const { return stream_.num_batches(epoch_); }
+  /// Counts all samples, if that was not done.
+  std::uint64_t num_batches();
+  /// False while shards are counted as they are read: see session_counting.cpp.
+  bool is_counted() const;
   LoaderState state() const;
   void load_state(const LoaderState& state);
 
@@ -50,6 +53,12 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<BadSample> bad_samples() const;
   LoaderCounters counters() const;
   std::vector<int> worker_pids() const;
+
+  // For a thread that waits for workers while another uses the Loader. Any thread may call these.
+  std::uint32_t completions() const { return ring_.completions(); }
+  /// Sleeps while completions() is `seen` and wake_waiters() is not called, for at most `timeout_ms`.
+  void wait_for_completion(std::uint32_t seen, int timeout_ms) const { ring_.wait_for_completion(seen, timeout_ms); }
+  void wake_waiters() { ring_.announce_completion(); }
 
   // For batches.
   const Ring& ring() const { return ring_; }
@@ -65,7 +74,7 @@ class Session : public std::enable_shared_from_this<Session> {
     BatchPlace place{};
   };
   Ring make_ring();
-  bool is_older_fingerprint(std::uint64_t fingerprint) const;
+  bool is_other_fingerprint(std::uint64_t fingerprint) const;
   bool has_workers() const { return own_worker_ || threads_ || processes_; }
   void start_read_ahead();
   std::function<bool(std::uint64_t, std::uint64_t)> needed_on_node() const;
@@ -74,6 +83,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void stop_workers();
   void open_batches();
   void open_batch(std::uint32_t slot, const BatchPlace& place);
+  std::optional<std::uint64_t> samples_for(const BatchPlace& place) const;
+  bool may_open(const BatchPlace& place) const;
+  void count_until_next(std::unique_lock<std::mutex>& lock);
+  void use_counts();
+  void use_clock();
   void ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t& used_bytes);
   void place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pick);
   void close_open_batches(std::unique_lock<std::mutex>& lock);
@@ -94,6 +108,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   LoaderOptions options_;
   Dataset dataset_;
+  bool is_counted_;  // else stream_ is that of a dataset without an end
+  bool has_clock_ = is_counted_;  // whether reading ahead says when content is used next
   RowLayout layout_;
   FieldColumns fields_;
   BatchStream stream_;

@@ -121,10 +121,13 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
   if (fields_.empty()) return;
   lock.unlock();
   Steps steps;
-  const auto image = [&](const Row& row) -> transform_detail::ImageSteps {
-    const DrawKey key{
-        .seed = config_.seed, .epoch = ring_.slot(batch.slot).epoch, .sample = row.sample, .copy = row.copy};
-    steps = transform_detail::image_steps(options_.transform, key, row.source_width, row.source_height,
+  const auto image = [&](const Row& row, std::uint32_t view) -> transform_detail::ImageSteps {
+    const DrawKey key{.seed = config_.seed,
+                      .epoch = ring_.slot(batch.slot).epoch,
+                      .sample = row.sample,
+                      .copy = row.copy,
+                      .view = view};
+    steps = transform_detail::image_steps(options_.view(view), key, row.source_width, row.source_height,
                                           {.drawn = &row.draw.iou_crop});
     return {.size = {row.source_width, row.source_height}, .steps = steps};
   };

@@ -4,6 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/cuda/cuda_session.hpp"
+#include "bale/loader/field_named.hpp"
 
 namespace bale {
 namespace {
@@ -64,6 +65,11 @@ float* DeviceBatch::shares() const {
 }
 
 std::span<const std::uint64_t> DeviceBatch::samples() const { return delivered_->samples; }
+std::span<const std::uint32_t> DeviceBatch::partners() const { return delivered_->partners; }
+std::size_t DeviceBatch::num_fields() const { return delivered_->fields->size(); }
+BatchField DeviceBatch::field(std::size_t field) const { return delivered_->fields->column(field); }
+BatchField DeviceBatch::field(std::string_view name) const { return loader_detail::field_named(*this, name); }
+std::shared_ptr<const void> DeviceBatch::field_memory() const { return delivered_->fields; }
 bool DeviceBatch::is_beyond_hold() const { return delivered_->is_beyond_hold; }
 const Transform& DeviceBatch::transform() const { return delivered_->device->transform; }
 int DeviceBatch::device() const { return delivered_->device->context->ordinal(); }
@@ -106,10 +112,10 @@ std::uint64_t CudaLoader::epoch() const { return session_->state().epoch; }
 std::uint64_t CudaLoader::size() const { return session_->size(); }
 LoaderState CudaLoader::state() const { return session_->state(); }
 void CudaLoader::load_state(const LoaderState& state) { session_->load_state(state); }
-const Dataset& CudaLoader::dataset() const { return session_->loader().dataset(); }
+const Dataset& CudaLoader::dataset() const { return session_->dataset(); }
 const LoaderOptions& CudaLoader::options() const { return session_->options(); }
 std::vector<BadSample> CudaLoader::bad_samples() const { return session_->bad_samples(); }
-std::vector<int> CudaLoader::worker_pids() const { return session_->loader().worker_pids(); }
+std::vector<int> CudaLoader::worker_pids() const { return session_->worker_pids(); }
 const CudaOptions& CudaLoader::cuda_options() const { return session_->cuda_options(); }
 bool CudaLoader::converts_on_device() const { return session_->converts_on_device(); }
 CudaCounters CudaLoader::counters() const { return session_->counters(); }

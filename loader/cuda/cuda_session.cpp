@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/batch_mix.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
+#include "bale/loader/session.hpp"
 
 namespace bale::cuda_detail {
 namespace {
@@ -23,6 +25,8 @@ constexpr auto k_first_pause = std::chrono::microseconds(20);
 constexpr auto k_longest_pause = std::chrono::microseconds(500);
 constexpr auto k_ask_every = std::chrono::milliseconds(50);  // as Loader::next() does
 constexpr std::uint32_t k_most_buffers = 1024;
+constexpr int k_copy_ms = 1;     // between two looks at a copy that is running
+constexpr int k_worker_ms = 50;  // limits each wait for a worker, which may die before it announces a completion
 constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // separates these draws from all others
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -47,10 +51,6 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
     refuse(ErrorCode::invalid_argument, "batches on a device are mixed there",
            "set CudaOptions::mix, not LoaderOptions::mix");
   }
-  if (!options.fields.empty()) {
-    refuse(ErrorCode::invalid_argument, "fields: batches on a device have no further fields",
-           "load into ordinary memory, and copy images and fields to the device yourself");
-  }
   if (!(cuda.flip_probability >= 0 && cuda.flip_probability <= 1)) {
     refuse(ErrorCode::invalid_argument, fmt::format("flip_probability {} is not within [0, 1]", cuda.flip_probability));
   }
@@ -59,6 +59,11 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
            "use train, val or padded, or load into ordinary memory");
   }
   if (!needs_kernels(cuda)) return cuda;
+  if (std::any_of(options.fields.begin(), options.fields.end(), [](const Field& field) { return is_target(field.kind); })) {
+    refuse(ErrorCode::invalid_argument,
+           "fields: masks, boxes and keypoints cannot follow images that the device mirrors or mixes",
+           "mirror in the transform, and leave out mix or these fields");
+  }
   if (cuda.flip_probability > 0 && delivered.kind == Transform::Kind::train && delivered.flip_probability > 0) {
     refuse(ErrorCode::invalid_argument, "images are mirrored by the workers already",
            "set flip_probability of the transform or of the device to 0");
@@ -79,6 +84,36 @@ LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels) {
 Loader make_loader(const std::string& spec, LoaderOptions options, std::optional<Selection> selection) {
   return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
 }
+
+/// Wakes the copy thread, if there is one, when a call ends that gave it work.
+class WakeAtEnd {
+ public:
+  explicit WakeAtEnd(CopyThread* thread) : thread_(thread) {}
+  ~WakeAtEnd() {
+    if (thread_ != nullptr) thread_->wake();
+  }
+  WakeAtEnd(const WakeAtEnd&) = delete;
+  WakeAtEnd& operator=(const WakeAtEnd&) = delete;
+
+ private:
+  CopyThread* thread_;
+};
+
+/// Says for a scope that the caller's thread uses the loader, and takes the mutex again at its end.
+class CallerStages {
+ public:
+  CallerStages(std::unique_lock<std::recursive_mutex>& lock, bool& flag) : lock_(lock), flag_(flag) { flag_ = true; }
+  ~CallerStages() {
+    if (!lock_.owns_lock()) lock_.lock();
+    flag_ = false;
+  }
+  CallerStages(const CallerStages&) = delete;
+  CallerStages& operator=(const CallerStages&) = delete;
+
+ private:
+  std::unique_lock<std::recursive_mutex>& lock_;
+  bool& flag_;
+};
 
 /// A buffer that returns to its pool unless keep() is called.
 class TakenBuffer {
@@ -117,6 +152,11 @@ double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
   const std::uint64_t copy = batch.copy(row);
   if (copy == 0) return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag}.uniform();
   return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag, copy}.uniform();
+}
+
+std::shared_ptr<const loader_detail::FieldCopies> fields_of(const Batch& batch) {
+  static const auto none = std::make_shared<const loader_detail::FieldCopies>();
+  return batch.num_fields() == 0 ? none : std::make_shared<const loader_detail::FieldCopies>(batch);
 }
 
 }  // namespace
@@ -176,6 +216,7 @@ CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOpt
 }
 
 CudaSession::~CudaSession() {
+  copy_thread_.reset();
   drop_staged();
   try {
     device_->copies.synchronize();
@@ -184,16 +225,31 @@ CudaSession::~CudaSession() {
 }
 
 void CudaSession::start() {
+  const std::lock_guard lock(mutex_);
   if (locked_ring_) return;
   loader_.start();
   locked_ring_ = std::make_unique<const LockedRange>(context_, loader_.pixel_memory());
+  if (cuda_.copy_thread && options_.workers > 0) start_copy_thread();
+}
+
+void CudaSession::start_copy_thread() {
+  try {
+    copy_thread_ = std::make_unique<CopyThread>(
+        [this] { return copy_ready(); },
+        [this](std::uint32_t seen, int timeout_ms) { loader_.session_->wait_for_completion(seen, timeout_ms); },
+        [this] { loader_.session_->wake_waiters(); });
+  } catch (const std::system_error& error) {
+    thread_refusal_ = error.what();
+  }
 }
 
 std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::function<void()>& on_wait) {
   refuse_captured(*context_, stream);
   start();
+  const WakeAtEnd wake(copy_thread_.get());
+  std::unique_lock lock(mutex_);
   let_go_of_copied();
-  if (staged_.empty()) stage(on_wait);
+  if (staged_.empty()) stage(lock, on_wait);
   std::unique_ptr<DeliveredBatch> delivered;
   Staged& staged = staged_.front();
   if (!staged.is_end) {
@@ -212,13 +268,18 @@ std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::fun
 }
 
 /// Takes the loader's next batch, or the end of its epoch, and starts the copy. Waits for workers, and for a slot if
-/// all of them are being copied.
-void CudaSession::stage(const std::function<void()>& on_wait) {
+/// all of them are being copied. Meanwhile `lock` is released, and the copy thread only returns slots.
+void CudaSession::stage(std::unique_lock<std::recursive_mutex>& lock, const std::function<void()>& on_wait) {
+  const CallerStages caller_stages(lock, caller_stages_);
   while (free_blocks_.empty()) {
-    wait_for(*copies_.front().done, on_wait);
+    const std::shared_ptr<const Event> done = copies_.front().done;
+    lock.unlock();
+    wait_for(*done, on_wait);
+    lock.lock();
     let_go_of_copied();
   }
   if (!taken_) {
+    lock.unlock();
     std::optional<Batch> batch;
     try {
       batch = on_wait ? loader_.next(on_wait) : loader_.next();
@@ -226,31 +287,59 @@ void CudaSession::stage(const std::function<void()>& on_wait) {
       num_bad_samples_ = loader_.counters().bad_samples;
       throw;
     }
-    const std::uint64_t num_bad_samples = loader_.counters().bad_samples;
-    if (!batch) {
-      left_to_take_ = loader_.size();
-      staged_.push_back(
-          {.state = loader_.state(), .num_bad_samples = num_bad_samples, .is_end = true, .next_size = left_to_take_});
-      return;
-    }
-    --left_to_take_;
-    taken_ = Taken{.batch = *std::move(batch), .state = loader_.state(), .num_bad_samples = num_bad_samples};
+    lock.lock();
+    take(std::move(batch));
   }
-  copy_taken();
+  if (taken_) copy_taken();
 }
 
-/// Stages what can be staged without waiting. Stops at an error; next() tries again later and throws the error then.
-void CudaSession::stage_ahead() {
-  const auto can_stage = [&] {
-    if (staged_.size() >= cuda_.depth || free_blocks_.empty()) return false;
-    // The next epoch is not started before the caller requests it.
-    if (!options_.prefetch_next_epoch && left_to_take_ == 0 && !taken_) return false;
-    return taken_ || loader_.ready();
-  };
-  try {
-    while (can_stage()) stage({});
-  } catch (...) {
+/// Keeps what the loader returned: a batch in `taken_`, or the end of an epoch in `staged_`.
+void CudaSession::take(std::optional<Batch> batch) {
+  const std::uint64_t num_bad_samples = loader_.counters().bad_samples;
+  if (!batch) {
+    left_to_take_ = loader_.size();
+    staged_.push_back(
+        {.state = loader_.state(), .num_bad_samples = num_bad_samples, .is_end = true, .next_size = left_to_take_});
+    return;
   }
+  --left_to_take_;
+  taken_ = Taken{.batch = *std::move(batch), .state = loader_.state(), .num_bad_samples = num_bad_samples};
+}
+
+/// Whether another batch may be taken and copied before the next call of next().
+bool CudaSession::can_stage() const {
+  if (staged_.size() >= cuda_.depth) return false;
+  // The next epoch is not started before the caller requests it.
+  return options_.prefetch_next_epoch || left_to_take_ > 0 || taken_.has_value();
+}
+
+/// Stages what can be staged without waiting. Stops at an error and returns false; next() tries again later and throws
+/// the error then.
+bool CudaSession::stage_ahead() {
+  try {
+    while (can_stage() && !free_blocks_.empty() && (taken_ || loader_.ready())) {
+      if (!taken_) take(loader_.next());
+      if (taken_) copy_taken();
+    }
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+/// What the copy thread does at each turn.
+CopyThread::Pause CudaSession::copy_ready() {
+  const std::uint32_t seen = loader_.session_->completions();
+  const std::lock_guard lock(mutex_);
+  try {
+    let_go_of_copied();
+  } catch (...) {  // the device is lost: next() throws
+    return CopyThread::until_next();
+  }
+  if (!caller_stages_ && !stage_ahead()) return CopyThread::until_next();
+  if (!copies_.empty()) return CopyThread::until_completion(seen, k_copy_ms);
+  const bool waits_for_workers = !caller_stages_ && can_stage();
+  return waits_for_workers ? CopyThread::until_completion(seen, k_worker_ms) : CopyThread::until_next();
 }
 
 /// Starts the copy of `taken_`. If that fails, `taken_` is unchanged.
@@ -266,7 +355,8 @@ void CudaSession::copy_taken() {
                 .index = batch.index(),
                 .epoch = batch.epoch(),
                 .num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1})),
-                .samples = {batch.samples().begin(), batch.samples().end()}};
+                .samples = {batch.samples().begin(), batch.samples().end()},
+                .fields = fields_of(batch)};
   const std::uint32_t block = free_blocks_.back();
   const std::uint64_t bytes =
       kernels_.on_host ? batch.size() * options_.transform.image_bytes() : batch.pixels().size();
@@ -296,7 +386,7 @@ void CudaSession::copy_taken() {
 std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, Staged& staged) {
   const Batch& batch = taken_->batch;
   std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
-  fill_tables(batch, tables);
+  fill_tables(batch, tables, staged.partners);
   const StreamHandle stream = device_->copies.handle();
   const auto timing = cuda_.timing ? Event::Timing::on : Event::Timing::off;
   const Current current(*context_);
@@ -324,7 +414,7 @@ Bytes CudaSession::pixels_to_copy(const Batch& batch, std::uint32_t block) const
   return {out, batch.size() * image_bytes};
 }
 
-void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
+void CudaSession::fill_tables(const Batch& batch, std::byte* tables, std::vector<std::uint32_t>& partners) const {
   const BatchTables& layout = device_->tables_layout;
   const auto labels = batch.labels();
   std::memcpy(tables + layout.labels, labels.data(), labels.size_bytes());
@@ -358,6 +448,7 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables) const {
     if (!layout.mixes) continue;
     reinterpret_cast<std::int64_t*>(tables + layout.partner_labels)[i] = labels[row.partner];
     reinterpret_cast<float*>(tables + layout.shares)[i] = mixes ? static_cast<float>(mix.share) : 1;
+    partners.push_back(partner);
   }
 }
 
@@ -369,6 +460,8 @@ std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, Strea
   delivered->epoch = staged.epoch;
   delivered->index = staged.index;
   delivered->samples = staged.samples;
+  delivered->partners = staged.partners;
+  delivered->fields = staged.fields;
   delivered->users = {stream};
 
   const Current current(*context_);
@@ -431,6 +524,8 @@ void CudaSession::wait_for(const Event& event, const std::function<void()>& on_w
 }
 
 void CudaSession::load_state(const LoaderState& state) {
+  const WakeAtEnd wake(copy_thread_.get());
+  const std::lock_guard lock(mutex_);
   if (state == state_) return;  // keep the batches that are staged
   // The loader may be at this state already, ahead of what was delivered. It must still start again there, so that
   // sizes and numbers are those of a resumed epoch.
@@ -456,13 +551,20 @@ void CudaSession::drop_staged() noexcept {
   staged_.clear();
 }
 
+std::vector<int> CudaSession::worker_pids() const {
+  const std::lock_guard lock(mutex_);
+  return loader_.worker_pids();
+}
+
 std::vector<BadSample> CudaSession::bad_samples() const {
+  const std::lock_guard lock(mutex_);
   std::vector<BadSample> bad = loader_.bad_samples();
   bad.resize(std::min<std::size_t>(bad.size(), num_bad_samples_));
   return bad;
 }
 
 CudaCounters CudaSession::counters() const {
+  const std::lock_guard lock(mutex_);
   CudaCounters counters = counters_;
   const LoaderCounters of_loader = loader_.counters();
   counters.workers_wait_seconds = of_loader.wait_seconds;
@@ -471,7 +573,11 @@ CudaCounters CudaSession::counters() const {
 }
 
 std::vector<std::string> CudaSession::fallbacks() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::string> all;
+  if (!thread_refusal_.empty()) {
+    all.push_back(fmt::format("this process cannot start a thread, so only next() starts copies: {}", thread_refusal_));
+  }
   if (!kernels_.refusal.empty()) {
     all.push_back(fmt::format("the device does not take bale's kernels, so {}: {}",
                               kernels_.on_host ? "this process converts, mirrors and mixes pixels" : "workers convert pixels",

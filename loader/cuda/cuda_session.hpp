@@ -6,6 +6,10 @@
 // its copy is done: every next() queries the event of the copy. The host never waits for device buffers
 // (DeviceBufferPool).
 //
+// A CopyThread starts copies and returns slots between calls of next(). `mutex_` orders it and the caller's thread. Neither
+// has it while it waits: the copy thread takes batches only if they are ready, and the caller releases it meanwhile, since
+// `on_wait` may run a signal handler that asks for the counters, or never return when a Python process ends.
+//
 // State, epoch and bad samples are those of the last batch delivered.
 #pragma once
 
@@ -13,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,9 +25,11 @@
 
 #include "bale/loader/cuda/batch_tables.hpp"
 #include "bale/loader/cuda/context.hpp"
+#include "bale/loader/cuda/copy_thread.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/device_buffer_pool.hpp"
 #include "bale/loader/cuda/pixel_kernels.hpp"
+#include "bale/loader/field_copies.hpp"
 
 namespace bale::cuda_detail {
 
@@ -55,6 +62,8 @@ struct DeliveredBatch {
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
   std::vector<std::uint64_t> samples{};
+  std::vector<std::uint32_t> partners{};  // empty without mixing
+  std::shared_ptr<const loader_detail::FieldCopies> fields{};
   std::vector<StreamHandle> users{};  // the consumer's stream first
   std::thread::id thread = std::this_thread::get_id();  // that called next()
   bool is_beyond_hold = false;
@@ -74,11 +83,12 @@ class CudaSession {
 
   const LoaderState& state() const { return state_; }
   std::uint64_t size() const { return size_; }
-  const Loader& loader() const { return loader_; }
+  const Dataset& dataset() const { return loader_.dataset(); }
   const LoaderOptions& options() const { return options_; }
   const CudaOptions& cuda_options() const { return cuda_; }
   bool converts_on_device() const { return device_->converter != nullptr; }
   std::vector<BadSample> bad_samples() const;
+  std::vector<int> worker_pids() const;
   CudaCounters counters() const;
   std::vector<std::string> fallbacks() const;
 
@@ -110,6 +120,8 @@ class CudaSession {
     std::uint64_t epoch = 0;
     std::uint64_t num_valid = 0;
     std::vector<std::uint64_t> samples{};
+    std::vector<std::uint32_t> partners{};
+    std::shared_ptr<const loader_detail::FieldCopies> fields{};  // out of the slot, which returns before the delivery
     std::shared_ptr<const Event> copied{};
   };
 
@@ -119,18 +131,25 @@ class CudaSession {
     std::shared_ptr<const Event> end;
   };
 
-  void stage(const std::function<void()>& on_wait);
-  void stage_ahead();
+  void stage(std::unique_lock<std::recursive_mutex>& lock, const std::function<void()>& on_wait);
+  void take(std::optional<Batch> batch);
+  bool can_stage() const;
+  bool stage_ahead();
+  CopyThread::Pause copy_ready();
+  void start_copy_thread();
   void copy_taken();
   std::shared_ptr<const Event> enqueue_copies(std::uint32_t block, Staged& staged);
   Bytes pixels_to_copy(const Batch& batch, std::uint32_t block) const;
-  void fill_tables(const Batch& batch, std::byte* tables) const;
+  void fill_tables(const Batch& batch, std::byte* tables, std::vector<std::uint32_t>& partners) const;
   std::unique_ptr<DeliveredBatch> deliver(const Staged& staged, StreamHandle stream);
   std::uint32_t convert(const Staged& staged, StreamHandle stream);
   void let_go_of_copied();
   void wait_for(const Event& event, const std::function<void()>& on_wait);
   void drop_staged() noexcept;
 
+  // Held by every function that uses what follows, but for state_ and size_, which only the caller's thread uses.
+  mutable std::recursive_mutex mutex_;  // tests ask for workers inside of calls of the driver
+  bool caller_stages_ = false;  // the caller's thread uses loader_, perhaps without the mutex
   LoaderOptions options_;
   CudaOptions cuda_;
   std::shared_ptr<const Context> context_;
@@ -150,6 +169,8 @@ class CudaSession {
   std::uint64_t left_to_take_;  // batches left in the loader's epoch
   std::uint64_t num_bad_samples_ = 0;
   CudaCounters counters_{};
+  std::string thread_refusal_;                // why there is no thread; empty if there is one, or none is needed
+  std::unique_ptr<CopyThread> copy_thread_;  // the last member: it ends before what it uses
 };
 
 }  // namespace bale::cuda_detail

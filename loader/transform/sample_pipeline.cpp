@@ -166,8 +166,8 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
 
 AppliedTransform SamplePipeline::begun() const { return state_->applied; }
 
-std::span<const Step> SamplePipeline::steps() const {
-  return state_->views.empty() ? state_->padding : state_->views.front().steps();
+std::span<const Step> SamplePipeline::steps(std::size_t view) const {
+  return state_->views.empty() ? state_->padding : state_->views[view].steps();
 }
 
 void SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {

@@ -88,8 +88,10 @@ bool FieldFiller::has_targets() const {
 }
 
 void FieldFiller::fill_targets(const Shard& shard, std::uint64_t sample_in_shard,
-                               const transform_detail::ImageSteps& image, MutableBytes memory, std::size_t row) {
+                               std::span<const transform_detail::ImageSteps> images, MutableBytes memory,
+                               std::size_t row) {
   fill_kinds(true, shard, sample_in_shard, memory, row, [&](std::size_t field, Bytes stored) {
+    const transform_detail::ImageSteps& image = images[fields_[field].view.value_or(0)];
     if (!places_.is_ragged(field)) {
       return targets_.make_mask(fields_[field], stored, image, places_.row(memory, field, row));
     }

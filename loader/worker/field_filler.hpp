@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,10 +32,10 @@ class FieldFiller {
   transform_detail::Boxes boxes(const Shard& shard, std::uint64_t sample_in_shard);
 
   bool has_targets() const;
-  /// Reads the targets of a sample, and moves them as its image. Throws as fill() does, and for a target that cannot be
-  /// read or cannot follow the image.
-  void fill_targets(const Shard& shard, std::uint64_t sample_in_shard, const transform_detail::ImageSteps& image,
-                    MutableBytes memory, std::size_t row);
+  /// Reads the targets of a sample, and moves each as the image of its view; `images` has one entry per view. Throws as
+  /// fill() does, and for a target that cannot be read or cannot follow the image.
+  void fill_targets(const Shard& shard, std::uint64_t sample_in_shard,
+                    std::span<const transform_detail::ImageSteps> images, MutableBytes memory, std::size_t row);
 
  private:
   template <typename FillOne>

@@ -86,12 +86,14 @@ transform_detail::Boxes Worker::boxes_to_draw_by(const Lane& lane) {
   return field_filler_.boxes(*lane.shard, row_of(lane).sample_in_shard);
 }
 
-void Worker::fill_targets(const Lane& lane) {
+void Worker::fill_targets(Lane& lane) {
   const AppliedTransform begun = lane.pipeline.begun();
+  for (std::size_t view = 0; view < lane.views.size(); ++view) {
+    lane.views[view] = {.size = {begun.source_width, begun.source_height}, .steps = lane.pipeline.steps(view)};
+  }
   const Reading reading(ring_.worker(number_));
   field_filler_.fill_targets(*lane.shard, row_of(lane).sample_in_shard,
-                             {.size = {begun.source_width, begun.source_height}, .steps = lane.pipeline.steps()},
-                             ring_.fields(lane.claim.slot), lane.claim.row);
+                             lane.views, ring_.fields(lane.claim.slot), lane.claim.row);
 }
 
 void Worker::finish(Lane& lane) {

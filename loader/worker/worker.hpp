@@ -40,10 +40,12 @@ class Worker {
   struct Lane {
     explicit Lane(const WorkerConfig& config)
         : pipeline(config.transform, config.max_pixels, config.further_views),
-          further_places(config.further_views.size()) {}
+          further_places(config.further_views.size()),
+          views(1 + config.further_views.size()) {}
 
     SamplePipeline pipeline;
     std::vector<MutableBytes> further_places;
+    std::vector<transform_detail::ImageSteps> views;  // for targets
     Scratch scratch{};
     Claim claim{};
     ShardInUse shard{};
@@ -62,7 +64,7 @@ class Worker {
   void attempt_finish(Lane& lane);
   void begin(Lane& lane);
   transform_detail::Boxes boxes_to_draw_by(const Lane& lane);
-  void fill_targets(const Lane& lane);
+  void fill_targets(Lane& lane);
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;

@@ -64,6 +64,7 @@ void put_field(std::vector<std::byte>& out, const Field& field, const FieldRoom&
   put_value(out, field.fill);
   put_value(out, field.box_format);
   put_value(out, field.stored_format);
+  put_value(out, field.view.value_or(0));
   put_value(out, room.is_ragged);
   put_value(out, room.bytes);
 }
@@ -109,6 +110,7 @@ void take_field(Reader& reader, WorkerConfig& config) {
   field.fill = reader.value<std::uint16_t>();
   field.box_format = reader.value<BoxFormat>();
   field.stored_format = reader.value<BoxFormat>();
+  field.view = reader.value<std::uint32_t>();
   FieldRoom room;
   room.is_ragged = reader.value<bool>();
   room.bytes = reader.value<std::uint64_t>();

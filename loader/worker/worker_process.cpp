@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -116,6 +117,17 @@ int run_worker_process(int argc, char** argv, const std::function<void(std::uint
     return give_up(error, k_exit_lack_of_resources);
   } catch (const std::exception& error) {
     return give_up(error, 1);
+  }
+}
+
+int worker_main(int argc, char** argv) {
+  try {
+    const int code = run_worker_process(argc, argv);
+    if (code == 2) std::fputs("bale-worker is started by bale's loader, not by hand\n", stderr);
+    return code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bale-worker: %s\n", error.what());
+    return 1;
   }
 }
 

@@ -39,6 +39,13 @@ void pad(const std::array<std::uint32_t, 4>& sides, PadMode mode, const Color& f
   drawing.add(step::Pad{.left = left, .top = top, .right = right, .bottom = bottom, .mode = mode, .fill = fill});
 }
 
+/// At the right and the bottom.
+void pad_up_to(const Size& size, const Color& fill, Drawing& drawing) {
+  pad({0, 0, size.width > drawing.width() ? size.width - drawing.width() : 0,
+       size.height > drawing.height() ? size.height - drawing.height() : 0},
+      PadMode::constant, fill, drawing);
+}
+
 /// Half of `difference`, rounded as Python's round(): ties to even.
 std::int32_t half(std::uint32_t difference) {
   const std::uint32_t floor = difference / 2;
@@ -104,10 +111,22 @@ void draw_node(const transforms::Pad& node, const NodeRandom&, Drawing& drawing)
 }
 
 void draw_node(const transforms::PadIfSmaller& node, const NodeRandom&, Drawing& drawing) {
-  const auto [height, width] = node.size;
-  pad({0, 0, width > drawing.width() ? width - drawing.width() : 0,
-       height > drawing.height() ? height - drawing.height() : 0},
-      PadMode::constant, node.fill, drawing);
+  pad_up_to(node.size, node.fill, drawing);
+}
+
+void draw_node(const transforms::FixedSizeCrop& node, const NodeRandom& random, Drawing& drawing) {
+  const std::uint32_t width = std::min(node.size.width, drawing.width());
+  const std::uint32_t height = std::min(node.size.height, drawing.height());
+  const std::uint32_t more_x = drawing.width() - width;
+  const std::uint32_t more_y = drawing.height() - height;
+  if (more_x > 0 || more_y > 0) {
+    const double share = random.part(0).uniform();
+    drawing.add(step::Crop{.left = static_cast<std::int32_t>(more_x * share),
+                           .top = static_cast<std::int32_t>(more_y * share),
+                           .width = width,
+                           .height = height});
+  }
+  pad_up_to(node.size, node.fill, drawing);
 }
 
 void draw_node(const transforms::RandomHorizontalFlip& node, const NodeRandom& random, Drawing& drawing) {

@@ -16,6 +16,7 @@ void draw_node(const transforms::RandomCrop& node, const NodeRandom& random, Dra
 void draw_node(const transforms::RandomResizedCrop& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::Pad& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::PadIfSmaller& node, const NodeRandom& random, Drawing& drawing);
+void draw_node(const transforms::FixedSizeCrop& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomHorizontalFlip& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomVerticalFlip& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::ScaleJitter& node, const NodeRandom& random, Drawing& drawing);

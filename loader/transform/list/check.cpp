@@ -84,6 +84,7 @@ void check_parameters(const transforms::RandomResizedCrop& node) {
 }
 void check_parameters(const transforms::Pad& node) { check_padding(node.padding); }
 void check_parameters(const transforms::PadIfSmaller& node) { check_size("size", node.size); }
+void check_parameters(const transforms::FixedSizeCrop& node) { check_size("size", node.size); }
 void check_parameters(const transforms::RandomAffine& node) {
   if (node.translate) {
     for (const double share : *node.translate) {

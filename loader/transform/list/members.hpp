@@ -23,6 +23,7 @@ BALE_TRANSFORM(RandomCrop, BALE_MEMBER(size), BALE_MEMBER(padding), BALE_MEMBER(
 BALE_TRANSFORM(RandomResizedCrop, BALE_MEMBER(size), BALE_MEMBER(scale), BALE_MEMBER(ratio), BALE_MEMBER(interpolation))
 BALE_TRANSFORM(Pad, BALE_MEMBER(padding), BALE_MEMBER(fill), BALE_MEMBER(padding_mode))
 BALE_TRANSFORM(PadIfSmaller, BALE_MEMBER(size), BALE_MEMBER(fill))
+BALE_TRANSFORM(FixedSizeCrop, BALE_MEMBER(size), BALE_MEMBER(fill))
 BALE_TRANSFORM(RandomHorizontalFlip, BALE_MEMBER(p))
 BALE_TRANSFORM(RandomVerticalFlip, BALE_MEMBER(p))
 BALE_TRANSFORM(RandomRotation, BALE_MEMBER(degrees), BALE_MEMBER(interpolation), BALE_MEMBER(expand),

@@ -25,4 +25,10 @@ TransformList detection_train(std::uint32_t min_size, std::uint32_t max_size, DT
           PadIfSmaller{.size = padded}, CenterCrop{.size = padded}, ToDtype{.dtype = dtype}};
 }
 
+TransformList lsj_train(std::uint32_t size, DType dtype) {
+  const Size square{.height = size, .width = size};
+  return {ScaleJitter{.target_size = square}, FixedSizeCrop{.size = square, .fill = {123, 117, 104}},
+          RandomHorizontalFlip{}, SanitizeBoundingBoxes{}, ToDtype{.dtype = dtype}};
+}
+
 }  // namespace bale::presets

@@ -22,16 +22,22 @@
 #include "bale/loader/batch.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/order/node_parts.hpp"
 #include "bale/reader/order/selection.hpp"
 
 namespace bale {
 
+namespace cuda_detail {
+class CudaSession;
+}
+
 /// A position in the stream of batches. With it, another process can continue, with any world size, batch size and
-/// number of workers.
+/// number of workers. With Shuffle::node_local() the nodes and their ranks change only between epochs.
 struct LoaderState {
   std::uint64_t epoch = 0;
-  std::uint64_t position = 0;     // deliveries of the epoch that were consumed, over all ranks
-  std::uint64_t fingerprint = 0;  // of dataset, selection, shuffle and seed; below 2^63
+  std::uint64_t position = 0;           // deliveries of the epoch that were consumed, over all ranks
+  std::uint64_t fingerprint = 0;        // of dataset, selection, shuffle and seed; below 2^63
+  Nodes nodes{.count = 0, .ranks = 0};  // Shuffle::node_local(), within an epoch: only they can continue; else 0 and 0
 
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
@@ -64,7 +70,8 @@ class Loader {
   /// Opens the dataset. Workers are started by the first next() or start(). Throws what Dataset::open() and checked()
   /// throw, `invalid_argument` for a rank that is not below world_size and for a field that no sample has, `unsupported`
   /// for a ragged transform if an index does not have the sizes of the images, and `unsupported` and `damaged` for
-  /// fields of arrays that batches do not carry.
+  /// fields of arrays that batches do not carry. With Shuffle::node_local(), `invalid_argument` if it is not known which
+  /// ranks share a node, or if the selection draws.
   Loader(const std::string& spec, LoaderOptions options = {});
   /// The same for a selection of samples. `selection` must have been made for a dataset of this size.
   Loader(const std::string& spec, LoaderOptions options, Selection selection);
@@ -100,13 +107,19 @@ class Loader {
   void set_epoch(std::uint64_t epoch);
   std::uint64_t epoch() const;
 
-  /// Number of batches of the current epoch, the same on every rank. After load_state(), the batches that are left.
+  /// Number of batches of the current epoch, the same on every rank. After load_state(), the batches that are left. If
+  /// !is_counted(), this counts first, which scans all shards.
   std::uint64_t size() const;
+  /// Whether the number of samples is known. Shards that have neither a manifest nor an index are scanned while they are read, if
+  /// the order begins in stored order (Shuffle::none(), the first epoch of Shuffle::stream()), with a transform of fixed shape and
+  /// without a selection, fields, seek_point_cache_bytes and OnBadSample::substitute. Batches then come before the last shards
+  /// were opened, and errors of those shards come from next(). Dataset::size() and what else needs all shards waits for them.
+  bool is_counted() const;
 
   /// The position after the last batch that next() returned.
   LoaderState state() const;
   /// Continues where `state` was taken. Waits as set_epoch() does. Throws `invalid_argument` if the state is of another
-  /// dataset, selection, shuffle or seed.
+  /// dataset, selection, shuffle or seed, or if it was taken within an epoch of a node-local shuffle on other nodes.
   void load_state(const LoaderState& state);
 
   /// The dataset, which lives as long as the Loader.
@@ -123,6 +136,7 @@ class Loader {
   MutableBytes pixel_memory() const;
 
  private:
+  friend class cuda_detail::CudaSession;  // one of its threads waits for workers
   std::shared_ptr<loader_detail::Session> session_;
 };
 

@@ -58,8 +58,8 @@ struct LoaderOptions {
   std::vector<Transform> further_views{};
   MixOptions mix{};                    // mixup and cutmix; needs one view of fixed shape and a float type
   std::string field{};                 // field of the image; empty: the first one with an image's name
-  /// Further fields of each sample that batches carry (Batch::field()): captions, embeddings. Not with mix, and not for
-  /// batches on a device.
+  /// Further fields of each sample that batches carry (Batch::field()): captions, embeddings, masks. They are of the row's own
+  /// sample, also if its image is mixed. Masks, boxes and keypoints cannot follow images that are mixed.
   std::vector<Field> fields{};
   std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows
   OnBadSample on_bad_sample = OnBadSample::fail;
@@ -78,6 +78,10 @@ struct LoaderOptions {
   std::uint64_t seek_point_cache_bytes = 0;
   /// Path of bale-worker. Empty: $BALE_WORKER, else where set_worker_directory() says.
   std::string worker_program{};
+
+  std::size_t num_views() const { return 1 + further_views.size(); }
+  /// The transform of a view: `transform` is that of view 0. Precondition: number < num_views().
+  const Transform& view(std::size_t number) const { return number == 0 ? transform : further_views[number - 1]; }
 };
 
 /// Returns the options as a Loader uses them, with defaults such as the number of workers filled in. Throws

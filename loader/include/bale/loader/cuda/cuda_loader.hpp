@@ -8,7 +8,8 @@
 //
 // The driver (libcuda.so.1) is loaded at run time. CUDA is not needed to build or to start a program.
 //
-// Threads: a CudaLoader is used by one thread at a time. Batches may be destroyed in any thread.
+// Threads: a CudaLoader is used by one thread at a time. Batches may be destroyed in any thread. With workers, the loader
+// has a thread of its own, which starts copies between calls of next(); it runs no code of the caller.
 // Processes: as for Loader. After fork(), only the parent may use it.
 #pragma once
 
@@ -37,6 +38,8 @@ struct CudaOptions {
   bool convert = true;          // convert on the device, if it takes bale's kernels; otherwise the workers convert
   double flip_probability = 0;  // mirror images on the device, for transforms that do not; needs a float type
   MixOptions mix{};             // needs a float type
+  bool copy_thread = true;      // start each copy when its batch is ready, in a thread of the loader's own; otherwise only
+                                // next() starts copies
   bool timing = false;          // measure the counters that are marked "timing"
 };
 

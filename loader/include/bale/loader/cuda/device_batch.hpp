@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
+#include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale {
@@ -54,6 +56,15 @@ class DeviceBatch {
 
   /// Host memory: size() sample numbers, as Batch::samples().
   std::span<const std::uint64_t> samples() const;
+  /// Host memory: size() row numbers, as Batch::partners().
+  std::span<const std::uint32_t> partners() const;
+
+  /// Host memory: the fields of LoaderOptions::fields, as in Batch.
+  std::size_t num_fields() const;
+  BatchField field(std::size_t field) const;
+  BatchField field(std::string_view name) const;
+  /// Keeps what field() returns, without the memory on the device.
+  std::shared_ptr<const void> field_memory() const;
 
   /// Whether the caller held at least CudaOptions::hold other batches when this one was delivered.
   bool is_beyond_hold() const;

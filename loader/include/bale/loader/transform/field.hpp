@@ -59,6 +59,8 @@ struct Field {
   std::uint16_t fill = 0;                       // of a mask, for pixels from outside the image
   BoxFormat box_format = BoxFormat::xyxy;       // of boxes in the batch
   BoxFormat stored_format = BoxFormat::xyxy;    // of stored boxes; COCO's "bbox" is xywh in any case
+  /// Of a target: the view whose image it follows, from 0. It must be given if there are several views.
+  std::optional<std::uint32_t> view{};
 
   friend bool operator==(const Field&, const Field&) = default;
 };
@@ -71,7 +73,7 @@ std::uint64_t array_type_bytes(std::string_view type);
 
 /// One field of all rows of a batch.
 ///
-/// Lifetime: borrows from the Batch, whose arrays it has.
+/// Lifetime: borrows from the Batch or DeviceBatch, whose arrays it has. They are host memory in any case.
 /// Preconditions, which are not checked: row numbers are below the batch's size.
 struct BatchField {
   const Field* field = nullptr;  // with kind, type and shape filled in

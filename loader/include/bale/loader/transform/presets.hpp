@@ -22,4 +22,8 @@ TransformList ssdlite_train(std::uint32_t size = 320, DType dtype = DType::float
 TransformList detection_train(std::uint32_t min_size = 800, std::uint32_t max_size = 1333,
                               DType dtype = DType::float32);
 
+/// data_augmentation="lsj", large scale jittering, for Mask R-CNN and its like: the image, 0.1 to 2 times the size that
+/// fits into size x size, is cropped or padded to size x size.
+TransformList lsj_train(std::uint32_t size = 1024, DType dtype = DType::float32);
+
 }  // namespace bale::presets

@@ -44,10 +44,10 @@ class SamplePipeline {
   /// pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run() does.
   void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end,
              std::span<const Box> boxes = {});
-  /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make the first view of it.
-  /// Padding is a step, too. Lifetime: until the next begin().
+  /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make a view of it. Padding is
+  /// a step, too. Lifetime: until the next begin(). Precondition: there is such a view.
   AppliedTransform begun() const;
-  std::span<const Step> steps() const;
+  std::span<const Step> steps(std::size_t view = 0) const;
   /// `further` has a place of image_bytes() bytes for each further view.
   AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});
   /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes

@@ -69,6 +69,12 @@ struct PadIfSmaller {
   Size size{};
   Color fill{};
 };
+/// Not in torchvision itself but in its reference for detection: sides longer than `size` are cropped, both at the same
+/// random share of what they are too long, and shorter ones are padded at the right and the bottom.
+struct FixedSizeCrop {
+  Size size{};
+  Color fill{};
+};
 struct RandomHorizontalFlip {
   double p = 0.5;
 };
@@ -277,8 +283,8 @@ struct RandomErasing {
 
 struct TransformNode
     : std::variant<transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
-                   transforms::Pad, transforms::PadIfSmaller, transforms::RandomHorizontalFlip,
-                   transforms::RandomVerticalFlip, transforms::RandomRotation, transforms::RandomAffine,
+                   transforms::Pad, transforms::PadIfSmaller, transforms::FixedSizeCrop,
+                   transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::RandomRotation, transforms::RandomAffine,
                    transforms::RandomPerspective, transforms::ScaleJitter, transforms::RandomResize,
                    transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::RandomIoUCrop,
                    transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes, transforms::ColorJitter,
