@@ -15,6 +15,7 @@
 #include "bale/tools/cli/grammar_options.hpp"
 #include "bale/tools/cli/grammar_packing.hpp"
 #include "bale/tools/cli/grammar_reading.hpp"
+#include "bale/tools/cli/grammar_survey.hpp"
 #include "bale/tools/cli/values.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/formats.hpp"
@@ -78,6 +79,8 @@ class Grammar::State {
   VerifyCommand verify_;
   DiffCommand diff_;
   StatsCommand stats_;
+  ReportCommand report_;
+  DedupCommand dedup_;
   PreviewCommand preview_;
   ReadCommand read_;
   BenchCommand bench_;
@@ -168,6 +171,14 @@ void Grammar::State::declare_reading_commands() {
   add_cache_options(*diff);
   add_command("stats", "Samples per class, image sizes and file sizes as small histograms.", stats_, run_stats,
               declare_stats);
+  auto* report = add_command("report", "Show what is in a dataset, and what is wrong with it, on a page.",
+                             [this](Terminal& terminal) { return run_report(report_, terminal); });
+  declare_report(report_, *report);
+  add_cache_options(*report);
+  auto* dedup = add_command("dedup", "List duplicates for --exclude-from, all of a group but one.",
+                            [this](Terminal& terminal) { return run_dedup(dedup_, terminal); });
+  declare_dedup(dedup_, *dedup);
+  add_cache_options(*dedup);
   add_command("preview", "Draw random samples with their labels on a contact sheet.", preview_, run_preview,
               declare_preview);
   add_command("read", "Read every sample once and report how fast that was.", read_, run_read, declare_read);

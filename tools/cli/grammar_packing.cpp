@@ -68,11 +68,12 @@ void declare_files(PackCommand& command, CLI::App& app) {
       ->needs(pair);
   auto* annotations = add_repeated(
       app, "--annotations", "PATH", source.annotations,
-      "SRC is a folder of images; PATH has their boxes, keypoints or captions, which become the fields boxes.json, "
-      "keypoints.json or captions.json: COCO's JSON, VOC's Annotations or ImageSets/Main/X.txt, YOLO's labels or "
+      "SRC is a folder of images; PATH has their boxes, keypoints, captions or panoptic masks, which become the fields "
+      "boxes.json, keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
+      "ImageSets/Main/X.txt, YOLO's labels or "
       "data.yaml, or a CSV of Open Images; may be repeated");
-  add_text(app, "--annotations-format", fmt::format("{}", fmt::join(annotation_formats(), "|")), source.annotations_format,
-           "Format of the annotations (default: what they look like)")
+  add_text(app, "--annotations-format", fmt::format("{}", fmt::join(annotation_formats(), "|")),
+           source.annotations_format, "Format of the annotations (default: what they look like)")
       ->needs(annotations);
   auto* files = add_text(app, "--files-from", "FILE", command.files_from,
                          "Read paths to pack from a file, one per line; '-' is standard input");
@@ -100,10 +101,19 @@ void declare_samples(PackCommand& command, CLI::App& app) {
   add_text(app, "--exclude-from", "FILE", command.exclude_from,
            "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, or keys as `bale ls` "
            "prints them");
-  app.add_flag("--class-folders", source.class_folders,
-               "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
-               "classes");
+  app.add_flag(
+      "--class-folders", source.class_folders,
+      "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
+      "classes");
   add_where(app, command.where);
+  auto* sample = add_parsed(
+      app, "--sample", "N|P%", [&](const std::string& text) { parse_sample("--sample", text, command.draw); },
+      "Only this many samples, or this part of them, such as 1000 or 5%, drawn at random by their keys: the same "
+      "samples from any format and order, and a part of a larger draw");
+  app.add_flag("--sample-per-class", command.draw.per_class, "Draw this many samples, or this part, of each class")
+      ->needs(sample);
+  add_parsed(app, "--sample-seed", "SEED", command.draw.seed, parse_whole, "Another seed, another draw (default: 0)")
+      ->needs(sample);
   add_parsed(app, "--max-samples", "N", options.max_samples, parse_positive, "Stop after this many");
   if (!command.source_is_packed) declare_files(command, app);
   add_parsed(app, "--on-error", "fail|skip|quarantine", options.on_error, parse_on_error,
@@ -150,7 +160,7 @@ void declare_plan_run(PackCommand& command, CLI::App& app) {
 
 /// `pack --plan`. Everything that the plan settles is excluded. Call it when all other options are declared.
 void declare_parts(PackCommand& command, CLI::App& app) {
-  const std::set<std::string> allowed{"--help", "--jobs", "--dry-run", "--json", "--quiet", "--json-progress"};
+  const std::set<std::string> allowed{"--help", "--jobs", "--staging-dir", "--dry-run", "--json", "--quiet", "--json-progress"};
   const std::vector<CLI::Option*> others = app.get_options([&](const CLI::Option* option) {
     return option->get_lnames().empty() || !allowed.contains("--" + option->get_lnames().front());
   });
@@ -169,13 +179,15 @@ void declare_parts(PackCommand& command, CLI::App& app) {
 void declare_run(PackCommand& command, CLI::App& app) {
   PackOptions& options = command.options;
   add_jobs(app, options.jobs, "Shards written at a time (default: two per core); the result never depends on it");
+  add_text(app, "--staging-dir", "DIR", options.staging_directory,
+           "If DST is an s3:// name: local directory in which shards are built before they are uploaded, with room for one "
+           "per job (default: TMPDIR or /tmp)");
   auto* resume = app.add_flag_callback(
       "--resume", [&] { options.mode = DestinationMode::resume; }, "Continue an interrupted run of the same command");
   app.add_flag_callback(
          "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
-         "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both; files "
-         "that "
-         "bale did not write stay")
+         "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both (in an "
+         "object store its manifest is removed first); files that bale did not write stay")
       ->excludes(resume);
   app.add_flag("-n,--dry-run", command.dry_run, "Print the shards that would be written, and write nothing");
   add_json(app, command.json, "Print the result as JSON");
@@ -193,8 +205,10 @@ void declare_pack(PackCommand& command, CLI::App& app, std::set<const CLI::Optio
                                   : "Folder with one subfolder per class, a table (.csv, .tsv, .jsonl) with paths "
                                     "and labels, or a packed dataset; omitted with --files-from");
   auto* to = app.add_option("DST", command.options.destination,
-                            is_plan ? "Directory that the parts will write the dataset to; all machines must share it"
-                                    : "Directory to write the dataset to; created if it does not exist");
+                            is_plan ? "Directory that the parts will write the dataset to, which all machines must share, or "
+                                      "s3://BUCKET/PREFIX"
+                                    : "Directory to write the dataset to, created if it does not exist, or "
+                                      "s3://BUCKET/PREFIX");
 
   if (command.command != "pack") needed.insert(to);
   if (command.source_is_packed) needed.insert(from);

@@ -142,6 +142,20 @@ std::vector<Split> parse_splits(std::string_view option, std::string_view text) 
   return splits;
 }
 
+void parse_sample(std::string_view option, std::string_view text, SampleDraw& out) {
+  if (!text.ends_with('%')) {
+    out.count = parse_positive(option, text);
+    return;
+  }
+  double percent = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, percent, std::chars_format::fixed);
+  if (error != std::errc{} || stop != end || !(percent > 0) || percent > 100) {
+    refuse(option, text, "a number of samples, or a part above 0% and up to 100%, such as 5%");
+  }
+  out.fraction = percent / 100;
+}
+
 int parse_compression(std::string_view option, std::string_view text) {
   constexpr int k_default_level = 3;
   constexpr int k_max_level = 19;
@@ -174,6 +188,29 @@ Shuffle parse_order(std::string_view option, std::string_view text) {
   }
   return Shuffle::block(parse_positive(option, text.substr(k_sized.size(), comma - k_sized.size())),
                         parse_positive(option, text.substr(comma + 1)));
+}
+
+double parse_similarity(std::string_view option, std::string_view text) {
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size() || !(value >= 0.5 && value <= 1)) {
+    refuse(option, text, "a number from 0.5 to 1");
+  }
+  return value;
+}
+
+KeepRule parse_keep_rule(std::string_view option, std::string_view text) {
+  if (text == "first") return KeepRule::first;
+  if (text == "largest") return KeepRule::largest;
+  if (text == "smallest") return KeepRule::smallest;
+  refuse(option, text, "first, largest or smallest");
+}
+
+ConflictRule parse_conflict_rule(std::string_view option, std::string_view text) {
+  if (text == "keep-one") return ConflictRule::keep_one;
+  if (text == "keep-all") return ConflictRule::keep_all;
+  if (text == "drop-all") return ConflictRule::drop_all;
+  refuse(option, text, "keep-one, keep-all or drop-all");
 }
 
 std::vector<std::string> parse_list(std::string_view option, std::string_view text) {

@@ -12,8 +12,10 @@
 #include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
+#include "bale/writer/duplicates/spare_images.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
+#include "bale/writer/source/sample_draw.hpp"
 
 namespace bale::tools {
 
@@ -57,6 +59,9 @@ double parse_milliseconds(std::string_view option, std::string_view text);
 /// "train=0.95,val=0.05": names fit for a directory, fractions above 0 that sum to 1.
 std::vector<Split> parse_splits(std::string_view option, std::string_view text);
 
+/// "1000", or "5%", "0.5%": more than 0 and at most 100%. Sets `count` or `fraction`.
+void parse_sample(std::string_view option, std::string_view text, SampleDraw& out);
+
 /// "zstd" or "zstd:LEVEL" with a level of 1..19.
 int parse_compression(std::string_view option, std::string_view text);
 
@@ -71,6 +76,15 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(std::string_vi
 
 /// "none", "full", "block" or "block:SAMPLES,BLOCKS".
 Shuffle parse_order(std::string_view option, std::string_view text);
+
+/// "0.95": a correlation from 0.5 to 1.
+double parse_similarity(std::string_view option, std::string_view text);
+
+/// "first", "largest" or "smallest".
+KeepRule parse_keep_rule(std::string_view option, std::string_view text);
+
+/// "keep-one", "keep-all" or "drop-all".
+ConflictRule parse_conflict_rule(std::string_view option, std::string_view text);
 
 /// "jpg,json,png". No part may be empty.
 std::vector<std::string> parse_list(std::string_view option, std::string_view text);

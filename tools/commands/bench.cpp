@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/measure/bench_device.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/report/bench_report.hpp"
+#include "bale/tools/report/html/stages_page.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
@@ -81,6 +84,7 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::invalid_argument, "--device: only the stage train has batches for a device",
                 {.hint = "add train to --stages"});
   }
+  require_free_name(command.html, command.force);
   std::vector<MeasuredStage> results;
   std::optional<DeviceFigures> device;
   // The whole pipeline runs first: the time to its first batch counts from the start of the program.
@@ -89,6 +93,10 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
     if (!results.empty() && results.back().first == stage) note_bad_samples(results.back().second.bad, terminal);
   }
   std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (!command.html.empty()) {
+    const std::string page = bench_page(headline(command.pipeline), results, device);
+    publish_file(command.html, as_bytes(page));
+  }
   if (command.json) {
     terminal.print(bench_json(command.pipeline, results, device));
   } else {

@@ -19,6 +19,7 @@
 #include "bale/tools/terminal/terminal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
+#include "bale/writer/source/sample_draw.hpp"
 #include "bale/writer/source/source.hpp"
 #include "bale/writer/source_diff.hpp"
 
@@ -36,6 +37,7 @@ struct PackCommand {
   SourceOptions source_options;
   WhereOption where;
   std::string exclude_from;  // list of names; empty: none
+  SampleDraw draw;
   PackOptions options;
   std::string plan;   // of `plan`: file to write; of `pack`: file whose shards are packed, if not empty
   PartChoice choice;  // of that plan
@@ -168,6 +170,8 @@ struct BenchCommand {
   std::vector<Stage> stages;  // empty: all
   std::optional<int> device;  // CUDA device; none: batches stay in memory
   double step_s = 0;          // time that the device is busy after each batch
+  std::string html;           // page to write; empty: none
+  bool force = false;         // replace an existing file of that name
   bool json = false;
   bool quiet = false;
 };
@@ -186,6 +190,8 @@ struct DoctorCommand {
   double seconds = 5;         // per part
   std::optional<int> device;  // CUDA device
   double step_s = 0;          // of a training step whose batch is ready; 0: unknown
+  std::string html;           // page to write; empty: none
+  bool force = false;         // replace an existing file of that name
   bool json = false;
   bool quiet = false;
 };

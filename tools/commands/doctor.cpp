@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/measure/doctor_verdict.hpp"
 #include "bale/tools/measure/examination.hpp"
 #include "bale/tools/report/bench_report.hpp"
+#include "bale/tools/report/html/stages_page.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
@@ -12,12 +15,14 @@
 namespace bale::tools {
 namespace {
 
+std::string headline(const DoctorCommand& command, const DoctorFigures& figures) {
+  return fmt::format("{}: batches of {}, {}, {} in the ring", printable(command.pipeline.spec),
+                     command.pipeline.options.batch_size, plural(figures.setting.workers, "worker"), figures.setting.prefetch);
+}
+
 std::string report(const DoctorCommand& command, const Examination& examined) {
   const DoctorFigures& figures = examined.figures;
-  const LoaderOptions& options = command.pipeline.options;
-  std::string text =
-      fmt::format("{}: batches of {}, {}, {} in the ring\n", printable(command.pipeline.spec), options.batch_size,
-                  plural(figures.setting.workers, "worker"), figures.setting.prefetch);
+  std::string text = headline(command, figures) + '\n';
   TextTable table({Align::left, Align::right, Align::left});
   table.add({"PART", "IMG/S", ""});
   table.add({"read", rate_cell(figures.read), figures.read_again || figures.always_fetches ? "from the server" : ""});
@@ -46,6 +51,7 @@ std::string report(const DoctorCommand& command, const Examination& examined) {
 }  // namespace
 
 int run_doctor(const DoctorCommand& command, Terminal& terminal) {
+  require_free_name(command.html, command.force);
   const Examination examined =
       examine(command.pipeline, {.seconds = command.seconds, .device = command.device, .step_s = command.step_s},
               terminal.status_shower(command.quiet));
@@ -56,6 +62,10 @@ int run_doctor(const DoctorCommand& command, Terminal& terminal) {
         ErrorCode::damaged,
         fmt::format("none of the samples could be decoded, the first: {}", bad.empty() ? "none was read" : bad.front()),
         {.path = command.pipeline.spec, .hint = "run bale verify --decode"});
+  }
+  if (!command.html.empty()) {
+    const std::string page = doctor_page(headline(command, figures), command.pipeline, examined);
+    publish_file(command.html, as_bytes(page));
   }
   terminal.print(command.json ? doctor_json(command.pipeline, figures) : report(command, examined));
   note_bad_samples(figures.setting.result.bad, terminal);

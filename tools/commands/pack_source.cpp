@@ -9,6 +9,7 @@
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -79,7 +80,8 @@ void tell_excluded(const std::string& list, const ExcludeCounts& counts, Termina
 ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
   PackCommand command = with_places_settled(asked);
   const Where where = parse_where(command.where, terminal);
-  require_local_name(command.options.destination, NameUse::writing);  // before the source is listed
+  use_url_storage();
+  require_local_name(command.options.destination, NameUse::packing);  // before the source is listed
   if (command.format.empty()) command.format = formats()[0]->name;
   const auto find = command.decode ? find_decoded_format : find_format;
   command.options.format = find(command.format, command.layout);
@@ -95,10 +97,16 @@ ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
     source = exclude_listed(std::move(source), command.exclude_from, left_out.listed);
   }
   source = filter_source(std::move(source), where, command.options.jobs, left_out.where);
+  const std::uint64_t num_listed = source->size();
+  source = draw_samples(std::move(source), command.draw);
   terminal.clear_status();
   if (!command.quiet) show_notices(source->notices(), command.source_is_packed ? "entry" : "path", terminal);
   if (!command.quiet) tell_excluded(command.exclude_from, left_out.listed, terminal);
   if (!command.quiet) tell_left_out(left_out.where, terminal);
+  if (!command.quiet && !command.draw.takes_all()) {
+    terminal.note(fmt::format("{} of {} drawn with the seed {}", human_count(source->size()),
+                              plural(num_listed, "sample"), command.draw.seed));
+  }
   return {std::move(command), std::move(source), std::move(left_out)};
 }
 

@@ -23,7 +23,8 @@ PartReport pack_attended(const PackCommand& command, Terminal& terminal) {
     const StopOnSignal stop(progress.stop);
     ProgressDisplay display(
         terminal, "packed", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-    PartReport report = pack_part(command.plan, command.choice, command.options.jobs, progress);
+    PartReport report = pack_part(command.plan, command.choice, command.options.jobs, progress,
+                                  command.options.staging_directory);
     display.finish();
     return report;
   } catch (const Error& error) {

@@ -22,8 +22,12 @@ std::string shuffle_text(const Shuffle& shuffle) {
     case Shuffle::Kind::none:
       return ", shuffle=False";
     case Shuffle::Kind::block:
-      return fmt::format(", shuffle=\"block\", block_samples={}, window_blocks={}", shuffle.block_samples,
+    case Shuffle::Kind::stream:
+      return fmt::format(", shuffle=\"{}\", block_samples={}, window_blocks={}",
+                         shuffle.kind == Shuffle::Kind::block ? "block" : "stream", shuffle.block_samples,
                          shuffle.window_blocks);
+    case Shuffle::Kind::node_local:
+      return ", shuffle=\"node-local\"";
   }
   return {};
 }

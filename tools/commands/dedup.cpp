@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/tools/commands/output_file.hpp"
+#include "bale/tools/commands/survey_commands.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
+
+/// The name by which --exclude-from finds a sample.
+std::string listed_name(const Survey& survey, std::uint64_t image) {
+  const std::size_t part = survey.part_of(image);
+  const Source& source = *survey.parts[part].source;
+  const std::vector<SourceFile> files = source.files(image - survey.begins[part]);
+  if (!files.empty()) return files.front().below_root;
+  const std::string key = survey.key(image);
+  return source.encodes_keys() ? decode_key(key) : key;
+}
+
+std::string list_text(const Survey& survey, const std::vector<SpareImage>& spare, bool null_ended) {
+  std::vector<std::string> names;
+  for (const SpareImage& image : spare) names.push_back(listed_name(survey, image.image));
+  // A name with a newline needs the other end; exclude_listed() sees by the first NUL which one it is.
+  const bool has_newline = std::any_of(names.begin(), names.end(),
+                                       [](const std::string& name) { return name.find('\n') != std::string::npos; });
+  std::string text;
+  for (const std::string& name : names) text += name + (null_ended || has_newline ? '\0' : '\n');
+  return text;
+}
+
+std::string spare_json(const Survey& survey, const Duplicates& duplicates, const std::vector<SpareImage>& spare) {
+  Json listed = Json::array();
+  for (const SpareImage& image : spare) {
+    Json one{{"name", raw(listed_name(survey, image.image))}};
+    if (image.kept != image.image) {
+      one["kept"] = raw(listed_name(survey, image.kept));
+      one["kept_in"] = raw(survey.parts[survey.part_of(image.kept)].name);
+    } else {
+      one["kept"] = Json();
+    }
+    one["exact"] = image.is_exact;
+    listed.push_back(std::move(one));
+  }
+  const Json out{{"images", survey.begins[1]},
+                 {"listed", spare.size()},
+                 {"groups", duplicates.groups.size()},
+                 {"conflicting_groups", duplicates.num_conflicting},
+                 {"not_all_compared", duplicates.num_cut},
+                 {"duplicates", std::move(listed)}};
+  return out.dump(2) + '\n';
+}
+
+std::string summary_text(const Survey& survey, const std::vector<SpareImage>& spare) {
+  const auto exact = static_cast<std::uint64_t>(
+      std::count_if(spare.begin(), spare.end(), [](const SpareImage& image) { return image.is_exact; }));
+  return fmt::format(
+      "{} of {} listed: {} with the bytes of an image that is kept, {} that look like one or have a "
+      "conflict",
+      human_count(spare.size()), plural(survey.begins[1], "image"), human_count(exact),
+      human_count(spare.size() - exact));
+}
+
+}  // namespace
+
+int run_dedup(const DedupCommand& command, Terminal& terminal) {
+  require_free_name(command.output, command.force);
+  SurveyedSources sources = open_surveyed({command.source}, command.survey, terminal);
+  if (sources.sources.size() != 1) {
+    throw Error(ErrorCode::invalid_argument, "a directory of several datasets: a list is for one of them",
+                {.path = command.source, .hint = "name one, and the others with --against"});
+  }
+  if (!command.against.empty()) {
+    SurveyedSources kept = open_surveyed(command.against, command.survey, terminal);
+    for (std::unique_ptr<Source>& source : kept.sources) sources.sources.push_back(std::move(source));
+    sources.names.insert(sources.names.end(), kept.names.begin(), kept.names.end());
+  }
+  const Survey survey = run_survey(sources, command.survey, terminal);
+  const Duplicates duplicates = run_search(survey, command.survey, terminal);
+  SpareOptions rules = command.rules;
+  rules.first_kept_part = 1;
+  const std::vector<SpareImage> spare = spare_images(survey, duplicates, rules);
+  const std::string list = list_text(survey, spare, command.null_ended);
+  if (!command.output.empty()) publish_file(command.output, as_bytes(list));
+  if (command.survey.json) {
+    terminal.print(spare_json(survey, duplicates, spare));
+  } else if (command.output.empty()) {
+    terminal.print(list);
+  }
+  if (!command.survey.quiet) terminal.note(summary_text(survey, spare));
+  return k_exit_ok;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,89 @@
+#include "bale/tools/commands/survey_options.hpp"
+
+#include <algorithm>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/reader/dataset_spec.hpp"
+#include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/signals.hpp"
+
+namespace bale::tools {
+namespace {
+
+/// The last `count` components of a path.
+std::string path_end(std::string path, std::size_t count) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  std::size_t at = path.size();
+  for (std::size_t i = 0; i < count && at != 0 && at != std::string::npos; ++i) at = path.rfind('/', at - 1);
+  return at == std::string::npos || at == 0 ? path : path.substr(at + 1);
+}
+
+std::vector<std::string> short_names(const std::vector<std::string>& specs) {
+  constexpr std::size_t k_most = 8;
+  std::vector<std::string> names;
+  for (std::size_t count = 1; count <= k_most; ++count) {
+    names.clear();
+    for (const std::string& spec : specs) names.push_back(path_end(shown_name(spec), count));
+    std::vector<std::string> sorted = names;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return names;
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = std::to_string(i + 1) + ": " + names[i];
+  return names;
+}
+
+}  // namespace
+
+SurveyedSources open_surveyed(const std::vector<std::string>& specs, const SurveyCommand& command, Terminal& terminal) {
+  SourceOptions options = command.source_options;
+  options.keys_name_files = false;  // keys as they are
+  options.allow_empty = true;
+  options.skip_damaged = true;
+  std::vector<std::string> opened;
+  for (const std::string& spec : specs) {
+    const std::vector<std::string> below = options.kind.empty() ? datasets_below(spec) : std::vector<std::string>();
+    if (below.empty()) {
+      opened.push_back(spec);
+    } else {
+      opened.insert(opened.end(), below.begin(), below.end());
+    }
+  }
+  SurveyedSources result{.sources = {}, .names = short_names(opened)};
+  for (const std::string& spec : opened) {
+    if (!command.quiet) terminal.set_status("listing " + printable(shown_name(spec)));
+    result.sources.push_back(open_source(spec, options));
+    terminal.clear_status();
+  }
+  return result;
+}
+
+Survey run_survey(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal) {
+  std::vector<SurveyPart> parts;
+  for (std::size_t i = 0; i < sources.sources.size(); ++i) {
+    parts.push_back({.name = sources.names[i], .source = sources.sources[i].get()});
+  }
+  SurveyOptions options = command.options;
+  options.keep_thumbprints = command.finds_near;
+  Progress progress;
+  const StopOnSignal stop(progress.stop);
+  ProgressDisplay display(
+      terminal, "examined", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
+  Survey survey = survey_images(std::move(parts), options, progress);
+  display.finish();
+  return survey;
+}
+
+Duplicates run_search(const Survey& survey, const SurveyCommand& command, Terminal& terminal) {
+  NearOptions near = command.near;
+  near.jobs = command.options.jobs;
+  Progress progress;
+  const StopOnSignal stop(progress.stop);
+  ProgressDisplay display(
+      terminal, "compared", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
+  Duplicates duplicates = find_duplicates(survey, command.finds_near ? &near : nullptr, progress);
+  display.finish();
+  return duplicates;
+}
+
+}  // namespace bale::tools

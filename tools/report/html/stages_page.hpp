@@ -1,0 +1,19 @@
+// The stages of loading as a page: how long each takes per image, which one is the slowest, and what to try.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "bale/tools/measure/examination.hpp"
+#include "bale/tools/measure/pipeline.hpp"
+#include "bale/tools/report/bench_report.hpp"
+
+namespace bale::tools {
+
+/// `headline` is the setting of the measurement in one line.
+std::string bench_page(const std::string& headline, std::span<const MeasuredStage> stages,
+                       const std::optional<DeviceFigures>& device);
+std::string doctor_page(const std::string& headline, const PipelineCommand& pipeline, const Examination& examined);
+
+}  // namespace bale::tools
