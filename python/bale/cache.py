@@ -16,16 +16,24 @@ _DIRECTORY, _LIMIT = "BALE_CACHE_DIR", "BALE_CACHE_LIMIT"
 
 
 def set_cache(directory: Path | Literal[False] | None = None, limit: Size | None = None) -> None:
-    """Sets where remote files are cached, for this process and those that it starts. Call it before anything remote is
-    opened. It sets the environment variables BALE_CACHE_DIR and BALE_CACHE_LIMIT.
+    """Sets where remote files are cached, for this process and the processes that it starts.
 
-    directory   a directory on a local disk, which processes may share; False: no cache. Default: $XDG_CACHE_HOME/bale or
-                ~/.cache/bale
-    limit       bytes that it may take on the disk, as 1 << 30, "200GiB" or "200GB"; at least 64 MiB. Default: nine tenths of
-                what is free or already in it
+    Call it before anything remote is opened. It sets the environment variables BALE_CACHE_DIR and BALE_CACHE_LIMIT.
 
-    None leaves a setting as it is. Raises ValueError for a limit that is no size or too small, and if a remote file was opened
-    before."""
+    Parameters
+    ----------
+    directory : path, False or None, default None
+        A directory on a local disk, which processes may share. False: no cache. None leaves the setting as it is, at
+        first $XDG_CACHE_HOME/bale or ~/.cache/bale.
+    limit : int, str or None, default None
+        Bytes that the cache may take on the disk, as 1 << 30, "200GiB" or "200GB"; at least 64 MiB. None leaves the
+        setting as it is, at first nine tenths of what is free or already in the cache.
+
+    Raises
+    ------
+    ValueError
+        If the limit is no size or too small, or if a remote file was opened before.
+    """
     _bale.require_cache_unused()
     before = {name: os.environ.get(name) for name in (_DIRECTORY, _LIMIT)}
     if directory is not None:

@@ -18,8 +18,10 @@ else:
     from typing import Any, SupportsIndex, overload
 
     import numpy as np
+    from _typeshed import WriteableBuffer
     from numpy.typing import NDArray
 
+    from bale.pictures import Pictures
     from bale.program import Path
 
 _SPECIAL = frozenset("*?[{")
@@ -60,20 +62,46 @@ def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]], stacklev
 class Dataset:
     """Random access to the samples of a packed dataset, by position or key.
 
-        dataset = bale.Dataset("packs/train")
-        dataset[0]                      # {"jpg": b"...", "cls": b"0"}
-        dataset.keys[0], dataset.label(0), dataset.read_field(0, "jpg"), dataset.find("cat/1")
-
-    spec               directory of a packed dataset; or shards: a path, a glob, or braces ("x-{0..9}.tar"); or several of
-                       these, as a list or joined by `::`. Names may be remote: https://HOST/PATH, s3://BUCKET/KEY,
-                       hf://datasets/OWNER/NAME/PATH. These are read through a cache on the local disk (bale.set_cache)
-    verify_checksums   compare the checksum of each field before it is returned
-
     Positions are Python's: -1 is the last sample. The dataset holds no Python object per sample.
 
-    Threads: may be used by many threads at once. Processes: it can be pickled, and used after a fork; both open the files
-    again. Raises IndexError for a position out of range, and bale.Error for missing or damaged files,
-    and for remote files that cannot be fetched in time (code "retryable").
+    Parameters
+    ----------
+    spec : path, or sequence of paths
+        Directory of a packed dataset; or shards: a path, a glob, or braces ("x-{0..9}.tar"); or several of these, as a
+        list or joined by `::`. Names may be remote: https://HOST/PATH, s3://BUCKET/KEY, hf://datasets/OWNER/NAME/PATH.
+        These are read through a cache on the local disk (bale.set_cache).
+    verify_checksums : bool, default True
+        Compare the checksum of each field before it is returned.
+
+    Attributes
+    ----------
+    spec : str
+        The given spec as one string, with absolute paths.
+    verify_checksums : bool
+        As given.
+
+    Raises
+    ------
+    bale.Error
+        If files are missing (also a FileNotFoundError) or damaged (code "damaged"), or remote files cannot be fetched
+        in time (code "retryable"). Also of each method that reads.
+    ValueError
+        If the spec is an empty list, or a name that bale cannot read.
+    TypeError
+        If the spec is neither a path nor a sequence of paths.
+
+    Notes
+    -----
+    Threads: may be used by many threads at once. The GIL is released while files are read.
+    Processes: it can be pickled, and used after a fork; both open the files again.
+
+    Examples
+    --------
+    >>> dataset = bale.Dataset("packs/train")
+    >>> dataset[0]
+        {'jpg': b'...', 'cls': b'0'}
+    >>> dataset.keys[0], dataset.label(0), len(dataset.read_field(0, "jpg")), dataset.find("cat/1")
+        ('cat/0', 0, 12345, 1)
     """
 
     def __init__(self, spec: Path | Sequence[Path], *, verify_checksums: bool = True) -> None:
@@ -90,29 +118,185 @@ class Dataset:
         return self._dataset.read(self._position(i))
 
     def read_field(self, i: SupportsIndex, field: str) -> bytes:
-        """The bytes of one field. Raises KeyError if the sample does not have it."""
+        """Reads one field of a sample.
+
+        Parameters
+        ----------
+        i : int
+            Position of the sample.
+        field : str
+            Name of the field, such as "jpg"; `fields` lists them.
+
+        Returns
+        -------
+        bytes
+            The field as it is stored, a copy.
+
+        Raises
+        ------
+        KeyError
+            If the sample does not have the field (also a bale.Error).
+        IndexError
+            If there is no sample at this position.
+        bale.Error
+            If the file cannot be read, or its bytes are damaged.
+        """
         return self._dataset.read_field(self._position(i), field)
 
     def read_image(self, i: SupportsIndex) -> bytes:
-        """The bytes of the first field with an image's name. Raises KeyError if there is none."""
+        """Reads the first field of a sample that has an image's name.
+
+        Parameters
+        ----------
+        i : int
+            Position of the sample.
+
+        Returns
+        -------
+        bytes
+            The image as it is stored, such as a JPEG file; a copy.
+
+        Raises
+        ------
+        KeyError
+            If the sample has no such field (also a bale.Error).
+        IndexError
+            If there is no sample at this position.
+        bale.Error
+            If the file cannot be read, or its bytes are damaged.
+        """
         return self._dataset.read_image(self._position(i))
 
+    @overload
+    def read_many(self, positions: Iterable[SupportsIndex], field: str | None = None, *, threads: int = 0,
+                  out: None = None) -> list[bytes]: ...
+    @overload
+    def read_many(self, positions: Iterable[SupportsIndex], field: str | None = None, *, threads: int = 0,
+                  out: WriteableBuffer) -> list[memoryview]: ...
+
+    def read_many(self, positions: Iterable[SupportsIndex], field: str | None = None, *, threads: int = 0,
+                  out: WriteableBuffer | None = None) -> list[bytes] | list[memoryview]:
+        """The bytes of one field of many samples.
+
+        All are read in one call, with several threads and without the GIL. The kernel, or the server of a remote dataset, is
+        asked for all of them first. Sorted positions are fastest if the samples are not in memory.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            Positions of samples, in any order; one may come several times.
+        field : str or None, default None
+            Name of the field. None: each sample's first field with an image's name.
+        threads : int, default 0
+            Number of threads; 0 for one per core. Remote samples are read by the calling thread.
+        out : writable buffer or None, default None
+            A writable buffer of bytes (bytearray, numpy uint8 array, mmap) to read into, one sample after the other. Use it
+            again for the next call: new memory for some hundred images costs more time than to read them.
+
+        Returns
+        -------
+        list of bytes, or list of memoryview
+            As many as positions, in their order. The memoryviews are parts of `out`, which its next use overwrites.
+
+        Raises
+        ------
+        IndexError
+            A position is out of range.
+        KeyError
+            A sample does not have the field.
+        ValueError
+            `out` is too small; the message says how many bytes are needed.
+        bale.Error
+            A sample is damaged or cannot be read. Nothing is returned, and what `out` holds is undefined.
+        """
+        if threads < 0:
+            raise ValueError(f"threads: {threads} is below 0")
+        samples = [self._position(i) for i in positions]
+        if out is None:
+            return self._dataset.read_many(samples, field, min(threads, 1024))
+        place: Any = memoryview(out).cast("B")
+        views, begin = [], 0
+        for size in self._dataset.read_many_into(samples, field, min(threads, 1024), place):
+            views.append(place[begin:begin + size])
+            begin += size
+        return views
+
     def prefetch(self, positions: Iterable[SupportsIndex]) -> None:
-        """Asks the kernel to read these samples ahead; does not wait for the disk. Pass all the samples that you will
-        read next: neighbors on disk are requested together."""
+        """Asks the kernel to read samples ahead. It does not wait for the disk.
+
+        Parameters
+        ----------
+        positions : iterable of int
+            Positions of all the samples that you will read next: neighbors on disk are requested together.
+
+        Raises
+        ------
+        IndexError
+            If there is no sample at one of these positions.
+        """
         self._dataset.prefetch([self._position(i) for i in positions])
 
     def key(self, i: SupportsIndex) -> str:
+        """Returns the key of a sample.
+
+        Parameters
+        ----------
+        i : int
+            Position of the sample.
+
+        Returns
+        -------
+        str
+            The key, such as "cat/0001".
+
+        Raises
+        ------
+        IndexError
+            If there is no sample at this position.
+        """
         return self._dataset.key(self._position(i))
 
     def label(self, i: SupportsIndex) -> int | None:
-        """Class number, or None if the sample has none."""
+        """Returns the class number of a sample.
+
+        Parameters
+        ----------
+        i : int
+            Position of the sample.
+
+        Returns
+        -------
+        int or None
+            The class number, from 0; None if the sample has none.
+
+        Raises
+        ------
+        IndexError
+            If there is no sample at this position.
+        """
         label = self._dataset.label(self._position(i))
         return None if label == _bale.NO_LABEL else label
 
     def find(self, key: str) -> int | None:
-        """Position of the first sample with this key, or None. Searches shard after shard, and opens those that were not
-        opened before."""
+        """Searches a sample by its key.
+
+        Shards are searched one after the other; those that were not opened before are opened.
+
+        Parameters
+        ----------
+        key : str
+            The whole key.
+
+        Returns
+        -------
+        int or None
+            Position of the first sample with this key; None if there is none.
+
+        Raises
+        ------
+        bale.Error
+            If a shard cannot be opened.
+        """
         return self._dataset.find(key)
 
     @property
@@ -152,6 +336,49 @@ class Dataset:
     def fields(self) -> list[str]:
         """Names of the fields that any sample has."""
         return self._dataset.fields()
+
+    def show(self, n: int = 16, *, positions: Iterable[SupportsIndex] | None = None, size: int = 128) -> Pictures:
+        """Shows samples as thumbnails in a notebook.
+
+        Parameters
+        ----------
+        n : int, default 16
+            How many; they are equally far apart in the dataset.
+        positions : iterable of int or None, default None
+            Positions of the samples to show instead.
+        size : int, default 128
+            The longer side of a thumbnail in pixels, at most 1024.
+
+        Returns
+        -------
+        Pictures
+            A notebook shows it as HTML if it is the last value of a cell, or is given to display(). In a terminal it is text:
+            positions, keys and classes.
+
+        Raises
+        ------
+        ValueError
+            If n is below 0, or size is not within 1 to 1024.
+        IndexError
+            If there is no sample at one of the positions.
+
+        Notes
+        -----
+        Needs Pillow; without it, small images are shown as they are stored.
+        """
+        from bale.pictures import Pictures, spread  # not above: importing bale need not wait for it
+
+        if n < 0:
+            raise ValueError(f"n: {n} is below 0")
+        if not 1 <= size <= 1024:
+            raise ValueError(f"size: {size} is not within [1, 1024]")
+        chosen = spread(len(self), n) if positions is None else [self._position(i) for i in positions]
+        return Pictures(self, chosen, size)
+
+    def _repr_html_(self) -> str:
+        from bale.pictures import html_of_dataset
+
+        return html_of_dataset(self)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _open, (type(self), self.spec, self.verify_checksums)

@@ -9,12 +9,26 @@ if TYPE_CHECKING:
 class Error(RuntimeError):
     """Any error that bale reports.
 
-    code                invalid_argument, not_found, io, damaged, unsupported, exists, changed, retryable or interrupted
-    path, key, offset   where: file, sample key, offset in bytes; None if not known
-    hint                what to do; None if there is no advice
-
     Errors also have Python's own types: ValueError (invalid_argument), FileNotFoundError (a missing path), KeyError (a
-    field that a sample does not have). They can be pickled."""
+    field that a sample does not have).
+
+    Attributes
+    ----------
+    code : str
+        invalid_argument, not_found, io, damaged, unsupported, exists, changed, retryable or interrupted.
+    path : str or None
+        The file; None if not known.
+    key : str or None
+        Key of the sample; None if not known.
+    offset : int or None
+        Offset in the file in bytes; None if not known.
+    hint : str or None
+        What to do; None if there is no advice.
+
+    Notes
+    -----
+    Processes: it can be pickled.
+    """
 
     code: str = "io"
     path: str | None = None
@@ -30,15 +44,15 @@ class Error(RuntimeError):
 
 
 class ArgumentError(Error, ValueError):
-    pass
+    """An argument that is out of range or contradicts another: a ValueError with code "invalid_argument"."""
 
 
 class PathNotFoundError(Error, FileNotFoundError):
-    pass
+    """A path that does not exist: a FileNotFoundError with code "not_found"."""
 
 
 class FieldNotFoundError(Error, KeyError):
-    pass
+    """A field that a sample does not have: a KeyError with code "not_found"."""
 
 
 def make_error(code: str, text: str, path: str = "", key: str = "", offset: int | None = None, hint: str = "",

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bale._bale import Batch
+    from bale._bale import Batch, DeviceBatch
     from bale.positions import Positions
 
     Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
-    Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str]
+    Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None]
 
 
 _KINDS = ("text", "json", "array", "bytes", "mask", "boxes", "keypoints")
@@ -28,21 +28,44 @@ _BOX_FORMATS = ("xyxy", "xywh", "cxcywh")
 
 
 class Field(NamedTuple):
-    """A stored field, as a value of `fields=` of a Loader; its name alone is the same as Field(name).
+    """A stored field, as a value of `fields=` of a Loader. Its name alone means the same as Field(name).
 
-        fields={"caption": "txt", "embedding": bale.Field("npy", dtype="float32", shape=(768,)),
-                "meta": bale.Field("json", optional=True)}
+    Parameters
+    ----------
+    source : str
+        Name of the stored field, as bale.Dataset.fields lists it: "txt", "caption.txt".
+    kind : {'text', 'json', 'array', 'bytes', 'mask', 'boxes', 'keypoints'} or None, default None
+        "text" is UTF-8; "array" is a NumPy file, or lists of numbers in JSON if dtype is given. "mask", "boxes" and
+        "keypoints" are targets, which follow what the transform does to the image. None: by the last part of the name:
+        txt and text, json, npy; else bytes.
+    dtype : dtype or None, default None
+        Of a row of an array. None: that of the dataset's first sample that has the field. A sample with another is a
+        bad sample. Of a mask: "uint8" (None), "int32" or "int64".
+    shape : sequence of int or None, default None
+        Of a row of an array. None: that of the dataset's first sample that has the field. A sample with another is a
+        bad sample.
+    optional : bool, default False
+        A sample may lack the field; its row is then empty, or zeros, and `present` says so. Otherwise such a sample is
+        a bad sample.
+    fill : int, default 0
+        Of a mask: the value of pixels from outside the image, 0 to 65535. 255 is what losses often ignore.
+    format : {'xyxy', 'xywh', 'cxcywh'}, default 'xyxy'
+        Format of boxes in the batch, in pixels.
+    stored_format : {'xyxy', 'xywh', 'cxcywh'}, default 'xyxy'
+        Format of stored boxes. The "bbox" of COCO is always xywh.
+    view : int or None, default None
+        Of a mask, boxes or keypoints: the number of the view that it follows, from 0. With several views it must be
+        given.
 
-    source     name of the stored field, as bale.Dataset.fields lists it: "txt", "caption.txt"
-    kind       "text" (UTF-8), "json", "array" (a NumPy file, or lists of numbers in JSON if dtype is given) or "bytes"; None: by the last part
-               of the name: txt and text, json, npy; else bytes. "mask", "boxes" and "keypoints" are targets, which follow what the transform does to the image
-    dtype, shape   of one row of an array; None: those of the dataset's first sample that has the field. A sample with others is
-               a bad sample. Of a mask: "uint8" (None), "int32" or "int64"
-    optional   a sample may lack the field; its row is then empty, or zeros, and `present` says so. Otherwise such a sample is
-               a bad sample
-    fill       of a mask: the value of pixels from outside the image, 0 to 65535. 255 is what losses often ignore
-    format     of boxes in the batch: "xyxy", "xywh" or "cxcywh", in pixels
-    stored_format   of stored boxes; the "bbox" of COCO is always xywh
+    Notes
+    -----
+    The Loader checks the values: it raises ValueError, or TypeError, with the name of the field.
+
+    Examples
+    --------
+    >>> fields = {"caption": "txt",
+    ...           "embedding": bale.Field("npy", dtype="float32", shape=(768,)),
+    ...           "meta": bale.Field("json", optional=True)}
     """
 
     source: str
@@ -53,10 +76,11 @@ class Field(NamedTuple):
     fill: int = 0
     format: str = "xyxy"
     stored_format: str = "xyxy"
+    view: int | None = None
 
 
 def options_of(fields: Mapping[str, str | Field] | None) -> list[Options]:
-    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape, fill, formats. Raises
+    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape, fill, formats, view. Raises
     TypeError and ValueError."""
     if fields is None:
         return []
@@ -79,7 +103,17 @@ def _options_of_one(name: str, field: Field) -> Options:
     if not 0 <= fill <= 65535:
         raise ValueError(f"fields: {name!r} has the fill {fill}, which is not within [0, 65535]")
     return (name, field.source, field.kind or "", bool(field.optional), _type_of(field.dtype),
-            None if field.shape is None else [int(side) for side in field.shape], fill, field.format, field.stored_format)
+            None if field.shape is None else [int(side) for side in field.shape], fill, field.format, field.stored_format,
+            _view_of(name, field.view))
+
+
+def _view_of(name: str, view: Any) -> int | None:
+    if view is None:
+        return None
+    number = operator.index(view)
+    if not 0 <= number < 2**32:
+        raise ValueError(f"fields: {name!r} has the view {number}; views are numbered from 0")
+    return number
 
 
 def _type_of(dtype: Any) -> str:
@@ -97,19 +131,31 @@ _NUMBERS = {"boxes": 4, "keypoints": 2}
 class BatchFields(Mapping[str, "Any"]):
     """`batch.fields`: a mapping from the names of the Loader's `fields` to their rows. Values are made at each access.
 
-    text    a list of str, a copy
-    json    a JsonRows, which copies the bytes and parses a row when it is asked for
-    array   a NumPy array, N x shape, a view of the batch's slot
-    bytes   a Ragged of uint8, a view of the batch's slot
-    mask    a NumPy array, N x height x width, a view of the batch's slot
-    boxes   a Ragged of float32, four numbers per box, a copy
-    keypoints   a Ragged of float32, x and y of each point, a copy
+        kind        value                                             memory
+        text        list of str                                       a copy
+        json        JsonRows, which parse a row when it is asked for  a copy of the bytes
+        array       array, N x shape                                  a view of the batch's slot
+        bytes       Ragged of uint8                                   a view of the batch's slot
+        mask        array, N x height x width                         a view of the batch's slot
+        boxes       Ragged of float32, four numbers per box           a copy
+        keypoints   Ragged of float32, x and y of each point          a copy
 
     Rows without a sample, and those whose sample does not have an optional field, are "", None, zeros and no bytes.
-    Lifetime: it keeps the batch, and so its slot; the views keep the slot as images do.
+
+    Parameters
+    ----------
+    batch : Batch or DeviceBatch
+        Made by the Loader.
+    positions : Positions
+        Made by the Loader.
+
+    Notes
+    -----
+    Lifetime: it keeps the batch, and so its slot; the views keep the slot as images do. For a batch on a device all of
+    it is ordinary memory, and the views do not keep the batch.
     """
 
-    def __init__(self, batch: Batch, positions: Positions) -> None:
+    def __init__(self, batch: Batch | DeviceBatch, positions: Positions) -> None:
         self._batch = batch
         self._positions = positions
         self._numbers = {name: (number, kind) for number, (name, kind) in enumerate(batch.field_names())}
@@ -144,24 +190,90 @@ class BatchFields(Mapping[str, "Any"]):
         return f"BatchFields({', '.join(f'{name}: {kind}' for name, (_, kind) in self._numbers.items())})"
 
     def present(self, name: str) -> NDArray[np.bool_]:
-        """One bool per row: whether the sample has the field. A copy."""
+        """Says which rows have a field.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field.
+
+        Returns
+        -------
+        array of bool, shape (N,)
+            Whether the sample of the row has the field. A copy.
+
+        Raises
+        ------
+        KeyError
+            If there is no such field.
+        """
         return self._batch.field_present(self._numbers[name][0])
 
     def labels(self, name: str) -> Ragged:
-        """The labels of boxes or keypoints, a Ragged of int64 with the rows of fields[name]: -1 for a target without one. A
-        copy. Raises TypeError for other fields."""
+        """Returns the labels of boxes or keypoints.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field.
+
+        Returns
+        -------
+        Ragged of int64
+            One per target, with the rows of fields[name]; -1 for a target without one. A copy.
+
+        Raises
+        ------
+        TypeError
+            If the field is of another kind.
+        KeyError
+            If there is no such field.
+        """
         number, kind = self._numbers[name]
         if kind not in _NUMBERS:
             raise TypeError(f"{name!r} is a field of the kind {kind}; boxes and keypoints have labels")
         return self._targets(number, kind)[1]
 
     def kind(self, name: str) -> str:
-        """The kind of a field, as bale.Field has it."""
+        """Returns the kind of a field.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field.
+
+        Returns
+        -------
+        str
+            As bale.Field has it: "text", "json", "array", "bytes", "mask", "boxes" or "keypoints".
+
+        Raises
+        ------
+        KeyError
+            If there is no such field.
+        """
         return str(self._numbers[name][1])
 
     def ragged(self, name: str) -> Ragged:
-        """The stored bytes of a field of text, JSON or bytes, as a view of the batch's slot. Raises TypeError for arrays and
-        targets."""
+        """Returns the stored bytes of a field of text, JSON or bytes.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field.
+
+        Returns
+        -------
+        Ragged of uint8
+            A view of the batch's slot.
+
+        Raises
+        ------
+        TypeError
+            If the field is an array or a target.
+        KeyError
+            If there is no such field.
+        """
         number, kind = self._numbers[name]
         if kind in ("array", "mask"):
             raise TypeError(f"{name!r} is a field of the kind {kind}, whose rows all have one shape; use fields[{name!r}]")
@@ -171,13 +283,32 @@ class BatchFields(Mapping[str, "Any"]):
 
 
 class JsonRows:
-    """The rows of a field of JSON. A row is parsed when it is first asked for; None if it is absent. `list(rows)` parses all. It
-    does not keep the batch's slot.
+    """The rows of a field of JSON.
 
-    It is no collections.abc.Sequence: frameworks would take it apart to look for tensors, which parses all rows.
+    A row is parsed when it is first asked for; it is None if the sample does not have it. `list(rows)` parses all. NaN
+    and Infinity, which Python's json writes, are read. It is no collections.abc.Sequence: frameworks would take it
+    apart to look for tensors, which parses all rows.
 
-    `rows[i]` raises bale.Error (`damaged`) with the sample's key if the row is not JSON. NaN and Infinity, which Python's json
-    writes, are read.
+    Parameters
+    ----------
+    rows : list of bytes
+        The bytes of each row.
+    present : array of bool
+        Whether the sample of the row has the field.
+    indices : array of int64
+        Positions of the samples in the dataset.
+    positions : Positions
+        Made by the Loader; knows the keys for error messages.
+
+    Attributes
+    ----------
+    bytes : list of bytes
+        The rows, not parsed.
+
+    Notes
+    -----
+    `rows[i]` raises bale.Error (code "damaged") with the sample's key if the row is not JSON.
+    Lifetime: it does not keep the batch's slot.
     """
 
     def __init__(self, rows: list[bytes], present: NDArray[np.bool_], indices: NDArray[np.int64], positions: Positions) -> None:

@@ -29,8 +29,25 @@ if TYPE_CHECKING:
 
 
 class BadSample(NamedTuple):
-    """A sample that could not be read or decoded, and what was done. `sample` is its position in the dataset, `shard` a
-    path, `reason` one line."""
+    """A sample that could not be read or decoded, and what was done.
+
+    Attributes
+    ----------
+    sample : int
+        Position in the dataset.
+    key : str
+        Its key.
+    shard : str
+        Path of the shard.
+    reason : str
+        One line.
+    epoch : int
+        The epoch in which it was met.
+    action : {'failed', 'skipped', 'substituted'}
+        What the Loader did.
+    quarantined : bool
+        Whether the sample crashed or stalled workers repeatedly, and is not tried again.
+    """
 
     sample: int
     key: str
@@ -54,73 +71,167 @@ def _close_all() -> None:
 
 
 class Loader:
-    """Shuffled, augmented batches of a packed dataset. One iteration is one epoch:
+    """Shuffled, augmented batches of a packed dataset.
 
-        loader = bale.Loader("packs/train", batch_size=256, transform=bale.transforms.train(224), seed=1)
-        for epoch in range(90):
-            loader.set_epoch(epoch)
-            for images, labels in loader:
-                ...
+    One iteration is one epoch. A batch (bale.Batch) unpacks as images, labels. Images are N x H x W x C (or
+    N x C x H x W) of the transform's dtype, labels int64. `batch.indices` (int64 positions in the dataset) and
+    `batch.keys` say which samples they are, and cost nothing unless they are asked for.
 
-    A batch (`Batch`) unpacks as images, labels. Images are N x H x W x C (or N x C x H x W) of the transform's dtype, labels
-    int64. `batch.indices` (int64 positions in the dataset) and `batch.keys` tell which samples they are, and cost nothing
-    unless they are asked for. Images are a view of shared memory, a ring of `prefetch` slots; labels are a copy. You may keep
-    any number of batches: if you keep nearly all slots, further batches are copies (`Batch.is_copy`), which costs time and
-    memory.
+    Images are a view of shared memory, a ring of `prefetch` slots; labels are a copy. You may keep any number of
+    batches: if you keep nearly all slots, further batches are copies (`Batch.is_copy`), which costs time and memory.
 
-    spec           a packed dataset as bale.Dataset takes it, also a remote one ("s3://bucket/packs/train", "https://..."), a list
-                   of datasets, or a bale.Dataset
-    workers        number of processes; None: one per core that this rank has; 0: decode in the caller. threads=True: threads instead
-    seed           of the order, and of the augmentation unless augment_seed is given
-    no_label       label of rows without one: unlabeled and skipped samples, empty rows
-    rank, world_size   this process's share of each epoch
-    shuffle        True, False, or "block" (long reads for slow storage) with block_samples, window_blocks
-    tail           the incomplete end of an epoch: "pad" repeats samples, "drop" (also drop_last=True) leaves it out, "uneven"
-                   masks the missing rows
-    transform      one of bale.transforms, or one of torchvision or timm, which is translated (transforms.translate); default:
-                   transforms.train()
-    views          instead of `transform`: a list of them. Each image is decoded once and made into one image per view, with
-                   draws of its own: `views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per
-                   view. Not with a device
-    mode           what images are decoded to, by Pillow's names: "RGB", "L" (one channel), "RGBA" (four) or "I;16" (16-bit gray
-                   PNGs and TIFFs as uint16, which can be cropped, flipped and resized); the transform changes such images.
-                   An image that a mode cannot give is a bad sample. Default: the transform's own mode, usually RGB
-    prefetch       number of batches in the ring, for all workers together, including those that you hold
-    subset         positions in the dataset that make up an epoch
-    weights        draw `num_draws` samples per epoch with these probabilities, with replacement; default: len(weights)
-    repeats        deliver each sample this often per epoch
-    field          name of the field of the image; default: the first one with an image's name
-    fields         further fields of each sample, {"caption": "txt", "embedding": bale.Field("npy", shape=(768,))}: names in the
-                   batch, and stored fields. `batch.fields` has them (docs/FIELDS.md). Not with mix, and not with a device
-    max_pixels     images with more pixels are bad samples
-    stall_timeout_s   seconds after which a worker that is stuck at one sample is replaced; 0: never
-    read_ahead_bytes, large_transfers, direct_io   for slow disks and datasets larger than memory, see docs/TUNING.md
-    seek_point_cache_bytes    bytes of shared memory for seek points of JPEGs, which workers make in the first epoch so that later
-                   epochs decode faster; 0: none; see docs/TUNING.md
-    on_bad_sample  "fail" raises bale.Error, "skip" gives a masked row of zeros, "substitute" gives another sample; see
-                   bad_samples
+    The batches depend on the dataset, the seed, the epoch and the options, and not on the number of workers or on
+    restarts.
 
-    mix            transforms.Mix(...): mixup and cutmix; batches then have partner_labels and shares. Needs a float dtype, images
-                   of one size, and one view
+    Parameters
+    ----------
+    spec : path, sequence of paths or bale.Dataset
+        A packed dataset as bale.Dataset takes it, also a remote one ("s3://bucket/packs/train", "https://..."), or a
+        list of datasets.
+    batch_size : int, default 256
+        Samples per batch and rank.
+    workers : int or None, default None
+        Number of worker processes. None: one per core that this rank has. 0: decode in the caller.
+    seed : int, default 0
+        Seed of the order, and of the augmentation unless augment_seed is given.
+    rank, world_size : int, default 0 and 1
+        This process's share of each epoch, rank 0 to world_size - 1.
+    shuffle : bool, 'block', 'node-local' or 'stream', default True
+        "block" shuffles blocks of samples, for long reads from slow storage. "node-local" gives each node a part of the
+        shards, the same in every epoch, so that its cache fetches and holds only that part; see docs/SCALE.md for what
+        that costs in randomness. "stream" is for shards without an index and a manifest: epoch 0 is in stored order, and
+        each block_samples * window_blocks consecutive samples are shuffled with each other; later epochs are as with True.
+    block_samples : int, default 64
+        Samples per block, for shuffle="block" and "stream".
+    window_blocks : int, default 16
+        Blocks that are mixed with each other, for shuffle="block" and "stream".
+    ranks_per_node : int or None, default None
+        Ranks on each node, for shuffle="node-local": rank r is on node r // ranks_per_node. None: $LOCAL_WORLD_SIZE, which
+        torchrun sets.
+    tail : {'pad', 'drop', 'uneven'}, default 'pad'
+        The incomplete end of an epoch: "pad" repeats samples, "drop" leaves it out, "uneven" masks the missing rows.
+    drop_last : bool, default False
+        The same as tail="drop".
+    transform : transform or None, default None
+        One of bale.transforms, or one of torchvision or timm, which is translated (bale.transforms.translate). None:
+        bale.transforms.train().
+    views : sequence of transforms or None, default None
+        Instead of `transform`: each image is decoded once and made into one image per view, with draws of its own:
+        `views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per view. Not with a device.
+    prefetch : int, default 4
+        Number of batches in the ring, for all workers together, including those that you hold.
+    on_bad_sample : {'fail', 'skip', 'substitute'}, default 'fail'
+        What a sample does that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,
+        "substitute" gives another sample. `bad_samples` lists them.
+    threads : bool, default False
+        Decode in threads of this process instead of worker processes.
+    augment_seed : int or None, default None
+        Seed of crops, flips and colors. None: `seed`.
+    no_label : int, default bale.NO_LABEL
+        Label of rows without one: unlabeled and skipped samples, empty rows.
+    subset : array-like of int or None, default None
+        Positions in the dataset that make up an epoch. None: all.
+    weights : array-like of float or None, default None
+        Draw `num_draws` samples per epoch with these probabilities, with replacement; one weight per sample.
+    num_draws : int or None, default None
+        Samples per epoch with `weights`. None: len(weights).
+    repeats : int, default 1
+        Deliver each sample this often per epoch.
+    field : str, default ''
+        Name of the field of the image. "": the first one with an image's name.
+    fields : mapping from str to str, Field or None, default None
+        Further fields of each sample, {"caption": "txt", "embedding": bale.Field("npy", shape=(768,))}: names in the
+        batch, and stored fields. `batch.fields` has them, with a device in ordinary memory (docs/FIELDS.md). Masks,
+        boxes and keypoints take the steps of their image; with several views the field says of which, `view=0`. They
+        cannot follow images that are mixed, or mirrored by the device.
+    persistent_workers : bool, default True
+        False: workers exit at the end of each epoch.
+    verify_checksums : bool, default True
+        Compare the checksum of each field before it is decoded.
+    max_pixels : int, default 178956970
+        Images with more pixels are bad samples.
+    stall_timeout_s : float, default 120.0
+        Seconds after which a worker that is stuck at one sample is replaced; waiting for its bytes does not count. 0:
+        never.
+    storage_timeout_s : float, default 1800.0
+        Seconds that a worker may wait for the bytes of a sample before the iteration raises bale.Error ("retryable").
+        0: no limit.
+    read_ahead_bytes : int, default 128 << 20
+        Bytes that are requested from the kernel ahead of the workers. 0: none. See docs/TUNING.md.
+    large_transfers : bool, default False
+        For disks that are limited in transfers per second; see docs/TUNING.md.
+    direct_io : bool, default False
+        Bypass the page cache, without reading ahead, for datasets larger than memory; see docs/TUNING.md.
+    seek_point_cache_bytes : int, default 0
+        Bytes of shared memory for seek points of JPEGs, which workers make in the first epoch so that later epochs
+        decode faster. 0: none. See docs/TUNING.md.
+    device : str or None, default None
+        "cuda" or "cuda:N": batches (bale.DeviceBatch) in the memory of that GPU, copied ahead of time. Workers make
+        8-bit pixels, and the device converts them, with the same bits as without a device.
+    depth : int, default 2
+        Number of batches that are copied to the device ahead.
+    hold : int, default 3
+        Number of batches that you hold for which device memory is allocated in advance; each batch more allocates
+        memory.
+    device_hflip : float, default 0.0
+        Probability that the device mirrors an image, for transforms that do not.
+    device_convert : bool, default True
+        False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do so
+        too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is done in a
+        slower way, with one warning; see counters["pageable_bytes"].
+    mix : bale.transforms.Mix or None, default None
+        Mixup and cutmix; batches then have partner_labels, shares, and partners, the rows that were mixed in. Needs a
+        float dtype, images of one size, and one view.
+    mode : {'RGB', 'L', 'RGBA', 'I;16'} or None, default None
+        What images are decoded to, by Pillow's names: "L" has one channel, "RGBA" four, "I;16" is 16-bit gray PNGs and
+        TIFFs as uint16, which can be cropped, flipped and resized. The transform changes such images. An image that a
+        mode cannot give is a bad sample. None: the transform's own mode, usually RGB.
 
-    device         "cuda" or "cuda:N": batches (`DeviceBatch`) in the memory of that GPU, copied ahead of time. Workers make
-                   8-bit pixels, and the device converts them, with the same bits as without a device
-    depth          number of batches that are copied ahead
-    hold           number of batches that you hold for which device memory is allocated in advance; each batch more allocates
-                   memory
-    device_hflip   probability that the device mirrors an image, for transforms that do not
-    device_convert False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do
-                   so too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is
-                   done in a slower way, with one warning; see counters["pageable_bytes"]
+    Attributes
+    ----------
+    batch_size : int
+        As given.
+    rank, world_size : int
+        As given.
+    transform : Transform or Compose
+        The transform of the first view.
+    views : list of Transform or Compose
+        The transforms of all views.
 
-    Threads: used by one thread at a time. Processes: after a fork, only the parent can use it; it cannot be pickled. Workers
-    are separate programs, which exit with this process. Raises bale.Error; ValueError for contradictory options.
+    Raises
+    ------
+    bale.Error
+        If the dataset cannot be opened, and, while iterating, for a bad sample with on_bad_sample="fail" (code
+        "damaged"), for files that changed ("changed"), and for storage that does not answer in time ("retryable").
+    ValueError
+        If an option is out of range, or options contradict each other.
+    TypeError
+        If a transform cannot be translated.
+
+    Notes
+    -----
+    Shards without an index and a manifest are scanned first, because their samples are counted. With shuffle=False, and in
+    epoch 0 of shuffle="stream", they are scanned while they are read, a few ahead. Then len() waits until all are, and an
+    error of a later shard comes when its samples do. Not with a device, fields, transforms without a fixed size, chosen
+    samples (subset, weights, repeats), seek_point_cache_bytes and on_bad_sample="substitute".
+
+    Threads: used by one thread at a time.
+    Processes: after a fork, only the parent can use it; it cannot be pickled. Workers are separate programs, which exit
+    with this process.
+
+    Examples
+    --------
+    >>> loader = bale.Loader("packs/train", batch_size=256, transform=bale.transforms.train(224), seed=1)
+    >>> for epoch in range(90):
+    ...     loader.set_epoch(epoch)
+    ...     for images, labels in loader:
+    ...         pass
     """
 
     def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *,
                  workers: int | None = None, seed: int = 0,
                  rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, block_samples: int = 64,
-                 window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
+                 window_blocks: int = 16, ranks_per_node: int | None = None, tail: Tail = "pad", drop_last: bool = False,
                  transform: Any = None, views: Sequence[Any] | None = None, prefetch: int = 4,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
                  augment_seed: int | None = None, no_label: int = _bale.NO_LABEL,
@@ -143,16 +254,14 @@ class Loader:
         if device is not None and len(self.views) > 1:
             raise ValueError("views: batches on a device have one view; leave device out, and move the images of each view "
                              "yourself")
-        if device is not None and fields:
-            raise ValueError("fields: batches on a device have no further fields; leave device out, and move images and fields "
-                             "yourself")
         self.rank, self.world_size = rank, world_size
-        options = {
+        options: dict[str, Any] = {
             "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch,
             "persistent_workers": persistent_workers, "seed": seed,
             "augment_seed": seed if augment_seed is None else augment_seed, "no_label": no_label,
             "shuffle": order.shuffle_name(shuffle),
-            "block_samples": block_samples, "window_blocks": window_blocks, "rank": rank, "world_size": world_size,
+            "block_samples": block_samples, "window_blocks": window_blocks, "ranks_per_node": ranks_per_node,
+            "rank": rank, "world_size": world_size,
             "tail": tail, "transform": self.transform, "further_views": self.views[1:], "field": field,
             "fields": options_of_fields(fields),
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
@@ -176,10 +285,14 @@ class Loader:
         elif device_hflip:
             raise ValueError("device_hflip needs a device")
         self._loader = self._open()
-        if not isinstance(spec, Dataset):  # it has warned already
-            warn_of_notices(self._spec, self._loader.notices(), stacklevel=3)
-        self._num_batches = len(self._loader)
-        self._num_deliveries = self._loader.num_samples() if self._chosen is None else len(self._chosen)  # per epoch
+        self._num_deliveries_known: int | None = None
+        self._warns_later = False
+        if self._loader.is_counted():
+            if not isinstance(spec, Dataset):  # it has warned already
+                warn_of_notices(self._spec, self._loader.notices(), stacklevel=3)
+            self._num_deliveries_known = self._num_deliveries
+        else:
+            self._warns_later = not isinstance(spec, Dataset)
         self._turn = 0          # counts iterators: a new one takes over from the last
         self._under_way = False  # an iterator has taken batches of the epoch that the loader is in
         self._resumed = False   # by load_state_dict, and nothing taken since
@@ -220,6 +333,9 @@ class Loader:
         self._under_way, self._resumed = batch is not None, False
         if batch is None:
             warn_of_cache(stacklevel=4)  # the disk may have become full
+            if self._warns_later:
+                self._warns_later = False
+                warn_of_notices(self._spec, self._loader.notices(), stacklevel=4)
         return None if batch is None else self._convert(batch)
 
     def _convert(self, batch: Any) -> Any:
@@ -239,17 +355,42 @@ class Loader:
         return 0
 
     def __len__(self) -> int:
-        """Number of batches of a whole epoch, the same on every rank. A resumed epoch has only the batches that are left."""
-        return self._num_batches
+        """Number of batches of a whole epoch, the same on every rank. A resumed epoch has only the batches that are left. Waits
+        for the scan of shards that are scanned while they are read."""
+        return self._plan_of_epoch().num_batches
+
+    def _plan_of_epoch(self) -> _bale.RankPlan:
+        """The plan of a whole epoch for this rank."""
+        return _bale.RankPlan(self._num_deliveries, 0, self.batch_size, self.rank, self.world_size, self._options["tail"])
+
+    @property
+    def _num_deliveries(self) -> int:
+        """Per epoch."""
+        if self._num_deliveries_known is None:
+            self._num_deliveries_known = self._loader.num_samples() if self._chosen is None else len(self._chosen)
+        return self._num_deliveries_known
 
     @property
     def epoch(self) -> int:
+        """Number of the epoch that is iterated next, or that an iterator is in; an int."""
         return self._loader.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch. Directly after load_state_dict(), the epoch of that state is continued
-        instead, so the usual loop over epochs needs no special case. An iterator that has not returned a batch yet stays
-        valid, because some trainers make it first."""
+        """Goes to the beginning of an epoch.
+
+        Directly after load_state_dict(), the epoch of that state is continued instead, so the usual loop over epochs needs
+        no special case. An iterator that has not returned a batch yet stays valid, because some trainers make it first.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, from 0.
+
+        Raises
+        ------
+        bale.Error
+            If the Loader is closed, or is one of the parent process.
+        """
         if self._resumed and epoch == self._loader.epoch:
             return
         self._loader.set_epoch(epoch)
@@ -264,19 +405,41 @@ class Loader:
     # --- resuming
 
     def state_dict(self) -> dict[str, int]:
-        """The position after the last batch that was returned, as a dict of int. It can be loaded with any world size,
-        batch size and number of workers. Take it on one rank, between steps."""
-        epoch, position, fingerprint = self._loader.state()
-        return {"version": 1, "epoch": epoch, "position": position, "fingerprint": fingerprint}
+        """Returns the position after the last batch that was returned.
+
+        Take it on one rank, between steps. It can be loaded with any world size, batch size and number of workers; within an
+        epoch of shuffle="node-local", only with as many nodes and ranks.
+
+        Returns
+        -------
+        dict from str to int
+            Can be pickled and stored as JSON.
+        """
+        epoch, position, fingerprint, nodes, ranks = self._loader.state()
+        state = {"version": 1, "epoch": epoch, "position": position, "fingerprint": fingerprint}
+        return {**state, "nodes": nodes, "ranks_per_node": ranks} if nodes else state
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continues where `state` was taken. Raises ValueError if it is of another dataset, selection, shuffle or seed."""
+        """Continues at the position of a state.
+
+        Parameters
+        ----------
+        state : dict from str to int
+            What state_dict() returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another dataset, selection, shuffle or seed, or of the middle of a node-local epoch on other
+            nodes.
+        """
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.Loader: {state!r}")
         if "worker" in state:
             raise ValueError("this state is of one of several DataLoader workers over bale.torch.IterableDataset, which knows "
                              "only its own share; load it there, or take states in one process or of a Loader")
-        self._loader.load_state(state["epoch"], state["position"], state["fingerprint"])
+        self._loader.load_state(state["epoch"], state["position"], state["fingerprint"], state.get("nodes", 0),
+                                state.get("ranks_per_node", 0))
         self._leave()
         self._resumed = True
 
@@ -293,24 +456,32 @@ class Loader:
 
     @property
     def bad_samples(self) -> list[BadSample]:
-        """Every bad sample of the batches so far."""
+        """Every bad sample of the batches so far, a list of BadSample."""
         return [BadSample(*bad) for bad in self._loader.bad_samples()]
 
     @property
     def counters(self) -> dict[str, Any]:
-        """Counters since the Loader was made, such as `batches`, `samples`, `workers_replaced` and `wait_seconds`."""
+        """Counters since the Loader was made, a dict: `batches`, `samples`, `workers_replaced`, `wait_seconds` and others."""
         return self._loader.counters()
 
     @property
     def worker_pids(self) -> list[int]:
-        """Process ids of the running workers; empty with threads."""
+        """Process ids of the running workers, a list of int; empty with threads."""
         return self._loader.worker_pids()
+
+    def _repr_html_(self) -> str:
+        from bale.pictures import html_of_loader  # not above: importing bale need not wait for it
+
+        return html_of_loader(self, f"{type(self).__module__.replace('.loader', '')}.Loader")
 
     def __repr__(self) -> str:
         """Also works after close()."""
         module = type(self).__module__.replace(".loader", "")
         return (f"{module}.Loader({self._spec!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
-                f"rank={self.rank} of {self.world_size}): {self._num_batches} batches")
+                f"rank={self.rank} of {self.world_size}): {self._text_of_batches()} batches")
+
+    def _text_of_batches(self) -> str:
+        return "not counted" if self._num_deliveries_known is None else f"{self._plan_of_epoch().num_batches:,}"
 
     # --- ending
 

@@ -22,21 +22,47 @@ _MAX_SHARD_BYTES = (1 << 32) - 1  # offsets have 32 bits
 
 
 def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, fields: Sequence[str] | None = None,
-           shard_size: Size = "64MiB") -> int:
-    """Writes a packed dataset as shards that streaming.StreamingDataset reads, and returns their number. Bytes of images are kept.
+           shard_size: Size = "64MiB", overwrite: bool = False, progress: bool | None = None) -> int:
+    """Writes a packed dataset as shards that streaming.StreamingDataset reads.
 
-    dataset       a bale.Dataset, or what one is opened with
-    destination   a new directory: it appears when all shards and index.json are complete
-    fields        which are written beside image, label and key; None: all
-    shard_size    bytes per shard at most, as 1 << 26 or "64MiB"; below 4 GiB
+    Bytes of images are kept. Columns are `image` (png if all images are PNGs, else jpeg, which Streaming opens with
+    Pillow whatever they are), `label` (int), `__key__` (str), and one per field: `caption.txt` becomes caption (str),
+    `mask.png` becomes mask (png), `meta.json` becomes meta (json), others become bytes under their own name. `bale
+    convert` of the directory gives the same samples again.
 
-    Columns are `image` (png if all images are PNGs, else jpeg, which Streaming opens with Pillow whatever they are), `label` (int),
-    `__key__` (str), and one per field: `caption.txt` becomes caption (str), `mask.png` becomes mask (png), `meta.json` becomes meta
-    (json), others become bytes under their own name. `bale convert` of the directory gives the same samples again.
+    Parameters
+    ----------
+    dataset : bale.Dataset, path or sequence of paths
+        The dataset, or what one is opened with.
+    destination : path
+        A new directory: it appears when all shards and index.json are complete.
+    fields : sequence of str or None, default None
+        Which fields are written beside image, label and key. None: all.
+    shard_size : int or str, default '64MiB'
+        Bytes per shard at most, as 1 << 26 or "64MiB"; below 4 GiB.
+    overwrite : bool, default False
+        Replace a directory that has only shards of MDS and index.json. They stay until the new ones are complete.
+    progress : bool or None, default None
+        As for pack().
 
-    Every sample needs all columns, because MDS has no missing values. In memory is one shard. Raises bale.Error: `exists` if the
-    destination is not empty, `unsupported` for a sample without a field that others have or that is larger than a shard can be, and
-    those of reading; ValueError for fields that are not there."""
+    Returns
+    -------
+    int
+        Number of shards.
+
+    Raises
+    ------
+    bale.Error
+        `exists` if the destination is not empty, or with overwrite has other files; `unsupported` for a sample without a field that others have (MDS has
+        no missing values) or that is larger than a shard can be; `damaged` for text and JSON that Streaming could not
+        read; and those of reading.
+    ValueError
+        For fields that are not there, a dataset without samples, and a shard_size that is no size.
+
+    Notes
+    -----
+    Memory: one shard.
+    """
     import json  # not above: importing bale need not wait for it
 
     source = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
@@ -44,14 +70,18 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
     if limit > _MAX_SHARD_BYTES:
         raise ValueError(f"shard_size: {shard_size!r} is 4 GiB or more")
     columns = _Columns(source, fields)
-    with staged_directory(destination) as staged:
+    with staged_directory(destination, _is_of_mds if overwrite else None) as staged:
         shards = _Shards(staged, columns, limit)
-        for i in read_ahead(source):
+        for i in read_ahead(source, "to_mds", progress):
             shards.add(columns.sample(source, i), source.key(i))
         shards.close()
         with open(os.path.join(staged, "index.json"), "w") as index:
             json.dump({"version": 2, "shards": shards.listed}, index, sort_keys=True)
     return len(shards.listed)
+
+
+def _is_of_mds(name: str) -> bool:
+    return name == "index.json" or name.startswith("shard.") and name.endswith((".mds", ".mds.zstd"))
 
 
 class _Column:

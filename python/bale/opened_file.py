@@ -18,21 +18,55 @@ if TYPE_CHECKING:
 
 
 def open_file(name: Path) -> OpenedFile:
-    """Opens a file for reading and seeking, as any library takes it: pyarrow, zipfile, Pillow.
+    """Opens a local or remote file for reading and seeking, as any library takes it: pyarrow, zipfile, Pillow.
 
-    name   a path; or https://HOST/PATH, s3://BUCKET/KEY, hf://datasets/OWNER/NAME/PATH, which are read in ranges, through the
-           cache on the local disk (bale.set_cache)
+    Parameters
+    ----------
+    name : path
+        A path; or https://HOST/PATH, s3://BUCKET/KEY, hf://datasets/OWNER/NAME/PATH, which are read in ranges, through
+        the cache on the local disk (bale.set_cache).
 
-    Raises bale.Error: FileNotFoundError if there is no such file, code "retryable" if a server cannot be reached in time,
-    "changed" if the remote file is replaced while it is read."""
+    Returns
+    -------
+    OpenedFile
+        A binary file object.
+
+    Raises
+    ------
+    bale.Error
+        A FileNotFoundError if there is no such file; code "retryable" if a server cannot be reached in time, "changed"
+        if the remote file is replaced while it is read.
+    """
     return OpenedFile(name)
 
 
 class OpenedFile(io.RawIOBase):
-    """What open_file() returns: a binary file object without a buffer of its own. read(n) returns fewer bytes only at the end.
+    """What open_file() returns: a binary file object without a buffer of its own.
 
-    Threads: one at a time, because of its position. Processes: it can be pickled, and used after a fork; both open the file
-    again, at the same position. The GIL is released while it reads."""
+    read(n) returns fewer bytes only at the end of the file.
+
+    Parameters
+    ----------
+    name : path
+        As for open_file().
+    position : int, default 0
+        Where reading begins, in bytes.
+
+    Attributes
+    ----------
+    name : str
+        The absolute path, or the remote name.
+
+    Raises
+    ------
+    bale.Error
+        As for open_file(); also of each method that reads.
+
+    Notes
+    -----
+    Threads: one at a time, because of its position. The GIL is released while it reads.
+    Processes: it can be pickled, and used after a fork; both open the file again, at the same position.
+    """
 
     def __init__(self, name: Path, position: int = 0) -> None:
         super().__init__()
@@ -43,7 +77,18 @@ class OpenedFile(io.RawIOBase):
         warn_of_cache(stacklevel=4)
 
     def size(self) -> int:
-        """Bytes of the file, when it was opened."""
+        """Returns the bytes of the file, when it was opened.
+
+        Returns
+        -------
+        int
+            In bytes.
+
+        Raises
+        ------
+        ValueError
+            If the file is closed, as for the other methods.
+        """
         self._check()
         return self._file.size()
 

@@ -30,6 +30,9 @@ class ShardOptions(TypedDict, total=False):
     exclude: Sequence[str]
     exclude_from: str
     where: str
+    sample: Union[int, str]  # 1000, "5%"
+    sample_per_class: bool
+    sample_seed: int
     max_samples: int
     on_error: OnError
     sidecars: str
@@ -53,6 +56,7 @@ class WriteOptions(ShardOptions, total=False):
 
     resume: bool
     overwrite: bool
+    staging_dir: str
 
 
 class FileOptions(TypedDict, total=False):

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     Numbers = ArrayLike
-    Shuffle = bool | Literal["block"]
+    Shuffle = bool | Literal["block", "node-local", "stream"]
     Tail = Literal["pad", "drop", "uneven"]
 
-SHUFFLES = {True: "full", False: "none", "block": "block"}
+SHUFFLES = {True: "full", False: "none", "block": "block", "node-local": "node-local", "stream": "stream"}
 
 
 def shuffle_name(shuffle: Shuffle) -> str:
-    """The name on the C++ side. Raises ValueError for anything but True, False and "block"."""
+    """The name on the C++ side. Raises ValueError for anything but True, False, "block", "node-local" and "stream"."""
     try:
         return SHUFFLES[shuffle]
     except (KeyError, TypeError):
-        raise ValueError(f"shuffle: {shuffle!r} is none of True, False, 'block'") from None
+        raise ValueError(f"shuffle: {shuffle!r} is none of True, False, 'block', 'node-local', 'stream'") from None
 
 
 def tail_name(tail: Tail, drop_last: bool) -> Tail:

@@ -38,21 +38,49 @@ def main() -> NoReturn:
     os.execv(program, ["bale", *sys.argv[1:]])
 
 
-def pack(source: Path | Iterable[Any] | None, destination: Path, *, progress: bool | None = None,
+def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress: bool | None = None,
          **options: Unpack[PackOptions]) -> Report:
-    """Packs files or samples and returns a report, a dict. Samples that on_error="skip" left out are in its `skipped`.
+    """Packs files or samples.
 
-    source      a path, which `bale pack` packs; None with files_from. Or samples, which a bale.Writer writes: a generator of
-                (image, label), of (key, fields), of (key, fields, label) or of dicts of fields; a torch Dataset; a Hugging
-                Face Dataset, or the name of its Parquet or Arrow files, a list of them or their directory
-                (bale.parquet.samples has more options); a pair of arrays (images, labels). docs/WRITING.md has what becomes of each
-    progress    show a tqdm bar on sys.stderr or in the notebook, or the program's own bar if tqdm is not installed. None:
-                only in a terminal or a notebook
-    options     the command's flags, with underscores (bale.options.PackOptions): shard_size="1GiB",
-                split="train=0.9,val=0.1", stratify=True, include=["*.jpg", "*.png"]. With samples: the options of bale.Writer,
-                and image_field="png", the field of images that are pixels
+    An interrupted run continues with resume=True; samples have to come in the same order then.
 
-    Raises bale.Error. An interrupted run continues with resume=True; samples have to come in the same order then."""
+    Parameters
+    ----------
+    source : path, iterable or None
+        A path, which `bale pack` packs; None with files_from. Or samples, which a bale.Writer writes: a generator of
+        (image, label), of (key, fields), of (key, fields, label) or of dicts of fields; a torch Dataset; a Hugging Face
+        Dataset, or the name of its Parquet or Arrow files, a list of them or their directory (bale.parquet.samples has
+        more options); a pair of arrays (images, labels). docs/WRITING.md has what becomes of each.
+    destination : path
+        A directory, created if it does not exist, or s3://BUCKET/PREFIX (docs/REMOTE.md). Of samples: a directory.
+    progress : bool or None, default None
+        Show a tqdm bar on sys.stderr or in the notebook, or the program's own bar if tqdm is not installed. None: only
+        in a terminal or a notebook.
+    **options : keyword arguments
+        The command's flags, with underscores (bale.options.PackOptions; `bale pack --help`): shard_size="1GiB",
+        split="train=0.9,val=0.1", stratify=True, include=["*.jpg", "*.png"]. With samples: the options of bale.Writer,
+        and image_field="png", the field of images that are pixels.
+
+    Returns
+    -------
+    dict
+        The report: `samples`, `shards`, `bytes` and others. Samples that on_error="skip" left out are in its `skipped`.
+
+    Raises
+    ------
+    bale.Error
+        If the source cannot be read or the destination cannot be written. The code says why: `exists`, `damaged`, `io`,
+        ...
+    ValueError
+        If options are wrong or contradict each other (also a bale.Error).
+    KeyboardInterrupt
+        If the user interrupted it.
+
+    Examples
+    --------
+    >>> report = bale.pack("photos", "packed", shard_size="256MiB")
+    >>> report = bale.pack(((image, label) for image, label in source), "packed", classes=["cat", "dog"])
+    """
     if source is not None:
         from bale.sample_sources import pack_samples, pack_splits, tables_of
 
@@ -67,55 +95,191 @@ def pack(source: Path | Iterable[Any] | None, destination: Path, *, progress: bo
                 fine=(0, _LEFT_OUT))
 
 
-def convert(source: Path, destination: Path, *, progress: bool | None = None,
+def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
             **options: Unpack[ConvertOptions]) -> Report:
-    """Runs `bale convert` and returns its report. Arguments as for pack()."""
+    """Runs `bale convert`: packs a packed dataset again, in another format or with other shards.
+
+    Parameters
+    ----------
+    source : path
+        A packed dataset, as `bale convert` takes it.
+    destination : path
+        A directory, created if it does not exist.
+    progress : bool or None, default None
+        As for pack().
+    **options : keyword arguments
+        The command's flags, with underscores (bale.options.ConvertOptions; `bale convert --help`).
+
+    Returns
+    -------
+    dict
+        The report, as of pack().
+
+    Raises
+    ------
+    bale.Error
+        If the source cannot be read or the destination cannot be written.
+    ValueError
+        If options are wrong or contradict each other (also a bale.Error).
+    """
     return _run("convert", [source, destination], dict(options), progress, fine=(0, _LEFT_OUT))
 
 
-def plan(source: Path, destination: Path, output: Path, **options: Unpack[PlanOptions]) -> Report:
-    """Writes what pack(source, destination, **options) would do to the new file `output`, so that pack_part() can pack it in
-    parts, on many machines (docs/SCALE.md). Returns a report with `samples`, `shards` and `plan`, the plan's digest. Raises
-    bale.Error."""
+def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[PlanOptions]) -> Report:
+    """Writes what pack(source, destination, **options) would do to a file, so that pack_part() can do it in parts, on many machines.
+
+    Parameters
+    ----------
+    source : path
+        As for pack().
+    destination : path
+        As for pack().
+    output : path
+        A new file for the plan.
+    **options : keyword arguments
+        The flags of `bale plan`, with underscores (bale.options.PlanOptions).
+
+    Returns
+    -------
+    dict
+        The report, with `samples`, `shards` and `plan`, the plan's digest.
+
+    Raises
+    ------
+    bale.Error
+        If the source cannot be read or the plan cannot be written.
+    ValueError
+        If options are wrong or contradict each other (also a bale.Error).
+
+    Notes
+    -----
+    docs/SCALE.md has the whole procedure.
+    """
     return _run("plan", [source, destination], {**options, "output": output}, progress=False)
 
 
-def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, progress: bool | None = None) -> Report:
-    """Packs part `part` of `parts` of a plan, counted from 0, and returns a report. Parts may run in any order, several times
-    and at the same time, in any process on any machine that shares source, destination and plan. Shards that are finished are
-    compared and not written again. `jobs` is the number of shards written at a time, and `progress` as for pack().
+def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, progress: bool | None = None,
+              staging_dir: Path | None = None) -> Report:
+    """Packs one part of a plan.
 
-    Raises bale.Error. The message names a file of the source that changed since the plan was made. The code is `retryable` if
-    another attempt wrote other bytes at the same time."""
-    return _run("pack", [], {"plan": plan, "part": f"{part}/{parts}", "jobs": jobs}, progress, fine=(0, _LEFT_OUT))
+    Parts may run in any order, several times and at the same time, in any process on any machine that shares source,
+    destination and plan. Shards that are finished are compared and not written again.
+
+    Parameters
+    ----------
+    plan : path
+        The file that plan() wrote.
+    part : int
+        Number of the part, from 0.
+    parts : int
+        Number of parts.
+    jobs : int or None, default None
+        Number of shards written at a time. None: one per core.
+    progress : bool or None, default None
+        As for pack().
+    staging_dir : path or None, default None
+        If the destination is an s3:// name: the local directory in which shards are built before they are uploaded. None:
+        TMPDIR or /tmp.
+
+    Returns
+    -------
+    dict
+        The report, as of pack().
+
+    Raises
+    ------
+    bale.Error
+        If a file of the source changed since the plan was made; the message names it. The code is `retryable` if
+        another attempt wrote other bytes at the same time.
+    """
+    options = {"plan": plan, "part": f"{part}/{parts}", "jobs": jobs, "staging_dir": staging_dir}
+    return _run("pack", [], options, progress, fine=(0, _LEFT_OUT))
 
 
 def merge(source: Path | Sequence[Path], destination: Path | None = None, *, parts: int | None = None, name: str | None = None,
           link: bool = False, resume: bool = False, overwrite: bool = False, progress: bool | None = None) -> Report:
-    """Makes one dataset and returns the report of pack().
+    """Makes one dataset of the parts of a plan, of the parts of Writers, or of packed datasets.
 
-    source        a plan, whose parts pack_part() packed; or a directory into which bale.Writer(part=..., parts=...) wrote; or,
-                  with a destination, packed datasets, whose shards are taken whole (docs/SCALE.md)
-    destination   of packed datasets: a directory, created if it does not exist
-    parts         how many there are (None: as they were written)
-    link          give the shards of packed datasets a second name instead of copying them, if the file system can
-    name, resume, overwrite   as for pack(), of packed datasets
+    A plan or parts may be merged again: what is published stays.
 
-    A plan or parts may be merged again: what is published stays. Raises bale.Error. If parts are missing its code is `retryable`,
-    and the message names them."""
+    Parameters
+    ----------
+    source : path, or sequence of paths
+        A plan, whose parts pack_part() packed; or a directory into which bale.Writer(part=..., parts=...) wrote; or,
+        with a destination, packed datasets, whose shards are taken whole (docs/SCALE.md).
+    destination : path or None, default None
+        Of packed datasets: a directory, created if it does not exist.
+    parts : int or None, default None
+        Number of parts. None: as they were written.
+    name : str or None, default None
+        Of packed datasets: the dataset's name, as for pack().
+    link : bool, default False
+        Give the shards of packed datasets a second name instead of copying them, if the file system can.
+    resume : bool, default False
+        Of packed datasets: continue an interrupted run.
+    overwrite : bool, default False
+        Of packed datasets: replace the dataset in the destination; it stays until the new one is complete.
+    progress : bool or None, default None
+        As for pack().
+
+    Returns
+    -------
+    dict
+        The report, as of pack().
+
+    Raises
+    ------
+    bale.Error
+        If parts are missing; the code is `retryable`, and the message names them. And those of reading and writing.
+    """
     sources = [source] if isinstance(source, (str, bytes, os.PathLike)) else list(source)
     options = {"parts": parts, "output": destination, "name": name, "link": link, "resume": resume, "overwrite": overwrite}
     return _run("merge", sources, options, progress, fine=(0, _LEFT_OUT))
 
 
 def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[VerifyOptions]) -> Report:
-    """Runs `bale verify` and returns its report. Damage is listed in its `findings` and does not raise. `progress` as for
-    pack(). Raises bale.Error if nothing could be verified."""
+    """Runs `bale verify`: reads a dataset and compares all checksums.
+
+    Parameters
+    ----------
+    spec : path
+        A packed dataset, or shards of any format.
+    progress : bool or None, default None
+        As for pack().
+    **options : keyword arguments
+        The command's flags, with underscores (bale.options.VerifyOptions; `bale verify --help`).
+
+    Returns
+    -------
+    dict
+        The report. Damage is listed in its `findings` and does not raise.
+
+    Raises
+    ------
+    bale.Error
+        If nothing could be verified.
+    """
     return _run("verify", [spec], dict(options), progress, fine=(0, 3))
 
 
 def inspect(spec: Path) -> Report:
-    """Runs `bale inspect` and returns its report. Raises bale.Error."""
+    """Runs `bale inspect`: counts, classes, fields and shards of a dataset.
+
+    Parameters
+    ----------
+    spec : path
+        A packed dataset, or shards of any format.
+
+    Returns
+    -------
+    dict
+        The report.
+
+    Raises
+    ------
+    bale.Error
+        If the dataset cannot be opened.
+    """
     return _run("inspect", [spec], {}, progress=False)
 
 
@@ -235,6 +399,12 @@ def _tqdm() -> Any:
     except ImportError:
         return None
     return tqdm
+
+
+def bar_of_samples(progress: bool | None, name: str, total: int) -> Any:
+    """A bar of tqdm for work of this process; None if none is wanted. `progress` is as for pack()."""
+    kind = _tqdm() if (_is_watched() if progress is None else progress) else None
+    return kind and kind(desc=name, unit="img", total=total)
 
 
 def _call(words: list[str], take_line: Callable[[str], None] | None, out: IO[bytes]) -> int:

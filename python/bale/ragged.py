@@ -12,14 +12,27 @@ if TYPE_CHECKING:
 class Ragged:
     """Rows of different lengths: row i is data[offsets[i]:offsets[i + 1]].
 
-    data      all rows, end to end; its first axis is that of the rows
-    offsets   int64, one more than there are rows, from 0
+    `ragged[i]` is a row and `ragged[a:b]` a Ragged, both views of `data` without a copy; negative numbers count from
+    the end. `list(ragged)` is a list of rows, `bytes(ragged[i])` a copy of a row of bytes.
 
-    `ragged[i]` is a row and `ragged[a:b]` a Ragged, both views of `data` without a copy; negative numbers count from the end.
-    `list(ragged)` is a list of rows, `bytes(ragged[i])` a copy of a row of bytes. A row of a batch keeps the batch's slot, as
-    its images do: copy what you keep. IndexError for a row that is not there.
+    Parameters
+    ----------
+    data : array
+        All rows, end to end; its first axis is that of the rows.
+    offsets : array of int64, shape (N + 1,)
+        Where rows begin and end, from 0.
 
-    Threads: may be read by any number of threads. Processes: it can be pickled, which copies it.
+    Attributes
+    ----------
+    data, offsets : array
+        As given.
+
+    Notes
+    -----
+    IndexError for a row that is not there.
+    Lifetime: a row of a batch keeps the batch's slot, as its images do: copy what you keep.
+    Threads: may be read by any number of threads.
+    Processes: it can be pickled, which copies it.
     """
 
     def __init__(self, data: Any, offsets: Any) -> None:
@@ -47,7 +60,7 @@ class Ragged:
 
     @property
     def lengths(self) -> Any:
-        """int64, one per row."""
+        """Lengths of the rows, an int64 array of shape (N,)."""
         return self.offsets[1:] - self.offsets[:-1]
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from bale import _bale
+from bale.program import bar_of_samples
 
 _AHEAD = 64
 
@@ -17,12 +18,19 @@ def field_sets(dataset: Dataset) -> list[tuple[bool, list[str]]]:
     return dataset._dataset.field_sets()
 
 
-def read_ahead(dataset: Dataset) -> Iterator[int]:
-    """All positions, each after the kernel was asked for it and its neighbors."""
-    for i in range(len(dataset)):
-        if i % _AHEAD == 0:
-            dataset.prefetch(range(i, min(i + 2 * _AHEAD, len(dataset))))
-        yield i
+def read_ahead(dataset: Dataset, name: str, progress: bool | None) -> Iterator[int]:
+    """All positions, each after the kernel was asked for it and its neighbors, with a bar that says how far it is."""
+    bar = bar_of_samples(progress, name, len(dataset))
+    try:
+        for i in range(len(dataset)):
+            if i % _AHEAD == 0:
+                dataset.prefetch(range(i, min(i + 2 * _AHEAD, len(dataset))))
+            yield i
+            if bar:
+                bar.update()
+    finally:
+        if bar:
+            bar.close()
 
 
 def main_image(fields: Iterable[str]) -> str | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 # Of bale.pack() for paths: they need all samples beforehand, or files.
 _NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "exclude_from", "where",
-                    "max_samples", "dry_run",
+                    "sample", "sample_per_class", "sample_seed", "max_samples", "dry_run",
                     "class_map", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat", "allow_empty", "root", "path_column",
                     "label_column")
 
@@ -66,8 +66,17 @@ def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, TableSamples
     if not isinstance(source, (str, bytes, os.PathLike)):
         return {}
     name = os.fsdecode(source)
-    if not is_table_name(name) and not (os.path.isdir(name) and may_hold_tables(name)) or options.get("source") is not None:
+    is_remote = _is_remote_directory(name)
+    if not is_table_name(name) and not is_remote and not (os.path.isdir(name) and may_hold_tables(name)) or options.get("source") is not None:
         return {}
+    if is_remote:
+        try:
+            splits = find_splits(name)
+        except FileNotFoundError:
+            return {}
+        if _has_manifest(name):
+            return {}
+        return {split: samples_of_split(files) for split, files in splits.items()}
     if not is_table_name(name):  # a directory may have tables about images that are elsewhere
         try:
             import pyarrow  # noqa: F401
@@ -80,6 +89,23 @@ def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, TableSamples
     if not has_images:
         raise ValueError(f"{name}: no column of images; name it with bale.parquet.samples({name!r}, image=...)")
     return tables
+
+
+def _is_remote_directory(name: str) -> bool:
+    """Whether it is a name without a pattern that may be one of a directory which can be listed."""
+    if not name.startswith(("hf://", "s3://")) or any(sign in name for sign in ("*", "?", "[", "{", "::")):
+        return False
+    parts = name.rstrip("/").split("/")
+    return len(parts) == 5 and parts[2] == "datasets" or "." not in parts[-1]  # hf://datasets/OWNER/NAME
+
+
+def _has_manifest(directory: str) -> bool:
+    """Whether it is a packed dataset, which may have tables beside its shards."""
+    try:
+        open_file(f"{directory.rstrip('/')}/manifest.json").close()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Callable[..., Any] | None,

@@ -6,6 +6,7 @@ import os
 import weakref
 
 from bale import _bale
+from bale.errors import make_error
 from bale.field_values import FieldValues, label_of
 
 TYPE_CHECKING = False
@@ -32,36 +33,106 @@ def _leave_all() -> None:
 
 
 class Writer:
-    """Packs samples that a program hands over one by one, with the options and promises of bale.pack():
+    """Packs samples that a program hands over one by one, with the options and promises of bale.pack().
 
-        with bale.Writer("packed", format="tar", shard_size="256MiB", classes=names) as writer:
-            for i, (image, label) in enumerate(source):
-                writer.add(f"{i:08d}", {"jpg": image, "json": meta}, label=label)
+    A shard is written, checked and published when it is full. The manifest is written when the block ends. Leaving the
+    block by an exception writes no manifest; the samples are kept, and a note on the exception says how to go on.
 
-    A shard is written, checked and published when it is full. The manifest is written when the block ends. Leaving the block
-    by an exception writes no manifest; the samples are kept, and a note on the exception says how to go on.
+    Parameters
+    ----------
+    destination : path
+        A directory, created if it does not exist. One that is not empty is refused without resume or overwrite.
+    classes : sequence of str or None, default None
+        Names of class 0, 1, ...
+    format : str or None, default None
+        Format of the shards, such as "tar" or "lmdb"; `bale formats` lists them. None: "tar".
+    layout : str or None, default None
+        Layout within the format. None: its first.
+    name : str or None, default None
+        Name of the dataset and prefix of its shards.
+    shard_size : int, str or None, default None
+        Bytes of fields per shard, as 1 << 28, "256MiB" or "256MB".
+    shard_samples : int or None, default None
+        Samples per shard, instead of shard_size.
+    resume : bool, or dict, default False
+        True, or what state() returned: continue an interrupted Writer of the same options. `count` says how many
+        samples are there; add those after them. With a state, raises ValueError if fewer are there than it says.
+    overwrite : bool, default False
+        Replace the dataset; it stays until the new one is complete.
+    compress : str or None, default None
+        Compress every field that is not an image: "zstd" or "zstd:LEVEL", 1 to 19.
+    size : int or None, default None
+        Side in pixels of decoded images, for layouts that store pixels.
+    level : int or None, default None
+        Compression level, for layouts that compress the whole shard.
+    label_base : int or None, default None
+        Number of the first class in the files, for layouts whose readers may count from 1. None: 0.
+    decode : bool, default False
+        Store images as pixels, in the format's layout that holds them.
+    seek_points : bool, default False
+        Write beside each shard where the rows of its JPEGs start, so that loaders can decode a crop from its first row
+        on.
+    sidecars : str, sequence of str or None, default None
+        What other readers look for beside the shards, by their names: "wds2idx", "energon", "wids", "timm", "tfrecord".
+    check_images : bool, default False
+        Decode every image, and name those that cannot be; they are written, and the index says so.
+    max_pixels : int or None, default None
+        Refuse to decode images of more pixels. None: 178,956,970.
+    resize_short : int or None, default None
+        Make images smaller whose shorter side has more pixels, as torchvision's Resize does on Pillow's images.
+    resize_max : int or None, default None
+        The same by the longer side.
+    quality : int or None, default None
+        Quality of JPEGs that resizing or turning encodes again, 1 to 100. None: 90.
+    part, parts : int or None, default None
+        This Writer writes part `part` of `parts`, counted from 0, beside others in any processes on any machines that
+        share the destination: each its own samples, possibly none. bale.merge(destination) makes the dataset of all, in
+        the order of the parts. resume and overwrite are of this part.
+    orient : bool, default False
+        Turn images as their EXIF orientation says, and drop the tag.
+    strip_metadata : bool, default False
+        Leave out EXIF, XMP, color profiles, comments and texts.
+    jpeg_lossless : bool, default False
+        Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: the same pixels.
+    on_error : {'fail', 'skip'}, default 'fail'
+        What a sample does that cannot be written; skipped samples are in the report.
+    jobs : int or None, default None
+        Shards written at a time. None: one per core, at most 4.
+    memory_bytes : int, str or None, default None
+        Bytes of samples that may wait in memory. None: 1 GiB. What does not fit waits in a file in the destination.
+    jpeg_quality : int, default 95
+        Quality of JPEGs that are made from pixels, 1 to 100.
 
-    destination     a directory, created if it does not exist. One that is not empty is refused without resume or overwrite
-    classes         names of class 0, 1, ...
-    format, layout  as of bale.pack(); `bale formats` lists them
-    shard_size      bytes of fields per shard, as 1 << 28, "256MiB" or "256MB"; or shard_samples, samples per shard
-    resume          True, or what state() returned: continue an interrupted Writer of the same options. `count` says how many
-                    samples are there; add those after them. With a state, raises ValueError if fewer are there than it says
-    overwrite       replace the dataset; it stays until the new one is complete
-    part, parts     this Writer writes part `part` of `parts`, counted from 0, beside others in any processes on any machines that
-                    share the destination: each its own samples, possibly none. bale.merge(destination) makes the dataset of
-                    all, in the order of the parts. resume and overwrite are of this part
-    jobs            shards written at a time; default: one per core, at most 4
-    memory_bytes    bytes of samples that may wait in memory (1 GiB); what does not fit waits in a file in the destination
-    jpeg_quality    of JPEGs that are made from pixels
-    on_error        what a sample does that cannot be written, "fail" or "skip"; skipped samples are in the report
+    Attributes
+    ----------
+    destination : str
+        Absolute path.
+    classes : list of str
+        Names of the classes.
+    report : dict or None
+        What close() returned.
 
-    The other options are those of bale.pack(): docs/WRITING.md has them, the rules for keys, and what becomes of each type of
-    value.
+    Raises
+    ------
+    bale.Error
+        `exists` if the destination is not empty; and those of writing, also of each method.
+    ValueError
+        If arguments are out of range or contradict each other.
+    TypeError
+        If arguments have types that they cannot have.
 
-    Threads: may be used by many threads at once; the order of samples is then that in which add() took them. Processes: in a
-    forked child every method raises. The GIL is released while bytes are copied and while a method waits. Raises bale.Error;
-    ValueError and TypeError for arguments that make no sense.
+    Notes
+    -----
+    docs/WRITING.md has the options, the rules for keys, and what becomes of each type of value.
+    Threads: may be used by many threads at once; the order of samples is then that in which add() took them. The GIL is
+    released while bytes are copied and while a method waits.
+    Processes: in a forked child every method raises.
+
+    Examples
+    --------
+    >>> with bale.Writer("packed", format="tar", shard_size="256MiB", classes=names) as writer:
+    ...     for i, (image, label) in enumerate(source):
+    ...         writer.add(f"{i:08d}", {"jpg": image, "json": meta}, label=label)
     """
 
     def __init__(self, destination: Path, *, classes: Sequence[str] | None = None, format: str | None = None,
@@ -82,7 +153,11 @@ class Writer:
             raise ValueError("part and parts belong together")
         if part is not None and parts is not None and not 0 <= part < parts:
             raise ValueError(f"part: there is no part {part} of {parts}; parts are counted from 0")
-        self.destination: str = os.path.abspath(os.fsdecode(destination))
+        name_of_destination = os.fsdecode(destination)
+        if "://" in name_of_destination and not os.path.exists(name_of_destination):  # before it looks like a path
+            raise make_error("invalid_argument", f"bale writes local files: {name_of_destination} is a URL; write to a local "
+                             "directory, and copy it from there")
+        self.destination: str = os.path.abspath(name_of_destination)
         self.classes: list[str] = list(classes) if classes is not None else []
         if len(set(self.classes)) != len(self.classes):
             raise ValueError("classes: a name is there twice")
@@ -108,23 +183,45 @@ class Writer:
         _live.add(self)
 
     def add(self, key: str, fields: Mapping[str, Any], label: int | str | None = None) -> int:
-        """Adds a sample after all others and returns its number, counted from 0. Everything is copied.
+        """Adds a sample after all others. Everything is copied.
 
-        key      unique in the dataset; may have slashes
-        fields   name to value. Bytes are stored unchanged; str as UTF-8; numbers as digits; anything in a json field as JSON;
-                 numpy arrays in an npy field; uint8 arrays and Pillow's images in a png, jpg, ... field as such files.
-                 docs/WRITING.md has the details
-        label    class number, or the name of a class; stored in the field cls
+        Parameters
+        ----------
+        key : str
+            Unique in the dataset; may have slashes.
+        fields : mapping
+            Name to value. Bytes are stored unchanged; str as UTF-8; numbers as digits; anything in a json field as JSON;
+            numpy arrays in an npy field; uint8 arrays and Pillow's images in a png, jpg, ... field as such files.
+            docs/WRITING.md has the details.
+        label : int, str or None, default None
+            Class number, or the name of a class; stored in the field cls. None: no label.
 
-        If it raises, the sample was not added. Raises ValueError (a bale.Error with code "invalid_argument") for a key that is
-        there already and names both samples."""
+        Returns
+        -------
+        int
+            Number of the sample, counted from 0.
+
+        Raises
+        ------
+        ValueError
+            For a key that is there already (a bale.Error with code "invalid_argument", which names both samples), and a
+            label that is no class.
+        TypeError
+            For a value that cannot be stored in its field.
+        bale.Error
+            If the sample, or one before it, cannot be written.
+
+        Notes
+        -----
+        If it raises, the sample was not added.
+        """
         names = list(fields)
         values = [self._values.bytes_of(name, fields[name]) for name in names]
         return self._writer.add(key, names, values, label_of(label, self._numbers))
 
     @property
     def count(self) -> int:
-        """Number of samples that were added, by this Writer and the one that it continues."""
+        """Number of samples that were added, by this Writer and the one that it continues; an int."""
         return self._writer.count()
 
     def __len__(self) -> int:
@@ -135,21 +232,56 @@ class Writer:
         return isinstance(key, str) and self._writer.contains(key)
 
     def state(self) -> dict[str, Any]:
-        """Returns {"count": number of samples} when they are durable: after a crash or a power loss, a Writer with
-        `resume=state` has them, and possibly some that were added later. Does not end the current shard. The state can be
-        pickled and stored as JSON."""
+        """Makes all samples durable, and returns a checkpoint.
+
+        After a crash or a power loss, a Writer with `resume=state` has them, and possibly some that were added later. It
+        does not end the current shard.
+
+        Returns
+        -------
+        dict
+            {"count": number of samples, ...}. Can be pickled and stored as JSON.
+
+        Raises
+        ------
+        bale.Error
+            If they cannot be written.
+        """
         return {"bale_writer": 1, "destination": self.destination, "count": self._writer.checkpoint()}
 
     def close(self) -> Report:
-        """Writes the last shard and the manifest, and returns the report, a dict, when everything is durable. It has what
-        bale.pack() reports, without times. Raises ValueError if there is no sample."""
+        """Writes the last shard and the manifest, and returns when everything is durable.
+
+        Returns
+        -------
+        dict
+            The report: what bale.pack() reports, without times.
+
+        Raises
+        ------
+        ValueError
+            If there is no sample.
+        bale.Error
+            If they cannot be written.
+        """
         if self.report is None:
             self.report = self._writer.close()
             _live.discard(self)
         return self.report
 
     def abandon(self) -> int:
-        """Ends without a manifest. Keeps all samples for a Writer with resume=True, and returns how many."""
+        """Ends without a manifest. Keeps all samples for a Writer with resume=True.
+
+        Returns
+        -------
+        int
+            Number of samples that are kept.
+
+        Raises
+        ------
+        bale.Error
+            If they cannot be written.
+        """
         kept = self._writer.abandon()
         _live.discard(self)
         return kept

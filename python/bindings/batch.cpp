@@ -183,11 +183,17 @@ std::pair<nb::object, nb::object> capsules(nb::handle self, std::size_t view) {
 }  // namespace
 
 void bind_batch(nb::module_& module) {
-  nb::class_<ProcessBatch> batch(
-      module, "Batch",
-      "One batch, a slot of the loader's shared memory. Arrays of its images are views of the slot and keep it; the "
-      "workers reuse it when the last of them is gone. If the caller keeps many batches, further ones are copies "
-      "(is_copy). Labels, mask and samples are always copies.");
+  nb::class_<ProcessBatch> batch(module, "Batch",
+                                 R"(One batch of a Loader, which makes it. It unpacks as images, labels.
+
+A batch is a slot of the loader's shared memory. Arrays of its images are views of the slot and keep it; the workers reuse it
+when the last of them is gone. If the caller keeps many batches, further ones are copies (is_copy). Labels, mask and samples
+are always copies. len() is the number of rows.
+
+Notes
+-----
+Threads: used by one thread at a time. It may be freed in another, also while that one uses the Loader.
+Processes: it can also be read in a forked child; it cannot be pickled.)");
   bind_batch_fields(batch);
   batch
       .def_prop_ro(
@@ -197,15 +203,44 @@ void bind_batch(nb::module_& module) {
           "or "
           "are stored bytes (raw).")
       .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
-           "Row `i`. Raises IndexError.")
+           R"(The image of a row.
+
+Parameters
+----------
+i : int
+    Number of the row, from 0.
+
+Returns
+-------
+array
+    H x W x C (or C x H x W) of the transform's dtype; the stored bytes for raw(). A view of the slot.
+
+Raises
+------
+IndexError
+    If there is no such row.)")
       .def("draw", &draw_of_row, nb::arg("i"), nb::arg("view") = 0,
            nb::sig("def draw(self, i: int, view: int = 0) -> dict[str, typing.Any] | None"),
-           "What was done to row `i` of a view: `source`, the size of the stored image (width, height), and `steps`, a "
-           "list "
-           "of dicts with the name and the parameters of each step, which bale.transforms.replay() takes. For "
-           "transforms.train() also `crop` (x, y, width, height); `flip`; `jitter` [(name, factor), ...]; `gray`. None "
-           "if "
-           "the row is empty. Raises IndexError.")
+           R"(What was done to a row.
+
+Parameters
+----------
+i : int
+    Number of the row, from 0.
+view : int, default 0
+    Number of the view.
+
+Returns
+-------
+dict or None
+    `source`, the size of the stored image (width, height), and `steps`, a list of dicts with the name and the parameters of
+    each step, which bale.transforms.replay() takes. For transforms.train() also `crop` (x, y, width, height); `flip`;
+    `jitter` [(name, factor), ...]; `gray`. None if the row is empty.
+
+Raises
+------
+IndexError
+    If there is no such row or view.)")
       .def_prop_ro("labels", &labels, nb::rv_policy::move,
                    "int64 class numbers, one per row; the loader's `no_label` if there is none.")
       .def_prop_ro("partner_labels", &partner_labels,
@@ -214,12 +249,16 @@ void bind_batch(nb::module_& module) {
       .def_prop_ro("shares", &shares,
                    nb::for_getter(nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float32] | None")),
                    "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
+      .def_prop_ro(
+          "partners", [](nb::handle self) { return partners_of(batch_of(self).partners()); },
+          nb::for_getter(nb::sig(k_partners_signature)), k_partners_doc)
       .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset, one per row.")
       .def_prop_ro("indices", &indices, nb::rv_policy::move, k_indices_doc)
       .def_prop_ro("keys", &keys, nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
       .def_prop_ro("mask", &mask, nb::rv_policy::move,
                    "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")
-      .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
+      .def_prop_ro(
+          "epoch", [](nb::handle self) { return batch_of(self).epoch(); }, "Number of its epoch, from 0.")
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
@@ -230,9 +269,25 @@ void bind_batch(nb::module_& module) {
            nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
            "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
       .def("capsules", &capsules, nb::arg("view") = 0,
-           "DLPack capsules of the images of a view, N x C x H x W with strides according to the layout, and of a copy "
-           "of the "
-           "labels. Each can be imported once. Raises TypeError if images differ in size.")
+           nb::sig("def capsules(self, view: int = 0) -> tuple[object, object]"),
+           R"(DLPack capsules of the images of a view and of the labels. Each can be imported once.
+
+Parameters
+----------
+view : int, default 0
+    Number of the view.
+
+Returns
+-------
+(capsule, capsule)
+    Images, N x C x H x W with strides according to the layout, a view of the slot; and a copy of the labels.
+
+Raises
+------
+TypeError
+    If images differ in size.
+IndexError
+    If there is no such view.)")
       .def_prop_ro(
           "is_copy", [](nb::handle self) { return batch_of(self).is_copy(); },
           "Whether the images are a copy, because the caller keeps many batches.")

@@ -1,12 +1,12 @@
-// What bale.fields asks of a Batch: the stored fields of its rows.
+// `fields` of a Python batch, and what bale.fields.BatchFields makes it of.
 #pragma once
 
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/python/bindings/process_batch.hpp"
 
 namespace bale::python {
 
-/// Adds the methods to the class of a Batch.
-void bind_batch_fields(nb::class_<ProcessBatch>& batch);
+/// `Batch` is ProcessBatch or ProcessDeviceBatch.
+template <typename Batch>
+void bind_batch_fields(nb::class_<Batch>& batch);
 
 }  // namespace bale::python

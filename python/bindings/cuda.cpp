@@ -1,8 +1,6 @@
 // CudaLoader and its batches. Other packages import device arrays by DLPack or __cuda_array_interface__.
 #include "bale/loader/cuda/cuda_loader.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -16,10 +14,11 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/python/bindings/batch_fields.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dlpack.hpp"
 #include "bale/python/bindings/gil.hpp"
-#include "bale/python/bindings/let_go.hpp"
+#include "bale/python/bindings/process_device_batch.hpp"
 #include "bale/python/bindings/process_loader.hpp"
 #include "bale/python/bindings/row_copies.hpp"
 #include "bale/python/bindings/value.hpp"
@@ -28,30 +27,6 @@ namespace bale::python {
 namespace {
 
 CudaStream stream_of(std::uintptr_t handle) { return reinterpret_cast<CudaStream>(handle); }
-
-/// A DeviceBatch of the process that made it.
-class ProcessDeviceBatch {
- public:
-  /// `positions` is a bale.positions.Positions, which knows the keys.
-  ProcessDeviceBatch(DeviceBatch batch, nb::object positions)
-      : batch_(std::make_unique<DeviceBatch>(std::move(batch))), positions_(std::move(positions)), pid_(::getpid()) {}
-  ProcessDeviceBatch(ProcessDeviceBatch&&) noexcept = default;
-  ~ProcessDeviceBatch() { let_go(std::move(batch_), pid_); }
-
-  DeviceBatch& get() {
-    if (pid_ != ::getpid()) {
-      throw Error(ErrorCode::invalid_argument, "this batch is on a device of another process, which forked this one",
-                  {.hint = "processes that use CUDA must not be forked: start them by spawn"});
-    }
-    return *batch_;
-  }
-  const nb::object& positions() const { return positions_; }
-
- private:
-  std::unique_ptr<DeviceBatch> batch_;
-  nb::object positions_;
-  pid_t pid_;
-};
 
 DeviceBatch& batch_of(nb::handle batch) { return nb::cast<ProcessDeviceBatch&>(batch).get(); }
 
@@ -146,11 +121,12 @@ nb::object dlpack_of(const DeviceArray& array, const nb::object& stream, const n
   return nb::cast(exported<nb::array_api>(array)).attr("__dlpack__")(**kwargs);
 }
 
+constexpr const char* k_interface_signature = "def __cuda_array_interface__(self) -> dict[str, typing.Any]";
 constexpr const char* k_dlpack_signature =
     "def __dlpack__(self, *, stream: int | None = None, **kwargs: typing.Any) -> typing.Any";
 
-/// The interface does not say on which stream the consumer will use the array. Most use a stream that the default stream
-/// waits for, so the memory is reused only after work on that one.
+/// The interface does not say on which stream the consumer will use the array. Most use a stream that the default
+/// stream waits for, so the memory is reused only after work on that one.
 nb::dict cuda_array_interface(const DeviceArray& array) {
   if (array.typestr == nullptr) {
     throw nb::attribute_error("bfloat16 has no __cuda_array_interface__; use DLPack");
@@ -208,14 +184,16 @@ void bind_device_array(nb::module_& module) {
       module, "DeviceArray",
       "An array of a DeviceBatch, which it keeps. Other packages import it by DLPack "
       "(torch.from_dlpack, cupy.from_dlpack, jax.dlpack.from_dlpack) or by __cuda_array_interface__.")
-      .def_prop_ro("shape",
-                   [](const DeviceArray& self) {
-                     nb::list shape;
-                     for (const std::size_t side : self.shape) shape.append(side);
-                     return nb::tuple(shape);
-                   })
+      .def_prop_ro(
+          "shape",
+          [](const DeviceArray& self) {
+            nb::list shape;
+            for (const std::size_t side : self.shape) shape.append(side);
+            return nb::tuple(shape);
+          },
+          nb::for_getter(nb::sig("def shape(self) -> tuple[int, ...]")))
       .def("__len__", [](const DeviceArray& self) { return self.shape[0]; })
-      .def_prop_ro("__cuda_array_interface__", &cuda_array_interface)
+      .def_prop_ro("__cuda_array_interface__", &cuda_array_interface, nb::for_getter(nb::sig(k_interface_signature)))
       .def("__dlpack__", &dlpack_of, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"),
            nb::sig(k_dlpack_signature))
       .def("__dlpack_device__", [](const DeviceArray& self) {
@@ -224,10 +202,13 @@ void bind_device_array(nb::module_& module) {
 }
 
 void bind_device_batch(nb::module_& module) {
-  nb::class_<ProcessDeviceBatch>(
+  nb::class_<ProcessDeviceBatch> batch(
       module, "DeviceBatch",
       "One batch in the memory of a CUDA device. Its arrays are views and keep it. When the last of them is gone, a "
-      "later batch reuses the memory, after the work that was enqueued on its streams.")
+      "later batch reuses the memory, after the work that was enqueued on its streams. Fields are arrays in host memory, "
+      "which do not keep the batch.");
+  bind_batch_fields(batch);
+  batch
       .def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
       .def_prop_ro("labels", &labels_of, "int64 class numbers, one per row; the loader's `no_label` if there is none.")
       .def_prop_ro("mask", &mask_of,
@@ -236,6 +217,9 @@ void bind_device_batch(nb::module_& module) {
                    "int64 labels of the images that were mixed in; None without mixing.")
       .def_prop_ro("shares", &shares_of,
                    "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
+      .def_prop_ro(
+          "partners", [](nb::handle self) { return partners_of(batch_of(self).partners()); },
+          nb::for_getter(nb::sig(k_partners_signature)), k_partners_doc)
       .def_prop_ro(
           "samples",
           [](nb::handle self) {
@@ -253,7 +237,8 @@ void bind_device_batch(nb::module_& module) {
             return nb::cast<const ProcessDeviceBatch&>(self).positions().attr("keys_of")(self.attr("indices"));
           },
           nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
-      .def_prop_ro("epoch", [](nb::handle self) { return batch_of(self).epoch(); })
+      .def_prop_ro(
+          "epoch", [](nb::handle self) { return batch_of(self).epoch(); }, "Number of its epoch, from 0.")
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def_prop_ro(
@@ -264,14 +249,40 @@ void bind_device_batch(nb::module_& module) {
       .def(
           "use_on", [](nb::handle self, std::uintptr_t stream) { batch_of(self).use_on(stream_of(stream)); },
           nb::arg("stream"),
-          "Makes the batch usable on another stream (its handle as a number): work that is enqueued there from now on "
-          "runs after the copy, and the memory is reused only after that work.")
+          R"(Makes the batch usable on another stream.
+
+Work that is enqueued there from now on runs after the copy, and the memory is reused only after that work.
+
+Parameters
+----------
+stream : int
+    Handle of a CUDA stream.
+
+Raises
+------
+bale.Error
+    If CUDA fails.)")
       .def("capsules", &capsules, nb::arg("stream"),
-           "DLPack capsules of the images, N x C x H x W with strides according to the layout, and of the labels, for "
-           "use on that stream. Each can be imported once.")
+           nb::sig("def capsules(self, stream: int) -> tuple[object, object]"),
+           R"(DLPack capsules of the images and of the labels, for use on a stream. Each can be imported once.
+
+Parameters
+----------
+stream : int
+    Handle of a CUDA stream.
+
+Returns
+-------
+(capsule, capsule)
+    Images, N x C x H x W with strides according to the layout; and labels, int64. Both keep the batch.
+
+Raises
+------
+bale.Error
+    If CUDA fails.)")
       .def_prop_ro(
           "__cuda_array_interface__", [](nb::handle self) { return cuda_array_interface(images_of(self)); },
-          "The interface of `images`.")
+          nb::for_getter(nb::sig(k_interface_signature)), "The interface of `images`.")
       .def(
           "__dlpack__",
           [](nb::handle self, const nb::object& stream, const nb::kwargs& kwargs) {
@@ -322,10 +333,18 @@ void bind_cuda(nb::module_& module) {
       .def("fallbacks", [](Self& self) { return self.get().fallbacks(); });
   bind_common(loader);
 
-  module.def("cuda_available", [] {
-    const WithoutGil without_gil;
-    return cuda_is_available();
-  });
+  module.def(
+      "cuda_available",
+      [] {
+        const WithoutGil without_gil;
+        return cuda_is_available();
+      },
+      R"(Says whether batches can be made in the memory of a CUDA device.
+
+Returns
+-------
+bool
+    True if there are a driver and a device.)");
 }
 
 }  // namespace bale::python

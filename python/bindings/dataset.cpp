@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,46 +17,12 @@
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
+#include "bale/python/bindings/process_dataset.hpp"
+#include "bale/python/bindings/read_many.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale::python {
 namespace {
-
-/// A Dataset that opens itself again in another process.
-class ProcessDataset {
- public:
-  ProcessDataset(std::string spec, bool verify_checksums)
-      : spec_(std::move(spec)), options_{.verify_checksums = verify_checksums} {
-    open();
-  }
-  ~ProcessDataset() {
-    if (pid_ != ::getpid()) leak();
-  }
-  ProcessDataset(const ProcessDataset&) = delete;
-  ProcessDataset& operator=(const ProcessDataset&) = delete;
-
-  const Dataset& get() {
-    if (pid_ != ::getpid()) {
-      leak();
-      open();
-    }
-    return *dataset_;
-  }
-
- private:
-  void open() {
-    const WithoutGil without_gil;
-    dataset_ = std::make_unique<Dataset>(Dataset::open(spec_, options_));
-    pid_ = ::getpid();
-  }
-  /// The Dataset belongs to the parent. Its locks may have been held when the process forked.
-  void leak() { [[maybe_unused]] Dataset* const parents = dataset_.release(); }
-
-  std::string spec_;
-  DatasetOptions options_;
-  std::unique_ptr<Dataset> dataset_;
-  pid_t pid_ = -1;
-};
 
 Scratch& scratch_of_thread() {
   static thread_local Scratch scratch;
@@ -245,6 +209,9 @@ void bind_dataset(nb::module_& module) {
       .def("read", &read, nb::arg("i"))
       .def("read_field", &read_field, nb::arg("i"), nb::arg("field"))
       .def("read_image", &read_image, nb::arg("i"))
+      .def("read_many", &read_many, nb::arg("samples"), nb::arg("field").none(), nb::arg("threads"))
+      .def("read_many_into", &read_many_into, nb::arg("samples"), nb::arg("field").none(), nb::arg("threads"),
+           nb::arg("out"))
       .def(
           "key", [](ProcessDataset& self, std::uint64_t i) { return to_str(self.get().key(i)); }, nb::arg("i"))
       .def(

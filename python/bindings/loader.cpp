@@ -37,7 +37,7 @@ BoxFormat box_format_of(nb::handle given) {
 }
 
 /// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
-/// stored_format.
+/// stored_format, view.
 std::vector<Field> fields_of(nb::handle given) {
   std::vector<Field> fields;
   for (const nb::handle one : given) {
@@ -61,6 +61,7 @@ std::vector<Field> fields_of(nb::handle given) {
     field.fill = value_of<std::uint16_t>(one[6], "fields");
     field.box_format = box_format_of(one[7]);
     field.stored_format = box_format_of(one[8]);
+    if (!one[9].is_none()) field.view = value_of<std::uint32_t>(one[9], "fields");
     fields.push_back(std::move(field));
   }
   return fields;
@@ -99,7 +100,8 @@ LoaderOptions options_of(const nb::dict& given) {
   options.seed = option<std::uint64_t>(given, "seed");
   options.augment_seed = option<std::uint64_t>(given, "augment_seed");
   options.shuffle = shuffle_of(given["shuffle"], option<std::uint64_t>(given, "block_samples"),
-                               option<std::uint64_t>(given, "window_blocks"));
+                               option<std::uint64_t>(given, "window_blocks"),
+                               given["ranks_per_node"].is_none() ? 0 : option<std::uint64_t>(given, "ranks_per_node"));
   options.rank = option<std::uint64_t>(given, "rank");
   options.world_size = option<std::uint64_t>(given, "world_size");
   options.tail = tail_of(given["tail"]);

@@ -25,9 +25,16 @@ std::optional<std::uint64_t> row(const RankPlan& plan, std::uint64_t batch, std:
 
 }  // namespace
 
-Shuffle shuffle_of(nb::handle name, std::uint64_t block_samples, std::uint64_t window_blocks) {
-  const auto kind = choice<Shuffle::Kind>(
-      name, "shuffle", {{"none", Shuffle::Kind::none}, {"full", Shuffle::Kind::full}, {"block", Shuffle::Kind::block}});
+Shuffle shuffle_of(nb::handle name, std::uint64_t block_samples, std::uint64_t window_blocks,
+                   std::uint64_t ranks_per_node) {
+  const auto kind = choice<Shuffle::Kind>(name, "shuffle",
+                                          {{"none", Shuffle::Kind::none},
+                                           {"full", Shuffle::Kind::full},
+                                           {"block", Shuffle::Kind::block},
+                                           {"node-local", Shuffle::Kind::node_local},
+                                           {"stream", Shuffle::Kind::stream}});
+  if (kind == Shuffle::Kind::node_local) return Shuffle::node_local(ranks_per_node);
+  if (kind == Shuffle::Kind::stream) return Shuffle::stream(block_samples, window_blocks);
   return kind == Shuffle::Kind::block ? Shuffle::block(block_samples, window_blocks) : Shuffle{.kind = kind};
 }
 
@@ -65,6 +72,16 @@ void bind_epoch_order(nb::module_& module) {
             new (self) EpochOrder(selection, shuffle_of(shuffle, block_samples, window_blocks), seed);
           },
           nb::arg("selection"), nb::arg("shuffle"), nb::arg("block_samples"), nb::arg("window_blocks"), nb::arg("seed"))
+      .def_static(
+          "node_local",
+          [](const Selection& selection, const Numbers<std::uint64_t>& shard_ends, std::uint64_t nodes,
+             std::uint64_t ranks_per_node, std::uint64_t seed) {
+            NodeParts parts({shard_ends.data(), shard_ends.data() + shard_ends.size()},
+                            {.count = nodes, .ranks = ranks_per_node}, seed);
+            return EpochOrder(selection.sorted(), std::move(parts), seed);
+          },
+          nb::arg("selection"), nb::arg("shard_ends"), nb::arg("nodes"), nb::arg("ranks_per_node"), nb::arg("seed"),
+          "The order of shuffle=\"node-local\". shard_ends: deliveries of the selection up to the end of each shard.")
       .def("__len__", &EpochOrder::size)
       .def(
           "sample",

@@ -10,8 +10,10 @@
 
 namespace bale::python {
 
-/// "none", "full" or "block"; only the last uses the numbers. Throws `invalid_argument` for anything else.
-Shuffle shuffle_of(nanobind::handle name, std::uint64_t block_samples, std::uint64_t window_blocks);
+/// "none", "full", "block", which uses the first two numbers, or "node-local", which uses the last. Throws
+/// `invalid_argument` for anything else.
+Shuffle shuffle_of(nanobind::handle name, std::uint64_t block_samples, std::uint64_t window_blocks,
+                   std::uint64_t ranks_per_node = 0);
 /// "pad", "drop" or "uneven". Throws `invalid_argument` for anything else.
 Tail tail_of(nanobind::handle name);
 

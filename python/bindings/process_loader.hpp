@@ -157,22 +157,36 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
           [](Self& self, std::uint64_t epoch) { self.change([epoch](AnyLoader& held) { held.set_epoch(epoch); }); },
           nb::arg("epoch"))
       .def_prop_ro("epoch", [](Self& self) { return self.look().epoch(); })
-      .def("__len__", [](Self& self) { return self.get().size(); })
+      .def("__len__", [](Self& self) { return self.wait_for([](AnyLoader& held, const auto&) { return held.size(); }); })
+      .def("is_counted",
+           [](Self& self) {
+             const Dataset& dataset = self.get().dataset();
+             return dataset.num_counted_shards() == dataset.num_shards();
+           })
       .def("notices", [](Self& self) { return list_of(self.get().dataset().notices()); })
-      .def("num_samples", [](Self& self) { return self.get().dataset().size(); })
+      .def("num_samples",
+           [](Self& self) {
+             return self.wait_for([](AnyLoader& held, const auto&) { return held.dataset().size(); });
+           })
       .def("state",
            [](Self& self) {
              const LoaderState state = self.look().state();
-             return std::make_tuple(state.epoch, state.position, state.fingerprint);
+             return std::make_tuple(state.epoch, state.position, state.fingerprint, state.nodes.count,
+                                    state.nodes.ranks);
            })
       .def(
           "load_state",
-          [](Self& self, std::uint64_t epoch, std::uint64_t position, std::uint64_t fingerprint) {
+          [](Self& self, std::uint64_t epoch, std::uint64_t position, std::uint64_t fingerprint, std::uint64_t nodes,
+             std::uint64_t ranks_per_node) {
             self.change([&](AnyLoader& held) {
-              held.load_state({.epoch = epoch, .position = position, .fingerprint = fingerprint});
+              held.load_state({.epoch = epoch,
+                               .position = position,
+                               .fingerprint = fingerprint,
+                               .nodes = {.count = nodes, .ranks = ranks_per_node}});
             });
           },
-          nb::arg("epoch"), nb::arg("position"), nb::arg("fingerprint"))
+          nb::arg("epoch"), nb::arg("position"), nb::arg("fingerprint"), nb::arg("nodes") = 0,
+          nb::arg("ranks_per_node") = 0)
       .def_prop_ro("workers", [](Self& self) { return self.get().options().workers; })
       .def("worker_pids", [](Self& self) { return self.get().worker_pids(); })
       .def("bad_samples", [](Self& self) -> BadSamples { return BadSamples(list_of(self.get().bad_samples())); });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <nanobind/ndarray.h>
 
@@ -18,6 +19,11 @@ inline constexpr const char* k_indices_doc =
     "int64 positions in the dataset, one per row; of the substitute for a bad sample; 0 for an empty row.";
 inline constexpr const char* k_keys_doc = "Keys of the samples at `indices`, looked up in the index at each access.";
 inline constexpr const char* k_keys_signature = "def keys(self) -> list[str]";
+inline constexpr const char* k_partners_doc =
+    "int64 rows of the images that were mixed in, one per row: `fields` of the partner are those of that row. A row "
+    "without a partner has its own number. None without mixing.";
+inline constexpr const char* k_partners_signature =
+    "def partners(self) -> numpy.typing.NDArray[numpy.int64] | None";
 
 /// A copy. It does not keep the slot.
 template <typename Value, typename Array>
@@ -34,6 +40,14 @@ Array copy_of(std::span<const Value> values) {
 inline nb::ndarray<nb::numpy, std::int64_t> indices_of(std::span<const std::uint64_t> samples) {
   const std::span<const std::int64_t> values(reinterpret_cast<const std::int64_t*>(samples.data()), samples.size());
   return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(values);
+}
+
+/// None without mixing.
+inline nb::object partners_of(std::span<const std::uint32_t> rows) {
+  if (rows.empty()) return nb::none();
+  const std::vector<std::int64_t> numbers(rows.begin(), rows.end());
+  const std::span<const std::int64_t> values(numbers);
+  return nb::cast(copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(values), nb::rv_policy::move);
 }
 
 }  // namespace bale::python

@@ -88,8 +88,7 @@ PackOptions pack_options(const nb::dict& given) {
   std::string layout;
   take(given, "format", format);
   take(given, "layout", layout);
-  options.format =
-      given.contains("decode") ? find_decoded_format(format, layout) : find_format(format, layout);
+  options.format = given.contains("decode") ? find_decoded_format(format, layout) : find_format(format, layout);
   if (given.contains("name")) options.name = from_str(nb::cast<nb::str>(given["name"]));
   for (const char* const name : {"size", "level", "label_base"}) {
     if (given.contains(name)) options.format_options[name] = std::to_string(nb::cast<std::int64_t>(given[name]));
@@ -109,7 +108,8 @@ PackOptions pack_options(const nb::dict& given) {
   take(given, "seek_points", options.seek_points);
   if (given.contains("sidecars")) options.sidecars = strings(given["sidecars"]);
   if (given.contains("on_error")) {
-    options.on_error = choice<OnError>(given["on_error"], "on_error", {{"fail", OnError::fail}, {"skip", OnError::skip}});
+    options.on_error =
+        choice<OnError>(given["on_error"], "on_error", {{"fail", OnError::fail}, {"skip", OnError::skip}});
   }
   if (given.contains("resume")) options.mode = DestinationMode::resume;
   if (given.contains("overwrite")) options.mode = DestinationMode::overwrite;
@@ -214,7 +214,8 @@ class PythonWriter {
 }  // namespace
 
 void bind_writer(nb::module_& module) {
-  module.def("size_of_text", [](const std::string& text) { return size_of_text(text); }, nb::arg("text"));
+  module.def(
+      "size_of_text", [](const std::string& text) { return size_of_text(text); }, nb::arg("text"));
   module.def(
       "image_field_of",
       [](const nb::bytes& content) {
@@ -224,12 +225,14 @@ void bind_writer(nb::module_& module) {
       },
       nb::arg("content"), "The field for an image, by its first bytes; empty if it is none.");
   nb::class_<PythonWriter>(module, "Writer")
-      .def(nb::init<const nb::dict&>(), nb::arg("options"))
-      .def("add", &PythonWriter::add, nb::arg("key"), nb::arg("names"), nb::arg("values"), nb::arg("label").none())
+      .def(nb::init<const nb::dict&>(), nb::arg("options"),
+           nb::sig("def __init__(self, options: dict[str, typing.Any]) -> None"))
+      .def("add", &PythonWriter::add, nb::arg("key"), nb::arg("names"), nb::arg("values"), nb::arg("label").none(),
+           nb::sig("def add(self, key: str, names: list[str], values: list[typing.Any], label: int | None) -> int"))
       .def("count", &PythonWriter::count)
       .def("contains", &PythonWriter::contains, nb::arg("key"))
       .def("checkpoint", &PythonWriter::checkpoint)
-      .def("close", &PythonWriter::close)
+      .def("close", &PythonWriter::close, nb::sig("def close(self) -> dict[str, typing.Any]"))
       .def("abandon", &PythonWriter::abandon);
 }
 

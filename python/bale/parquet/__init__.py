@@ -20,5 +20,21 @@ __all__ = ["TableSamples", "samples", "splits"]
 
 
 def splits(source: Path | Sequence[Path]) -> dict[str, list[str]]:
-    """The files of each split of a source, as samples() takes it. A source without splits has one, which is called ""."""
+    """Lists the files of each split of a source.
+
+    Parameters
+    ----------
+    source : path, or sequence of paths
+        As for samples().
+
+    Returns
+    -------
+    dict from str to list of str
+        Names of files by split. A source without splits has one, which is called "".
+
+    Raises
+    ------
+    bale.Error
+        If there are no such files, or the directory cannot be read.
+    """
     return {name: list(split.files) for name, split in find_splits(source).items()}

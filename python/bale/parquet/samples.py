@@ -32,30 +32,58 @@ _MAX_CLASSES = 1_000_000
 
 def samples(source: Path | Sequence[Path], *, split: str | None = None, image: str | None = None, label: str | None = None,
             key: str | None = "auto", columns: Sequence[str] | None = None, missing: Missing = "auto") -> TableSamples:
-    """The rows of Parquet and Arrow files as samples for bale.pack():
+    """Gives the rows of Parquet and Arrow files as samples for bale.pack().
 
-        bale.pack(bale.parquet.samples("data/*.parquet", image="picture"), "packed")
+    Stored bytes are kept: nothing is decoded. Needs pyarrow (`pip install bale[parquet]`).
 
-    source     a file, a glob, braces, or a list of these; a directory that datasets saved (save_to_disk), a directory of its
-               cache, or one of such files. Names may be remote: hf://datasets/OWNER/NAME/data/train-*.parquet, or
-               hf://datasets/OWNER/NAME with a split
-    split      of a source with several, such as "train"; bale.parquet.splits() lists them
-    image      the column of images: {bytes, path} as datasets stores them, bytes, or paths. None: the first column that the
-               schema says is of images, else a column of such values
-    label      the column of class numbers, or of names of classes. None: the first ClassLabel, else an integer column called
-               label, class, target, y or cls
-    key        the column of keys; None: running numbers. "auto": the column __key__ or key, else the paths of the images
-               without their extensions, if they are there in all rows and unique; else running numbers. This reads these
-               columns first
-    columns    other columns that become fields; None: all. docs/PARQUET.md has what becomes of each type
-    missing    what a row without an image does: "keep" makes a sample without one, "skip" leaves it out and counts it
-               (`num_missing`), "fail" raises. "auto": "skip" for tables of img2dataset, whose column `status` says that the
-               download failed; else "keep"
+    Parameters
+    ----------
+    source : path, or sequence of paths
+        A file, a glob, braces, or a list of these; a directory that datasets saved (save_to_disk), a directory of its
+        cache, or one of such files. Names may be remote: hf://datasets/OWNER/NAME/data/train-*.parquet, or
+        hf://datasets/OWNER/NAME with a split.
+    split : str or None, default None
+        Which one, of a source with several, such as "train"; bale.parquet.splits() lists them.
+    image : str or None, default None
+        The column of images: {bytes, path} as datasets stores them, bytes, or paths. None: the first column that the
+        schema says is of images, else a column of such values.
+    label : str or None, default None
+        The column of class numbers, or of names of classes. None: the first ClassLabel, else an integer column called
+        label, class, target, y or cls.
+    key : str or None, default 'auto'
+        The column of keys. None: running numbers. "auto": the column __key__ or key, else the paths of the images
+        without their extensions, if they are there in all rows and unique; else running numbers. This reads these
+        columns first.
+    columns : sequence of str or None, default None
+        Other columns that become fields. None: all. docs/PARQUET.md has what becomes of each type.
+    missing : {'auto', 'keep', 'skip', 'fail'}, default 'auto'
+        What a row without an image does: "keep" makes a sample without one, "skip" leaves it out and counts it
+        (`num_missing`), "fail" raises. "auto": "skip" for tables of img2dataset, whose column `status` says that the
+        download failed; else "keep".
 
-    Stored bytes are kept: nothing is decoded. In memory are about 16 MiB of rows, up to three times, and of Parquet one page per column: a
-    page often has all images of a row group, 100 or 1,000 of them. Needs pyarrow (`pip install
-    bale[parquet]`). Raises bale.Error: `damaged` names the file and the row group, `not_found` a file that is missing;
-    ValueError for a column that is not there."""
+    Returns
+    -------
+    TableSamples
+        An iterable of (key, fields, label).
+
+    Raises
+    ------
+    bale.Error
+        `not_found` for a file that is missing; `damaged`, also while iterating, names the file and the row group.
+    ValueError
+        For a column or a split that is not there, and for a source with several splits if none is named.
+    ImportError
+        If pyarrow is not installed.
+
+    Notes
+    -----
+    Memory: about 16 MiB of rows, up to three times, and of Parquet one page per column: a page often has all images of
+    a row group, 100 or 1,000 of them.
+
+    Examples
+    --------
+    >>> bale.pack(bale.parquet.samples("data/*.parquet", image="picture"), "packed")
+    """
     splits = find_splits(source)
     if split is None and len(splits) > 1:
         raise ValueError(f"{source!r}: several splits ({', '.join(splits)}): name one with `split`")
@@ -110,7 +138,25 @@ class TableSamples:
         return self.after(0)
 
     def after(self, count: int) -> Iterator[Sample]:
-        """All samples but the first `count`. Row groups that have only those are not read, unless rows may be left out."""
+        """Iterates over all samples but the first ones.
+
+        Row groups that have only those are not read, unless rows may be left out.
+
+        Parameters
+        ----------
+        count : int
+            Number of samples to leave out.
+
+        Returns
+        -------
+        iterator of (str, dict, label)
+            Key, fields by name, and the class number or None.
+
+        Raises
+        ------
+        bale.Error
+            As for samples().
+        """
         self._choose_keys()
         self.num_missing = 0
         skips = "skip" in self._missing

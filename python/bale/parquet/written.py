@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from bale import _bale
 from bale.dataset import Dataset
@@ -25,24 +26,61 @@ _GROUP_BYTES = 64 << 20
 
 def to_parquet(dataset: Dataset | Path | Sequence[Path], destination: Path, *, split: str = "train", image_column: str = "image",
                label_column: str = "label", key_column: str | None = "__key__", fields: Sequence[str] | None = None,
-               rows_per_file: int | None = None, file_size: Size | None = None) -> list[str]:
-    """Writes a packed dataset as Parquet files, which datasets.load_dataset("parquet", ...) and the Hub show as images and
-    classes. Returns their names. Bytes of images are kept. bale.pack() of the files gives the same samples again.
+               rows_per_file: int | None = None, file_size: Size | None = None, overwrite: bool = False,
+               progress: bool | None = None) -> list[str]:
+    """Writes a packed dataset as Parquet files in the layout of the Hugging Face Hub.
 
-    dataset        a bale.Dataset, or what one is opened with
-    destination    a new directory: it appears when all files are complete
-    split          the files are called SPLIT-00000-of-00004.parquet
-    image_column   the first image of a sample: {bytes, path}, of the feature Image; path is the key and the field's name
-    label_column   the label: a ClassLabel if the classes have names, else int64
-    key_column     the keys, str; None leaves them out
-    fields         which others are written; None: all. `caption.txt` becomes the column caption, a str; `mask.png` becomes mask, of the
-                   feature Image; `meta.json` becomes meta.json, a str; all others become bytes under their own name. A sample
-                   without a field has null
-    rows_per_file, file_size   where a file ends: rows, or bytes of fields, such as "500MB" (the default)
+    datasets.load_dataset("parquet", ...) and the Hub show them as images and classes.
 
-    In memory is one row group: 100 samples, or fewer of 64 MiB. Needs pyarrow (`pip install bale[parquet]`). Raises bale.Error:
-    `exists` if the destination is not empty, `damaged` for text that is not UTF-8, and those of reading; ValueError for fields
-    that are not there or would be one column."""
+    Bytes of images are kept. bale.pack() of the files gives the same samples again. Needs pyarrow (`pip install
+    bale[parquet]`).
+
+    Parameters
+    ----------
+    dataset : bale.Dataset, path or sequence of paths
+        The dataset, or what one is opened with.
+    destination : path
+        A new directory: it appears when all files are complete.
+    split : str, default 'train'
+        The files are called SPLIT-00000-of-00004.parquet.
+    image_column : str, default 'image'
+        Column of the first image of a sample: {bytes, path}, of the feature Image; path is the key and the field's
+        name.
+    label_column : str, default 'label'
+        Column of the label: a ClassLabel if the classes have names, else int64.
+    key_column : str or None, default '__key__'
+        Column of the keys, str. None leaves them out.
+    fields : sequence of str or None, default None
+        Which others are written. None: all. `caption.txt` becomes the column caption, a str; `mask.png` becomes mask,
+        of the feature Image; `meta.json` becomes meta.json, a str; all others become bytes under their own name. A
+        sample without a field has null.
+    rows_per_file : int or None, default None
+        Rows after which a file ends.
+    file_size : int, str or None, default None
+        Bytes of fields after which a file ends, as 1 << 29 or "500MB". None: 500 MB, unless rows_per_file is given.
+    overwrite : bool, default False
+        Replace a directory that has only Parquet files of this split. They stay until the new ones are complete.
+    progress : bool or None, default None
+        As for pack().
+
+    Returns
+    -------
+    list of str
+        Paths of the files.
+
+    Raises
+    ------
+    bale.Error
+        `exists` if the destination is not empty, or with overwrite has other files; `damaged` for text that is not UTF-8; and those of reading.
+    ValueError
+        For fields that are not there or would be one column, and for options that contradict each other.
+    ImportError
+        If pyarrow is not installed.
+
+    Notes
+    -----
+    Memory: one row group, 100 samples, or fewer of 64 MiB.
+    """
     require_pyarrow()
     source = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
     if rows_per_file is not None and file_size is not None:
@@ -55,9 +93,10 @@ def to_parquet(dataset: Dataset | Path | Sequence[Path], destination: Path, *, s
         raise ValueError(f"{source.spec}: has no samples")
     max_bytes = size_of("file_size", "500MB" if file_size is None else file_size) if rows_per_file is None else None
     columns = _Columns(source, image_column, label_column, key_column, fields)
-    with staged_directory(destination) as staged:
+    own = re.compile(rf"{re.escape(split)}-\d{{5,}}-of-\d{{5,}}\.parquet")
+    with staged_directory(destination, (lambda name: own.fullmatch(name) is not None) if overwrite else None) as staged:
         files = _Files(staged, columns.schema)
-        _write(source, columns, files, rows_per_file, max_bytes)
+        _write(source, columns, files, rows_per_file, max_bytes, progress)
         names = files.close(split)
     return [os.path.join(os.path.abspath(os.fsdecode(destination)), name) for name in names]
 
@@ -158,10 +197,11 @@ class _Files:
         return names
 
 
-def _write(dataset: Dataset, columns: _Columns, files: _Files, rows_per_file: int | None, max_bytes: int | None) -> None:
+def _write(dataset: Dataset, columns: _Columns, files: _Files, rows_per_file: int | None, max_bytes: int | None,
+           progress: bool | None) -> None:
     rows: list[dict[str, Any]] = []
     group_bytes = file_bytes = file_rows = 0
-    for i in read_ahead(dataset):
+    for i in read_ahead(dataset, "to_parquet", progress):
         row, size = columns.row_of(dataset, i)
         if file_rows and (file_rows == rows_per_file or max_bytes is not None and file_bytes + size > max_bytes):
             if rows:

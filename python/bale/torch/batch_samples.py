@@ -7,7 +7,24 @@ from bale.positions import Positions
 
 
 class Samples:
-    """The samples of the rows of a batch. It does not keep the batch's slot."""
+    """The samples of the rows of a batch: the element that with_samples=True adds.
+
+    Parameters
+    ----------
+    indices : tensor of int64, shape (N,)
+        Positions in the dataset; of an empty row 0.
+    positions : Positions
+        Made by the Loader.
+
+    Attributes
+    ----------
+    indices : tensor of int64, shape (N,)
+        Positions in the dataset; of an empty row 0.
+
+    Notes
+    -----
+    Lifetime: it does not keep the batch's slot.
+    """
 
     def __init__(self, indices: torch.Tensor, positions: Positions) -> None:
         #: Positions in the dataset, int64; of an empty row 0.

@@ -67,8 +67,9 @@ def _tensor(image: Any) -> torch.Tensor:
     pixels = np.array(image)
     if pixels.dtype == np.uint16:  # torch supports few operations on it
         pixels = pixels.astype(np.int32)
-    tensor = torch.from_numpy(pixels)
-    return tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.permute(2, 0, 1).contiguous()
+    tensor: torch.Tensor = torch.from_numpy(pixels)
+    made: torch.Tensor = tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.permute(2, 0, 1).contiguous()
+    return made
 
 
 def _array(stored: bytes, decode: str) -> Any:

@@ -16,17 +16,45 @@ if TYPE_CHECKING:
 
 
 class Ragged(bale.ragged.Ragged):
-    """bale.Ragged of tensors: `data` and `offsets` (int64). `ragged[i]` is a view of `data`."""
+    """bale.Ragged of tensors: `ragged[i]` is a view of `data`.
+
+    Parameters
+    ----------
+    data : tensor
+        All rows, end to end; its first axis is that of the rows.
+    offsets : tensor of int64, shape (N + 1,)
+        Where rows begin and end, from 0.
+    """
 
     data: torch.Tensor
     offsets: torch.Tensor
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """With data and offsets on another device, as Tensor.to."""
+        """Returns it with data and offsets on another device.
+
+        Parameters
+        ----------
+        *args : object
+            As for Tensor.to.
+        **kwargs : object
+            As for Tensor.to.
+
+        Returns
+        -------
+        Ragged
+            A new one; offsets stay int64.
+        """
         offsets = self.offsets.to(*args, **kwargs).to(torch.int64)
         return type(self)(self.data.to(*args, **kwargs), offsets)
 
     def pin_memory(self) -> Self:
+        """Returns a copy in page-locked memory.
+
+        Returns
+        -------
+        Ragged
+            A new one.
+        """
         return type(self)(self.data.pin_memory(), self.offsets.pin_memory())
 
 
@@ -40,8 +68,14 @@ def labels_name(name: str) -> str:
     return f"{name}.labels"
 
 
-def check_names(fields: Mapping[str, Any]) -> None:
-    """Raises ValueError if a mask, or labels, would have the name of a field."""
+#: The name of the rows that were mixed in.
+PARTNERS = "partners"
+
+
+def check_names(fields: Mapping[str, Any], mixes: bool) -> None:
+    """Raises ValueError if a mask, labels, or the partners of mixed images, would have the name of a field."""
+    if mixes and PARTNERS in fields:
+        raise ValueError(f"fields: {PARTNERS!r} is the name of the rows that were mixed in; use another name")
     for name in fields:
         if present_name(name) in fields:
             raise ValueError(f"fields: {present_name(name)!r} is the name of the mask of {name!r}; use another name")
@@ -49,9 +83,11 @@ def check_names(fields: Mapping[str, Any]) -> None:
             raise ValueError(f"fields: {labels_name(name)!r} is the name of the labels of {name!r}; use another name")
 
 
-def tensors_of(fields: BatchFields, optional: set[str], rows: int, pin: bool) -> dict[str, Any]:
-    """The first rows of all fields: text as a list of str, JSON as bale.fields.JsonRows, arrays as tensors, bytes as Ragged; for
-    each optional field also its mask, a bool tensor; for boxes and keypoints also their labels."""
+def tensors_of(batch: Any, optional: set[str], rows: int, pin: bool) -> dict[str, Any]:
+    """The first rows of all fields of a batch: text as a list of str, JSON as bale.fields.JsonRows, arrays as tensors, bytes as
+    Ragged; for each optional field also its mask, a bool tensor; for boxes and keypoints also their labels; for mixed images
+    the rows of their partners."""
+    fields: BatchFields = batch.fields
     made: dict[str, Any] = {}
     for name in fields:
         value = fields[name]
@@ -68,4 +104,6 @@ def tensors_of(fields: BatchFields, optional: set[str], rows: int, pin: bool) ->
             made[labels_name(name)] = value.pin_memory() if pin else value
         if name in optional:
             made[present_name(name)] = torch.from_numpy(fields.present(name))[:rows]
+    if batch.partners is not None:
+        made[PARTNERS] = torch.from_numpy(batch.partners)[:rows]
     return made

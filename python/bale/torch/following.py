@@ -7,7 +7,6 @@ import torch
 from torch.utils.data.distributed import DistributedSampler
 
 import bale.loader
-from bale import _bale
 from bale.torch.ranks import Sampler, rank_and_world_size
 
 MAX_SEED = (1 << 63) - 1
@@ -52,17 +51,44 @@ class FollowingLoader(bale.loader.Loader):
         return super().__len__()
 
     def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of an epoch.
+
+        Directly after load_state_dict(), the epoch of that state is continued instead, so the usual loop over epochs needs
+        no special case.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, from 0.
+
+        Raises
+        ------
+        bale.Error
+            If the Loader is closed, or is one of the parent process.
+        """
         self._follow_ranks()
         self._epochs_are_set = True
         super().set_epoch(epoch)
 
     def load_state_dict(self, state: dict[str, int]) -> None:
+        """Continues at the position of a state.
+
+        Parameters
+        ----------
+        state : dict from str to int
+            What state_dict() returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another dataset, selection, shuffle or seed.
+        """
         self._follow_ranks()
         super().load_state_dict(state)
 
     @property
     def sampler(self) -> Any:
-        """The sampler that was given, else one with set_epoch(), rank, num_replicas and len()."""
+        """The sampler that was given, else a bale.torch.Sampler with set_epoch(), rank, num_replicas and len()."""
         return Sampler(self) if self._given_sampler is None else self._given_sampler
 
     def _epoch_after_a_break(self) -> int:
@@ -77,7 +103,6 @@ class FollowingLoader(bale.loader.Loader):
         if not self._seed_given:
             self._options["seed"] = default_seed(self.world_size)
         self._open_again()
-        self._num_batches = len(self._loader)
         if state is None:
             self._loader.set_epoch(epoch)
         else:
@@ -88,7 +113,3 @@ class FollowingLoader(bale.loader.Loader):
         self._loader.close()
         self._loader = self._open()
         self._leave()
-
-    def _plan_of_epoch(self) -> _bale.RankPlan:
-        """The plan of a whole epoch for this rank."""
-        return _bale.RankPlan(self._num_deliveries, 0, self.batch_size, self.rank, self.world_size, self._options["tail"])

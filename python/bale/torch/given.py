@@ -69,7 +69,8 @@ class Part(torch.utils.data.Subset[Any]):
 
     @property
     def classes(self) -> list[str]:
-        classes: list[str] = self.dataset.classes
+        dataset: Any = self.dataset
+        classes: list[str] = dataset.classes
         return classes
 
     @property
@@ -79,6 +80,7 @@ class Part(torch.utils.data.Subset[Any]):
     @property
     def targets(self) -> list[int]:
         """Labels of these samples; bale.NO_LABEL for a sample without one."""
-        label_of = self.dataset.labels
+        dataset: Any = self.dataset
+        label_of = dataset.labels
         targets: list[int] = [int(label_of[i]) for i in self.indices]
         return targets

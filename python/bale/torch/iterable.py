@@ -41,33 +41,89 @@ class _Place(NamedTuple):
 
 
 class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
-    """The samples of a Dataset as a stream, in the Loader's order. Each rank gets its share, and each worker of a
-    DataLoader its share of that. No sample is lost or repeated (but see `tail`).
+    """The samples of a Dataset as a stream, in the Loader's order.
 
-        stream = bt.IterableDataset("packs/train", transform, seed=1, batch_size=64)
-        loader = torch.utils.data.DataLoader(stream, batch_size=64, num_workers=8)
-        for epoch in range(90):
-            stream.set_epoch(epoch)     # the order changes by this alone, as with DistributedSampler
-            for images, labels in loader:
-                ...
+    Each rank gets its share, and each worker of a DataLoader its share of that. No sample is lost or repeated (but see
+    `tail`). It holds no Python object per sample. state_dict() and load_state_dict() continue in the middle of an
+    epoch; torchdata's StatefulDataLoader calls them in its workers.
 
-    spec, transform, target_transform, transforms, fields, field, decode, verify_checksums, mode   as for Dataset
-    seed, shuffle, block_samples, window_blocks, subset, weights, num_draws, repeats               as for bale.Loader
-    tail               "pad": every rank gets equally many samples, so some are repeated; "drop" (also drop_last=True): the
-                       rest that does not make whole batches on all ranks is left out; "uneven": each sample exactly once,
-                       so some ranks get one less
-    batch_size         the batch size of the DataLoader. Its workers then take turns batch by batch, so its batches do not
-                       depend on the number of workers, and only the last one is short. Default: they take turns sample by
-                       sample
-    rank, world_size   default: those of torch.distributed if it is initialized when an iteration begins, else $RANK and
-                       $WORLD_SIZE, else 0 and 1. With Accelerate, which distributes a stream to ranks by itself, pass 0
-                       and 1
+    Parameters
+    ----------
+    spec : path, sequence of paths or bale.Dataset
+        A packed dataset, as bale.Dataset takes it, or a bale.Dataset.
+    transform : callable or None, default None
+        Applied to the image.
+    target_transform : callable or None, default None
+        Applied to the target.
+    transforms : callable or None, default None
+        Instead of these two: applied to both, transforms(image, target), as in torchvision's VisionDataset. A
+        v2.Compose that begins with bale.torch.to_tv_tensors crops image and mask alike.
+    fields : sequence of str or None, default None
+        Names of the image and its targets; several targets become a tuple. "jpg;png" is the first of these that a
+        sample has; "cls" is the label, "__key__" the sample's key, "__index__" its position. None: the image and its
+        label.
+    field : str or None, default None
+        Name of the image, with the label as target. None: each sample's first field with an image's name.
+    decode : {'pil', 'tensor', 'bytes'}, default 'pil'
+        "pil": images in RGB, as ImageFolder loads them. "tensor": uint8 C x H x W. "bytes": every field as stored.
+        Unless "bytes": an image that is a target keeps its stored mode (a mask's class numbers), `json` is decoded,
+        `txt` is a str, `npy` an array, a label an int, -100 if the sample has none (torch's ignore_index).
+    seed : int, default 0
+        Seed of the order.
+    shuffle : bool, 'block' or 'stream', default True
+        "block" shuffles blocks of samples, for long reads from slow storage. "stream": epoch 0 in stored order, in which
+        each block_samples * window_blocks consecutive samples are shuffled with each other; see bale.Loader.
+    block_samples : int, default 64
+        Samples per block, for shuffle="block" and "stream".
+    window_blocks : int, default 16
+        Blocks that are mixed with each other, for shuffle="block" and "stream".
+    tail : {'pad', 'drop', 'uneven'}, default 'pad'
+        "pad": every rank gets equally many samples, so some are repeated. "drop": the rest that does not make whole
+        batches on all ranks is left out. "uneven": each sample exactly once, so some ranks get one less.
+    drop_last : bool, default False
+        The same as tail="drop".
+    batch_size : int, default 1
+        The batch size of the DataLoader. Its workers then take turns batch by batch, so its batches do not depend on
+        the number of workers, and only the last one is short. 1: they take turns sample by sample.
+    rank, world_size : int or None, default None
+        None: those of torch.distributed if it is initialized when an iteration begins, else $RANK and $WORLD_SIZE, else
+        0 and 1. With Accelerate, which distributes a stream to ranks by itself, pass 0 and 1.
+    subset : array-like or None, default None
+        Positions in the dataset that make up an epoch. None: all.
+    weights : array-like or None, default None
+        Draw `num_draws` samples per epoch with these probabilities, with replacement; one weight per sample.
+    num_draws : int or None, default None
+        Samples per epoch with `weights`. None: len(weights).
+    repeats : int, default 1
+        Deliver each sample this often per epoch.
+    verify_checksums : bool, default True
+        Compare the checksum of each field before it is returned.
+    mode : {'RGB', 'L', 'RGBA', 'I;16'}, default 'RGB'
+        What images are converted to, by Pillow's names; "I;16" only from images of 16-bit gray. Not of images that are
+        targets.
 
-    state_dict() and load_state_dict() continue in the middle of an epoch; torchdata's StatefulDataLoader calls them in its
-    workers. It holds no Python object per sample.
+    Raises
+    ------
+    KeyError
+        If a sample does not have a field (also a bale.Error); while iterating.
+    bale.Error
+        If the dataset cannot be opened; while iterating with code "damaged" if a field cannot be decoded, "unsupported"
+        if an image does not have the mode.
+    ValueError
+        If options contradict each other, or no sample has one of the fields.
 
-    Processes: it can be pickled, and used in forked workers; both open the files again. Raises as Dataset does, and
-    ValueError for contradictory options.
+    Notes
+    -----
+    Processes: it can be pickled, and used in forked workers; both open the files again.
+
+    Examples
+    --------
+    >>> stream = bt.IterableDataset("packs/train", transform, seed=1, batch_size=64)
+    >>> loader = torch.utils.data.DataLoader(stream, batch_size=64, num_workers=8)
+    >>> for epoch in range(90):
+    ...     stream.set_epoch(epoch)  # the order changes by this alone, as with DistributedSampler
+    ...     for images, labels in loader:
+    ...         pass
     """
 
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
@@ -115,7 +171,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     def _begin(self) -> _Progress:
         place = self._resume or _Place(self.epoch, 0)
-        worker = torch.utils.data.get_worker_info()
+        worker: Any = torch.utils.data.get_worker_info()  # type: ignore[no-untyped-call]
         rank, world_size = self._rank_and_world_size
         return _Progress(place, self._plan(place.position), 0 if worker is None else worker.id,
                          1 if worker is None else worker.num_workers, self.batch_size, world_size)
@@ -139,11 +195,25 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     @property
     def epoch(self) -> int:
+        """Number of the epoch that is iterated next, an int."""
         return self._resume.epoch if self._resume else int(self._epoch[0])
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch of the next iteration; call it before each. Persistent workers of a DataLoader follow it. Directly
-        after load_state_dict(), the epoch of that state is continued instead."""
+        """Sets the epoch of the next iteration; call it before each.
+
+        Persistent workers of a DataLoader follow it. Directly after load_state_dict(), the epoch of that state is continued
+        instead.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, from 0.
+
+        Raises
+        ------
+        ValueError
+            If the number is below 0.
+        """
         epoch = operator.index(epoch)
         if epoch < 0:
             raise ValueError(f"epoch {epoch} is below 0")
@@ -158,19 +228,28 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     @property
     def rank(self) -> int:
+        """Rank of this process."""
         return self._rank_and_world_size[0]
 
     @property
     def world_size(self) -> int:
+        """Number of ranks."""
         return self._rank_and_world_size[1]
 
     # --- resuming
 
     def state_dict(self) -> dict[str, Any]:
-        """The position after the last sample that was returned, as a dict. If the stream is iterated in one process, the
-        state can be loaded with any world size, and is interchangeable with that of a bale.Loader of the same seed and
-        shuffle. In one of several DataLoader workers, it is the state of that worker: it can be loaded only by the same
-        worker, with the same number of workers, world size and batch_size."""
+        """Returns the position after the last sample that was returned.
+
+        If the stream is iterated in one process, the state can be loaded with any world size, and is interchangeable with
+        that of a bale.Loader of the same seed and shuffle. In one of several DataLoader workers, it is the state of that
+        worker: it can be loaded only by the same worker, with the same number of workers, world size and batch_size.
+
+        Returns
+        -------
+        dict
+            Can be pickled and stored as JSON.
+        """
         progress = self._progress or self._begin()
         state: dict[str, Any] = {"version": 1, "epoch": progress.epoch, "position": progress.position,
                                  "fingerprint": self._fingerprint}
@@ -179,8 +258,18 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Makes the next iteration begin where `state` was taken. Raises ValueError if it is of another dataset, selection,
-        shuffle or seed, or of another worker."""
+        """Makes the next iteration begin at the position of a state.
+
+        Parameters
+        ----------
+        state : dict
+            What state_dict() returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another dataset, selection, shuffle or seed, or of another worker.
+        """
         if state.get("version") != 1:
             raise ValueError(f"not a state of bale.torch.IterableDataset: {state!r}")
         fingerprint = state["fingerprint"]

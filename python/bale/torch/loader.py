@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
+import torch.utils.data
 import torch.utils.dlpack
 
 from bale import transforms
@@ -13,6 +14,7 @@ from bale.torch.batch_samples import Samples
 from bale.torch.fields import check_names, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
 from bale.torch.given import Part, given
+from bale.torch.nested import map_tensors
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
 from bale.torch.soft_labels import soft_labels_of
@@ -30,50 +32,182 @@ _NO_ROWS = object()
 
 
 class Loader(FollowingLoader, dataloader_names.Attributes):
-    """bale.Loader with tensors: each batch is (images, labels).
+    """bale.Loader with tensors: shuffled, augmented batches (images, labels) of a packed dataset, in place of a DataLoader.
 
     Images are N x C x H x W of the transform's dtype: channels_last if the transform's layout is "nhwc" (the default),
-    contiguous if it is "nchw"; with `views` a list of such tensors, one per view; for ragged and raw transforms a list of
-    tensors, one per row. Labels are int64, -100 (IGNORE_INDEX, which
-    torch's losses ignore) for an unlabeled or skipped sample.
+    contiguous if it is "nchw"; with `views` a list of such tensors, one per view; for ragged and raw transforms a list
+    of tensors, one per row. Labels are int64, -100 (which torch's losses ignore) for an unlabeled or skipped sample.
 
-    Images are a view of a slot of shared memory, which the workers reuse when the last tensor of it is gone. You may keep
-    any number of batches: if you keep nearly all slots, further batches are copies in ordinary memory; on a device, further
-    batches allocate device memory. A warning says so once. Labels, mask, indices and keys are always copies.
+    Images are a view of a slot of shared memory, which the workers reuse when the last tensor of it is gone. You may
+    keep any number of batches: if you keep nearly all slots, further batches are copies in ordinary memory; on a
+    device, further batches allocate device memory. A warning says so once. Labels, mask, indices and keys are always
+    copies.
 
-    The options are bale.Loader's, and:
+    A Loader has all public attributes of a DataLoader, `sampler.set_epoch` and len(), so frameworks accept it:
+    Accelerate's prepare() and Lightning's Trainer pass it through. Options of DataLoader that have a meaning here are
+    accepted; others raise TypeError, which says what to use instead. It follows ranks and epochs that change after it
+    was made: it gives this rank's share if torch.distributed is initialized later, and the epoch that a
+    DistributedSampler, given as `sampler`, is set to. If a loop is left before its end, the next one gives other
+    batches, as with a DataLoader that shuffles; on several ranks, and after set_epoch(), the epoch begins again
+    instead.
 
-    spec               also a bale.torch.Dataset without transforms, or a torch Subset of one, as random_split makes it. The
-                       positions in subset=, weights= and sampler= are then positions in that dataset
-    seed               of the order. Default: torch.initial_seed() on one rank; 0 on several ranks, which must have the same
-                       order (as DistributedSampler)
-    augment_seed       of crops, flips and colors. Default: `seed` if it is given, else torch.initial_seed()
-    rank, world_size   default: those of torch.distributed if it is initialized, else $RANK and $WORLD_SIZE, else 0 and 1;
-                       looked up again when an iteration begins. Pass 0 and 1 if each rank should read the whole epoch
-    with_mask          return (images, labels, mask): for tail="uneven" and on_bad_sample="skip". Without it, the last batch
-                       of tail="uneven" is shorter, and a rank without samples left has one batch less
-    with_samples       return one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`
-    fields             return one more element, the last: a dict of the fields. Text is a list of str, JSON a sequence that parses a
-                       row when it is asked for, arrays are tensors, bytes a Ragged. For an optional field `NAME.present` is
-                       its mask. Tensors are views of the slot, as images are. Not with mix, and not on a device
-    pin                return page-locked copies if CUDA is available
-    device             "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time;
-                       "cpu" is the same as None. The tensors are the loader's memory, which a later batch reuses when the
-                       last of them is gone. To use them on another stream, clone() them, or make the current stream wait
-                       (`Event`) until that stream is done
-    mix                bale.transforms.Mix(...): return (images, (labels, partner_labels, shares)). The loss per image is
-                       shares * loss(labels) + (1 - shares) * loss(partner_labels). With Mix(num_classes=1000): return
-                       (images, soft labels), a float32 tensor N x 1000
+    Parameters
+    ----------
+    spec : path, sequence of paths, bale.Dataset, bale.torch.Dataset or Subset
+        A packed dataset, or several; or a bale.torch.Dataset without transforms, or a torch Subset of one, as
+        random_split makes it. The positions in subset=, weights= and sampler= are then positions in that dataset.
+    batch_size : int, default 256
+        Samples per batch and rank.
+    transform : object, default None
+        One of bale.transforms, or one of torchvision or timm, which is translated (bale.transforms.translate). None:
+        bale.transforms.train().
+    views : sequence or None, default None
+        Instead of `transform`: each image is decoded once and made into one image per view, with draws of its own:
+        `views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per view. Not with a device.
+    shuffle : bool, 'block', 'node-local' or 'stream', default True
+        "block" shuffles blocks of samples, for long reads from slow storage. "node-local" gives each node a part of the
+        shards, the same in every epoch, so that its cache fetches and holds only that part; see docs/SCALE.md for what
+        that costs in randomness. "stream": epoch 0 in stored order, in which each block_samples * window_blocks
+        consecutive samples are shuffled with each other; see bale.Loader.
+    seed : int or None, default None
+        Seed of the order. None: torch.initial_seed() on one rank; 0 on several ranks, which must have the same order
+        (as DistributedSampler).
+    augment_seed : int or None, default None
+        Seed of crops, flips and colors. None: `seed` if it is given, else torch.initial_seed().
+    workers : int or None, default None
+        Number of worker processes. None: one per core that this rank has. 0: decode in the caller.
+    threads : bool, default False
+        Decode in threads of this process instead of worker processes.
+    prefetch : int, default 4
+        Number of batches in the ring, for all workers together, including those that you hold.
+    persistent_workers : bool, default True
+        False: workers exit at the end of each epoch.
+    rank, world_size : int or None, default None
+        This process's share of each epoch. None: those of torch.distributed if it is initialized, else $RANK and
+        $WORLD_SIZE, else 0 and 1; looked up again when an iteration begins. Pass 0 and 1 if each rank should read the
+        whole epoch.
+    tail : {'pad', 'drop', 'uneven'}, default 'pad'
+        The incomplete end of an epoch: "pad" repeats samples, "drop" leaves it out, "uneven" masks the missing rows.
+    drop_last : bool, default False
+        The same as tail="drop".
+    subset : array-like or None, default None
+        Positions in the dataset that make up an epoch. None: all.
+    weights : array-like or None, default None
+        Draw `num_draws` samples per epoch with these probabilities, with replacement; one weight per sample.
+    num_draws : int or None, default None
+        Samples per epoch with `weights`. None: len(weights).
+    repeats : int, default 1
+        Deliver each sample this often per epoch.
+    block_samples : int, default 64
+        Samples per block, for shuffle="block" and "stream".
+    window_blocks : int, default 16
+        Blocks that are mixed with each other, for shuffle="block" and "stream".
+    ranks_per_node : int or None, default None
+        Ranks on each node, for shuffle="node-local": rank r is on node r // ranks_per_node. None: $LOCAL_WORLD_SIZE, which
+        torchrun sets.
+    field : str, default ''
+        Name of the field of the image. "": the first one with an image's name.
+    fields : mapping from str to str, Field or None, default None
+        Further fields of each sample, as for bale.Loader: the batch has one more element, the last, a dict. Text is a
+        list of str, JSON a sequence that parses a row when it is asked for, arrays are tensors, bytes a Ragged. For an
+        optional field `NAME.present` is its mask. Tensors are views of the slot, as images are. With mix, `partners`
+        has the rows that were mixed in (int64). With a device, tensors and Ragged are copied to it, and text and JSON
+        stay in Python.
+    on_bad_sample : {'fail', 'skip', 'substitute'}, default 'fail'
+        What a sample does that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,
+        "substitute" gives another sample. `bad_samples` lists them.
+    verify_checksums : bool, default True
+        Compare the checksum of each field before it is decoded.
+    max_pixels : int, default 178956970
+        Images with more pixels are bad samples.
+    stall_timeout_s : float, default 120.0
+        Seconds after which a worker that is stuck at one sample is replaced; waiting for its bytes does not count. 0:
+        never.
+    storage_timeout_s : float, default 1800.0
+        Seconds that a worker may wait for the bytes of a sample before the iteration raises bale.Error ("retryable").
+        0: no limit.
+    read_ahead_bytes : int, default 128 << 20
+        Bytes that are requested from the kernel ahead of the workers. 0: none. See docs/TUNING.md.
+    large_transfers : bool, default False
+        For disks that are limited in transfers per second; see docs/TUNING.md.
+    direct_io : bool, default False
+        Bypass the page cache, without reading ahead, for datasets larger than memory; see docs/TUNING.md.
+    seek_point_cache_bytes : int, default 0
+        Bytes of shared memory for seek points of JPEGs, which workers make in the first epoch so that later epochs
+        decode faster. 0: none. See docs/TUNING.md.
+    with_mask : bool, default False
+        Return (images, labels, mask), for tail="uneven" and on_bad_sample="skip". Without it, the last batch of
+        tail="uneven" is shorter, and a rank without samples left has one batch less.
+    with_samples : bool, default False
+        Return one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`.
+    pin : bool, default False
+        Return page-locked copies if CUDA is available.
+    device : torch.device, str, int or None, default None
+        "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time; "cpu" is
+        the same as None. The tensors are the loader's memory, which a later batch reuses when the last of them is gone.
+        To use them on another stream, clone() them, or make the current stream wait (`Event`) until that stream is
+        done.
+    depth : int, default 2
+        Number of batches that are copied to the device ahead.
+    hold : int, default 3
+        Number of batches that you hold for which device memory is allocated in advance; each batch more allocates
+        memory.
+    device_hflip : float, default 0.0
+        Probability that the device mirrors an image, for transforms that do not.
+    device_convert : bool, default True
+        False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do so
+        too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is done in a
+        slower way, with one warning; see counters["pageable_bytes"].
+    mix : bale.transforms.Mix or None, default None
+        Return (images, (labels, partner_labels, shares)). The loss per image is shares * loss(labels) + (1 - shares) *
+        loss(partner_labels). With Mix(num_classes=1000): return (images, soft labels), a float32 tensor N x 1000. Needs
+        a float dtype, images of one size, and one view.
+    mode : {'RGB', 'L', 'RGBA', 'I;16'} or None, default None
+        What images are decoded to, by Pillow's names: "L" has one channel, "RGBA" four, "I;16" is 16-bit gray PNGs and
+        TIFFs as uint16, which can be cropped, flipped and resized. The transform changes such images. An image that a
+        mode cannot give is a bad sample. None: the transform's own mode, usually RGB.
+    num_workers : int or None, default None
+        As DataLoader has it: the same as workers.
+    pin_memory : bool, default False
+        As DataLoader has it: the same as pin.
+    generator : torch.Generator or None, default None
+        As DataLoader has it: its initial seed is `seed`.
+    sampler : torch.utils.data.Sampler, sequence of int or None, default None
+        torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in their
+        order.
+    batch_sampler, prefetch_factor, worker_init_fn, multiprocessing_context : None, default None
+        Options of DataLoader without a meaning here: only their defaults are accepted.
+    collate_fn : callable or None, default None
+        As batch_sampler; torch's default_collate is accepted, too.
+    timeout : float, default 0
+        As batch_sampler. stall_timeout_s is the time after which a worker is replaced.
 
-    These options of DataLoader are accepted: num_workers (workers), pin_memory (pin), drop_last, persistent_workers,
-    generator (seed), sampler (torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size).
-    Others raise TypeError, which says what to use instead.
+    Attributes
+    ----------
+    transform : Transform or Compose
+        The transform of the first view.
 
-    A Loader has all public attributes of a DataLoader, `sampler.set_epoch` and len(), so frameworks accept it: Accelerate's
-    prepare() and Lightning's Trainer pass it through. It follows ranks and epochs that change after it was made: see
-    FollowingLoader.
+    Raises
+    ------
+    bale.Error
+        As for bale.Loader.
+    ValueError
+        If an option is out of range, or options contradict each other.
+    TypeError
+        If a transform cannot be translated, or an option of DataLoader has no meaning here; the message says what to
+        use.
 
-    Threads, processes and errors as for bale.Loader.
+    Notes
+    -----
+    Threads: used by one thread at a time.
+    Processes: after a fork, only the parent can use it; it cannot be pickled. Workers are separate programs, which exit
+    with this process.
+
+    Examples
+    --------
+    >>> loader = bt.Loader("packs/train", batch_size=256, transform=bale.transforms.train(224), seed=1)
+    >>> for images, labels in loader:
+    ...     loss = criterion(model(images.to(device)), labels.to(device))
     """
 
     def __init__(self, spec: Spec, batch_size: int = 256, *, transform: Any = None,
@@ -81,7 +215,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  workers: int | None = None, threads: bool = False, prefetch: int = 4, persistent_workers: bool = True,
                  rank: int | None = None, world_size: int | None = None, tail: Tail = "pad", drop_last: bool = False,
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
-                 repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, field: str = "",
+                 repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, ranks_per_node: int | None = None, field: str = "",
                  fields: Mapping[str, str | Field] | None = None,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", verify_checksums: bool = True,
                  max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, storage_timeout_s: float = 1800.0,
@@ -124,13 +258,13 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             spec, batch_size, transform=delivered if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
             threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
             tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
-            block_samples=block_samples, window_blocks=window_blocks, field=field, fields=fields, on_bad_sample=on_bad_sample,
+            block_samples=block_samples, window_blocks=window_blocks, ranks_per_node=ranks_per_node, field=field, fields=fields, on_bad_sample=on_bad_sample,
             verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
             storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
             direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
             device=None if self.device is None else str(self.device), device_hflip=device_hflip, device_convert=device_convert, no_label=IGNORE_INDEX)
         self.transform, self.generator = delivered, generator
-        check_names({} if fields is None else fields)
+        check_names({} if fields is None else fields, mixes=mix is not None)
         self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
         self._warned = False
         self.with_mask, self.with_samples = with_mask, with_samples
@@ -152,10 +286,30 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     # --- resuming
 
     def state_dict(self) -> dict[str, int]:
-        """As bale.Loader.state_dict(), with the seeds: a Loader that was given no seed continues with those of the state."""
+        """Returns the position after the last batch that was returned, as bale.Loader.state_dict() does, with the seeds.
+
+        A Loader that was given no seed continues with those of the state.
+
+        Returns
+        -------
+        dict from str to int
+            Can be pickled and stored as JSON.
+        """
         return {**super().state_dict(), "seed": self._options["seed"], "augment_seed": self._options["augment_seed"]}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
+        """Continues at the position of a state.
+
+        Parameters
+        ----------
+        state : dict from str to int
+            What state_dict() returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another dataset, selection, shuffle or seed.
+        """
         seeds = {name: state[name] for name in self._taken_from_states if name in state}
         if any(self._options[name] != seed for name, seed in seeds.items()):
             self._options.update(seeds)
@@ -178,11 +332,12 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         """The dataset that was given; for a path its bale.Dataset, or with subset= a torch Subset of that."""
         if self._given_dataset is not None and self._part is None:
             return self._given_dataset
-        whole = self._whole_dataset
-        return whole if self._part is None else Part(whole, self._part)
+        whole: Any = self._whole_dataset  # is one for torch, too
+        return whole if self._part is None else Part(whole, cast("Sequence[int]", self._part))
 
     @property
     def num_workers(self) -> int:
+        """Number of workers, an int."""
         return self._loader.workers
 
     def _stream(self) -> int:
@@ -224,8 +379,14 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         if self.pin:
             target = tuple(part.pin_memory() for part in target) if isinstance(target, tuple) else target.pin_memory()
         more = (torch.from_numpy(mask[:rows]),) if self.with_mask and mask is not None else ()
-        fields = (tensors_of(batch.fields, self._optional_fields, rows, self.pin),) if self._options["fields"] else ()
-        return (images, target, *more, *self._samples_of(batch, rows), *fields)
+        return (images, target, *more, *self._samples_of(batch, rows), *self._fields_of(batch, rows))
+
+    def _fields_of(self, batch: Any, rows: int) -> tuple[dict[str, Any], ...]:
+        """The last element of a batch: its fields, if it has any."""
+        if not self._options["fields"]:
+            return ()
+        made = tensors_of(batch, self._optional_fields, rows, self.pin)
+        return (made if self.device is None else map_tensors(lambda tensor: _to_device(tensor, self.device), made),)
 
     def _mixed_target(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:
         if self._soft_labels is None:
@@ -258,7 +419,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             target = self._mixed_target(labels, _tensor_of(batch.partner_labels)[:rows].clone(),
                                         _tensor_of(batch.shares)[:rows].clone())
         mask = (_tensor_of(batch.mask).view(torch.bool).clone(),) if self.with_mask else ()
-        return (images, target, *mask, *self._samples_of(batch, rows))
+        return (images, target, *mask, *self._samples_of(batch, rows), *self._fields_of(batch, rows))
 
     def _chw(self, image: torch.Tensor) -> torch.Tensor:
         return image if self.transform.layout == "nchw" or image.dim() < 3 else image.movedim(-1, 0)
@@ -282,6 +443,13 @@ def _cuda_device(device: torch.device | str | int) -> torch.device | None:
 def _current_stream(device: torch.device | None) -> int:
     handle: int = torch.cuda.current_stream(device).cuda_stream
     return handle
+
+
+def _to_device(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor:
+    """A copy for the current stream. From page-locked memory, because the host would otherwise wait for the work that is queued
+    there."""
+    copy: torch.Tensor = tensor.pin_memory().to(device, non_blocking=True)
+    return copy
 
 
 def _tensor_of(exported: Any) -> torch.Tensor:

@@ -16,32 +16,53 @@ _END = object()
 
 
 class Prefetcher:
-    """Iterates over the batches of `loader`, with every tensor on `device`:
+    """Iterates over the batches of `loader`, with every tensor on `device`.
 
-        loader = bt.Prefetcher(bt.Loader("packs/train", 256, pin=True), "cuda", normalize=True, dtype=torch.bfloat16)
-        for images, labels in loader:
-            ...
+    On a device with streams (CUDA), the next batch is copied and normalized on a separate stream while you work on this
+    one. A batch on the host, and its slot, is kept until its copy is done. So the loader is one batch ahead, but
+    state_dict() is the state after the last batch that you got. Copies are asynchronous if the loader's batches are
+    page-locked: pin=True, or a DataLoader's pin_memory=True. On other devices (CPU), the batches are not copied ahead.
 
-    On a device with streams (CUDA), the next batch is copied and normalized on a separate stream while you work on this one.
-    A batch on the host, and its slot, is kept until its copy is done. So the loader is one batch ahead, but state_dict() is
-    the state after the last batch that you got. Copies are asynchronous if the loader's batches are page-locked: pin=True,
-    or a DataLoader's pin_memory=True. On other devices (CPU), the batches are not copied ahead.
+    len(), set_epoch(), state_dict(), load_state_dict(), `sampler`, `dataset`, `batch_size` and all other attributes are
+    the loader's, if it has them.
 
-    loader      any iterable of batches: tensors and Ragged, and nested tuples, lists and dicts of them. Other values stay
-                the same
-    device      as for torch.device
-    normalize   True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each: uint8 images, N x C x H
-                x W or N x H x W x C, become (value / 255 - mean) / std, N x C x H x W, as bale.transforms makes them
-    dtype       dtype of the images, a float type. With it and without normalize, uint8 becomes value / 255. Default with
-                normalize: torch.float32
-    images      index or key of the images in a batch; default: the batch itself if it is a tensor, else its first entry.
-                It may be a list of images
+    Parameters
+    ----------
+    loader : iterable of batches
+        Of tensors and Ragged, and nested tuples, lists and dicts of them. Other values stay the same.
+    device : torch.device, str or int
+        As for torch.device.
+    normalize : bool, (mean, std) or None, default None
+        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each: uint8 images, N x C x H x W
+        or N x H x W x C, become (value / 255 - mean) / std, N x C x H x W, as bale.transforms makes them.
+    dtype : torch.dtype or None, default None
+        Dtype of the images, a float type. With it and without normalize, uint8 becomes value / 255. None: torch.float32
+        with normalize.
+    images : int, str or None, default None
+        Index or key of the images in a batch, which may be a list of images. None: the batch itself if it is a tensor,
+        else its first entry.
 
-    len(), set_epoch(), state_dict(), load_state_dict(), `sampler`, `dataset`, `batch_size` and all other attributes are the
-    loader's, if it has them.
+    Attributes
+    ----------
+    loader : iterable
+        As given.
+    device : torch.device
+        As given.
 
-    Threads: use it in the thread, and on the current stream, in which you work on the batches. Raises ValueError if the
-    images to normalize are not uint8 with three channels.
+    Raises
+    ------
+    ValueError
+        If dtype is no float type; while iterating, if the images to normalize are not uint8 with three channels.
+
+    Notes
+    -----
+    Threads: use it in the thread, and on the current stream, in which you work on the batches.
+
+    Examples
+    --------
+    >>> loader = bt.Prefetcher(bt.Loader("packs/train", 256, pin=True), "cuda", normalize=True, dtype=torch.bfloat16)
+    >>> for images, labels in loader:
+    ...     loss = criterion(model(images), labels)
     """
 
     if TYPE_CHECKING:
@@ -51,7 +72,9 @@ class Prefetcher:
     def __new__(cls, loader: Iterable[Any], *_: Any, **__: Any) -> Prefetcher:
         # Who looks for state_dict() looks at the class, so there are two.
         stateful = cls is Prefetcher and hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")
-        return super().__new__(_StatefulPrefetcher if stateful else cls)
+        kind: Any = _StatefulPrefetcher if stateful else cls
+        made: Prefetcher = super().__new__(kind)
+        return made
 
     def __init__(self, loader: Iterable[Any], device: torch.device | str | int, *,
                  normalize: bool | tuple[Any, Any] | None = None, dtype: torch.dtype | None = None,
@@ -128,10 +151,17 @@ class Prefetcher:
     # --- what the loader has
 
     def set_epoch(self, epoch: int) -> None:
-        """Calls set_epoch() of the loader; if it has none, of its sampler and its dataset, if they have one."""
+        """Calls set_epoch() of the loader; if it has none, of its sampler and its dataset, if they have one.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, from 0.
+        """
         self._state = None
-        if hasattr(self.loader, "set_epoch"):
-            self.loader.set_epoch(epoch)
+        set_epoch = getattr(self.loader, "set_epoch", None)
+        if set_epoch is not None:
+            set_epoch(epoch)
             return
         for part in ("sampler", "dataset"):
             set_epoch = getattr(getattr(self.loader, part, None), "set_epoch", None)
@@ -171,7 +201,8 @@ class Pixels:
     def __call__(self, images: torch.Tensor) -> torch.Tensor:
         if images.dtype != torch.uint8:
             if self._mean_and_std is None and images.dtype.is_floating_point:
-                return images.to(self._dtype)
+                converted: torch.Tensor = images.to(self._dtype)
+                return converted
             raise ValueError(f"Prefetcher: the images are {images.dtype}, not uint8; give `images`, where in a batch they "
                              f"are, and normalize in one place only")
         channels = images.dim() - 3
@@ -180,10 +211,11 @@ class Pixels:
         if images.shape[channels] != 3:
             images = images.movedim(-1, channels)
         mean, std, full = self._constants_on(images.device)
-        pixels = images.to(torch.float32).div_(full)
+        pixels: torch.Tensor = images.to(torch.float32).div_(full)
         if self._mean_and_std is not None:
             pixels.sub_(mean).div_(std)
-        return pixels.to(self._dtype)
+        made: torch.Tensor = pixels.to(self._dtype)
+        return made
 
     def _constants_on(self, device: torch.device) -> tuple[torch.Tensor, ...]:
         """Mean, deviation and 255 as tensors: to divide by a number, CUDA multiplies by its inverse, which rounds

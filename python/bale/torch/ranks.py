@@ -12,10 +12,30 @@ from bale import _bale
 
 
 def rank_and_world_size(rank: int | None = None, world_size: int | None = None) -> tuple[int, int]:
-    """(rank, world_size): the arguments if they are given, else those of torch.distributed if it is initialized, else the
-    launcher's $RANK and $WORLD_SIZE, else (0, 1). Raises ValueError if only one argument is given.
+    """Returns the rank and the world size of this process.
 
-    Issues a UserWarning, once per process, if torch.distributed has fewer ranks than the launcher started."""
+    These are the arguments if they are given, else those of torch.distributed if it is initialized, else the launcher's
+    $RANK and $WORLD_SIZE, else (0, 1).
+
+    Parameters
+    ----------
+    rank, world_size : int or None, default None
+        Give both or none.
+
+    Returns
+    -------
+    (int, int)
+        (rank, world_size).
+
+    Raises
+    ------
+    ValueError
+        If only one argument is given.
+
+    Notes
+    -----
+    Issues a UserWarning, once per process, if torch.distributed has fewer ranks than the launcher started.
+    """
     if rank is not None and world_size is not None:
         return rank, world_size
     if rank is not None or world_size is not None:
@@ -39,7 +59,20 @@ def _warn_of_duplicates(world_size: int, backend: str, launched: int) -> None:
 
 
 class Sampler:
-    """The type of `loader.sampler`, with what training scripts use: set_epoch(), rank, num_replicas and len()."""
+    """The type of `loader.sampler`, with what training scripts use.
+
+    Parameters
+    ----------
+    loader : Loader
+        Of which it is the sampler.
+
+    Attributes
+    ----------
+    rank : int
+        Rank of this process.
+    num_replicas : int
+        World size.
+    """
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -47,6 +80,13 @@ class Sampler:
         self.num_replicas: int = loader.world_size
 
     def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of an epoch, as Loader.set_epoch() does.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, from 0.
+        """
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:

@@ -19,7 +19,8 @@ class SoftLabels(NamedTuple):
         """Raises ValueError for a label of num_classes or more. Tensors on a device are not checked: that would wait for the
         device, whose own check ends the process."""
         shares = shares.unsqueeze(1)
-        return self._smoothed(labels) * shares + self._smoothed(partner_labels) * (1 - shares)
+        mixed: torch.Tensor = self._smoothed(labels) * shares + self._smoothed(partner_labels) * (1 - shares)
+        return mixed
 
     def _smoothed(self, labels: torch.Tensor) -> torch.Tensor:
         """Rows without a label are zeros."""
@@ -29,7 +30,8 @@ class SoftLabels(NamedTuple):
         labels = labels.unsqueeze(1)
         rows = torch.full((len(labels), self.num_classes), off, device=labels.device)
         rows.scatter_(1, labels.clamp(min=0), 1 - self.smoothing + off)
-        return rows.masked_fill_(labels < 0, 0)
+        smoothed: torch.Tensor = rows.masked_fill_(labels < 0, 0)
+        return smoothed
 
 
 def soft_labels_of(mix: transforms.Mix) -> SoftLabels | None:

@@ -10,17 +10,35 @@ from bale.torch.nested import like
 
 
 def to_tv_tensors(*sample: Any) -> Any:
-    """Returns (image, target, ...) with the image as tv_tensors.Image and masks as tv_tensors.Mask, so that torchvision's v2
-    transforms treat them alike. Use it for one sample, as (the first of) a Dataset's `transforms`:
+    """Wraps images and masks, so that torchvision's v2 transforms treat them alike.
 
-        joint = v2.Compose([bt.to_tv_tensors, v2.RandomCrop(512), v2.RandomHorizontalFlip()])
-        bt.Dataset("scenes", fields=("jpg", "mask.png"), transforms=joint)
+    The first value is the image, PIL or tensor. Among the others, a PIL image, and a tensor of integers with two or
+    more dimensions, is a mask; tuples and lists are searched; labels and other values stay the same.
 
-    or for a batch: `images, masks = bt.to_tv_tensors(images, masks)`. One tuple or list of the values works too.
+    Parameters
+    ----------
+    *sample : image, target, ...
+        The values of one sample, as a Dataset's `transforms` gets them, or those of a batch; or one tuple or list of
+        them.
 
-    The first value is the image, PIL or tensor. Among the others, a PIL image, and a tensor of integers with two or more
-    dimensions, is a mask; tuples and lists are searched; labels and other values stay the same. Tensors share their memory
-    with the arguments. Raises ImportError if torchvision is older than 0.16.
+    Returns
+    -------
+    tuple, or tv_tensors.Image
+        (image, target, ...) with the image as tv_tensors.Image and masks as tv_tensors.Mask; for an image alone that.
+        Tensors share their memory with the arguments.
+
+    Raises
+    ------
+    ImportError
+        If torchvision is older than 0.16.
+    ValueError
+        If nothing is given.
+
+    Examples
+    --------
+    >>> joint = v2.Compose([bt.to_tv_tensors, v2.RandomCrop(512), v2.RandomHorizontalFlip()])
+    >>> dataset = bt.Dataset("scenes", fields=("jpg", "mask.png"), transforms=joint)
+    >>> images, masks = bt.to_tv_tensors(images, masks)  # of a batch
     """
     tv_tensors = _tv_tensors()
     if len(sample) == 1 and isinstance(sample[0], (tuple, list)):
@@ -43,7 +61,7 @@ def _target(target: Any, mask: Any) -> Any:
 
 
 def _has_fractions(tensor: torch.Tensor) -> bool:
-    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+    return bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex)
 
 
 def _tv_tensors() -> Any:

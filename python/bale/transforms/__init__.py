@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bale.transforms.compose import Compose
     from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
     from bale.transforms.ending import ConvertImageDtype, Normalize, RandomErasing, ToDtype, ToTensor
-    from bale.transforms.geometry import (CenterCrop, Pad, PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize,
+    from bale.transforms.geometry import (CenterCrop, FixedSizeCrop, Pad, PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize,
                                           RandomResizedCrop, RandomShortestSize, RandomVerticalFlip, RandomZoomOut, Resize,
                                           ScaleJitter)
     from bale.transforms.markers import Identity, PILToTensor, ToImage, ToPureTensor
@@ -44,7 +44,7 @@ _MODULES = {
     "compose": "Compose".split(),
     "control": "RandomApply RandomChoice RandomOrder".split(),
     "ending": "ConvertImageDtype Normalize RandomErasing ToDtype ToTensor".split(),
-    "geometry": ("CenterCrop Pad PadIfSmaller RandomCrop RandomHorizontalFlip RandomResize RandomResizedCrop"
+    "geometry": ("CenterCrop FixedSizeCrop Pad PadIfSmaller RandomCrop RandomHorizontalFlip RandomResize RandomResizedCrop"
                  " RandomShortestSize RandomVerticalFlip RandomZoomOut Resize ScaleJitter").split(),
     "markers": "Identity PILToTensor ToImage ToPureTensor".split(),
     "operation": "Operation".split(),
@@ -72,7 +72,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-__all__ = ["AugMix", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose", "ConvertImageDtype", "GaussianBlur", "Grayscale",
+__all__ = ["AugMix", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose", "ConvertImageDtype", "FixedSizeCrop", "GaussianBlur", "Grayscale",
            "IMAGENET_MEAN", "IMAGENET_STD", "Identity", "Mix", "Normalize", "Operation", "PILToTensor", "Pad", "PadIfSmaller",
            "PillowGaussianBlur", "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
            "RandomChannelPermutation", "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",

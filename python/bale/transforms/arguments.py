@@ -32,9 +32,10 @@ def number(name: str, given: Any) -> float:
 
 
 def whole(name: str, given: Any, least: int, most: int = 2**31 - 1) -> int:
-    if isinstance(given, bool) or not isinstance(given, numbers.Real) or given != int(given) or not least <= given <= most:
+    value = number(name, given) if isinstance(given, numbers.Real) and not isinstance(given, bool) else None
+    if value is None or value != int(value) or not least <= value <= most:
         refuse(name, given, f"a whole number from {least} to {most}")
-    return int(given)
+    return int(value)
 
 
 def flag(name: str, given: Any) -> bool:
@@ -208,6 +209,6 @@ def around(name: str, given: float | Sequence[float] | None, middle: float, leas
     if isinstance(given, numbers.Real) and not isinstance(given, bool):
         if given < 0:
             raise ValueError(f"{name}: {given!r} is below 0")
-        low = middle - given
-        given = (max(low, least) if middle else low, middle + given)
+        distance = number(name, given)
+        given = (max(middle - distance, least) if middle else middle - distance, middle + distance)
     return interval(name, given, least, most)

@@ -17,15 +17,32 @@ _MOST_TRIALS = 10_000
 
 @dataclass(frozen=True, repr=False)
 class RandomIoUCrop(Operation):
-    """A crop that keeps boxes (SSD, https://arxiv.org/abs/1512.02325). Boxes whose centers are outside the crop become 0, 0, 0, 0:
-    put SanitizeBoundingBoxes behind it. The boxes are those of the first field of the kind "boxes". At most one in a list.
+    """A crop that keeps boxes (SSD, https://arxiv.org/abs/1512.02325).
 
-    min_scale, max_scale   range of the crop's sides, as shares of the image's; at most 1
-    min_aspect_ratio, max_aspect_ratio   range of its width / height
-    sampler_options   the least intersection over union with a box, one drawn per round; 1 or more leaves the image as it is.
-                      None: 0, 0.1, 0.3, 0.5, 0.7, 0.9 and 1
-    trials            rectangles per round
+    Boxes whose centers are outside the crop become 0, 0, 0, 0: put SanitizeBoundingBoxes after it. The boxes are those
+    of the first field of the kind "boxes". At most one in a list.
 
+    Parameters
+    ----------
+    min_scale, max_scale : float, default 0.3 and 1.0
+        Range of the crop's sides, as shares of the image's; at most 1.
+    min_aspect_ratio, max_aspect_ratio : float, default 0.5 and 2.0
+        Range of its width / height.
+    sampler_options : sequence of float or None, default None
+        The least intersection over union with a box, one drawn per round; 1 or more leaves the image as it is. None: 0,
+        0.1, 0.3, 0.5, 0.7, 0.9 and 1.
+    trials : int, default 40
+        Rectangles per round, at most 10,000.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+
+    Notes
+    -----
     After 1,000 rounds or 40,000 rectangles in vain the image is left as it is; torchvision's goes on for ever.
     """
 
@@ -55,7 +72,17 @@ class RandomIoUCrop(Operation):
 class ClampBoundingBoxes(Operation):
     """Clips boxes at the edges of the image. Crops, padding and warps do so in any case.
 
-    clamping_mode   "auto", "soft" or "hard", which are the same for boxes that are not rotated
+    Parameters
+    ----------
+    clamping_mode : str, default 'auto'
+        "auto", "soft" or "hard", which are the same for boxes that are not rotated.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     clamping_mode: str = "auto"
@@ -70,12 +97,25 @@ class ClampBoundingBoxes(Operation):
 
 @dataclass(frozen=True, repr=False)
 class SanitizeBoundingBoxes(Operation):
-    """Drops boxes, with their labels, that are too small or reach over an edge of the image. No other transform drops any. Masks
-    and keypoints stay.
+    """Drops boxes, with their labels, that are too small or reach over an edge of the image.
 
-    min_size        the least width and height in pixels, 1 or more
-    min_area        the least area, 1 or more
-    labels_getter   "default" or None: the labels of a field of boxes belong to them and are dropped with them in any case
+    No other transform drops any. Masks and keypoints stay.
+
+    Parameters
+    ----------
+    min_size : float, default 1.0
+        The least width and height in pixels, 1 or more.
+    min_area : float, default 1.0
+        The least area in pixels, 1 or more.
+    labels_getter : 'default' or None, default 'default'
+        The labels of a field of boxes belong to them and are dropped with them in any case.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     min_size: float = 1.0

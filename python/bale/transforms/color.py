@@ -29,8 +29,19 @@ class _WithProbability(Operation):
 class ColorJitter(Operation):
     """Changes brightness, contrast, saturation and hue by random factors, in random order.
 
-    brightness, contrast, saturation   range of the factor; a number d means [max(0, 1 - d), 1 + d]; None: unchanged
-    hue                                range in turns of the color circle, within [-0.5, 0.5]; a number h means [-h, h]
+    Parameters
+    ----------
+    brightness, contrast, saturation : float, (float, float) or None, default None
+        Range of the factor; a number d means [max(0, 1 - d), 1 + d]. None: unchanged.
+    hue : float, (float, float) or None, default None
+        Range in turns of the color circle, within [-0.5, 0.5]; a number h means [-h, h]. None: unchanged.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     brightness: Jitter = None
@@ -50,8 +61,21 @@ class ColorJitter(Operation):
 
 @dataclass(frozen=True, repr=False)
 class Grayscale(Operation):
-    """Replaces the colors by their luma. With num_output_channels=1, torchvision's default, the batch has one channel; it
-    must then not be inside RandomApply, RandomChoice or RandomOrder."""
+    """Replaces the colors by their luma.
+
+    Parameters
+    ----------
+    num_output_channels : {1, 3}, default 3
+        With 1, torchvision's default, the batch has one channel; it must then not be inside RandomApply, RandomChoice
+        or RandomOrder.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     num_output_channels: int = 3
 
@@ -62,15 +86,46 @@ class Grayscale(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomGrayscale(_WithProbability):
-    """Grayscale with probability p."""
+    """Grayscale with probability p.
+
+    Parameters
+    ----------
+    p : float, default 0.1
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     p: float = 0.1
 
 
 @dataclass(frozen=True, repr=False)
 class RandomPhotometricDistort(Operation):
-    """SSD's distortion of colors (https://arxiv.org/abs/1512.02325): brightness, contrast, saturation, hue and a
-    permutation of the channels, each with probability p. Ranges are as for ColorJitter."""
+    """SSD's distortion of colors (https://arxiv.org/abs/1512.02325).
+
+    Brightness, contrast, saturation, hue and a permutation of the channels, each with probability p.
+
+    Parameters
+    ----------
+    brightness, contrast, saturation : (float, float), default (0.875, 1.125) and (0.5, 1.5) and (0.5, 1.5)
+        Range of the factor.
+    hue : (float, float), default (-0.05, 0.05)
+        Range in turns of the color circle, within [-0.5, 0.5].
+    p : float, default 0.5
+        Probability of each of them.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     brightness: Range = (0.875, 1.125)
     contrast: Range = (0.5, 1.5)
@@ -86,7 +141,22 @@ class RandomPhotometricDistort(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomSolarize(Operation):
-    """Inverts values that are not below `threshold`, 0 to 256."""
+    """Inverts values that are not below `threshold`.
+
+    Parameters
+    ----------
+    threshold : float
+        0 to 256.
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     threshold: float
     p: float = 0.5
@@ -97,7 +167,22 @@ class RandomSolarize(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomPosterize(Operation):
-    """Keeps the upper `bits` bits of each value, 0 to 8."""
+    """Keeps the upper bits of each value.
+
+    Parameters
+    ----------
+    bits : int
+        Number of bits, 0 to 8.
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     bits: int
     p: float = 0.5
@@ -108,22 +193,76 @@ class RandomPosterize(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomEqualize(_WithProbability):
-    """Equalizes the histogram of each channel."""
+    """Equalizes the histogram of each channel.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
 
 @dataclass(frozen=True, repr=False)
 class RandomAutocontrast(_WithProbability):
-    """Stretches the values of each channel to 0 .. 255."""
+    """Stretches the values of each channel to 0 .. 255.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
 
 @dataclass(frozen=True, repr=False)
 class RandomInvert(_WithProbability):
-    """Replaces each value by 255 minus it."""
+    """Replaces each value by 255 minus it.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
 
 @dataclass(frozen=True, repr=False)
 class RandomAdjustSharpness(Operation):
-    """Blends with the smoothed image: a factor of 0 smooths, 1 changes nothing, 2 sharpens."""
+    """Blends with the smoothed image.
+
+    Parameters
+    ----------
+    sharpness_factor : float
+        0 smooths, 1 changes nothing, 2 sharpens.
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     sharpness_factor: float
     p: float = 0.5
@@ -144,8 +283,19 @@ class RandomChannelPermutation(Operation):
 class GaussianBlur(Operation):
     """A separable Gaussian kernel of finite size, as torchvision computes it.
 
-    kernel_size   odd; (width, height), as torchvision has it, or one number
-    sigma         standard deviation in pixels, or its range
+    Parameters
+    ----------
+    kernel_size : int or sequence of int
+        Odd, in pixels; (width, height), as torchvision has it, or one number.
+    sigma : float or (float, float), default (0.1, 2.0)
+        Standard deviation in pixels, or its range.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     kernel_size: int | Sequence[int]
@@ -167,7 +317,17 @@ class GaussianBlur(Operation):
 class PillowGaussianBlur(Operation):
     """Pillow's ImageFilter.GaussianBlur, as MoCo, BYOL, DINO and DeiT III use it. Not in torchvision.
 
-    radius   standard deviation in pixels, or its range
+    Parameters
+    ----------
+    radius : float or (float, float), default (0.1, 2.0)
+        Standard deviation in pixels, or its range.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     radius: float | Range = (0.1, 2.0)

@@ -20,13 +20,31 @@ if TYPE_CHECKING:
 class Compose(Operation):
     """Runs its transforms in order. The Loader's workers run it natively: Loader(transform=Compose([...])).
 
-    transforms   of bale.transforms; without ToDtype the batch is uint8
-    layout       memory layout of the batch's pixels: "nhwc" or "nchw"
-    pillow       "13" or "12": the version of Pillow whose rounding is used
-    mode         what images are decoded to, by Pillow's names: "RGB", "L", "RGBA" or "I;16"; Loader(mode=...) replaces it
-
     Flips and crops after ToTensor or ToDtype, as in some lists, run before it, which gives the same pixels; other
     transforms there raise ValueError. In a nested Compose, layout, pillow and mode are ignored.
+
+    Parameters
+    ----------
+    transforms : sequence of Operation
+        Of bale.transforms. Without ToDtype the batch is uint8.
+    layout : str, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+    pillow : str or int, default '13'
+        "13" or "12": the version of Pillow whose rounding is used.
+    mode : str, default 'RGB'
+        What images are decoded to, by Pillow's names: "RGB", "L", "RGBA" or "I;16"; Loader(mode=...) replaces it.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+
+    Examples
+    --------
+    >>> from bale import transforms as T
+    >>> transform = T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize()])
     """
 
     transforms: Sequence[Operation]
@@ -45,20 +63,34 @@ class Compose(Operation):
         in_native_order(self.transforms)
 
     def to_dict(self) -> dict[str, Any]:
+        """The list for the native code.
+
+        Returns
+        -------
+        dict
+            {"name": "Compose", "transforms": [...]}.
+        """
         return {"name": "Compose", "transforms": [one.to_dict() for one in in_native_order(self.transforms)]}
 
     def to_json(self) -> str:
-        """The native list: an array of objects, each with the transform's name and members."""
+        """The native list: an array of objects, each with the transform's name and members.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         import json  # not above: importing bale need not wait for it
         return json.dumps(self.to_dict()["transforms"])
 
     @property
     def kind(self) -> str:
+        """"list"; recipes have other kinds."""
         return "list"
 
     @property
     def dtype(self) -> str:
-        """Of the batch."""
+        """Dtype of the batch, a str."""
         plain = "uint16" if self.mode == "I;16" else "uint8"
         return next((one.dtype for one in in_native_order(self.transforms) if isinstance(one, ToDtype)), plain)
 

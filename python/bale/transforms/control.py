@@ -46,7 +46,22 @@ def alternatives(given: Sequence[Operation]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, repr=False)
 class RandomApply(Operation):
-    """Runs all its transforms with probability p, else none."""
+    """Runs all its transforms with probability p, else none.
+
+    Parameters
+    ----------
+    transforms : sequence of Operation
+        Transforms of bale.transforms.
+    p : float, default 0.5
+        Probability that they run.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     transforms: Sequence[Operation]
     p: float = 0.5
@@ -62,7 +77,19 @@ class RandomApply(Operation):
 class RandomChoice(Operation):
     """Runs one of its transforms.
 
-    p   weights; None: all the same
+    Parameters
+    ----------
+    transforms : sequence of Operation
+        Transforms of bale.transforms.
+    p : sequence of float or None, default None
+        Weights, one per transform. None: all the same.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     transforms: Sequence[Operation]
@@ -85,7 +112,20 @@ class RandomChoice(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomOrder(Operation):
-    """Runs all its transforms in random order."""
+    """Runs all its transforms in random order.
+
+    Parameters
+    ----------
+    transforms : sequence of Operation
+        Transforms of bale.transforms.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     transforms: Sequence[Operation]
 

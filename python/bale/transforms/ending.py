@@ -19,8 +19,19 @@ if TYPE_CHECKING:
 class ToDtype(Operation):
     """The batch's type. Floats are value / 255, then normalized in float32, then rounded once.
 
-    dtype   "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype
-    scale   must be True for floats (torchvision's default is False)
+    Parameters
+    ----------
+    dtype : str or dtype, default 'float32'
+        "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
+    scale : bool, default True
+        Must be True for floats (torchvision's default is False).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     dtype: Any = "float32"
@@ -35,12 +46,32 @@ class ToDtype(Operation):
         return f"ToDtype({self.dtype!r}{'' if self.scale else ', scale=False'})"
 
     def to_dict(self) -> dict[str, Any]:
+        """The transform for the native list.
+
+        Returns
+        -------
+        dict
+            Its name and members.
+        """
         return {"name": "ToDtype", **self._members()}
 
 
 @dataclass(frozen=True, repr=False)
 class ConvertImageDtype(ToDtype):
-    """ToDtype(dtype, scale=True)."""
+    """ToDtype(dtype, scale=True).
+
+    Parameters
+    ----------
+    dtype : str or dtype, default 'float32'
+        "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     scale: bool = field(default=True, init=False)
 
@@ -61,10 +92,21 @@ class ToTensor(ToDtype):
 
 @dataclass(frozen=True, repr=False)
 class Normalize(Operation):
-    """(value - mean) / std per channel, after ToDtype of a float type. torchvision has no defaults; these are
-    ImageNet's.
+    """(value - mean) / std per channel, after ToDtype of a float type. torchvision has no defaults; these are ImageNet's.
 
-    mean, std   as many numbers as images have channels, of values in [0, 1]
+    Parameters
+    ----------
+    mean, std : sequence of float, default IMAGENET_MEAN and IMAGENET_STD
+        As many numbers as images have channels, of values in [0, 1].
+    inplace : bool, default False
+        Accepted and ignored.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     mean: Sequence[float] = IMAGENET_MEAN
@@ -85,11 +127,30 @@ class Normalize(Operation):
 class RandomErasing(Operation):
     """Overwrites a random rectangle with probability p (https://arxiv.org/abs/1708.04896).
 
-    scale   range of its area, as a share of the image's
-    ratio   range of its height / width
-    value   a number or three, in the values of the batch; "random": a normal number per value (timm's mode "pixel");
-            "channel_random": one normal number per channel (timm's mode "rand"), which torchvision does not have
-    timm    draw as timm.data.random_erasing does: min_count to max_count rectangles, which share the area
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability that an image is changed.
+    scale : (float, float), default (0.02, 0.33)
+        Range of its area, as a share of the image's.
+    ratio : (float, float), default (0.3, 3.3)
+        Range of its height / width.
+    value : float, (float, float, float) or str, default 0
+        A number or three, in the values of the batch. "random": a normal number per value (timm's mode "pixel").
+        "channel_random": one normal number per channel (timm's mode "rand"), which torchvision does not have.
+    inplace : bool, default False
+        Accepted and ignored.
+    timm : bool, default False
+        Draw as timm.data.random_erasing does: min_count to max_count rectangles, which share the area.
+    min_count, max_count : int, default 1
+        Number of rectangles, 1 to 100. More than one needs timm=True.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     p: float = 0.5

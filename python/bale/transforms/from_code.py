@@ -6,6 +6,7 @@ from bale.transforms import from_torchvision
 from bale.transforms.color import Grayscale, PillowGaussianBlur, RandomSolarize
 from bale.transforms.control import RandomApply
 from bale.transforms.ending import ToTensor
+from bale.transforms.geometry import FixedSizeCrop
 from bale.transforms.markers import Identity
 
 TYPE_CHECKING = False
@@ -32,10 +33,10 @@ def recognized(given: Any) -> Operation | None:
 
 
 def inner_list(given: Any) -> Any:
-    """`transforms` of an object that does no more than call it with the image, as torchvision's reference presets; else
-    None."""
+    """`transforms` of an object that does no more than call it with the image, or with image and target, as torchvision's reference
+    presets; else None."""
     code = getattr(getattr(type(given), "__call__", None), "__code__", None)
-    if code is None or not _same_code(code, _calls_transforms.__code__):
+    if code is None or not any(_same_code(code, known.__code__) for known in (_calls_transforms, _calls_transforms_with_target)):
         return None
     return [given.transforms]
 
@@ -54,6 +55,10 @@ def _as_it_is(image: Any) -> Any:
 
 def _calls_transforms(self: Any, image: Any) -> Any:
     return self.transforms(image)
+
+
+def _calls_transforms_with_target(self: Any, image: Any, target: Any) -> Any:
+    return self.transforms(image, target)
 
 
 def _same_code(one: Any, other: Any) -> bool:
@@ -158,6 +163,18 @@ def _other(given: Any) -> Operation | None:
     return _with_probability(make(inner, False), given.p)
 
 
+def _fixed_size_crop(given: Any) -> Operation | None:
+    """FixedSizeCrop of torchvision's reference for detection, and of torchvision.prototype."""
+    if not {"crop_height", "crop_width", "fill", "padding_mode"} <= vars(given).keys() or given.padding_mode != "constant":
+        return None
+    sides = (given.crop_height, given.crop_width)
+    if type(given).__module__.startswith("torchvision.prototype."):
+        return FixedSizeCrop(sides, from_torchvision.for_images(given.fill))
+    names = {"F", "get_dimensions", "min", "max", "int", "crop_height", "crop_width", "torch", "rand", "_crop", "_pad"}
+    code = getattr(getattr(type(given), "forward", None), "__code__", None)
+    return FixedSizeCrop(sides, given.fill) if code is not None and set(code.co_names) == names else None
+
+
 def _maybe_to_tensor(given: Any) -> Operation | None:
     """DINOv2's and open_clip's subclasses of torchvision's ToTensor, which leave tensors as they are."""
     code = getattr(type(given).__call__, "__code__", None)
@@ -174,4 +191,4 @@ def _convert_mode(given: Any) -> Operation | None:
 
 
 _LOCAL = {"GaussianBlur": _blur, "Solarization": _solarize, "Solarize": _solarize, "RandomSolarization": _solarize,
-          "gray_scale": _other, "color_jitter": _other, "MaybeToTensor": _maybe_to_tensor, "MaybeConvertMode": _convert_mode}
+          "gray_scale": _other, "color_jitter": _other, "FixedSizeCrop": _fixed_size_crop, "MaybeToTensor": _maybe_to_tensor, "MaybeConvertMode": _convert_mode}

@@ -50,7 +50,7 @@ _PLAIN: dict[str, tuple[type[Operation], tuple[str, ...]]] = {
     )}
 
 
-def _for_images(given: Any) -> Any:
+def for_images(given: Any) -> Any:
     """What a dictionary by type, as v2 takes it for `fill` and `dtype`, has for images."""
     if not isinstance(given, dict):
         return given
@@ -63,7 +63,7 @@ def _for_images(given: Any) -> Any:
 
 def _plain(kind: type[Operation], names: tuple[str, ...]) -> Callable[[Any, bool], Operation]:
     def make(given: Any, _is_float: bool) -> Operation:
-        return kind(**{name: _for_images(getattr(given, name)) for name in names})
+        return kind(**{name: for_images(getattr(given, name)) for name in names})
     return make
 
 
@@ -71,7 +71,7 @@ def _random_crop(given: Any, _is_float: bool) -> Operation:
     padding = given.padding
     if padding is not None and ".v2." in type(given).__module__:  # there (left, right, top, bottom)
         padding = [padding[0], padding[2], padding[1], padding[3]]
-    return geometry.RandomCrop(given.size, padding, given.pad_if_needed, _for_images(given.fill), given.padding_mode)
+    return geometry.RandomCrop(given.size, padding, given.pad_if_needed, for_images(given.fill), given.padding_mode)
 
 
 def _random_erasing(given: Any, _is_float: bool) -> Operation:
@@ -110,7 +110,7 @@ def _convert(given: Any, _is_float: bool) -> Operation:
 
 
 def _to_dtype(given: Any, is_float: bool) -> Operation:
-    dtype = _for_images(given.dtype)
+    dtype = for_images(given.dtype)
     if dtype is None:
         return markers.Identity()
     # Between float types nothing is scaled.

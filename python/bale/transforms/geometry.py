@@ -23,10 +23,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Resize(Operation):
-    """Resizes.
+    """Resizes the image.
 
-    size       the shorter side becomes this long; or (height, width)
-    max_size   with one side: the longer side becomes at most this long, and the shorter one shorter. It must exceed size
+    Parameters
+    ----------
+    size : int or (int, int)
+        The shorter side becomes this long; or (height, width).
+    interpolation : str or enum, default 'bilinear'
+        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
+        Pillow's constant.
+    max_size : int or None, default None
+        With one side: the longer side becomes at most this long, and the shorter one shorter. It must exceed size.
+    antialias : bool or None, default True
+        Accepted and ignored: PIL images are always resized with antialiasing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -56,7 +72,20 @@ class Resize(Operation):
 
 @dataclass(frozen=True, repr=False)
 class CenterCrop(Operation):
-    """The middle of the image. An image that is smaller gets black borders."""
+    """The middle of the image. An image that is smaller gets black borders.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side in pixels, or (height, width).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     size: Size
 
@@ -68,9 +97,25 @@ class CenterCrop(Operation):
 class RandomCrop(Operation):
     """A part of the image at a random place.
 
-    padding         pixels that are added first: a number, (left and right, top and bottom), or (left, top, right, bottom)
-    pad_if_needed   also add what is missing, on both sides; without it, an image that is smaller is a bad sample
-    padding_mode    "constant" (the color `fill`), "edge", "reflect" or "symmetric"
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side in pixels, or (height, width).
+    padding : int, (int, int), (int, int, int, int) or None, default None
+        Pixels that are added first: a number, (left and right, top and bottom), or (left, top, right, bottom).
+    pad_if_needed : bool, default False
+        Also add what is missing, on both sides. Without it, an image that is smaller is a bad sample.
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+    padding_mode : str, default 'constant'
+        "constant" (the color `fill`), "edge", "reflect" or "symmetric".
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -91,9 +136,25 @@ class RandomCrop(Operation):
 class RandomResizedCrop(Operation):
     """A random part of the image, resized.
 
-    scale           range of the part's area, as a share of the image's
-    ratio           range of its width / height
-    interpolation   "random" (bilinear or bicubic), or a sequence, draws one per image, as timm does
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side in pixels, or (height, width).
+    scale : (float, float), default (0.08, 1.0)
+        Range of the crop's area, as a share of the image's.
+    ratio : (float, float), default (3 / 4, 4 / 3)
+        Range of the crop's width / height.
+    interpolation : str, sequence of str or object, default 'bilinear'
+        As for Resize. "random" (bilinear or bicubic), or a sequence, draws one per image, as timm does.
+    antialias : bool or None, default True
+        Accepted and ignored: PIL images are always resized with antialiasing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -116,8 +177,21 @@ class RandomResizedCrop(Operation):
 class Pad(Operation):
     """Adds pixels at the sides.
 
-    padding        a number, (left and right, top and bottom), or (left, top, right, bottom)
-    padding_mode   "constant" (the color `fill`), "edge", "reflect" or "symmetric"
+    Parameters
+    ----------
+    padding : int, (int, int) or (int, int, int, int)
+        A number, (left and right, top and bottom), or (left, top, right, bottom).
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+    padding_mode : str, default 'constant'
+        "constant" (the color `fill`), "edge", "reflect" or "symmetric".
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     padding: Size
@@ -131,8 +205,53 @@ class Pad(Operation):
 
 @dataclass(frozen=True, repr=False)
 class PadIfSmaller(Operation):
-    """Adds pixels of the color `fill` at the right and the bottom up to `size`, as torchvision's segmentation reference
-    does before RandomCrop. Not in torchvision itself."""
+    """Adds pixels at the right and the bottom up to `size`, as torchvision's segmentation reference does before RandomCrop.
+
+    Not in torchvision itself.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side in pixels, or (height, width).
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
+
+    size: Size
+    fill: Fill = 0
+
+    def __post_init__(self) -> None:
+        self._normalized(size=arguments.sides("size", self.size), fill=arguments.color("fill", self.fill))
+
+
+@dataclass(frozen=True, repr=False)
+class FixedSizeCrop(Operation):
+    """Crops sides that are longer than `size` at a random place, and pads shorter ones at the right and the bottom.
+
+    Both sides are cropped at the same random share of what they are too long. Of torchvision's reference for detection
+    (references/detection/transforms.py); not in torchvision itself.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side in pixels, or (height, width).
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     size: Size
     fill: Fill = 0
@@ -143,7 +262,20 @@ class PadIfSmaller(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomHorizontalFlip(Operation):
-    """Mirrors left to right with probability p."""
+    """Mirrors left to right with probability p.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     p: float = 0.5
 
@@ -153,7 +285,20 @@ class RandomHorizontalFlip(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomVerticalFlip(Operation):
-    """Mirrors top to bottom with probability p."""
+    """Mirrors top to bottom with probability p.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     p: float = 0.5
 
@@ -163,8 +308,29 @@ class RandomVerticalFlip(Operation):
 
 @dataclass(frozen=True, repr=False)
 class ScaleJitter(Operation):
-    """Resizes with the image's shape kept: to min(height, width of target_size / those of the image), times a factor
-    drawn from scale_range (large scale jittering, https://arxiv.org/abs/2012.07177)."""
+    """Resizes with the image's shape kept (large scale jittering, https://arxiv.org/abs/2012.07177).
+
+    The factor is min(height, width of target_size / those of the image), times one drawn from scale_range.
+
+    Parameters
+    ----------
+    target_size : sequence of int
+        (height, width) in pixels.
+    scale_range : (float, float), default (0.1, 2.0)
+        Range of the factor.
+    interpolation : str or enum, default 'bilinear'
+        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
+        Pillow's constant.
+    antialias : bool or None, default True
+        Accepted and ignored: PIL images are always resized with antialiasing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     target_size: Sequence[int]
     scale_range: Range = (0.1, 2.0)
@@ -179,7 +345,27 @@ class ScaleJitter(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomResize(Operation):
-    """The shorter side becomes min_size to max_size - 1 pixels."""
+    """The shorter side becomes min_size to max_size - 1 pixels.
+
+    Parameters
+    ----------
+    min_size : int
+        In pixels.
+    max_size : int
+        In pixels; never drawn itself.
+    interpolation : str or enum, default 'bilinear'
+        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
+        Pillow's constant.
+    antialias : bool or None, default True
+        Accepted and ignored: PIL images are always resized with antialiasing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     min_size: int
     max_size: int
@@ -197,7 +383,27 @@ class RandomResize(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomShortestSize(Operation):
-    """The shorter side becomes one of min_size, and the longer one at most max_size."""
+    """The shorter side becomes one of min_size, and the longer one at most max_size.
+
+    Parameters
+    ----------
+    min_size : int or sequence of int
+        In pixels.
+    max_size : int or None, default None
+        In pixels. None: any.
+    interpolation : str or enum, default 'bilinear'
+        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
+        Pillow's constant.
+    antialias : bool or None, default True
+        Accepted and ignored: PIL images are always resized with antialiasing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     min_size: Size
     max_size: int | None = None
@@ -215,8 +421,24 @@ class RandomShortestSize(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomZoomOut(Operation):
-    """With probability p, places the image at random on a canvas whose sides are longer by a factor from side_range, of
-    the color `fill` (SSD's "zoom out", https://arxiv.org/abs/1512.02325)."""
+    """Places the image at random on a larger canvas (SSD's "zoom out", https://arxiv.org/abs/1512.02325).
+
+    Parameters
+    ----------
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+    side_range : (float, float), default (1.0, 4.0)
+        Range of the factor by which the canvas's sides are longer, from 1.
+    p : float, default 0.5
+        Probability that an image is changed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     fill: Fill = 0
     side_range: Range = (1.0, 4.0)

@@ -16,6 +16,7 @@ class Marker(Operation):
     """Changes nothing."""
 
     def to_dict(self) -> NoReturn:
+        """Raises AssertionError: it is not part of the native list."""
         raise AssertionError(f"{type(self).__name__} is not part of the native list")
 
 
@@ -26,8 +27,11 @@ class Identity(Marker):
 
 @dataclass(frozen=True, repr=False)
 class ToImage(Marker):
-    """Changes nothing. In torchvision it makes a tensor, on which later transforms round otherwise: pixels here are
-    always those of PIL images."""
+    """Changes nothing.
+
+    In torchvision it makes a tensor, on which later transforms round otherwise: pixels here are always those of PIL
+    images.
+    """
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Operation:
-    """A transform of a list. Its repr can be evaluated: `from bale.transforms import *`."""
+    """A transform of a list, an immutable value.
+
+    Its repr can be evaluated: `from bale.transforms import *`.
+    """
 
     def _normalized(self, **members: Any) -> None:
         """Replaces what the caller gave. Only for __post_init__: later an Operation never changes."""
@@ -20,7 +23,7 @@ class Operation:
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        given = []
+        given: list[str] = []
         for field in fields(self):
             value = getattr(self, field.name)
             if field.default is MISSING:
@@ -36,7 +39,13 @@ class Operation:
         return arguments.color(name, default) if name == "fill" else default
 
     def to_dict(self) -> dict[str, Any]:
-        """The transform for the native list: its name and members, without those that are None."""
+        """The transform for the native list.
+
+        Returns
+        -------
+        dict
+            Its name and members, without those that are None.
+        """
         return {"name": type(self).__name__, **{k: v for k, v in self._members().items() if v is not None}}
 
     def _members(self) -> dict[str, Any]:

@@ -27,7 +27,21 @@ class _Policy(Operation):
 class AutoAugment(_Policy):
     """AutoAugment (https://arxiv.org/abs/1805.09501): one of 25 learned pairs of operations.
 
-    policy   "imagenet", "cifar10" or "svhn"; torchvision's AutoAugmentPolicy
+    Parameters
+    ----------
+    policy : str or object, default 'imagenet'
+        "imagenet", "cifar10" or "svhn"; torchvision's AutoAugmentPolicy.
+    interpolation : str or enum, default 'nearest'
+        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
+    fill : int, (int, int, int) or None, default None
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     policy: Any = "imagenet"
@@ -41,8 +55,28 @@ class AutoAugment(_Policy):
 
 @dataclass(frozen=True, repr=False)
 class RandAugment(_Policy):
-    """RandAugment (https://arxiv.org/abs/1909.13719): num_ops random operations at `magnitude` of
-    num_magnitude_bins."""
+    """RandAugment (https://arxiv.org/abs/1909.13719): random operations at one magnitude.
+
+    Parameters
+    ----------
+    num_ops : int, default 2
+        Number of operations.
+    magnitude : int, default 9
+        0 to num_magnitude_bins - 1.
+    num_magnitude_bins : int, default 31
+        Number of magnitudes.
+    interpolation : str or enum, default 'nearest'
+        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
+    fill : int, (int, int, int) or None, default None
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     num_ops: int = 2
     magnitude: int = 9
@@ -59,8 +93,24 @@ class RandAugment(_Policy):
 
 @dataclass(frozen=True, repr=False)
 class TrivialAugmentWide(_Policy):
-    """TrivialAugment with wide ranges (https://arxiv.org/abs/2103.10158): one random operation at a random
-    magnitude."""
+    """TrivialAugment with wide ranges (https://arxiv.org/abs/2103.10158): one random operation at a random magnitude.
+
+    Parameters
+    ----------
+    num_magnitude_bins : int, default 31
+        Number of magnitudes.
+    interpolation : str or enum, default 'nearest'
+        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
+    fill : int, (int, int, int) or None, default None
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     num_magnitude_bins: int = 31
     interpolation: Any = "nearest"
@@ -75,11 +125,29 @@ class TrivialAugmentWide(_Policy):
 class AugMix(_Policy):
     """AugMix (https://arxiv.org/abs/1912.02781): a mixture of chains of operations.
 
-    severity        largest magnitude, 1 to 10
-    mixture_width   number of chains
-    chain_depth     operations per chain; -1: 1 to 3 at random
-    alpha           of the Beta and Dirichlet distributions
-    all_ops         also brightness, contrast, color and sharpness
+    Parameters
+    ----------
+    severity : int, default 3
+        Largest magnitude, 1 to 10.
+    mixture_width : int, default 3
+        Number of chains.
+    chain_depth : int, default -1
+        Operations per chain; -1: 1 to 3 at random.
+    alpha : float, default 1.0
+        Of the Beta and Dirichlet distributions.
+    all_ops : bool, default True
+        Also brightness, contrast, color and sharpness.
+    interpolation : str or enum, default 'bilinear'
+        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
+    fill : int, (int, int, int) or None, default None
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     severity: int = 3
@@ -103,12 +171,26 @@ class AugMix(_Policy):
 
 @dataclass(frozen=True, repr=False)
 class TimmAutoAugment(Operation):
-    """timm's policies by timm's strings (timm.data.auto_augment, version 1.0): "rand-m9-mstd0.5-inc1", "original",
-    "v0", "originalr", "v0r", "3a", "augmix-m5-w4-d2".
+    """timm's policies by timm's strings (timm.data.auto_augment, version 1.0).
 
-    translate_const   pixels of the largest absolute move; create_transform gives 0.45 of the image's shorter side
-    interpolation     one, or several of which each operation draws one; "random": bilinear and bicubic, timm's default
-    fill              create_transform gives the mean of Normalize as a color
+    Parameters
+    ----------
+    config : str
+        "rand-m9-mstd0.5-inc1", "original", "v0", "originalr", "v0r", "3a", "augmix-m5-w4-d2" and the like.
+    translate_const : int, default 100
+        Pixels of the largest absolute move; create_transform gives 0.45 of the image's shorter side.
+    interpolation : str or sequence of str, default ('bilinear', 'bicubic')
+        One, or several of which each operation draws one. "random": bilinear and bicubic, timm's default.
+    fill : int, (int, int, int) or None, default (128, 128, 128)
+        Color of new pixels, a number or (red, green, blue), 0 to 255; create_transform gives the mean of Normalize as a
+        color.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     config: str

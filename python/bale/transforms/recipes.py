@@ -26,7 +26,35 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 class Transform(NamedTuple):
-    """The parameters of a transform, an immutable value. Make one with train(), val(), padded(), ragged() or raw()."""
+    """The parameters of a recipe, an immutable value. Make one with train(), val(), padded(), ragged() or raw().
+
+    Attributes
+    ----------
+    kind : str
+        "train", "val", "padded", "ragged" or "raw".
+    height, width : int
+        Size of the images of a batch in pixels.
+    interpolation : str
+        "bilinear" or "bicubic".
+    pillow : str
+        "13" or "12": the version of Pillow whose rounding is used.
+    resize : int
+        Of val(): the shorter side in pixels before the crop.
+    scale, ratio : (float, float)
+        Of train(): ranges of the crop's area, as a share of the image's, and of its width / height.
+    hflip, gray : float
+        Of train(): probabilities.
+    brightness, contrast, saturation, hue : (float, float)
+        Of train(): ranges of the factors, and of hue in turns of the color circle.
+    dtype : str
+        Dtype of the batch.
+    layout : str
+        "nhwc" or "nchw".
+    normalize : (mean, std) or None
+        A tuple of numbers each.
+    mode : str
+        What images are decoded to: "RGB", "L", "RGBA" or "I;16".
+    """
 
     kind: str = "train"
     height: int = 224
@@ -54,11 +82,31 @@ class Transform(NamedTuple):
 
 
 class Mix(NamedTuple):
-    """Mixup and cutmix: Loader(mix=...), also on a device. Each image is mixed with the one before it in its batch, with the
-    same parameters for the whole batch. Names are timm's. If both are on, `switch` is the probability of cutmix.
+    """Mixup and cutmix: Loader(mix=...), also on a device.
 
-    With num_classes, bale.torch.Loader returns soft labels, a float32 tensor N x num_classes, smoothed as by timm: the share
-    of an image without a label is zeros."""
+    Each image is mixed with the one before it in its batch, with the same parameters for the whole batch. Names are
+    timm's.
+
+    Parameters
+    ----------
+    mixup : float, default 0.0
+        Alpha of mixup: shares are drawn from Beta(alpha, alpha). 0: none.
+    cutmix : float, default 0.0
+        Alpha of cutmix. 0: none.
+    probability : float, default 1.0
+        Probability that a batch is mixed.
+    switch : float, default 0.5
+        Probability of cutmix, if both are on.
+    num_classes : int or None, default None
+        Number of classes of soft labels, which bale.torch.Loader then returns: a float32 tensor N x num_classes; the
+        share of an image without a label is zeros. None: labels, partner_labels and shares.
+    label_smoothing : float, default 0.0
+        Of soft labels, as by timm, 0 to 1.
+
+    Notes
+    -----
+    The Loader checks the values, and raises ValueError.
+    """
 
     mixup: float = 0.0  # alpha: shares are drawn from Beta(alpha, alpha); 0: none
     cutmix: float = 0.0
@@ -74,18 +122,45 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
           pillow: str | int = "13") -> Transform:
     """RandomResizedCrop(size, scale, ratio), RandomHorizontalFlip(hflip), ColorJitter(*jitter), RandomGrayscale(gray).
 
-    size           side, or (height, width)
-    scale, ratio   ranges of the crop's area, as a share of the image's, and of its width / height
-    hflip, gray    probabilities
-    jitter         (brightness, contrast, saturation, hue) as for ColorJitter, each a number or a range; None: no jitter
-    interpolation  "bilinear" or "bicubic"
-    dtype          "uint8", "float16", "bfloat16" or "float32"; float values are value / 255
-    layout         memory layout of the pixels: "nhwc" or "nchw"
-    normalize      True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
-                   mode="L", four for "RGBA"); needs a float dtype
-    pillow         "13" or "12": the version of Pillow whose rounding is used
+    Parameters
+    ----------
+    size : int or (int, int), default 224
+        Side in pixels, or (height, width).
+    scale : (float, float), default (0.08, 1.0)
+        Range of the crop's area, as a share of the image's.
+    ratio : (float, float), default (3 / 4, 4 / 3)
+        Range of the crop's width / height.
+    hflip : float, default 0.5
+        Probability that the image is mirrored.
+    jitter : sequence of float or (float, float), or None, default None
+        (brightness, contrast, saturation, hue) as for ColorJitter, each a number or a range. None: no jitter.
+    gray : float, default 0.0
+        Probability that the image becomes gray.
+    interpolation : {'bilinear', 'bicubic'}, default 'bilinear'
+        "bilinear" or "bicubic".
+    dtype : {'uint8', 'float16', 'bfloat16', 'float32'}, default 'uint8'
+        Dtype of the batch. Float values are value / 255.
+    layout : {'nhwc', 'nchw'}, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+    normalize : bool, (mean, std) or None, default None
+        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
+        mode="L", four for "RGBA"). Needs a float dtype.
+    pillow : str or int, default '13'
+        "13" or "12": the version of Pillow whose rounding is used.
 
-    Raises ValueError for values that are out of range or contradict each other.
+    Returns
+    -------
+    Transform
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        For values that are out of range or contradict each other.
+
+    Examples
+    --------
+    >>> transform = bale.transforms.train(224, jitter=(0.4, 0.4, 0.4, 0.1), dtype="float32", normalize=True)
     """
     height, width = _sides(size)
     ranges = _jitter(jitter)
@@ -97,8 +172,36 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
 def val(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
         dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
         pillow: str | int = "13") -> Transform:
-    """Resize(resize), CenterCrop(size). `resize`, the shorter side in pixels, defaults to size * 256 / 224 and must not be
-    below `size`. Other arguments as for train()."""
+    """Resize(resize), CenterCrop(size).
+
+    Parameters
+    ----------
+    size : int or (int, int), default 224
+        Side in pixels, or (height, width).
+    resize : int or None, default None
+        The shorter side in pixels, not below `size`. None: size * 256 / 224.
+    interpolation : {'bilinear', 'bicubic'}, default 'bilinear'
+        "bilinear" or "bicubic".
+    dtype : {'uint8', 'float16', 'bfloat16', 'float32', 'uint16'}, default 'uint8'
+        Dtype of the batch. Float values are value / 255.
+    layout : {'nhwc', 'nchw'}, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+    normalize : bool, (mean, std) or None, default None
+        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
+        mode="L", four for "RGBA"). Needs a float dtype.
+    pillow : str or int, default '13'
+        "13" or "12": the version of Pillow whose rounding is used.
+
+    Returns
+    -------
+    Transform
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        For values that are out of range or contradict each other.
+    """
     height, width = _sides(size)
     if resize is None:
         resize = (max(height, width) * 256 + 112) // 224
@@ -107,19 +210,69 @@ def val(size: Size = 224, *, resize: int | None = None, interpolation: Interpola
 
 
 def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
-    """The image, unscaled, at the top left of (height, width), with zeros elsewhere. Larger images are bad samples."""
+    """The image, unscaled, at the top left of (height, width), with zeros elsewhere. Larger images are bad samples.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side in pixels, or (height, width).
+    dtype : {'uint8', 'float16', 'bfloat16', 'float32', 'uint16'}, default 'uint8'
+        Dtype of the batch. Float values are value / 255.
+    layout : {'nhwc', 'nchw'}, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+    normalize : bool, (mean, std) or None, default None
+        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
+        mode="L", four for "RGBA"). Needs a float dtype.
+
+    Returns
+    -------
+    Transform
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        For values that are out of range or contradict each other.
+    """
     height, width = _sides(size)
     return _checked(kind="padded", height=height, width=width, dtype=dtype, layout=layout,
                     normalize=mean_and_std(normalize))
 
 
 def ragged(*, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
-    """The image, unscaled; each row has its own size."""
+    """The image, unscaled; each row has its own size.
+
+    Parameters
+    ----------
+    dtype : {'uint8', 'float16', 'bfloat16', 'float32', 'uint16'}, default 'uint8'
+        Dtype of the batch. Float values are value / 255.
+    layout : {'nhwc', 'nchw'}, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+    normalize : bool, (mean, std) or None, default None
+        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
+        mode="L", four for "RGBA"). Needs a float dtype.
+
+    Returns
+    -------
+    Transform
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        For values that are out of range or contradict each other.
+    """
     return _checked(kind="ragged", dtype=dtype, layout=layout, normalize=mean_and_std(normalize))
 
 
 def raw() -> Transform:
-    """The stored bytes, not decoded."""
+    """The stored bytes, not decoded.
+
+    Returns
+    -------
+    Transform
+        For Loader(transform=...).
+    """
     return _checked(kind="raw")
 
 
@@ -144,7 +297,24 @@ def _range(given: Range) -> Range:
 
 
 def mean_and_std(normalize: Normalize) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """(mean, std) for an option `normalize`, or None. Raises ValueError."""
+    """Returns what an option `normalize` stands for.
+
+    Parameters
+    ----------
+    normalize : bool, (mean, std) or None
+        True (ImageNet's mean and standard deviation), or (mean, std) of one, three or four numbers each; False or None:
+        none.
+
+    Returns
+    -------
+    (mean, std) or None
+        Tuples of float.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many numbers as images have channels.
+    """
     if normalize is None or normalize is False:
         return None
     if normalize is True:

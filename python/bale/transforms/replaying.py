@@ -9,14 +9,27 @@ if TYPE_CHECKING:
 
 
 def replay(steps: str | list[dict[str, Any]], image: PilImage.Image) -> Any:
-    """Applies steps, as the Loader draws and records them, to a PIL image of the Loader's mode: a JSON array, or a list, of
-    {"name": "Crop", "left": 3, ...}.
+    """Applies steps, as the Loader draws and records them (Batch.draw), to a PIL image of the Loader's mode.
 
-    Returns the PIL image; if a step erases converted pixels, a function that takes the float tensor (channels x height x
-    width) which the list's ToDtype and Normalize have made, and returns it erased, comes with it: (image, erase).
+    Needs Pillow; torchvision for hue, blur with a kernel, and erasing.
 
-    Needs Pillow; torchvision for hue, blur with a kernel, and erasing. Raises ValueError for a step that it does not
-    know.
+    Parameters
+    ----------
+    steps : str or list of dict
+        A JSON array, or a list, of {"name": "Crop", "left": 3, ...}.
+    image : PIL image
+        Of the Loader's mode.
+
+    Returns
+    -------
+    PIL image, or (PIL image, callable)
+        The image. If a step erases converted pixels, a function comes with it: it takes the float tensor
+        (channels x height x width) which the list's ToDtype and Normalize have made, and returns it erased.
+
+    Raises
+    ------
+    ValueError
+        For a step that it does not know.
     """
     import json  # not above: importing bale need not wait for it
     found = json.loads(steps) if isinstance(steps, str) else steps
@@ -87,12 +100,12 @@ def _rotate(image: Any, angle: float, sampling: str = "nearest", expand: bool = 
 
 def _affine(image: Any, matrix: Any, sampling: str = "nearest", fill: Any = (0, 0, 0)) -> Any:
     from PIL import Image
-    return image.transform(image.size, Image.AFFINE, tuple(matrix), getattr(Image, sampling.upper()), fillcolor=_color(image, fill))
+    return image.transform(image.size, Image.Transform.AFFINE, tuple(matrix), getattr(Image, sampling.upper()), fillcolor=_color(image, fill))
 
 
 def _perspective(image: Any, coefficients: Any, sampling: str = "bilinear", fill: Any = (0, 0, 0)) -> Any:
     from PIL import Image
-    return image.transform(image.size, Image.PERSPECTIVE, tuple(coefficients), getattr(Image, sampling.upper()),
+    return image.transform(image.size, Image.Transform.PERSPECTIVE, tuple(coefficients), getattr(Image, sampling.upper()),
                            fillcolor=_color(image, fill))
 
 
@@ -122,7 +135,7 @@ def _grayscale(image: Any) -> Any:
     return image if image.mode == "L" else image.convert("L").convert("RGB")
 
 
-def _solarize(image: Any, threshold: float = 128) -> Any:
+def _solarize(image: Any, threshold: Any = 128) -> Any:
     from PIL import ImageOps
     return ImageOps.solarize(image, threshold)
 
@@ -165,7 +178,7 @@ def _mixture(image: Any, share: float, weights: Any, chains: Any, rule: str = "s
     if rule not in ("sum", "blend", "blend_each"):
         raise ValueError(f"step: {rule!r} is no rule of Mixture")
     result = image
-    total = np.float32(share if rule == "sum" else 0) * np.asarray(image, dtype=np.float32)
+    total: Any = np.float32(share if rule == "sum" else 0) * np.asarray(image, dtype=np.float32)
     for weight, chain in zip(weights, chains):
         mixed = image
         for step in chain:

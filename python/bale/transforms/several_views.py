@@ -40,7 +40,7 @@ def _code(given: Any) -> Any:
     if hasattr(function, "__code__"):
         return function.__code__
     for name in ("__call__", "forward"):
-        method = getattr(type(given), name, None)
+        method: Any = getattr(type(given), name, None)
         if hasattr(method, "__code__") and method.__module__.split(".")[0] not in _LIBRARIES:
             return method.__code__
     return None

@@ -6,6 +6,13 @@ from bale.transforms.control import RandomChoice
 
 
 def ThreeAugment() -> RandomChoice:  # noqa: N802 (a transform by its name)
-    """One of gray, solarized and blurred (https://arxiv.org/abs/2204.07118). Source: facebookresearch/deit,
-    augment.py."""
+    """One of gray, solarized and blurred: DeiT III's 3-Augment (https://arxiv.org/abs/2204.07118).
+
+    Source: facebookresearch/deit, augment.py.
+
+    Returns
+    -------
+    RandomChoice
+        An Operation.
+    """
     return RandomChoice([Grayscale(), RandomSolarize(128, p=1), PillowGaussianBlur((0.1, 2.0))])

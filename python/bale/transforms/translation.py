@@ -24,15 +24,32 @@ _RUNS_IT = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
 
 
 def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13") -> Compose:
-    """The native list of a transform of torchvision (v1 or v2) or timm, or of a list of them: the same operations with
-    the same parameters and distributions; the random numbers are bale's.
+    """Returns the native list of a transform of torchvision (v1 or v2) or timm, or of a list of them.
 
-    Also of: torch.nn.Sequential; the presets of torchvision's weights and references; the blurs and solarizations that
-    DINO, MoCo and DeiT define; `convert("RGB")`.
-    layout, pillow   as for Compose
+    It has the same operations with the same parameters and distributions; the random numbers are bale's. Also of:
+    torch.nn.Sequential; the presets of torchvision's weights and references; the blurs and solarizations that DINO,
+    MoCo and DeiT define; `convert("RGB")`.
 
-    Raises TypeError, naming the transform and its place, if one has no native counterpart, and ValueError if a
-    parameter has none.
+    Parameters
+    ----------
+    transform : transform, or list of transforms
+        Of torchvision, timm or bale.transforms.
+    layout : str, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+    pillow : str or int, default '13'
+        "13" or "12": the version of Pillow whose rounding is used.
+
+    Returns
+    -------
+    Compose
+        For Loader(transform=...).
+
+    Raises
+    ------
+    TypeError
+        If a transform has no native counterpart; the message has its name and place.
+    ValueError
+        If a parameter has none.
     """
     if isinstance(transform, Compose):
         return transform

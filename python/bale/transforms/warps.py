@@ -21,9 +21,25 @@ if TYPE_CHECKING:
 class RandomRotation(Operation):
     """Rotates counterclockwise.
 
-    degrees   range of the angle; a number d means (-d, d)
-    expand    enlarge the image so that nothing is cut off. The list must make the size fixed again
-    center    (x, y) in pixels from the top left; None: the middle
+    Parameters
+    ----------
+    degrees : float or (float, float)
+        Range of the angle; a number d means (-d, d).
+    interpolation : str or enum, default 'nearest'
+        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
+    expand : bool, default False
+        Enlarge the image so that nothing is cut off. The list must make the size fixed again.
+    center : (float, float) or None, default None
+        (x, y) in pixels from the top left. None: the middle.
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     degrees: float | Range
@@ -43,11 +59,29 @@ class RandomRotation(Operation):
 class RandomAffine(Operation):
     """Rotates, moves, scales and shears at once; the size stays.
 
-    degrees     range of the angle; a number d means (-d, d)
-    translate   largest moves, as shares of the width and of the height
-    scale       range of the factor
-    shear       degrees: a number d means (-d, d) along x; (low, high) along x; or (x low, x high, y low, y high)
-    center      (x, y) in pixels from the top left; None: the middle
+    Parameters
+    ----------
+    degrees : float or (float, float)
+        Range of the angle; a number d means (-d, d).
+    translate : (float, float) or None, default None
+        Largest moves, as shares of the width and of the height.
+    scale : (float, float) or None, default None
+        Range of the factor.
+    shear : float, sequence of float or None, default None
+        Degrees: a number d means (-d, d) along x; (low, high) along x; or (x low, x high, y low, y high).
+    interpolation : str or enum, default 'nearest'
+        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+    center : (float, float) or None, default None
+        (x, y) in pixels from the top left. None: the middle.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
     """
 
     degrees: float | Range
@@ -83,8 +117,26 @@ class RandomAffine(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomPerspective(Operation):
-    """With probability p, moves the four corners inward by random shares of half the sides, at most distortion_scale (0
-    to 1)."""
+    """Moves the four corners inward by random shares of half the sides, with probability p.
+
+    Parameters
+    ----------
+    distortion_scale : float, default 0.5
+        The largest share, 0 to 1.
+    p : float, default 0.5
+        Probability that an image is changed.
+    interpolation : str or enum, default 'bilinear'
+        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
+    fill : int, (int, int, int) or None, default 0
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
 
     distortion_scale: float = 0.5
     p: float = 0.5
