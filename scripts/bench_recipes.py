@@ -19,6 +19,7 @@ PYTHON has torch and torchvision, and the version of Python that build/python wa
 Pillow for "image + mask".
 """
 import argparse
+import importlib.util
 import io
 import json
 import os
@@ -160,6 +161,8 @@ def main():
         if unknown:
             parser.error(f"no such recipe: {', '.join(sorted(unknown))}; there are {', '.join(recipes)}")
         recipes = args.recipes.split(",")
+    if any(loaders[recipe] == MASK_LOADERS for recipe in recipes) and importlib.util.find_spec("PIL") is None:
+        parser.error(f'"image + mask" makes its masks with Pillow, which {sys.executable} does not have')
     images = bench_common.replicated(args.folder, args.times, args.work)
 
     rows = []

@@ -4,10 +4,14 @@
 Every contender gets the same bytes: the images of FOLDER/CLASS/IMAGE in memory, --times over, each with its label and a small
 JSON text. It runs in a process of its own, followed by a sync that is part of its time; making the samples is not. Rounds
 are interleaved; what is printed is the median over the rounds, and the median of the ratio to writing the same bytes into one
-plain file in the same round. Writers that are not installed are left out and named. bale also checksums every field, indexes
+plain file in the same round. Writers that are not installed, or fail, are left out and named. bale also checksums every field, indexes
 every shard and syncs each before it gets its name.
 
-The best way to run it: the tests' environment, PYTHONPATH=build/python .venv/bin/python scripts/bench_writer.py FOLDER
+The best way to run it: an environment of its own with all of them (2026: on Python 3.11), on a machine with nothing else to do:
+
+    python3 -m venv /tmp/writers && /tmp/writers/bin/pip install numpy webdataset lmdb array_record==0.8.6 litdata==0.2.17 \\
+        mosaicml-streaming==0.13.0 transformers==4.40.2 tokenizers==0.19.1 huggingface-hub==0.23.5 'setuptools<81'
+    PYTHONPATH=build/python /tmp/writers/bin/python scripts/bench_writer.py FOLDER
 """
 import argparse
 import importlib.util
@@ -131,17 +135,25 @@ def time_one(name, folder, times, out):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     command = [sys.executable, __file__, "--run-one", name, str(folder), str(times), str(out)]
-    seconds = float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1])
+    seconds = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
     shutil.rmtree(out)
     return seconds
 
 
 def measure(names, folder, times, work, rounds):
-    seconds = {name: [] for name in names}
+    """Seconds by name, and why the others failed, by name: one that does not run must not end the run of the others."""
+    seconds, failed = {name: [] for name in names}, {}
     for number in range(rounds):
         for name in names[number % len(names):] + names[:number % len(names)]:
-            seconds[name].append(time_one(name, folder, times, work / "out"))
-    return seconds
+            if name in failed:
+                continue
+            try:
+                seconds[name].append(time_one(name, folder, times, work / "out"))
+            except subprocess.CalledProcessError as error:
+                if name == BASE or name.startswith("bale"):
+                    raise SystemExit(f"{name}: {error.stderr}") from None
+                failed[name] = (error.stderr.strip() or "no message").splitlines()[-1]
+    return {name: taken for name, taken in seconds.items() if name not in failed}, failed
 
 
 def main():
@@ -159,7 +171,7 @@ def main():
     missing = [name for name, (_, module) in CONTENDERS.items() if module and importlib.util.find_spec(module) is None]
     wanted = [BASE, *(options.only or [name for name in CONTENDERS if name != BASE])]
     names = [name for name in dict.fromkeys(wanted) if name not in missing]
-    seconds = measure(names, options.folder, options.times, options.work, options.rounds)
+    seconds, failed = measure(names, options.folder, options.times, options.work, options.rounds)
     samples = samples_of(options.folder, options.times)
     num_bytes = sum(len(image) + len(text) for _, image, _, text in samples)
     rows = [{"name": name, "seconds": round(statistics.median(times), 3),
@@ -168,9 +180,11 @@ def main():
              "ratio_to_plain_file": round(statistics.median(base / own for base, own in zip(seconds[BASE], times)), 2)}
             for name, times in seconds.items()]
     if options.json:
-        print(json.dumps({"samples": len(samples), "bytes": num_bytes, "rounds": options.rounds, "missing": missing, "rows": rows}))
+        print(json.dumps({"samples": len(samples), "bytes": num_bytes, "rounds": options.rounds, "missing": missing, "failed": failed, "rows": rows}))
         return 0
     print(f"{len(samples)} samples, {num_bytes / 1e6:.0f} MB, {options.rounds} rounds; not installed: {', '.join(missing) or 'none'}")
+    for name, why in failed.items():
+        print(f"{name}: left out, because it failed: {why}")
     for row in rows:
         print(f"{row['name']:28} {row['seconds']:8.2f} s {row['samples_per_second']:8} samples/s "
               f"{row['megabytes_per_second']:6} MB/s  {row['ratio_to_plain_file']:5} of plain file")

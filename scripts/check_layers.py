@@ -12,6 +12,7 @@ import sys
 # a room of its own; containers never see each other.
 FORMATS = {"formats/base", "formats/shard", "formats/image", "formats/registry"}
 READER = FORMATS | {"formats/storage", "reader/order", "reader"}
+WRITER = {"writer", "writer/source", "writer/survey", "writer/duplicates"}
 LOADER = READER | {"loader/transform", "loader/ring", "loader/worker", "loader"}
 ALLOWED = {
     "formats/base": set(),
@@ -25,6 +26,8 @@ ALLOWED = {
     "reader": READER,
     # A packed dataset is a source like any other, so the writer reads through the reader.
     "writer/source": READER,
+    "writer/survey": READER | {"writer/source"},
+    "writer/duplicates": READER | {"writer/source", "writer/survey"},
     "writer": READER | {"writer/source"},
     "loader/transform": {"formats/base", "formats/image"},
     "loader/ring": {"formats/base", "loader/transform"},  # a row carries what was drawn for it
@@ -34,11 +37,11 @@ ALLOWED = {
     "tools/terminal": READER,
     "tools/help": {"formats/base"},
     "tools/measure": LOADER | {"loader/cuda", "tools/terminal"},
-    "tools/report": LOADER | {"writer", "writer/source", "tools/terminal", "tools/measure"},
-    "tools/commands": LOADER | {"loader/cuda", "writer", "writer/source", "tools/help", "tools/terminal", "tools/measure",
-                                "tools/report"},
-    "tools/cli": LOADER | {"writer", "writer/source", "tools/help", "tools/terminal", "tools/measure", "tools/commands"},
+    "tools/report": LOADER | WRITER | {"tools/terminal", "tools/measure"},
+    "tools/commands": LOADER | WRITER | {"loader/cuda", "tools/help", "tools/terminal", "tools/measure", "tools/report"},
+    "tools/cli": LOADER | WRITER | {"tools/help", "tools/terminal", "tools/measure", "tools/commands"},
     "tools": {"reader", "tools/terminal", "tools/cli"},
+    "python/programs": {"loader/worker", "tools/cli"},
     "python": LOADER | {"loader/cuda", "writer", "writer/source"},
 }
 # Headers that are installed lie here, by the name that an include has.

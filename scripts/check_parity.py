@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares bale's transforms with torchvision on PIL images, over every picture of a folder.
 
-    PYTHONPATH=build/python scripts/check_parity.py [FOLDER] [--crop SIDE] [--seed N]
+    PYTHONPATH=build/python scripts/check_parity.py [FOLDER] [--crop SIDE] [--seed N] [--part I/N]
 
 Each operation runs on the middle of each picture, with parameters of its own; each preset runs on the whole picture, with
 what it draws. bale's bytes are compared with those of `bale.transforms.replay`, which uses Pillow and torchvision. Presets of detection
-draw by boxes of each picture that are drawn by chance. With torchvision 0.16 or newer these boxes are compared, too: the bytes of
-their coordinates after all steps. It prints the table of docs/TRANSFORMS.md: bytes, how many of them differ, and the largest difference. Without a folder a few pictures
-are generated. Needs NumPy, Pillow and torchvision. The exit code is 1 if anything differs that docs/TRANSFORMS.md does not
+draw by boxes of each picture that are drawn by chance. With torchvision 0.23 or newer a mask, boxes and keypoints of each picture take
+the same steps, and are compared, too: those of each operation that moves pixels, and of each preset (check_parity_targets.py). It
+prints the tables of docs/TRANSFORMS.md: bytes or values, how many of them differ, and the largest difference. Without a folder a few
+pictures are generated. Needs NumPy, Pillow and torchvision. The exit code is 1 if anything differs that docs/TRANSFORMS.md does not
 name.
 """
 import argparse
@@ -15,6 +16,7 @@ import json
 import pathlib
 import sys
 
+import check_parity_targets as targets
 import numpy as np
 import PIL
 from PIL import Image
@@ -24,6 +26,7 @@ from bale import transforms as T
 
 PASS_ORDER = "pillow_13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow_12"
 MAY_DIFFER = {"GaussianBlur": 1, "Resize hamming": 1, "Resize lanczos": 1}  # by how much
+AFTER_A_WARP = 1e-4  # pixels: torchvision computes in float32, bale in doubles
 
 
 def operations(random, side):
@@ -73,75 +76,13 @@ def presets():
     yield "mae", P.mae(224)
     yield "open_clip_train", P.open_clip_train(224)
     yield "segmentation_train", P.segmentation_train()
-    for name in ("ssd_train", "ssdlite_train", "detection_train"):
+    for name in ("ssd_train", "ssdlite_train", "detection_train", "lsj_train"):
         yield name, getattr(P, name)()
-
-
-def boxes_in(random, image):
-    """Boxes of a picture; some reach over its edges, some are small."""
-    corner = random.uniform(-0.1, 0.9, (6, 2)) * image.size
-    return np.concatenate([corner, corner + random.uniform(0.01, 0.5, (6, 2)) * image.size], 1).astype(np.float32)
-
-
-def stored(boxes):
-    return json.dumps({"boxes": boxes.tolist()}).encode()
-
-
-def moved_by_bale(steps, boxes, image):
-    row = _bale.apply_steps_to_target(json.dumps(steps), "boxes", stored(boxes), *image.size)
-    return np.frombuffer(row, [("at", "<f4", (4,)), ("label", "<i8")])["at"]
-
-
-def moved_by_torchvision(steps, boxes, image):
-    """By its functional transforms and its classes of boxes."""
-    import torch
-    from torchvision import tv_tensors
-    from torchvision.transforms import v2
-    from torchvision.transforms.v2 import functional as F
-    found = tv_tensors.BoundingBoxes(torch.from_numpy(boxes), format="XYXY", canvas_size=image.size[::-1])
-    inside = None
-    for step in steps:
-        given = {name: value for name, value in step.items() if name != "name"}
-        if step["name"] == "Crop":
-            found = F.crop(found, given["top"], given["left"], given["height"], given["width"])
-            if inside is not None:
-                found[~inside] = 0
-            inside = None
-        elif step["name"] == "ZeroBoundingBoxes":
-            low = torch.tensor([given["left"], given["top"]])
-            center = 0.5 * (found[:, :2] + found[:, 2:]).as_subclass(torch.Tensor)
-            inside = ((low < center) & (center < low + torch.tensor([given["width"], given["height"]]))).all(1)
-        elif step["name"] == "Pad":
-            found = F.pad(found, [given[side] for side in ("left", "top", "right", "bottom")])
-        elif step["name"] == "Resize":
-            found = F.resize(found, [given["height"], given["width"]])
-        elif step["name"] == "HorizontalFlip":
-            found = F.horizontal_flip(found)
-        elif step["name"] == "SanitizeBoundingBoxes":
-            found = v2.SanitizeBoundingBoxes(given["min_size"], labels_getter=None)(found)
-    return found.numpy()
-
-
-def has_tv_tensors():
-    try:
-        from torchvision import tv_tensors  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 class Count:
     def __init__(self):
         self.bytes = self.differing = self.largest = 0
-
-    def add_boxes(self, steps, boxes, image):
-        expected, found = (move(steps, boxes, image) for move in (moved_by_torchvision, moved_by_bale))
-        self.bytes += expected.nbytes
-        if found.shape != expected.shape:
-            self.differing, self.largest = self.differing + expected.nbytes, 255
-            return
-        self.differing += int(np.count_nonzero(found.view(np.uint8) != np.ascontiguousarray(expected).view(np.uint8)))
-        self.largest = max(self.largest, float(np.abs(found - expected).max(initial=0)))
 
     def add(self, steps, image):
         expected = np.asarray(T.replay(steps, image))
@@ -184,29 +125,59 @@ def main():
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--crop", type=int, default=128)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="every N-th picture, from number I on (1/1: all)")
     given = parser.parse_args()
+    first, step = map(int, given.part.split("/"))
     lists = [(name, made.to_json()) for name, made in presets()]
-    counts, number = {}, -1
+    counts, of_targets, done = {}, {}, 0
+
+    def add(name, steps, image, stored):
+        counts.setdefault(name, Count()).add(in_bytes(steps), image)
+        kept = [step for step in in_bytes(steps) if step["name"] != "Mixture"]
+        if len(kept) < len(in_bytes(steps)) or not targets.has_tv_tensors():
+            return  # targets cannot follow AugMix
+        is_preset = name.startswith("`")
+        if is_preset or steps[0]["name"] in targets.GEOMETRY:
+            for kind, target in stored.items():
+                counted = of_targets.setdefault((name if is_preset else name.split()[0], kind), targets.TargetCount())
+                counted.add(kind, kept, target, image.size)
+
     for number, image in enumerate(pictures(given.folder)):
+        if number % step != first - 1:
+            continue
+        done += 1
         random = np.random.default_rng([given.seed, number])
         part = middle(image, given.crop)
+        stored = targets.targets_in(random, part)
         for name, members in operations(random, given.crop):
-            step = {"name": name.split()[0], **members}
-            counts.setdefault(name, Count()).add(in_bytes([step]), part)
+            add(name, [{"name": name.split()[0], **members}], part, stored)
+        stored = targets.targets_in(random, image)
         for name, made in lists:
-            boxes = boxes_in(random, image) if "BoundingBoxes" in made else None
-            steps = json.loads(_bale.draw_transforms(made, image.width, image.height, given.seed, 0, number,
-                                                     boxes=b"" if boxes is None else stored(boxes)))
-            counts.setdefault(f"`{name}`", Count()).add(in_bytes(steps), image)
-            if boxes is not None and has_tv_tensors():
-                counts.setdefault(f"boxes of {name}", Count()).add_boxes(steps, boxes, image)
-    print(f"{number + 1} pictures, Pillow {PIL.__version__}\n\n| operation or `preset` | bytes | differ | by at most |\n|---|---|---|---|")
+            boxes = targets.stored(stored["boxes"]) if "BoundingBoxes" in made else b""
+            steps = json.loads(_bale.draw_transforms(made, image.width, image.height, given.seed, 0, number, boxes=boxes))
+            add(f"`{name}`", steps, image, stored)
+    print(f"{done} pictures, Pillow {PIL.__version__}\n\n| operation or `preset` | bytes | differ | by at most |\n|---|---|---|---|")
     for name, count in counts.items():
         print(f"| {name} | {count.bytes:,} | {count.differing:,} | {count.largest} |")
     wrong = [name for name, count in counts.items() if not name.startswith("`") and count.largest > MAY_DIFFER.get(name, 0)]
+    wrong += print_targets(of_targets)
     if wrong:
         print(f"check_parity.py: differ: {', '.join(wrong)}", file=sys.stderr)
-    return 1 if wrong or number < 0 else 0
+    return 1 if wrong or done == 0 else 0
+
+
+def print_targets(of_targets):
+    """Returns what differs and must not."""
+    if not of_targets:
+        return []
+    print("\n| operation or `preset` | target | values | differ | by at most |\n|---|---|---|---|---|")
+    wrong = []
+    for (name, kind), count in of_targets.items():
+        print(f"| {name} | {kind} | {count.values:,} | {count.differing:,} | {count.largest:.2g} |")
+        may = AFTER_A_WARP if kind != "mask" and count.has_warp else 0
+        if count.largest > may:
+            wrong.append(f"{kind} of {name}")
+    return wrong
 
 
 if __name__ == "__main__":

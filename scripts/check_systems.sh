@@ -8,8 +8,8 @@
 # BALE_MIRROR names another mirror of Debian. The exit code is 1 if any run failed.
 set -euo pipefail
 project=$(cd "$(dirname "$0")/.." && pwd)
-directory=${BALE_SYSTEMS_DIR:-/var/tmp/bale-systems}
-mirror=${BALE_MIRROR:-http://deb.debian.org/debian}
+. "$project/scripts/bare_system.sh"
+directory=$bare_directory
 
 suites=() command=()
 while [ $# -gt 0 ]; do
@@ -22,43 +22,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
-[ "$(id -u)" -eq 0 ] || { echo "chroot and mount need root: run it as root" >&2; exit 2; }
-command -v debootstrap >/dev/null || { echo "debootstrap is missing: apt-get install debootstrap" >&2; exit 2; }
-mkdir -p "$directory"
-
-# minimal_system SUITE: made once, at $directory/SUITE. It reaches packages with the settings and certificates of this machine.
-minimal_system() {
-  local suite=$1 root=$directory/$1 file
-  [ ! -e "$root.done" ] || return 0
-  rm -rf --one-file-system "$root"
-  debootstrap --variant=minbase --include=ca-certificates,git "$suite" "$root" "$mirror" >"$directory/debootstrap.log" 2>&1 || {
-    tail -n 20 "$directory/debootstrap.log" >&2
-    return 1
-  }
-  for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt /etc/apt/apt.conf.d/9*; do
-    [ ! -f "$file" ] || install -D -m 644 "$(realpath "$file")" "$root$file"
-  done
-  touch "$root.done"
-}
-
-# inside ROOT COMMAND...: runs it there, from the clone. Mounts are made in a namespace of their own, so they end with the command
-# and no file of this machine lies below ROOT when it is removed.
-inside() {
-  local root=$1 kept=() setting
-  shift
-  local network='^(pip_(cert|index_url|default_timeout)|https?_proxy|no_proxy)='
-  while IFS= read -r setting; do kept+=("$setting"); done < <(env | grep -iE "$network")
-  # shellcheck disable=SC2016  # expanded by the inner shell
-  unshare --mount --propagation private bash -ec '
-    root=$1; shift
-    mkdir -p "$root/dev" "$root/proc" "$root/sys"
-    mount -t proc proc "$root/proc"
-    mount --rbind /sys "$root/sys"
-    mount --rbind /dev "$root/dev"
-    exec chroot "$root" "$@"' inside "$root" \
-    /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "${kept[@]}" \
-    bash -c 'cd /root/bale && exec "$@"' inside "$@" </dev/null
-}
+need_bare_systems || exit
 
 failed=0 table=() copy=
 trap '[ -z "$copy" ] || rm -rf --one-file-system "$copy"' EXIT
@@ -70,7 +34,7 @@ check() {
   printf '\n== %s: %s (output: %s)\n' "$suite" "$*" "$log"
   cp -a "$directory/$suite" "$copy"
   git clone --quiet "file://$project" "$copy/root/bale"
-  inside "$copy" "$@" >"$log" 2>&1 || { result=FAILED failed=1; tail -n 30 "$log"; }
+  inside "$copy" /root/bale "$@" >"$log" 2>&1 || { result=FAILED failed=1; tail -n 30 "$log"; }
   rm -rf --one-file-system "$copy"
   copy=
   table+=("$suite $name $result $(((SECONDS - begin + 59) / 60))min")

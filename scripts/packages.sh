@@ -16,11 +16,17 @@ BALE_SAMPLE_PACKAGES=(python3-numpy python3-pil)
 # For test.sh: Catch2, the Python that runs the tests, programs that must read what we write, and a web server with TLS.
 BALE_TEST_PACKAGES=(
   catch2 python3-dev python3-venv python3-numpy python3-pil python3-torchvision
-  tar libarchive-tools bzip2 xz-utils zstd util-linux man-db gcc mold bindfs fuse3 nginx-light openssl
+  tar libarchive-tools bzip2 xz-utils zstd util-linux man-db gcc mold bindfs fuse3 nginx-light openssl dpkg-dev file
 )
+
+# For check_engines.sh.
+BALE_ENGINE_PACKAGES=(munge slurmctld slurmd slurm-client default-jre-headless python3-venv python3-numpy python3-pil python3-torchvision)
 
 # For test.sh --fuzz.
 BALE_FUZZ_PACKAGES=(clang libclang-rt-dev)
+
+# For wheels.sh: what unpacks and builds the libraries inside. Compiler and CMake are from PyPI.
+BALE_WHEEL_PACKAGES=(dpkg-dev debian-archive-keyring nasm make perl pkg-config python3-venv)
 
 # install_packages NAME...: installs those that are missing, quietly; says what to do where it cannot.
 install_packages() {

@@ -90,6 +90,8 @@ if [ "$plain" = 1 ]; then
   if [ "$long" = 1 ]; then  # before the tests, whose result is to be the last lines
     step "Mutations"
     scripts/check_mutations.py --python "$venv/bin/python"
+    step "Types of the Python package"
+    scripts/check_types.sh
   fi
   step "All tests"
   ctest --preset release "${ctest_args[@]}"

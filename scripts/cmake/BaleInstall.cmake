@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 
 get_property(rooms GLOBAL PROPERTY BALE_ROOMS)
 install(TARGETS ${rooms} EXPORT bale-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS bale RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS bale RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bale")
 install(EXPORT bale-targets NAMESPACE bale:: DESTINATION "${package_dir}")
 

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Prepares a folder for a machine that has an NVIDIA GPU, Python and PyTorch, and maybe neither network nor compiler: copy the
+# folder there and run `bash FOLDER/run.sh`, which writes FOLDER/out/acceptance.md and .json (scripts/gpu_acceptance.py).
+# usage: scripts/gpu_carry.sh FOLDER [--wheels FOLDER] [--images NUMBER] [--check SUITE]
+#   FOLDER            new; at most 60 MB: wheels, a packed dataset of generated images, the acceptance run
+#   --wheels FOLDER   where the wheels are (dist; docs/INSTALL.md); the machine needs a Python that one of them is for
+#   --images NUMBER   how many images (600)
+#   --check SUITE     then runs it on a minimal Debian 12 (bookworm) or 13 (trixie) without network, over the fake driver of the
+#                     tests; needs root, debootstrap and a build with tests
+set -euo pipefail
+home=$(cd "$(dirname "$0")/.." && pwd)
+
+folder='' wheels=$home/dist images=600 suite=''
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -h | --help) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
+    --wheels | --images | --check) [ $# -ge 2 ] || { echo "no value after $1" >&2; exit 2; } ;;&
+    --wheels) wheels=$2; shift ;;
+    --images)
+      [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || { echo "not a number of images: $2" >&2; exit 2; }
+      images=$2; shift ;;
+    --check)
+      case "$2" in bookworm | trixie) suite=$2 ;; *) echo "not a system that is checked: $2 (bookworm, trixie)" >&2; exit 2 ;; esac
+      shift ;;
+    -*) echo "not an option: $1 (scripts/gpu_carry.sh --help)" >&2; exit 2 ;;
+    *)
+      [ -z "$folder" ] || { echo "one folder only: $folder, $1" >&2; exit 2; }
+      folder=$1 ;;
+  esac
+  shift
+done
+[ -n "$folder" ] || { echo "no folder (scripts/gpu_carry.sh --help)" >&2; exit 2; }
+[ ! -e "$folder" ] || { echo "$folder is there already" >&2; exit 2; }
+compgen -G "$wheels/bale-*.whl" >/dev/null || { echo "no wheels in $wheels (docs/INSTALL.md says how to make them)" >&2; exit 2; }
+fake=${BALE_BUILD_DIR:-$home/build}/tests/fake_cuda/libcuda.so.1
+if [ -n "$suite" ]; then
+  . "$home/scripts/bare_system.sh"
+  need_bare_systems || exit
+  [ -e "$fake" ] || { echo "no fake driver at $fake: cmake --build build --target bale_fake_cuda, with BALE_TESTS=ON" >&2; exit 2; }
+fi
+
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+work=$(mktemp -d)
+copy=''
+trap 'rm -rf "$work"; [ -z "$copy" ] || rm -rf --one-file-system "$copy"' EXIT
+cp "$wheels"/bale-*.whl "$folder/"
+cp "$home"/scripts/gpu_acceptance*.py "$folder/"
+cat >"$folder/run.sh" <<'RUN'
+#!/usr/bin/env bash
+# usage: run.sh [OPTION of gpu_acceptance.py...]     PYTHON names another Python than python3
+set -euo pipefail
+cd "$(dirname "$0")"
+python=${PYTHON:-python3}
+rm -rf site
+wheel=$("$python" - <<'PYTHON'
+import glob, sys
+minor = sys.version_info.minor
+wanted = f"cp3{minor}-cp3{minor}" if minor < 12 else "cp312-abi3"
+print(*glob.glob(f"bale-*-{wanted}-*.whl"))
+PYTHON
+)
+[ -n "$wheel" ] || { echo "no wheel here is for $("$python" --version)" >&2; exit 1; }
+"$python" -m zipfile -e "$wheel" site
+chmod +x site/bale/bin/*
+[ -e images ] || site/bale/bin/bale extract packed images --quiet
+PYTHONPATH=$PWD/site exec "$python" gpu_acceptance.py . --out out "$@"
+RUN
+. "$home/scripts/packages.sh"
+install_packages "${BALE_SAMPLE_PACKAGES[@]}"
+classes=10
+/usr/bin/python3 "$home/scripts/make_images.py" "$work/images" --classes $classes --per-class $(((images + classes - 1) / classes))
+# The wheel's own program packs, so this machine needs no build.
+python3 -m zipfile -e "$(compgen -G "$wheels/bale-*.whl" | head -n 1)" "$work/wheel"
+chmod +x "$work"/wheel/bale/bin/*
+"$work/wheel/bale/bin/bale" pack "$work/images" "$folder/packed" --quiet
+bytes=$(du -sb "$folder" | cut -f1)
+echo "$folder: $((bytes / 1000000)) MB"
+[ "$bytes" -le 60000000 ] || { echo "more than 60 MB: take fewer images (--images)" >&2; exit 1; }
+[ -n "$suite" ] || exit 0
+
+echo "== on a minimal $suite, without network, over the fake driver"
+minimal_system "$suite"
+copy=$bare_directory/$suite-gpu-$$
+cp -a "$bare_directory/$suite" "$copy"
+inside "$copy" /root bash -ec 'apt-get update >/tmp/log 2>&1; apt-get install -y --no-install-recommends python3-numpy >/tmp/log 2>&1'
+cp -a "$folder" "$copy/root/carried"
+mkdir "$copy/root/fake"
+cp "$fake" "$copy/root/fake/"
+# The fake driver runs the kernels' own source, which needs some of the libraries that this machine's build is linked to.
+ldd "$fake" | awk '$2 == "=>" && $1 !~ /^lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so/ {print $3}' | xargs -r cp -t "$copy/root/fake/"
+unshare --net bash -ec '. "$1"; inside "$2" /root/carried env LD_LIBRARY_PATH=/root/fake bash run.sh --fake' carried \
+  "$home/scripts/bare_system.sh" "$copy"
