@@ -23,7 +23,7 @@ MUTATIONS = [
     Mutation("an interrupted replacement is forgotten", "writer/destination.cpp",
              "    if (journal.content().replacement) {\n", "    if (false) {\n",
              (*OVERWRITE, "needs_no_source")),
-    Mutation("a dataset of another name is replaced", "writer/destination.cpp",
+    Mutation("a dataset of another name is replaced", "writer/dataset_files.cpp",
              "  if (!name_was_given || manifest.name == planned.name) return;\n", "  if (planned.name != manifest.plan) return;\n  (void)name_was_given;\n",
              (*OVERWRITE, "another_name")),
     Mutation("links to directories are followed", "writer/directory.cpp",

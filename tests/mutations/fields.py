@@ -5,7 +5,27 @@ FIELDS = ("python", "tests/python/test_fields.py")
 BOXES = ("python", "tests/python/test_box_transforms.py")
 TARGETS = ("python", "tests/python/test_targets.py")
 
+VIEWS = ("python", "tests/python/test_fields_with_views.py")
+DEVICE = ("python", "tests/python/test_fields_on_a_device.py")
+
 MUTATIONS = [
+    Mutation("targets follow the first view", "loader/worker/field_filler.cpp", "images[fields_[field].view.value_or(0)]", "images[0]",
+             (*VIEWS, "-k", "its_own_view")),
+    Mutation("workers do not know the view of a field", "loader/worker/worker_config.cpp", "  put_value(out, field.view.value_or(0));\n",
+             "  put_value(out, std::uint32_t{0});\n", (*VIEWS, "-k", "the_same_from")),
+    Mutation("large boxes follow the first view", "loader/field_columns.cpp", "wanted.view.value_or(0)));", "0));",
+             (*VIEWS, "-k", "do_not_fit")),
+    Mutation("a mask has the size of the first view", "loader/field_layout.cpp", "options.view(field.view.value_or(0))", "options.view(0)",
+             (*VIEWS, "-k", "its_own_view")),
+    Mutation("a target of several views need not say which", "loader/loader_options.cpp", "!target.view && num_views > 1", "false",
+             (*VIEWS, "-k", "refused")),
+    Mutation("masks come with mixed images", "loader/loader_options.cpp", "refuse_unless(!has_targets(options),", "refuse_unless(true || !has_targets(options),",
+             ("python", "tests/python/test_fields_with_mix.py", "-k", "cannot_follow")),
+    Mutation("arrays of fields keep memory of the device", "python/bindings/batch_fields.cpp",
+             "nb::object owner_of(nb::handle, const ProcessDeviceBatch& batch) {", "nb::object owner_of(nb::handle self, const ProcessDeviceBatch& batch) {\n  if (pid_t{0} == 0) return nb::borrow(self);",
+             (*DEVICE, "-k", "keep_no_memory")),
+    Mutation("masks are delivered for images that a device mirrors", "loader/cuda/cuda_session.cpp",
+             "[](const Field& field) { return is_target(field.kind); })", "[](const Field&) { return false; })", (*DEVICE, "-k", "refused")),
     Mutation("rows of a batch with an empty row stay where they were", "loader/field_columns.cpp",
              "std::memmove(data.data() + end, data.data() + cell.offset, cell.bytes);", "(void)data;",
              ("loader", "Rows of skipped samples*")),

@@ -12,7 +12,7 @@ MUTATIONS = [
     Mutation("16 bits are mixed as they are", "loader/batch_mixer.cpp",
              "values[halves[value]] = floats[value];", "(void)floats;", (*MIX, "-k", "device")),
     Mutation("copies have no shares", "loader/batch_copy.cpp",
-             "shares(first_rows(mixer.shares(slot, rows.size()), mixer.active() ? rows.size() : 0))", "shares()",
+             "shares(values_of(leased.shares())),", "shares(),",
              (*MIX, "-k", "every_way")),
     Mutation("a box starts at the left edge", "loader/batch_mixer.cpp",
              "draw.left * bytes_per_column;", "0 * bytes_per_column;", (*MIX, "-k", "device")),

@@ -25,6 +25,11 @@ MUTATIONS = [
              "        if missing:\n", "        if False:\n", parquet("set_is_missing")),
     Mutation("files have their names before they are durable", "python/bale/staged.py",
              "            _sync(os.path.join(staged, name))\n", "            pass\n", sinks("durable")),
+    Mutation("an overwritten directory may have other files", "python/bale/staged.py",
+             "        if replaces is not None and (not replaces(name) or ", "        if replaces is not None and (", sinks("nothing_else")),
+    Mutation("an overwrite removes the old files before the new ones have their names", "python/bale/staged.py",
+             "            _exchange(staged, target)\n", "            shutil.rmtree(target)\n            os.rename(staged, target)\n",
+             sinks("loses_nothing")),
     Mutation("a field that a sample lacks is left out of MDS", "python/bale/mds.py",
              "        _require_all(dataset, [names for _, names in sets], images, others)\n", "", sinks("cannot_hold")),
 ]

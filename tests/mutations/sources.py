@@ -5,6 +5,7 @@ SHARDS = ("python", "tests/python/test_damaged_shards.py", "-k")
 KINDS = ("python", "tests/python/test_source_kinds.py", "-k")
 QUARANTINE = ("python", "tests/python/test_quarantine.py", "-k")
 
+SAMPLE = ("python", "tests/python/test_sample.py", "-k")
 ANNOTATIONS = ("python", "tests/python/test_annotations.py", "-k")
 
 MUTATIONS = [
@@ -14,6 +15,14 @@ MUTATIONS = [
              "targets.add({box[0] * size.width, ", "targets.add({box[0], ", (*ANNOTATIONS, "test_yolo")),
     Mutation("a changed annotation does not change the plan", "writer/source/annotations/annotated_source.cpp",
              "      annotations_.sets[set]->append_identity(annotations_.rows[set][i], out);\n", "", (*ANNOTATIONS, "resumed")),
+    Mutation("a changed panoptic mask does not change the plan", "writer/source/annotations/coco.cpp",
+             "    if (kind_ == Kind::panoptic) masks_.append_identity(row, out);\n", "", (*ANNOTATIONS, "test_panoptic")),
+    Mutation("images without a panoptic mask are not lost", "writer/source/annotations/panoptic_masks.cpp",
+             "  if (num_lost == 0) return;\n", "  return;\n", (*ANNOTATIONS, "masks_that_are_missing")),
+    Mutation("a drawn subset depends on the order", "writer/source/sampled_source.cpp",
+             "hash_key(sample.key)}", "i}", (*SAMPLE, "format_or_order")),
+    Mutation("a draw per class is one of all", "writer/source/sampled_source.cpp",
+             "draw.per_class ? sample.label : 0", "0", (*SAMPLE, "per_class")),
     Mutation("an image is resized without its boxes", "writer/image_edits.cpp",
              '    const bool has_pixels = field.name.starts_with("boxes.") || field.name.starts_with("keypoints.");',
              "    const bool has_pixels = false;", (*ANNOTATIONS, "contradict")),

@@ -1,5 +1,6 @@
 """`bale pack FOLDER DST --annotations PATH`: COCO, Pascal VOC, YOLO and Open Images, against their own readers and formulas."""
 import csv
+import io
 import json
 import os
 import random
@@ -139,6 +140,84 @@ def test_a_missing_image_and_a_bad_annotation_follow_the_policy(bale, tmp_path):
     assert len(lines) == 2 and "without a \"bbox\" of four numbers" in str(lines).replace("\\", "")
     assert f"offset {text.index(json.dumps(bad))}" in str(lines)
     assert set(fields_by_key(bale, tmp_path / "p")) == {"sub/b", "d", "empty"}
+
+
+def panoptic(tmp_path, name="panoptic_val", **changes):
+    """Three images, their JSON, and the directory of PNGs beside it, whose pixels are ids: R + 256 G + 65536 B."""
+    images, masks = tmp_path / "images", tmp_path / name
+    images.mkdir()
+    masks.mkdir()
+    listed, annotations = [], []
+    for number, key in enumerate(("b", "a", "c")):
+        Image.new("RGB", (12, 8), (number * 9, 0, 0)).save(images / f"{key}.jpg")
+        ids = np.full((8, 12), 1000 + number, np.uint32)
+        ids[:, 6:] = 70000 + number
+        Image.fromarray(np.stack([ids & 255, ids >> 8 & 255, ids >> 16], -1).astype(np.uint8)).save(masks / f"{key}.png")
+        listed.append({"id": number + 1, "file_name": f"{key}.jpg", "width": 12, "height": 8})
+        annotations.append({"image_id": number + 1, "file_name": f"{key}.png", "segments_info": [
+            {"id": 1000 + number, "category_id": 1, "area": 48, "bbox": [0, 0, 6, 8], "iscrowd": 0},
+            {"id": 70000 + number, "category_id": 3, "area": 48, "bbox": [6, 0, 6, 8], "iscrowd": 0}]})
+    content = {"images": listed, "annotations": annotations[::-1],
+               "categories": [{"id": 1, "name": "person", "isthing": 1}, {"id": 3, "name": "sky", "isthing": 0}]}
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps({**content, **changes}))
+    return images, path, content
+
+
+def test_panoptic(bale, tmp_path):
+    images, path, content = panoptic(tmp_path)
+    bale.ok("pack", images, tmp_path / "p", "--annotations", path)
+    assert keys(bale, tmp_path / "p") == ["b", "a", "c"]  # in the order of their ids
+    stored = fields_by_key(bale, tmp_path / "p")
+    for annotation in content["annotations"]:
+        key = annotation["file_name"].removesuffix(".png")
+        assert set(stored[key]) == {"jpg", "panoptic.png", "segments.json"}
+        assert stored[key]["panoptic.png"] == (tmp_path / "panoptic_val" / annotation["file_name"]).read_bytes()
+        assert json.loads(stored[key]["segments.json"]) == annotation["segments_info"]
+        pixels = np.asarray(Image.open(io.BytesIO(stored[key]["panoptic.png"])), np.uint32)
+        ids = pixels[..., 0] + 256 * pixels[..., 1] + 65536 * pixels[..., 2]
+        assert {int(i) for i in np.unique(ids)} == {segment["id"] for segment in annotation["segments_info"]}
+    assert bl.Dataset(tmp_path / "p").classes == ["", "person", "", "sky"]
+    bale.ok("verify", tmp_path / "p")
+    bale.ok("pack", images, tmp_path / "p", "--annotations", path, "--resume")
+    (tmp_path / "panoptic_val" / "a.png").write_bytes((tmp_path / "panoptic_val" / "b.png").read_bytes())
+    assert bale("pack", images, tmp_path / "p", "--annotations", path, "--resume").code != 0  # also compared
+
+
+def test_panoptic_masks_that_are_missing(bale, tmp_path):
+    images, path, content = panoptic(tmp_path)
+    (tmp_path / "panoptic_val" / "a.png").unlink()
+    result = bale("pack", images, tmp_path / "p", "--annotations", path)
+    assert result.code == 1 and "1 of 3 images have no panoptic annotation" in result.error_line() and "a.png does not exist" in result.error_line()
+    result = bale("pack", images, tmp_path / "p", "--annotations", path, "--on-error", "skip")
+    assert result.code == 4 and keys(bale, tmp_path / "p") == ["b", "c"]
+    assert "1 of 3 images" in (tmp_path / "p" / "skipped.jsonl").read_text()
+    path.write_text(json.dumps({**content, "annotations": content["annotations"][1:]}))  # and c has none
+    result = bale("pack", images, tmp_path / "q", "--annotations", path, "--on-error", "skip")
+    assert result.code == 4 and keys(bale, tmp_path / "q") == ["b"]
+    (tmp_path / "panoptic_val").rename(tmp_path / "elsewhere")
+    result = bale("pack", images, tmp_path / "r", "--annotations", path)
+    assert result.code == 1 and "no directory with the PNGs" in result.error_line() and "unpack the zip" in result.error_line()
+
+
+@pytest.mark.parametrize("change, says", [
+    (lambda a: a.update(segments_info=[{"id": 1}]), "\"segments_info\""), (lambda a: a.update(segments_info=7), "\"segments_info\""),
+    (lambda a: a.update(file_name="../b.png"), "is not the name of a PNG"), (lambda a: a.pop("file_name"), "without the \"file_name\""),
+    (lambda a: a.update(image_id=1), "two panoptic annotations of one image"), (lambda a: a.pop("segments_info"), "and others do not")])
+def test_panoptic_annotations_that_are_damaged(bale, tmp_path, change, says):
+    images, path, content = panoptic(tmp_path)
+    change(content["annotations"][0])
+    path.write_text(json.dumps(content))
+    result = bale("pack", images, tmp_path / "p", "--annotations", path)
+    assert result.code == 1 and says in result.error_line() and str(path) in result.error_line()
+
+
+def test_a_panoptic_mask_that_is_no_png(bale, tmp_path):
+    images, path, _ = panoptic(tmp_path)
+    mask = tmp_path / "panoptic_val" / "c.png"
+    mask.write_bytes(b"x" * mask.stat().st_size)
+    result = bale("pack", images, tmp_path / "p", "--annotations", path)
+    assert result.code == 1 and "not a PNG" in result.error_line() and str(mask) in result.error_line()
 
 
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.9, 0.999])

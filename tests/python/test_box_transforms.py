@@ -381,7 +381,7 @@ def test_a_sample_may_lack_its_boxes(tmp_path):
         assert sum(int((~batch.mask).sum()) for batch in loader) == COUNT // 2
 
 
-@pytest.mark.parametrize("preset", ["ssd_train", "ssdlite_train", "detection_train"])
+@pytest.mark.parametrize("preset", ["ssd_train", "ssdlite_train", "detection_train", "lsj_train"])
 def test_presets(packed, preset):
     small = {"detection_train": (40, 64)}.get(preset, (48,))
     with load(packed, transform=getattr(T.presets, preset)(*small), fields={"boxes": FIELDS["boxes"]}) as loader:
@@ -400,7 +400,7 @@ def test_presets(packed, preset):
     ({"transform": T.Compose([T.RandomIoUCrop(), T.RandomApply([T.RandomIoUCrop()]), T.Resize((8, 8))])}, "second of its kind"),
     ({"transform": T.Compose([T.Resize((8, 8)), T.RandomIoUCrop()])}, "different sizes"),
     ({"transform": None, "views": [T.train(8), T.Compose([T.SanitizeBoundingBoxes(), T.Resize((8, 8))])], "fields": {}},
-     "need the boxes of each image")], ids=lambda value: value if isinstance(value, str) else "")
+     "are for one view")], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_is_refused(packed, options, text):
     with pytest.raises((Error, ValueError), match=text):
         load(packed, **options)

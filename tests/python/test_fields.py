@@ -433,13 +433,6 @@ def test_stored_labels_of_merged_classes_are_refused(bale, tmp_path):
         load(specs, fields={"label": "cls"})
 
 
-def test_not_with_mix_and_not_on_a_device(captioned):
-    with pytest.raises(ValueError, match="leave out mix or fields"):
-        load(captioned, transform=transforms.train(16), mix=transforms.Mix(mixup=0.2))
-    with pytest.raises(ValueError, match="batches on a device have no further fields"):
-        load(captioned, device="cuda")
-
-
 def test_without_fields_there_are_none(captioned):
     with bl.Loader(captioned, 4, workers=0, **OPTIONS) as loader:
         batch = next(iter(loader))

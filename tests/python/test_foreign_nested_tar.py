@@ -1,7 +1,9 @@
 """A tar of tars, as ImageNet's training images are shipped, is read in place: the classes are the inner archives."""
+import gzip
 import io
 import subprocess
 import tarfile
+import zipfile
 
 import pytest
 from conftest import class_names, fields_by_key, flip
@@ -65,3 +67,31 @@ def test_other_archives_stay_what_they_are(bale, tiny, tmp_path):
         **{name[:-4]: {"tar"} for name in archives}, "note": {"txt"}}
     path = write(tmp_path / "y.tar", {"a.tar": b"no archive", "b.tar": b"2"})
     assert fields_by_key(bale, path) == {"a": {"tar": b"no archive"}, "b": {"tar": b"2"}}
+
+
+def zipped(files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def test_other_nestings_are_refused_by_name(bale, tiny, tmp_path):
+    archives = class_archives(tiny)
+    zips = {name.removesuffix(".tar") + ".zip": zipped({"a.jpg": b"\xff\xd8\xff"}) for name in archives}
+    first = next(iter(zips))
+    for suffix in ("", ".gz"):
+        path = write(tmp_path / "x.tar", zips)
+        if suffix:
+            path.with_suffix(".tar.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path = path.with_suffix(".tar.gz")
+        result = bale("ls", path)
+        assert result.code == 1 and f"a tar of zip archives, such as {first}" in result.error_line() and "unpack the tar" in result.error_line()
+    for inner in (archives, zips):
+        (tmp_path / "x.zip").write_bytes(zipped(inner))
+        result = bale("pack", tmp_path / "x.zip", tmp_path / "out")
+        assert result.code == 1 and f"an archive without images: its members are such as {next(iter(inner))}" in result.error_line()
+        assert not (tmp_path / "out").exists()
+    path = write(tmp_path / "y.tar", {"a.zip": b"no archive"})
+    assert fields_by_key(bale, path) == {"a": {"zip": b"no archive"}}

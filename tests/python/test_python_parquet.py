@@ -477,9 +477,18 @@ def test_a_dataset_of_the_hub(written, tmp_path):
             assert {split: len(files) for split, files in splits.items()} == {"test": 1, "train": 2}, splits
             bale.pack(bale.parquet.samples(name, split="train"), out + "/train", format="lmdb")
             bale.pack(name + "@v1/data/test-*.parquet", out + "/test", format="lmdb")
+            for place, name in (("whole", name), ("folder", name + "@v1/data/")):
+                report = bale.pack(name, f"{out}/{place}", format="lmdb")
+                assert report["samples"] == sum(len(bale.Dataset(f"{out}/{place}/{split}")) for split in ("test", "train")), report
+            try:
+                bale.pack(name.replace("data/", "none"), out + "/none")
+            except bale.Error as error:
+                assert "none" in str(error), error
+            else:
+                raise SystemExit("no error")
             """, f"hf://datasets/{hub.OWNER}/{hub.NAME}", tmp_path, **{**clean_environment(tmp_path / "cache"), **hub.env})
-    check_packed(tmp_path / "train")
-    check_packed(tmp_path / "test")
+    for place in ("train", "test", "whole/train", "whole/test", "folder/train", "folder/test"):
+        check_packed(tmp_path / place)
 
 
 def test_open_file(tmp_path):

@@ -1,7 +1,10 @@
 """What is written from packed datasets for others: Parquet for Hugging Face's datasets, MDS for MosaicML Streaming."""
+import ctypes
+import errno
 import io
 import json
 import os
+import shutil
 
 os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
 import bale
@@ -135,6 +138,93 @@ def test_files_are_durable_before_they_have_their_name(packed, tmp_path, monkeyp
     assert calls[published - 1] == staged and calls[published + 1:] == [str(tmp_path)]
     (tmp_path / "plain").mkdir()
     assert os.stat(tmp_path / "out").st_mode == os.stat(tmp_path / "plain").st_mode
+
+
+def contents(directory):
+    return {name: (directory / name).read_bytes() for name in sorted(os.listdir(directory))}
+
+
+@pytest.fixture(params=["exchange", "three renames"])
+def renaming(request, monkeypatch):
+    """A system that can exchange two names, and one that cannot."""
+    if request.param != "exchange":
+        monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: (_ for _ in ()).throw(OSError("none")))
+    return request.param
+
+
+@pytest.mark.parametrize("write", [bale.to_parquet, bale.to_mds])
+def test_overwrite_replaces_what_it_wrote_and_nothing_else(packed, tmp_path, write, renaming):
+    out, few = tmp_path / "out", pack(tmp_path / "few", [("a", {"jpg": encoded(9)}, 0)], classes=CLASSES)
+    write(packed, out)
+    old = contents(out)
+    with pytest.raises(bale.Error, match="not an empty directory") as failed:
+        write(few, out)
+    assert "`overwrite` replaces it" in failed.value.hint
+    with pytest.raises(ValueError, match="fields"):
+        write(few, out, fields=["none"], overwrite=True)
+    assert contents(out) == old
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(bale.Error, match="has notes.txt, which is not of what is replaced") as failed:
+        write(few, out, overwrite=True)
+    assert failed.value.code == "exists" and (out / "notes.txt").read_text() == "mine"
+    (out / "notes.txt").unlink()
+    write(few, out, overwrite=True)
+    write(few, tmp_path / "new", overwrite=True)  # as if it were not given
+    assert contents(out) == contents(tmp_path / "new") != old
+    assert sorted(os.listdir(tmp_path)) == ["few", "new", "out", "packed"]  # nothing else is left
+    (tmp_path / "link").symlink_to(out)
+    for place in (tmp_path / "link", out / sorted(os.listdir(out))[0]):
+        with pytest.raises(bale.Error, match="not a directory"):
+            write(few, place, overwrite=True)
+
+
+@pytest.mark.parametrize("write", [bale.to_parquet, bale.to_mds])
+def test_progress(packed, tmp_path, capfd, write):
+    write(packed, tmp_path / "shown", progress=True)
+    assert f"{write.__name__}: 100%" in capfd.readouterr().err
+    write(packed, tmp_path / "silent")  # this is neither a terminal nor a notebook
+    assert capfd.readouterr().err == ""
+
+
+def test_overwrite_keeps_the_files_of_another_split(packed, tmp_path):
+    bale.to_parquet(packed, tmp_path / "out", split="train")
+    old = contents(tmp_path / "out")
+    with pytest.raises(bale.Error, match="has train-00000-of-00001.parquet"):
+        bale.to_parquet(packed, tmp_path / "out", split="test", overwrite=True)
+    assert contents(tmp_path / "out") == old
+
+
+@pytest.mark.parametrize("write", [bale.to_parquet, bale.to_mds])
+def test_an_overwrite_that_fails_at_any_step_loses_nothing(packed, tmp_path, monkeypatch, write, renaming):
+    out, few = tmp_path / "out", pack(tmp_path / "few", [("a", {"jpg": encoded(9)}, 0)], classes=CLASSES)
+    write(packed, out)
+    old = contents(out)
+    write(few, tmp_path / "wanted")
+    new = contents(tmp_path / "wanted")
+    for number in range(100):
+        steps = iter(range(100))
+        with monkeypatch.context() as patched:
+            for name in ("fsync", "rename", "chmod", "unlink", "rmdir"):
+                def step(*arguments, call=getattr(os, name), **options):
+                    if next(steps) == number:
+                        raise OSError(errno.EIO, "injected")
+                    return call(*arguments, **options)
+                patched.setattr(os, name, step)
+            try:
+                write(few, out, overwrite=True)
+            except OSError:
+                pass
+            else:
+                break
+        left = [tmp_path / name for name in os.listdir(tmp_path) if name.endswith(".bale-partial")]
+        now = contents(out) if out.exists() else None
+        assert now in (old, new) or any(contents(place) == old for place in left), number
+        for place in left:
+            shutil.rmtree(place)
+        if now != old:  # replaced, or aside: the next one begins with the old files again
+            shutil.rmtree(out, ignore_errors=True)
+            write(packed, out)
+    assert number > 4 and contents(out) == new
 
 
 def test_mds_comes_back_field_by_field(packed, tmp_path):

@@ -72,9 +72,49 @@ def test_the_mask_of_an_optional_field(run):
             assert fields["caption.present"].all() and fields["caption.present"].dtype == torch.bool
             assert not fields["no.present"].any() and set(fields["no"]) == {""}
     raises(ValueError, "is the name of the mask", lambda: load(fields={"a": "txt", "a.present": "txt"}))
-    raises(ValueError, "no further fields", lambda: load(device="cuda:0"))
-    raises(ValueError, "leave out mix or fields", lambda: load(transform=T.train(16), mix=T.Mix(mixup=0.2)))
     """)
+
+
+def test_fields_beside_mixed_images(run):
+    """`partners` says which rows were mixed in, so that targets of several classes can be mixed, too."""
+    run("""
+    mixed = {"transform": T.train(16, dtype="float32"), "mix": T.Mix(mixup=0.8)}
+    for options in (mixed, mixed | {"tail": "uneven", "rank": 2, "world_size": 3}, mixed | {"mix": T.Mix(mixup=0.8, num_classes=3)}):
+        with load(7, **options) as loader:
+            for images, target, samples, fields in loader:
+                check(samples, fields)
+                assert torch.equal(fields["partners"], torch.arange(len(images)).roll(1)) and fields["partners"].dtype == torch.int64
+                if isinstance(target, tuple):
+                    labels, partner_labels, shares = target
+                    assert torch.equal(labels[fields["partners"]], partner_labels)
+                vectors = fields["embedding"]
+                assert (0.3 * vectors + 0.7 * vectors[fields["partners"]]).shape == vectors.shape
+    with load() as loader:
+        assert all("partners" not in fields for *_, fields in loader)
+    assert "partners" in next(iter(load(fields={"partners": "txt"})))[-1]
+    raises(ValueError, "is the name of the rows that were mixed in", lambda: load(fields={"partners": "txt"}, **mixed))
+    """)
+
+
+def test_targets_of_views(torch, bale, tmp_path, request):  # noqa: F811
+    from test_targets import PACK, write
+
+    bale.pack(write(tmp_path / "src"), tmp_path / "pack", *PACK)
+    torch(HEAD + """
+    views = [T.train((20, 16), dtype="float32"), T.train(8, dtype="float32")]
+    fields = {f"{kind}{view}": bale.Field(source, kind=kind, view=view)
+              for view in range(2) for kind, source in (("mask", "mask.png"), ("boxes", "boxes.json"))}
+    with bt.Loader(SPEC, 6, views=views, fields=fields, seed=5, workers=1) as loader, \
+         bale.Loader(SPEC, 6, views=views, fields=fields, seed=5, workers=1) as arrays:
+        for (images, labels, found), expected in zip(loader, arrays, strict=True):
+            assert [tuple(found[f"mask{i}"].shape) for i in range(2)] == [(len(labels), 20, 16), (len(labels), 8, 8)]
+            for name in fields:
+                if name.startswith("mask"):
+                    assert np.array_equal(found[name].numpy(), expected.fields[name])
+                    continue
+                assert np.array_equal(found[name].data.numpy(), expected.fields[name].data)
+                assert np.array_equal(found[f"{name}.labels"].data.numpy(), expected.fields.labels(name).data)
+    """, tmp_path / "pack", request.path.parent)
 
 
 def test_all_batches_may_be_kept(run):

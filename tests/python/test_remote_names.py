@@ -14,9 +14,9 @@ READERS = [["inspect"], ["ls"], ["cat", ..., "key"], ["extract", ..., "out"], ["
            ["pack", "--files-from", ..., "out"], ["pack", "--dry-run", ..., "out"]]
 
 
-def is_told(result, name, what, verb="reads"):
+def is_told(result, name, what, verb="reads", others=""):
     line = result.error_line()
-    assert result.code == 2 and f"bale {verb} local files: {name} is " in line and what in line, result
+    assert result.code == 2 and f"bale {verb} local files{others}: {name} is " in line and what in line, result
 
 
 @pytest.mark.parametrize("words", READERS, ids=lambda words: " ".join(w for w in words if w is not ...))
@@ -37,9 +37,9 @@ def test_every_kind_of_name(bale, photos, tmp_path, name):
 
 def test_destinations(bale, photos, tmp_path):
     bale.pack(photos, tmp_path / "packed")
-    for words in (["pack", photos], ["convert", tmp_path / "packed"], ["extract", tmp_path / "packed"],
-                  ["pack", "--dry-run", photos]):
-        is_told(bale(*words, "s3://bucket/out", cwd=tmp_path), "s3://bucket/out", "copy it from there", "writes")
+    for words in (["pack", photos], ["convert", tmp_path / "packed"], ["pack", "--dry-run", photos]):
+        is_told(bale(*words, "gs://bucket/out", cwd=tmp_path), "gs://bucket/out", "copy it from there", "writes", " and s3://")
+    is_told(bale("extract", tmp_path / "packed", "s3://bucket/out", cwd=tmp_path), "s3://bucket/out", "copy it", "writes")
     is_told(bale("preview", tmp_path / "packed", "s3://bucket/x.png"), "s3://bucket/x.png", "copy it", "writes")
     assert [path.name for path in tmp_path.iterdir()] == ["packed"]
 

@@ -50,6 +50,15 @@ def test_one_request_for_each_file_beside_a_shard(bale, serve, env, tmp_path, op
     assert ("/p-000000.tar.bseek" in hints) if options else not hints
 
 
+def test_each_index_is_fetched_once(bale, serve, env, tmp_path):  # noqa: F811
+    """Also if one thread opens a shard while another one, which asked for its index, has not stored the answer yet."""
+    source = heavy_images(tmp_path / "source", 150, 2_000)
+    bale.pack(source, tmp_path / "packed", "--name", "p", "--shard-samples", "1")
+    server = serve(tmp_path / "packed")
+    run_script(EPOCH, server.url, **env)
+    assert len(server.asked("*.bidx")) == 150
+
+
 def test_seek_points_without_a_manifest_are_looked_for(bale, photos, serve, env, tmp_path):  # noqa: F811
     """Once per node, also if they are not there."""
     bale.pack(photos, tmp_path / "packed", "--name", "p", "--shard-count", "1")

@@ -364,7 +364,7 @@ def test_images_without_a_drawn_geometry(packed):
 
 
 @pytest.mark.parametrize("options,text", [
-    ({"transform": None, "views": [TRAIN, TRAIN]}, "follow one view"), ({"transform": T.raw()}, "need decoded images"),
+    ({"transform": None, "views": [TRAIN, TRAIN]}, "follows one of 2 views"), ({"transform": T.raw()}, "need decoded images"),
     ({"transform": T.ragged()}, "images of one size"),
     ({"transform": T.Compose([T.Resize((8, 8)), T.AugMix()])}, "AugMix"),
     ({"fields": {"m": bl.Field("mask.png", kind="mask", dtype="float32")}}, "uint8, int32 or int64"),

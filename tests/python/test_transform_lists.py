@@ -10,7 +10,7 @@ from bale import transforms as T
 EXAMPLES = [
     T.Resize(32), T.Resize((32, 48), "bicubic"), T.Resize([32], max_size=64), T.Resize(32, 1), T.CenterCrop(24), T.RandomCrop((24, 32)),
     T.RandomCrop(24, 4, True, 7, "reflect"), T.RandomResizedCrop(24), T.RandomResizedCrop(24, (0.2, 1), interpolation="random"),
-    T.Pad(3), T.Pad((1, 2), (3, 4, 5), "edge"), T.Pad([1, 2, 3, 4]), T.PadIfSmaller(40, 9), T.RandomHorizontalFlip(),
+    T.Pad(3), T.Pad((1, 2), (3, 4, 5), "edge"), T.Pad([1, 2, 3, 4]), T.PadIfSmaller(40, 9), T.FixedSizeCrop((40, 30), (1, 2, 3)), T.RandomHorizontalFlip(),
     T.RandomVerticalFlip(1), T.RandomRotation(30), T.RandomRotation((-5, 10), 2, True, (3, 4), None), T.RandomAffine(10),
     T.RandomAffine((0, 5), (0.1, 0.2), (0.5, 1), (1, 2, 3, 4), "bicubic", 5, [1, 2]), T.RandomPerspective(0.3, 1),
     T.ScaleJitter((64, 48)), T.RandomResize(20, 40), T.RandomShortestSize((20, 30), 50), T.RandomZoomOut([1, 2, 3], (1, 2)),

@@ -70,6 +70,65 @@ TEST_CASE("Single pixels come out as Pillow has them") {
   CHECK(adjusted({90, 90, 90}, bale::adjust_hue, 0.4) == Pixels{90, 90, 90});
 }
 
+TEST_CASE("The gray level of every color is Pillow's, on every instruction set") {
+  constexpr std::uint32_t k_colors = 1 << 24;
+  Pixels colors(std::size_t{3} * k_colors);
+  for (std::uint32_t color = 0; color < k_colors; ++color) {
+    for (std::uint32_t channel = 0; channel < 3; ++channel) {
+      colors[3 * color + channel] = static_cast<std::uint8_t>(color >> (8 * channel));
+    }
+  }
+  use_targets(0);
+  Pixels gray(k_colors);
+  const std::int64_t supported = hwy::SupportedTargets();
+  for (std::int64_t left = supported; left != 0; left &= left - 1) {
+    use_targets(left & -left);
+    bale::gray_of(colors.data(), k_colors, gray.data());
+    std::uint32_t wrong = 0;
+    for (std::uint32_t color = 0; color < k_colors; ++color) {
+      const std::uint32_t red = color & 255;
+      const std::uint32_t green = color >> 8 & 255;
+      const std::uint32_t blue = color >> 16;
+      if (gray[color] != (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16) ++wrong;
+    }
+    CHECK(wrong == 0);
+  }
+  use_targets(0);
+}
+
+TEST_CASE("Blending is Pillow's for every pair of levels, and however large the factor is") {
+  // Gray pixels of each level, each followed by a pixel whose red is each level: its gray level is what it is blended with.
+  Pixels pixels;
+  for (int gray = 0; gray < 256; ++gray) {
+    for (int red = 0; red < 256; ++red) {
+      pixels.insert(pixels.end(), {static_cast<std::uint8_t>(red), static_cast<std::uint8_t>(gray), 0});
+    }
+  }
+  Pixels levels(pixels.size() / 3);
+  bale::gray_of(pixels.data(), levels.size(), levels.data());
+  for (const double amount : {-1e30, -3e6, -2.0, 0.01, 0.6, 0.999, 1.0, 1.001, 1.4, 1.9999, 100.0, 3e6, 1e30}) {
+    const auto factor = static_cast<float>(amount);
+    const auto blended = [&](int from, int to) {
+      const float mixed = static_cast<float>(from) + factor * static_cast<float>(to - from);
+      return mixed <= 0 ? 0 : mixed >= 255 ? 255 : static_cast<int>(mixed);
+    };
+    use_targets(0);
+    const std::int64_t supported = hwy::SupportedTargets();
+    for (std::int64_t left = supported; left != 0; left &= left - 1) {
+      use_targets(left & -left);
+      const Pixels saturated = adjusted(pixels, bale::adjust_saturation, amount);
+      const Pixels brighter = adjusted(pixels, bale::adjust_brightness, amount);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < pixels.size(); ++i) {
+        if (saturated[i] != blended(levels[i / 3], pixels[i])) ++wrong;
+        if (brighter[i] != blended(0, pixels[i])) ++wrong;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+  use_targets(0);
+}
+
 TEST_CASE("No pixels are no trouble") {
   std::uint8_t guard = 77;
   for (const auto adjust :

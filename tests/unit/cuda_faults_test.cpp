@@ -193,9 +193,6 @@ TEST_CASE("What makes no sense on a device is refused") {
   CHECK(refusal(train_transform(), {.device = 1}) ==
         "no CUDA device 1: there are 1; they are counted from 0; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
   CHECK(refusal(train_transform(), {.device = -1}).find("no CUDA device -1") == 0);
-  LoaderOptions with_fields = small_batches(1);
-  with_fields.fields = {{.name = "label", .source = "cls"}};
-  CHECK(message_of([&] { CudaLoader(pack.path, with_fields, {}); }).find("fields: batches on a device") == 0);
   CHECK(refusal(train_transform(), {.depth = 0}).find("depth of 0 batches") == 0);
   CHECK(refusal(train_transform(), {.hold = 0}).find("hold of 0 batches") == 0);
   CHECK(refusal(train_transform(), {.hold = 100000}).find("hold of 100000") == 0);

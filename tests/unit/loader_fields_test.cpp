@@ -144,7 +144,37 @@ TEST_CASE("Fields are the same after workers were killed at random moments") {
   CHECK(loader.bad_samples().empty());
 }
 
-TEST_CASE("Fields that no sample has, and fields of mixed images, are refused") {
+TEST_CASE("Fields beside mixed images are those of the own sample, and partners are rows") {
+  const Pack pack(43);
+  LoaderOptions options = with_fields(2);
+  options.transform.dtype = DType::float32;
+  options.mix.mixup_alpha = 0.2;
+  options.tail = Tail::uneven;
+  Loader loader(pack.path, options);
+  std::vector<Batch> kept;
+  while (auto batch = loader.next()) kept.push_back(*std::move(batch));
+  CHECK(kept.back().is_copy());
+  for (const Batch& batch : kept) {
+    check_rows(loader, batch);
+    REQUIRE(batch.partners().size() == batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      CHECK(batch.partner_labels()[i] == batch.labels()[batch.partners()[i]]);
+      CHECK((batch.mask()[i] != 0 || batch.partners()[i] == i));
+    }
+  }
+}
+
+TEST_CASE("The transform of each view has its number") {
+  LoaderOptions options = small_batches(0);
+  CHECK(options.num_views() == 1);
+  options.further_views = {val_transform(24, 32), train_transform(16)};
+  CHECK(options.num_views() == 3);
+  CHECK(options.view(0).width == 32);
+  CHECK(options.view(1).width == 24);
+  CHECK(options.view(2).width == 16);
+}
+
+TEST_CASE("Fields that no sample has, and targets of mixed images, are refused") {
   const Pack pack(8);
   LoaderOptions options = with_fields(0);
   options.fields = {{.name = "a", .source = "txt"}};
@@ -152,6 +182,7 @@ TEST_CASE("Fields that no sample has, and fields of mixed images, are refused") 
   options = with_fields(0);
   options.transform.dtype = DType::float32;
   options.mix.mixup_alpha = 0.2;
+  options.fields.push_back({.name = "target", .source = "jpg", .kind = FieldKind::mask});
   CHECK(error_of([&] { Loader(pack.path, options); }).code() == ErrorCode::invalid_argument);
   Loader loader(pack.path, with_fields(0));
   const auto batch = loader.next();

@@ -80,6 +80,7 @@ TEST_CASE("each delivery comes once whatever the sizes", "[order]") {
     REQUIRE(complete(blocks, epoch));
     check_windows(blocks, epoch, std::min(block, size), window);
     REQUIRE(complete({Selection::all(size), Shuffle::full(), random.next()}, epoch));
+    REQUIRE(complete({Selection::all(size).repeated(1 + random.below(4)), Shuffle::stream(block, window), 1}, epoch));
     REQUIRE(complete({Selection::all(size).repeated(1 + random.below(4)), Shuffle::block(block, window), 1}, epoch));
   }
   CHECK(complete({Selection::all(1000), Shuffle::block(~std::uint64_t{0}, ~std::uint64_t{0}), 1}, 0));
@@ -103,7 +104,8 @@ TEST_CASE("the position of a delivery is known without a search", "[order]") {
     const std::uint64_t epoch = random.below(5);
     const std::uint64_t seed = random.next();
     CAPTURE(size, block, window, epoch, seed);
-    for (const Shuffle& shuffle : {Shuffle::none(), Shuffle::full(), Shuffle::block(block, window)}) {
+    for (const Shuffle& shuffle :
+         {Shuffle::none(), Shuffle::full(), Shuffle::block(block, window), Shuffle::stream(block, window)}) {
       check({Selection::all(size), shuffle, seed}, epoch);
       check({Selection::all(size).repeated(1 + random.below(4)), shuffle, seed}, epoch);
       check({Selection::subset({size - 1, 0, size / 2, 0}, size), shuffle, seed}, epoch);
@@ -118,8 +120,8 @@ TEST_CASE("the next use of a sample is its next delivery", "[order]") {
     const std::uint64_t size = 3 + random.below(60);
     const Selection all = Selection::all(size);
     const std::vector<Selection> selections{all, all.repeated(2), Selection::subset({2, 0, 1, 2}, size)};
-    const std::vector<Shuffle> shuffles{Shuffle::none(), Shuffle::full(), Shuffle::block(5, 3)};
-    const EpochOrder order(selections[random.below(3)], shuffles[random.below(3)], random.next());
+    const std::vector<Shuffle> shuffles{Shuffle::none(), Shuffle::full(), Shuffle::block(5, 3), Shuffle::stream(5, 3)};
+    const EpochOrder order(selections[random.below(3)], shuffles[random.below(4)], random.next());
     const std::uint64_t end = 4 * order.size();
     const UseClock clock(order, 77, end);
     std::map<std::uint64_t, std::uint64_t> next;  // of each sample
@@ -213,11 +215,12 @@ TEST_CASE("another order has another fingerprint", "[order]") {
   std::set<std::uint64_t> seen;
   for (const Selection& selection : {Selection::all(100), Selection::all(101), Selection::all(100).repeated(2)}) {
     for (const Shuffle& shuffle :
-         {Shuffle::none(), Shuffle::full(), Shuffle::block(4, 8), Shuffle::block(8, 4), Shuffle::block(8, 8)}) {
+         {Shuffle::none(), Shuffle::full(), Shuffle::block(4, 8), Shuffle::block(8, 4), Shuffle::block(8, 8),
+          Shuffle::stream(4, 8)}) {
       for (const std::uint64_t seed : {0, 1}) seen.insert(EpochOrder(selection, shuffle, seed).fingerprint());
     }
   }
-  CHECK(seen.size() == 30);
+  CHECK(seen.size() == 36);
 }
 
 TEST_CASE("another dataset has another fingerprint, which fits in a signed number", "[order]") {
@@ -231,7 +234,35 @@ TEST_CASE("another dataset has another fingerprint, which fits in a signed numbe
   CHECK(seen.size() == 1001);
 }
 
+TEST_CASE("an order that begins in stored order is the same if the dataset turns out to be longer", "[order]") {
+  constexpr std::uint64_t k_endless = std::uint64_t{1} << 60;
+  KeyedRandom random{24};
+  for (int round = 0; round < 100; ++round) {
+    const std::uint64_t size = 1 + random.below(400);
+    const std::uint64_t times = 1 + random.below(3);
+    const std::uint64_t seed = random.next();
+    const Shuffle shuffle = random.below(2) == 0 ? Shuffle::none() : Shuffle::stream(1 + random.below(9), 1 + random.below(9));
+    const EpochOrder order(Selection::all(size).repeated(times), shuffle, seed);
+    const EpochOrder endless(Selection::all(k_endless).repeated(times), shuffle, seed);
+    for (std::uint64_t position = 0; position < order.size(); ++position) {
+      const auto samples = endless.samples_for(0, position + 1);
+      REQUIRE(samples == order.samples_for(0, position + 1));
+      if (*samples > size) break;
+      REQUIRE(endless.at(0, position) == order.at(0, position));
+      REQUIRE(endless.at(0, position).sample < *samples);
+      REQUIRE(endless.window(0, position) == order.window(0, position));
+    }
+    if (shuffle.kind == Shuffle::Kind::none) continue;
+    CHECK_FALSE(order.samples_for(1, 1));
+    CHECK(samples_of(order, 1) == samples_of({Selection::all(size).repeated(times), Shuffle::full(), seed}, 1));
+  }
+  CHECK_FALSE(EpochOrder(Selection::all(9), Shuffle::full(), 1).samples_for(0, 1));
+  CHECK_FALSE(EpochOrder(Selection::all(9), Shuffle::block(), 1).samples_for(0, 1));
+}
+
 TEST_CASE("a block shuffle of nothing is refused", "[order]") {
+  CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::stream(0, 1), 1), Error);
+  CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::stream(std::uint64_t{1} << 30, std::uint64_t{1} << 30), 1), Error);
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::block(0, 1), 1), Error);
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::block(1, 0), 1), Error);
 }

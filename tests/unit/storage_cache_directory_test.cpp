@@ -4,6 +4,9 @@
 
 #include <csignal>
 #include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/temporary_file.hpp"
@@ -47,6 +50,28 @@ TEST_CASE("temporary files of a killed process are removed when the cache is tri
   REQUIRE(path_exists(left));
   cache.trim(0);
   CHECK_FALSE(path_exists(left));
+}
+
+TEST_CASE("a cache of very many files is counted once per start of the machine, or if its limit is near", "[cache]") {
+  constexpr std::size_t k_many = 20'001;
+  const test::TempDir dir;
+  const CacheSettings settings = settings_in(dir);
+  const std::string files = CacheDirectory(settings).files();
+  for (std::size_t i = 0; i < k_many; ++i) File::create(join_path(files, fmt::format("{}", i)));
+  const auto add = [&](const std::string& name, std::uint64_t bytes) {
+    File::create(join_path(files, name)).write_at(0, std::vector<std::byte>(bytes, std::byte{1}));
+  };
+  add("first", 1 << 20);
+  const std::uint64_t before = CacheDirectory(settings).used_bytes();
+  CHECK(before < 1 << 20);  // what is added by hand is not known
+  const std::uint64_t counted = CacheDirectory(settings, true).used_bytes();
+  CHECK(counted >= before + (1 << 20));
+  add("second", 1 << 20);
+  CHECK(CacheDirectory(settings).used_bytes() == counted);
+  add("third", CacheDirectory::k_least_limit / 4 * 3);
+  CacheDirectory(settings, true);
+  add("fourth", 1 << 20);
+  CHECK(CacheDirectory(settings).used_bytes() >= counted + (2 << 20) + CacheDirectory::k_least_limit / 4 * 3);
 }
 
 }  // namespace bale

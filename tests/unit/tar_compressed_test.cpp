@@ -16,7 +16,7 @@ std::uint32_t u32_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-/// Samples of 100,000 bytes that do not compress: ten a frame.
+/// Samples of 100,000 bytes that do not compress: each has a frame of its own.
 std::vector<OwnedSample> large_samples() {
   std::vector<OwnedSample> samples;
   for (int i = 0; i < 35; ++i) {
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(InTempDir, "zstd frames hold whole samples and a seek table nam
   const std::string file = slurp(path);
   REQUIRE(u32_at(file, file.size() - 4) == 0x8F92EAB1);
   const std::uint32_t num_frames = u32_at(file, file.size() - 9);
-  CHECK(num_frames == 4);
+  CHECK(num_frames == 36);  // and the end of the archive
   const std::size_t table = file.size() - 17 - 8 * num_frames;
   CHECK(u32_at(file, table) == 0x184D2A5E);
   CHECK(u32_at(file, table + 4) == 8 * num_frames + 9);
@@ -60,6 +60,28 @@ TEST_CASE_METHOD(InTempDir, "zstd frames hold whole samples and a seek table nam
     REQUIRE(ranges.size() == 1);  // both fields in one frame
     CHECK(starts.count(ranges[0].offset) == 1);
   }
+}
+
+TEST_CASE_METHOD(InTempDir, "zstd frames grow to 1 MiB where content compresses, and shrink where it does not") {
+  std::vector<OwnedSample> samples;
+  for (int i = 0; i < 4000; ++i) {  // 1,536 bytes of the stream each
+    samples.push_back({"s" + std::to_string(i), {{"txt", std::string(500, static_cast<char>('a' + i % 26))}}});
+  }
+  for (int i = 0; i < 80; ++i) samples.push_back({"z" + std::to_string(i), {{"bin", random_bytes(30000, 1000 + i)}}});
+  const std::string path = dir / "s.tar.zst";
+  const Shard shard = Shard::open(path, k_tar_format, pack_samples(path, "zst", samples));
+  const std::string file = slurp(path);
+  const std::uint32_t num_frames = u32_at(file, file.size() - 9);
+  const std::size_t table = file.size() - 17 - 8 * num_frames;
+  std::vector<std::uint32_t> contents;
+  for (std::size_t i = 0; i < num_frames; ++i) contents.push_back(u32_at(file, table + 8 + 8 * i + 4));
+  CHECK(contents.front() <= 64 << 10);
+  const auto count_of = [&](std::uint32_t least, std::uint32_t most) {
+    return std::count_if(contents.begin(), contents.end(), [&](auto size) { return least <= size && size <= most; });
+  };
+  CHECK(count_of(1000 << 10, 1 << 20) >= 3);
+  CHECK(count_of(30000, 64 << 10) >= 18);  // of one or two samples
+  CHECK(read_samples(path) == samples);
 }
 
 TEST_CASE_METHOD(InTempDir, "samples larger than a frame span several") {
@@ -140,7 +162,7 @@ TEST_CASE_METHOD(InTempDir, "forged seek tables are refused") {
   const auto samples = large_samples();
   pack_samples(path, "zst", samples);
   const std::string good = slurp(path);
-  const std::size_t table = good.size() - 17 - 8 * 4;
+  const std::size_t table = good.size() - 17 - 8 * 36;
   const auto forged = [&](std::size_t at, const std::string& bytes) {
     std::string bad = good;
     bad.replace(at, bytes.size(), bytes);

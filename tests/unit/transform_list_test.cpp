@@ -31,6 +31,7 @@ const char* const k_all = R"([
   {"name": "RandomResize", "min_size": 50, "max_size": 90},
   {"name": "RandomRotation", "degrees": [-30, 30], "expand": true, "center": [3.5, 4], "interpolation": "bilinear"},
   {"name": "Resize", "height": 70, "max_size": 200},
+  {"name": "FixedSizeCrop", "size": [80, 64], "fill": [1, 2, 3]},
   {"name": "PadIfSmaller", "size": [64, 64]},
   {"name": "RandomCrop", "size": [60, 50], "padding": [1, 2, 3, 4], "padding_mode": "reflect", "pad_if_needed": true},
   {"name": "Pad", "padding": [1, 1, 2, 2], "padding_mode": "edge"},

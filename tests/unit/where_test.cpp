@@ -1,10 +1,14 @@
 // Conditions on samples: what they select, and which column an error names.
 #include "bale/reader/where.hpp"
 
+#include <cmath>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/reader/where/number_text.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace bale {
@@ -57,6 +61,21 @@ TEST_CASE("a comparison with an unknown value is neither true nor false", "[wher
   CHECK(counts.num_samples == 2);
   CHECK(counts.num_left_out == 2);
   CHECK(counts.num_unknown == 1);
+}
+
+TEST_CASE("numbers are decimal, and exact up to 64 bits", "[where]") {
+  CHECK(number_of_text("18446744073709551615") == 18446744073709551615.0L);
+  CHECK(number_of_text("-9007199254740993") == -9007199254740993.0L);
+  CHECK(number_of_text(".5") == 0.5L);
+  CHECK(number_of_text("5.") == 5.0L);
+  CHECK(number_of_text("-1.25E+2") == -125.0L);
+  CHECK(std::signbit(number_of_text("-0").value_or(1)));
+  for (const char* const none : {"", "+", "-", ".", "+1", "1,5", "0x10", "1e", "1e+", "1.2.3", "1-2", "--1", "inf", "nan", " 1",
+                                 "1 ", "1p3", "1e99999", "1e-99999"}) {
+    INFO(none);
+    CHECK(number_of_text(none) == std::nullopt);
+  }
+  CHECK(number_of_text(std::string_view("1\0", 2)) == std::nullopt);
 }
 
 TEST_CASE("errors name the column", "[where]") {

