@@ -48,4 +48,18 @@ class CopyThread {
   std::thread thread_;
 };
 
+/// Wakes the copy thread, if there is one, when a call ends that gave it work.
+class WakeAtEnd {
+ public:
+  explicit WakeAtEnd(CopyThread* thread) : thread_(thread) {}
+  ~WakeAtEnd() {
+    if (thread_ != nullptr) thread_->wake();
+  }
+  WakeAtEnd(const WakeAtEnd&) = delete;
+  WakeAtEnd& operator=(const WakeAtEnd&) = delete;
+
+ private:
+  CopyThread* thread_;
+};
+
 }  // namespace bale::cuda_detail

@@ -14,6 +14,7 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/batch_mix.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
+#include "bale/loader/cuda/cuda_options.hpp"
 #include "bale/loader/session.hpp"
 
 namespace bale::cuda_detail {
@@ -24,55 +25,11 @@ using Clock = std::chrono::steady_clock;
 constexpr auto k_first_pause = std::chrono::microseconds(20);
 constexpr auto k_longest_pause = std::chrono::microseconds(500);
 constexpr auto k_ask_every = std::chrono::milliseconds(50);  // as Loader::next() does
-constexpr std::uint32_t k_most_buffers = 1024;
 constexpr int k_copy_ms = 1;     // between two looks at a copy that is running
 constexpr int k_worker_ms = 50;  // limits each wait for a worker, which may die before it announces a completion
 constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // separates these draws from all others
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-[[noreturn]] void refuse(ErrorCode code, std::string_view what, std::string hint = {}) {
-  throw Error(code, what, {.hint = std::move(hint)});
-}
-
-bool needs_kernels(const CudaOptions& cuda) { return cuda.flip_probability > 0 || cuda.mix.active(); }
-
-CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
-  const Transform& delivered = options.transform;
-  const auto check_count = [](const char* option, std::uint32_t value) {
-    if (value >= 1 && value <= k_most_buffers) return;
-    refuse(ErrorCode::invalid_argument,
-           fmt::format("{} of {} batches; 1 to {} are possible", option, value, k_most_buffers));
-  };
-  check_count("depth", cuda.depth);
-  check_count("hold", cuda.hold);
-  check_mix(cuda.mix);
-  if (options.mix.active()) {
-    refuse(ErrorCode::invalid_argument, "batches on a device are mixed there",
-           "set CudaOptions::mix, not LoaderOptions::mix");
-  }
-  if (!(cuda.flip_probability >= 0 && cuda.flip_probability <= 1)) {
-    refuse(ErrorCode::invalid_argument, fmt::format("flip_probability {} is not within [0, 1]", cuda.flip_probability));
-  }
-  if (!delivered.has_fixed_shape()) {
-    refuse(ErrorCode::unsupported, "images of this transform differ in size, and a device takes whole batches only",
-           "use train, val or padded, or load into ordinary memory");
-  }
-  if (!needs_kernels(cuda)) return cuda;
-  if (std::any_of(options.fields.begin(), options.fields.end(), [](const Field& field) { return is_target(field.kind); })) {
-    refuse(ErrorCode::invalid_argument,
-           "fields: masks, boxes and keypoints cannot follow images that the device mirrors or mixes",
-           "mirror in the transform, and leave out mix or these fields");
-  }
-  if (cuda.flip_probability > 0 && delivered.kind == Transform::Kind::train && delivered.flip_probability > 0) {
-    refuse(ErrorCode::invalid_argument, "images are mirrored by the workers already",
-           "set flip_probability of the transform or of the device to 0");
-  }
-  if (!kernels_can_make(delivered)) {
-    refuse(ErrorCode::invalid_argument, "flip and mix on the device need a float dtype that is converted there, and RGB");
-  }
-  return cuda;
-}
 
 LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels) {
   options.copy_when_held = false;  // copies to the device start from the ring, which is page-locked
@@ -80,24 +37,9 @@ LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels) {
   return options;
 }
 
-
 Loader make_loader(const std::string& spec, LoaderOptions options, std::optional<Selection> selection) {
   return selection ? Loader(spec, std::move(options), *std::move(selection)) : Loader(spec, std::move(options));
 }
-
-/// Wakes the copy thread, if there is one, when a call ends that gave it work.
-class WakeAtEnd {
- public:
-  explicit WakeAtEnd(CopyThread* thread) : thread_(thread) {}
-  ~WakeAtEnd() {
-    if (thread_ != nullptr) thread_->wake();
-  }
-  WakeAtEnd(const WakeAtEnd&) = delete;
-  WakeAtEnd& operator=(const WakeAtEnd&) = delete;
-
- private:
-  CopyThread* thread_;
-};
 
 /// Says for a scope that the caller's thread uses the loader, and takes the mutex again at its end.
 class CallerStages {

@@ -1,5 +1,7 @@
 #include "bale/loader/cuda/pixel_kernels.hpp"
 
+#include "bale/loader/cuda/cuda_options.hpp"
+
 namespace bale::cuda_detail {
 
 PixelKernels PixelKernels::choose(const std::shared_ptr<const Context>& context, const Transform& delivered,
@@ -8,8 +10,7 @@ PixelKernels PixelKernels::choose(const std::shared_ptr<const Context>& context,
   if (!kernels_can_make(delivered)) return chosen;
   const bool mixes = cuda.mix.active();
   if (cuda.convert) chosen.on_device = Converter::load(context, delivered, mixes, chosen.refusal);
-  const bool needed = mixes || cuda.flip_probability > 0;
-  if (!chosen.on_device && needed) chosen.on_host = std::make_unique<const HostConverter>(delivered, mixes);
+  if (!chosen.on_device && needs_kernels(cuda)) chosen.on_host = std::make_unique<const HostConverter>(delivered, mixes);
   return chosen;
 }
 

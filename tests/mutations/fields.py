@@ -24,7 +24,7 @@ MUTATIONS = [
     Mutation("arrays of fields keep memory of the device", "python/bindings/batch_fields.cpp",
              "nb::object owner_of(nb::handle, const ProcessDeviceBatch& batch) {", "nb::object owner_of(nb::handle self, const ProcessDeviceBatch& batch) {\n  if (pid_t{0} == 0) return nb::borrow(self);",
              (*DEVICE, "-k", "keep_no_memory")),
-    Mutation("masks are delivered for images that a device mirrors", "loader/cuda/cuda_session.cpp",
+    Mutation("masks are delivered for images that a device mirrors", "loader/cuda/cuda_options.cpp",
              "[](const Field& field) { return is_target(field.kind); })", "[](const Field&) { return false; })", (*DEVICE, "-k", "refused")),
     Mutation("rows of a batch with an empty row stay where they were", "loader/field_columns.cpp",
              "std::memmove(data.data() + end, data.data() + cell.offset, cell.bytes);", "(void)data;",

@@ -66,7 +66,7 @@ MUTATIONS = [
     Mutation("a server that refuses is asked for as much as before", "formats/storage/transfer_limit.cpp",
              "at_a_time_ = std::max(at_a_time_ / 2, k_fewest);", "", ("storage", "*refuses gets half*")),
     Mutation("an answer of another version is believed", "formats/storage/range_body.cpp",
-             "  if (is_other) {\n", "  if (is_other && wanted_.length == 0) {\n", python(FAULTS, "changes_while_it_is_read")),
+             "  if (is_other_version || (found", "  if ((is_other_version && wanted_.length == 0) || (found", python(FAULTS, "changes_while_it_is_read")),
     Mutation("compressed bytes are taken for the file's", "formats/storage/range_body.cpp",
              'if (encoding.empty() || encoding == "identity") return std::nullopt;', "if (!encoding.empty()) return std::nullopt;",
              python(FAULTS, "stay and gzip")),

@@ -44,5 +44,5 @@ MUTATIONS = [
              "        drop_last = drop_last or getattr(sampler, \"drop_last\", False)\n",
              (*USAGE, "-k", "names_of")),
     Mutation("the dataset of a subset is the whole", "python/bale/torch/loader.py",
-             "whole if self._part is None else Part(whole, self._part)", "whole", (*USAGE, "-k", "has_its_length")),
+             'whole if self._part is None else Part(whole, cast("Sequence[int]", self._part))', "whole", (*USAGE, "-k", "has_its_length")),
 ]

@@ -1,0 +1,64 @@
+#include "bale/loader/cuda/cuda_options.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/loader/batch_mix.hpp"
+#include "bale/loader/cuda/kernel_choice.hpp"
+
+namespace bale::cuda_detail {
+namespace {
+
+constexpr std::uint32_t k_most_buffers = 1024;
+
+[[noreturn]] void refuse(ErrorCode code, std::string_view what, std::string hint = {}) {
+  throw Error(code, what, {.hint = std::move(hint)});
+}
+
+}  // namespace
+
+bool needs_kernels(const CudaOptions& cuda) { return cuda.flip_probability > 0 || cuda.mix.active(); }
+
+CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
+  const Transform& delivered = options.transform;
+  const auto check_count = [](const char* option, std::uint32_t value) {
+    if (value >= 1 && value <= k_most_buffers) return;
+    refuse(ErrorCode::invalid_argument,
+           fmt::format("{} of {} batches; 1 to {} are possible", option, value, k_most_buffers));
+  };
+  check_count("depth", cuda.depth);
+  check_count("hold", cuda.hold);
+  check_mix(cuda.mix);
+  if (options.mix.active()) {
+    refuse(ErrorCode::invalid_argument, "batches on a device are mixed there",
+           "set CudaOptions::mix, not LoaderOptions::mix");
+  }
+  if (!(cuda.flip_probability >= 0 && cuda.flip_probability <= 1)) {
+    refuse(ErrorCode::invalid_argument, fmt::format("flip_probability {} is not within [0, 1]", cuda.flip_probability));
+  }
+  if (!delivered.has_fixed_shape()) {
+    refuse(ErrorCode::unsupported, "images of this transform differ in size, and a device takes whole batches only",
+           "use train, val or padded, or load into ordinary memory");
+  }
+  if (!needs_kernels(cuda)) return cuda;
+  if (std::any_of(options.fields.begin(), options.fields.end(), [](const Field& field) { return is_target(field.kind); })) {
+    refuse(ErrorCode::invalid_argument,
+           "fields: masks, boxes and keypoints cannot follow images that the device mirrors or mixes",
+           "mirror in the transform, and leave out mix or these fields");
+  }
+  if (cuda.flip_probability > 0 && delivered.kind == Transform::Kind::train && delivered.flip_probability > 0) {
+    refuse(ErrorCode::invalid_argument, "images are mirrored by the workers already",
+           "set flip_probability of the transform or of the device to 0");
+  }
+  if (!kernels_can_make(delivered)) {
+    refuse(ErrorCode::invalid_argument, "flip and mix on the device need a float dtype that is converted there, and RGB");
+  }
+  return cuda;
+}
+
+}  // namespace bale::cuda_detail
