@@ -14,6 +14,10 @@
 #include "bale/formats/storage/http_client.hpp"
 #include "bale/tests/support/catch.hpp"
 
+// AddressSanitizer before GCC 15 does not release the locks of its own allocator in a child
+// (https://github.com/llvm/llvm-project/pull/75290), and each call here allocates.
+#if !defined(__SANITIZE_ADDRESS__) || __GNUC__ >= 15
+
 namespace bale {
 namespace {
 
@@ -62,3 +66,5 @@ TEST_CASE("a child of fork() does not wait for a lock of its parent's threads", 
 }
 
 }  // namespace bale
+
+#endif
