@@ -114,11 +114,7 @@ def members_of(kind):
 def public_of(place):
     """Public classes and functions by name. The classes of some values that functions return are public, too."""
     module = importlib.import_module(place)
-    if place == "bale.transforms.presets":
-        names = [name for name, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == place and name[0] != "_"]
-    else:
-        names = module.__all__
-    found = {name: getattr(module, name) for name in names}
+    found = {name: getattr(module, name) for name in module.__all__}
     if place == "bale":
         found |= {kind.__name__: kind for kind in (
             bale.dataset.Keys, bale.fields.BatchFields, bale.fields.JsonRows, bale.opened_file.OpenedFile, bale.errors.ArgumentError,

@@ -1,0 +1,167 @@
+"""torchvision's references for detection: DetectionPresetTrain in references/detection/presets.py.
+
+Its models resize the images of a batch, which differ in size, and normalize them. Here batches have one size, so each list
+ends with that resize.
+"""
+from __future__ import annotations
+
+from bale.transforms.boxes import RandomIoUCrop, SanitizeBoundingBoxes
+from bale.transforms.color import RandomPhotometricDistort
+from bale.transforms.compose import Compose
+from bale.transforms.ending import ToDtype
+from bale.transforms.geometry import (CenterCrop, FixedSizeCrop, PadIfSmaller, RandomHorizontalFlip, RandomShortestSize,
+                                      RandomZoomOut, Resize, ScaleJitter)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bale.transforms.operation import Operation
+    from bale.transforms.presets.ending import Range, Size
+
+
+def _scaled(size: Size) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else (size[0], size[-1])
+
+
+def ssd_train(size: Size = 300, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: Any = "float32",
+              layout: str = "nhwc") -> Compose:
+    """torchvision's reference for detection, data_augmentation="ssd", for the model ssd300_vgg16.
+
+    With the resize to 300 x 300 that is in the model, and without its normalization. Needs a field of the kind "boxes".
+
+    Parameters
+    ----------
+    size : int or (int, int), default 300
+        Side in pixels, or (height, width).
+    hflip : float, default 0.5
+        Probability that the image is mirrored.
+    fill : (float, float), default (123, 117, 104)
+        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
+    dtype : str or dtype, default 'float32'
+        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
+    layout : str, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+
+    Returns
+    -------
+    Compose
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
+    return Compose([RandomPhotometricDistort(), RandomZoomOut(fill), RandomIoUCrop(), RandomHorizontalFlip(hflip),
+                    SanitizeBoundingBoxes(), Resize(_scaled(size)), ToDtype(dtype)], layout)
+
+
+def ssdlite_train(size: Size = 320, *, hflip: float = 0.5, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+    """torchvision's reference for detection, data_augmentation="ssdlite", for the model ssdlite320_mobilenet_v3_large.
+
+    With the resize to 320 x 320 that is in the model, and without its normalization. Needs a field of the kind "boxes".
+
+    Parameters
+    ----------
+    size : int or (int, int), default 320
+        Side in pixels, or (height, width).
+    hflip : float, default 0.5
+        Probability that the image is mirrored.
+    dtype : str or dtype, default 'float32'
+        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
+    layout : str, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+
+    Returns
+    -------
+    Compose
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
+    return Compose([RandomIoUCrop(), RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(), Resize(_scaled(size)), ToDtype(dtype)],
+                   layout)
+
+
+def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float = 0.5, dtype: Any = "float32",
+                    layout: str = "nhwc") -> Compose:
+    """torchvision's reference for detection, data_augmentation="hflip", for Faster R-CNN and its like.
+
+    With the resize that is in the model, and padded at the right and the bottom to max_size x max_size. Needs a field
+    of the kind "boxes".
+
+    Parameters
+    ----------
+    min_size : int or sequence of int, default 800
+        The shorter side becomes this long, in pixels, and the longer at most max_size. A sequence: one of these, as
+        data_augmentation="multiscale" with (480, 512, 544, 576, 608, 640, 672, 704, 736, 768, 800).
+    max_size : int, default 1333
+        Side of the images of a batch in pixels.
+    hflip : float, default 0.5
+        Probability that the image is mirrored.
+    dtype : str or dtype, default 'float32'
+        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
+    layout : str, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+
+    Returns
+    -------
+    Compose
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
+    resize: list[Operation] = [Resize(min_size, max_size=max_size)] if isinstance(min_size, int) else [
+        RandomShortestSize(min_size, max_size)]
+    return Compose([RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(), *resize, PadIfSmaller(max_size), CenterCrop(max_size),
+                    ToDtype(dtype)], layout)
+
+
+def lsj_train(size: Size = 1024, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: Any = "float32",
+              layout: str = "nhwc") -> Compose:
+    """torchvision's reference for detection, data_augmentation="lsj", for Mask R-CNN and its like.
+
+    Large scale jittering (https://arxiv.org/abs/2012.07177). The reference turns the resize of the model off; its
+    normalization is in the model. Needs a field of the kind "boxes".
+
+    Parameters
+    ----------
+    size : int or (int, int), default 1024
+        Side of the images of a batch in pixels, or (height, width).
+    hflip : float, default 0.5
+        Probability that the image is mirrored.
+    fill : sequence of 3 int, default (123, 117, 104)
+        Color of pixels from outside the image.
+    dtype : str or dtype, default 'float32'
+        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
+    layout : str, default 'nhwc'
+        Memory layout of the batch's pixels: "nhwc" or "nchw".
+
+    Returns
+    -------
+    Compose
+        For Loader(transform=...).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
+    sides = _scaled(size)
+    return Compose([ScaleJitter(sides), FixedSizeCrop(sides, fill), RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(),
+                    ToDtype(dtype)], layout)

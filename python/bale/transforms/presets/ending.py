@@ -1,0 +1,18 @@
+"""How the lists end that normalize, and the types of their arguments."""
+from __future__ import annotations
+
+from bale.transforms.ending import Normalize, ToDtype
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bale.transforms.operation import Operation
+
+    Size = int | Sequence[int]
+    Range = Sequence[float]
+
+
+def ending(dtype: Any, mean: Range, std: Range) -> list[Operation]:
+    return [ToDtype(dtype), Normalize(mean, std)]
