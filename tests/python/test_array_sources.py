@@ -142,9 +142,8 @@ def test_archives_that_are_refused(bale, tmp_path):
     assert bale("pack", archive, tmp_path / "p").code == 1
 
 
-@pytest.mark.parametrize("name, says", [("train_32x32.mat", "torchvision.datasets.SVHN"), ("train.beton", "that it was written from")])
-def test_files_that_bale_does_not_read(bale, tmp_path, name, says):
-    (tmp_path / name).write_bytes(b"MATLAB 5.0 MAT-file".ljust(128) + bytes(100))
-    result = bale("pack", tmp_path / name, tmp_path / "p")
-    assert result.code == 1 and "does not read" in result.error_line() and says in result.error_line()
+def test_a_beton_is_refused(bale, tmp_path):
+    (tmp_path / "train.beton").write_bytes(bytes(100))
+    result = bale("pack", tmp_path / "train.beton", tmp_path / "p")
+    assert result.code == 1 and "does not read" in result.error_line() and "that it was written from" in result.error_line()
     assert not (tmp_path / "p").exists()

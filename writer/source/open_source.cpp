@@ -57,19 +57,15 @@ bool has_arrays(const std::string& directory, const SourceOptions& options) {
   return !is_other && is_idx_directory(directory);
 }
 
-/// Files of images in formats that others pack from and bale does not read.
+/// A format of images that others pack from and bale does not read.
 void refuse_unread(const std::string& spec) {
-  if (spec.ends_with(".mat")) {
-    throw Error(ErrorCode::unsupported, "a MATLAB file, as SVHN has its images, which bale does not read",
-                {.path = spec, .hint = "call bale.pack(torchvision.datasets.SVHN(...), DST)"});
-  }
   if (spec.ends_with(".beton")) {
     throw Error(ErrorCode::unsupported, "a .beton file of FFCV, which bale does not read",
                 {.path = spec, .hint = "pack the folder or the torch dataset that it was written from"});
   }
 }
 
-/// MNIST's idx files or a CIFAR archive; null if it is another source.
+/// MNIST's idx files, a CIFAR archive or SVHN's MAT-file; null if it is another source.
 std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions& options) {
   struct stat info {};
   if (!options.kind.empty() || remote_storage_of(spec) != nullptr || stat_long_path(spec, info) != 0) return nullptr;
@@ -78,6 +74,7 @@ std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions
     return make_array_source(spec, read_idx_directory(spec, options), options);
   }
   refuse_unread(spec);
+  if (spec.ends_with(".mat")) return make_array_source(spec, read_svhn(spec, options), options);
   if (!is_cifar_archive(spec)) return nullptr;
   return make_array_source(spec, read_cifar(spec, options), options);
 }

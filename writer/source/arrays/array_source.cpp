@@ -97,10 +97,14 @@ class ArraySource : public Source {
     image.width = from.width;
     image.height = from.height;
     const std::size_t plane = pixels.size() / 3;
-    image.rgb.resize(pixels.size());
-    for (std::size_t at = 0; at < plane; ++at) {
-      for (std::size_t channel = 0; channel < 3; ++channel) {
-        image.rgb[at * 3 + channel] = static_cast<std::uint8_t>(pixels[channel * plane + at]);
+    const std::size_t to_right = from.has_columns_first ? from.height : 1;
+    const std::size_t to_below = from.has_columns_first ? 1 : from.width;
+    image.rgb.reserve(pixels.size());
+    for (std::size_t y = 0; y < from.height; ++y) {
+      for (std::size_t x = 0; x < from.width; ++x) {
+        for (std::size_t channel = 0; channel < 3; ++channel) {
+          image.rgb.push_back(static_cast<std::uint8_t>(pixels[channel * plane + y * to_below + x * to_right]));
+        }
       }
     }
     return encode_png(image);

@@ -6,19 +6,16 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
+#include "bale/writer/source/arrays/inflate.hpp"
 #include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/folder_walk.hpp"
 
 namespace bale {
 namespace {
-
-constexpr std::uint64_t k_max_bytes = std::uint64_t{4} << 30;
-constexpr std::size_t k_inflate_block = std::size_t{1} << 20;
 
 /// "train-images-idx3-ubyte.gz" -> "train".
 std::optional<std::string> prefix_of(std::string_view name) {
@@ -35,37 +32,6 @@ std::string labels_name(std::string name) {
   return name;
 }
 
-/// A gzip file of one member, all in memory.
-std::vector<std::byte> inflate_file(const std::vector<std::byte>& input, const std::string& path) {
-  z_stream state{};
-  if (inflateInit2(&state, MAX_WBITS + 16) != Z_OK) throw std::bad_alloc();
-  struct End {
-    z_stream& state;
-    ~End() { inflateEnd(&state); }
-  } const end{state};
-  std::vector<std::byte> out;
-  state.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input.data()));
-  state.avail_in = static_cast<uInt>(input.size());
-  int result = Z_OK;
-  while (result == Z_OK) {
-    if (out.size() >= k_max_bytes) {
-      throw Error(ErrorCode::unsupported, fmt::format("more than {} bytes uncompressed", k_max_bytes), {.path = path});
-    }
-    const std::size_t had = out.size();
-    out.resize(had + k_inflate_block);
-    state.next_out = reinterpret_cast<Bytef*>(out.data() + had);
-    state.avail_out = static_cast<uInt>(k_inflate_block);
-    result = inflate(&state, Z_NO_FLUSH);
-    out.resize(had + k_inflate_block - state.avail_out);
-    if (result == Z_BUF_ERROR || (result == Z_OK && state.avail_in == 0 && state.avail_out != 0)) break;
-  }
-  if (result != Z_STREAM_END || state.avail_in != 0) {
-    throw Error(ErrorCode::damaged, "damaged or incomplete gzip data",
-                {.path = path, .offset = input.size() - state.avail_in, .hint = "download it again"});
-  }
-  return out;
-}
-
 struct IdxArray {
   std::vector<std::byte> bytes;
   std::vector<std::uint32_t> shape;
@@ -80,11 +46,11 @@ std::uint32_t big_endian(const std::byte* at) {
 
 /// An array of bytes with `dimensions` dimensions.
 IdxArray read_idx(const std::string& path, std::size_t dimensions) {
-  IdxArray array{.bytes = read_file(path, k_max_bytes - 1), .shape = {}};
+  IdxArray array{.bytes = read_file(path, k_max_array_bytes - 1), .shape = {}};
   const auto fail = [&](std::string_view what, std::uint64_t offset) {
     throw Error(ErrorCode::damaged, what, {.path = path, .offset = offset, .hint = "download it again"});
   };
-  if (path.ends_with(".gz")) array.bytes = inflate_file(array.bytes, path);
+  if (path.ends_with(".gz")) array.bytes = inflate_all(array.bytes, DeflateHeader::gzip, path);
   constexpr std::uint8_t k_unsigned_bytes = 8;
   array.values_at = 4 + 4 * dimensions;
   if (array.bytes.size() < array.values_at) fail("shorter than the header of an idx file", array.bytes.size());
