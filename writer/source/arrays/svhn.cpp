@@ -165,11 +165,11 @@ std::vector<std::uint8_t> labels_of(const Matrix& matrix, const Place& place) {
 }
 
 void check_header(Bytes file, const std::string& path) {
-  constexpr std::string_view k_hdf5_text = "MATLAB 7.3 MAT-file";
+  constexpr std::string_view k_later_version = "MATLAB 7.3 MAT-file";
   constexpr std::size_t k_version_at = 124;
   constexpr std::uint16_t k_version = 0x0100;
   constexpr std::uint16_t k_little_endian = 'M' << 8 | 'I';
-  if (as_text(file).starts_with(k_hdf5_text)) refuse(path, "a MATLAB file of version 7.3");
+  if (as_text(file).starts_with(k_later_version)) refuse(path, "a MATLAB file of version 7.3");
   if (file.size() < k_header_bytes || value_at<std::uint16_t>(file, k_version_at) != k_version ||
       value_at<std::uint16_t>(file, k_version_at + 2) != k_little_endian) {
     refuse(path, "not a MATLAB file of level 5 in little-endian order");
