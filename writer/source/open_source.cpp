@@ -57,14 +57,6 @@ bool has_arrays(const std::string& directory, const SourceOptions& options) {
   return !is_other && is_idx_directory(directory);
 }
 
-/// A format of images that others pack from and bale does not read.
-void refuse_unread(const std::string& spec) {
-  if (spec.ends_with(".beton")) {
-    throw Error(ErrorCode::unsupported, "a .beton file of FFCV, which bale does not read",
-                {.path = spec, .hint = "pack the folder or the torch dataset that it was written from"});
-  }
-}
-
 /// MNIST's idx files, a CIFAR archive or SVHN's MAT-file; null if it is another source.
 std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions& options) {
   struct stat info {};
@@ -73,7 +65,6 @@ std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions
     if (long_path_exists(join_path(spec, k_manifest_name)) || !has_arrays(spec, options)) return nullptr;
     return make_array_source(spec, read_idx_directory(spec, options), options);
   }
-  refuse_unread(spec);
   if (spec.ends_with(".mat")) return make_array_source(spec, read_svhn(spec, options), options);
   if (!is_cifar_archive(spec)) return nullptr;
   return make_array_source(spec, read_cifar(spec, options), options);

@@ -1,0 +1,35 @@
+// The format's descriptor and its probe. bale only reads it.
+#include "bale/formats/shard/format.hpp"
+
+#include "bale/formats/beton/header.hpp"
+#include "bale/formats/beton/payload.hpp"
+#include "bale/formats/beton/scan.hpp"
+
+namespace bale {
+namespace {
+
+// FFCV's documentation says .beton, its examples for ImageNet write .ffcv.
+constexpr std::string_view k_suffixes[] = {".beton", ".ffcv"};
+
+/// There is no magic number: a header and a first field as FFCV writes them. A damaged file is claimed by its name, so
+/// that the error is of this format.
+int probe(const ProbeInput& input) {
+  if (beton::looks_like_beton(input.head, input.file_bytes)) return 90;
+  const bool is_called_so = input.path.ends_with(k_suffixes[0]) || input.path.ends_with(k_suffixes[1]);
+  return is_called_so && input.file_bytes != 0 ? 20 : 0;
+}
+
+}  // namespace
+
+extern const Format k_beton_format;
+const Format k_beton_format{.name = "beton",
+                            .layouts = {},
+                            .probe = probe,
+                            .scan = beton::scan,
+                            .open = beton::open,
+                            .create = nullptr,
+                            .scan_survives_damage = true,
+                            .read_suffixes = k_suffixes,
+                            .read_summary = "FFCV's files (X.beton, version 2), images as JPEGs or pixels"};
+
+}  // namespace bale

@@ -1,0 +1,141 @@
+#include "bale/formats/beton/scan.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/authoring/column_scan.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/beton/allocations.hpp"
+#include "bale/formats/beton/header.hpp"
+#include "bale/formats/beton/value.hpp"
+#include "bale/formats/shard/damaged_scan.hpp"
+
+namespace bale::beton {
+namespace {
+
+/// A value is where its metadata is, until place() has followed it. So an error about the metadata names its offset.
+class Scan final : public ColumnScan<Column> {
+ public:
+  Scan(const Stream& content, const Header& header, const std::string& path, IndexBuilder& index)
+      : ColumnScan(content, path, index, "file"),
+        header_(header),
+        allocations_(content, header, path),
+        records_(content) {
+    for (const Column& column : header.columns) {
+      if (column.kind != ValueKind::opaque) continue;
+      index.notices().add(column.name, "delivered as bytes: array files do not have its type");
+    }
+  }
+
+ private:
+  using Place = ColumnScan<Column>::Value;
+
+  void split_sample() override {
+    const std::uint64_t record = header_.records + number_ * header_.record_bytes;
+    for (const Column& column : header_.columns) {
+      values_.push_back(
+          {.column = &column, .offset = record + column.place, .length = metadata_bytes(column.kind)});
+    }
+  }
+
+  void add_value(const Place& at) override {
+    const Column& column = *at.column;
+    const Bytes metadata = records_.from(at.offset, at.length);
+    if (metadata.size() < at.length) fail(ErrorCode::damaged, at.offset, "the file ends too early");
+    if (column.role == Role::label) return set_label(at, load_at<std::int64_t>(metadata.data()));
+    const beton::Value value = value_of(column, metadata, at.offset);
+    if (column.kind == ValueKind::image) check_image(at, value);
+    const Place stored = place(at, value);
+    if (const auto delivery = delivery_of(column, value)) {
+      return set(at, delivery->extension, delivery->bytes(), false);
+    }
+    switch (column.kind) {
+      case ValueKind::image:
+        return set(stored, "jpg", stored.length, true);
+      case ValueKind::json:
+        if (stored.length == 0) fail(ErrorCode::damaged, at.offset, about(at, "is JSON without its end"));
+        return set(stored, "json", stored.length - 1, true);  // less the NUL
+      case ValueKind::bytes:
+        return set(stored, image_extension(stored), stored.length, true);
+      default:
+        return set(stored, "bin", stored.length, true);
+    }
+  }
+
+  static std::string about(const Place& at, std::string_view what) {
+    return fmt::format("field \"{}\" {}", at.column->name, what);
+  }
+
+  void check_image(const Place& at, const beton::Value& value) {
+    if (value.mode > k_raw) {
+      fail(ErrorCode::damaged, at.offset, about(at, fmt::format("is an image of mode {}", value.mode)));
+    }
+    if (value.width == 0 || value.height == 0) {
+      fail(ErrorCode::damaged, at.offset, about(at, fmt::format("has {}x{} pixels", value.width, value.height)));
+    }
+    if (at.column->role == Role::image) index_.set_dimensions(sample_, value.width, value.height);
+  }
+
+  /// Where the bytes lie. Each is in the allocation table, which is checked, so none lies outside of the file.
+  Place place(const Place& at, const beton::Value& value) {
+    const Column& column = *at.column;
+    if (column.kind == ValueKind::number || value.bytes == std::uint64_t{0}) return {&column, at.offset, 0};
+    if (column.kind == ValueKind::array && !value.bytes) {
+      fail(ErrorCode::damaged, at.offset, about(at, "is an array of 4 GiB or more"));
+    }
+    const std::optional<std::uint64_t> bytes = allocations_.size_of(number_, value.offset);
+    if (!bytes) {
+      fail(ErrorCode::damaged, at.offset,
+           about(at, fmt::format("is at {}, where the allocation table has nothing", value.offset)));
+    }
+    if (value.bytes && *value.bytes != *bytes) {
+      fail(ErrorCode::damaged, at.offset,
+           about(at, fmt::format("has {} bytes, the allocation table says {}", *value.bytes, *bytes)));
+    }
+    constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 32;
+    if (*bytes >= k_max_bytes) fail(ErrorCode::damaged, at.offset, about(at, "has 4 GiB or more"));
+    return {&column, value.offset, static_cast<std::uint32_t>(*bytes)};
+  }
+
+  /// Empty of bytes that are no image.
+  std::string_view image_extension(const Place& stored) {
+    const ImageKind kind = image_kind_of(stored);
+    return kind == ImageKind::unknown ? std::string_view() : image_field_name(kind);
+  }
+
+  void set(const Place& at, std::string_view extension, std::uint64_t length, bool located) {
+    std::string name = field_of(*at.column, extension);
+    const auto known = index_.stored_field_id(name);
+    if (known && index_.fields()[*known].located != located) {
+      fail(ErrorCode::unsupported, at.offset, about(at, fmt::format("is called {} like another one", printable(name))));
+    }
+    set_field(at, std::move(name), length, located);
+  }
+
+  void set_label(const Place& at, std::int64_t label) {
+    if (label == k_no_label) fail(ErrorCode::unsupported, at.offset, "has a label beyond 64-bit integers");
+    index_.set_label(sample_, label);
+  }
+
+  const Header& header_;
+  const Allocations allocations_;
+  StreamWindow records_;
+};
+
+}  // namespace
+
+void scan(const std::string& path, IndexBuilder& index) {
+  try {
+    const std::unique_ptr<Stream> content = open_plain_stream(path);
+    const Header header = read_header(*content, path);
+    Scan(*content, header, path, index).run(header.num_samples);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;
+    throw DamagedScan(error, std::exchange(index, {}));
+  }
+}
+
+}  // namespace bale::beton
