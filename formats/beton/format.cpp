@@ -8,15 +8,13 @@
 namespace bale {
 namespace {
 
-// FFCV's documentation says .beton, its examples for ImageNet write .ffcv.
-constexpr std::string_view k_suffixes[] = {".beton", ".ffcv"};
+constexpr std::string_view k_suffixes[] = {".beton"};
 
 /// There is no magic number: a header and a first field as FFCV writes them. A damaged file is claimed by its name, so
 /// that the error is of this format.
 int probe(const ProbeInput& input) {
   if (beton::looks_like_beton(input.head, input.file_bytes)) return 90;
-  const bool is_called_so = input.path.ends_with(k_suffixes[0]) || input.path.ends_with(k_suffixes[1]);
-  return is_called_so && input.file_bytes != 0 ? 20 : 0;
+  return input.path.ends_with(k_suffixes[0]) && input.file_bytes != 0 ? 20 : 0;
 }
 
 }  // namespace
@@ -30,6 +28,6 @@ const Format k_beton_format{.name = "beton",
                             .create = nullptr,
                             .scan_survives_damage = true,
                             .read_suffixes = k_suffixes,
-                            .read_summary = "FFCV's files (X.beton, version 2), images as JPEGs or pixels"};
+                            .read_summary = "FFCV's files (version 2), images as JPEGs or pixels"};
 
 }  // namespace bale

@@ -42,7 +42,7 @@ def everything(number):
             "meta": {"number": number, "name": "grün", "tags": ["a", None]}, "count": -number,
             "mask": pixels(number + 50, 5, 7 + number), "target": 2**40 + number,
             "points": np.arange(6, dtype=np.int16).reshape(2, 3) - number, "scale": np.float32([[number, 0.5]]),
-            "big": np.arange(4, dtype=">u4") + number, "tensor": np.full((2, 1, 2), number / 3),
+            "big": (np.arange(4) + number).astype(">u4"), "tensor": np.full((2, 1, 2), number / 3),
             "picture": np.frombuffer(b"\x89PNG\r\n\x1a\n" + bytes(40), np.uint8), "when": np.array([number], "<M8[s]")}
 
 

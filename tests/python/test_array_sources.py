@@ -140,10 +140,3 @@ def test_archives_that_are_refused(bale, tmp_path):
     assert result.code == 1 and "no data_batch_1.bin" in result.error_line()
     archive.write_bytes(archive.read_bytes()[:-2000])
     assert bale("pack", archive, tmp_path / "p").code == 1
-
-
-def test_a_beton_is_refused(bale, tmp_path):
-    (tmp_path / "train.beton").write_bytes(bytes(100))
-    result = bale("pack", tmp_path / "train.beton", tmp_path / "p")
-    assert result.code == 1 and "does not read" in result.error_line() and "that it was written from" in result.error_line()
-    assert not (tmp_path / "p").exists()
