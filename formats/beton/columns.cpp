@@ -76,9 +76,10 @@ Column parse_column(Bytes descriptor, std::size_t number) {
       parse_array(column, descriptor.subspan(1 + k_name_bytes));
       break;
     case k_custom:
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("field \"{}\" has a custom type, which only the program that wrote it knows", column.name),
-                  {.hint = "pack what the file was written from"});
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("field \"{}\" has a custom type, which only the program that wrote it knows", column.name),
+          {.hint = "pack what the file was written from"});
     default:
       throw Error(ErrorCode::unsupported,
                   fmt::format("field \"{}\" has type {}, this bale reads 0 to 6", column.name, type));

@@ -29,10 +29,10 @@ struct Column {
   std::string name;
   ValueKind kind = ValueKind::opaque;
   Role role = Role::field;
-  std::uint32_t place = 0;               // of its metadata in the record of a sample
-  std::string type{};                    // of numbers and arrays, as NumPy writes it: "<i8"
-  std::vector<std::uint64_t> shape{};    // of an array
-  std::string stem{};                    // of field names: lower case, '_' instead of '/', unique
+  std::uint32_t place = 0;             // of its metadata in the record of a sample
+  std::string type{};                  // of numbers and arrays, as NumPy writes it: "<i8"
+  std::vector<std::uint64_t> shape{};  // of an array
+  std::string stem{};                  // of field names: lower case, '_' instead of '/', unique
 };
 
 struct Columns {

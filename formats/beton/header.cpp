@@ -76,8 +76,7 @@ Header read_header(const Stream& content, const std::string& path) {
     header.record_bytes = columns.record_bytes;
     header.columns = std::move(columns.all);
   } catch (const Error& error) {
-    throw Error(error.code(), error.message(),
-                {.path = path, .offset = k_header_bytes, .hint = error.context().hint});
+    throw Error(error.code(), error.message(), {.path = path, .offset = k_header_bytes, .hint = error.context().hint});
   }
   if (header.table < header.records || header.num_samples > (header.table - header.records) / header.record_bytes) {
     fail(path, 8, fmt::format("{} samples, whose metadata goes beyond the allocation table", header.num_samples));

@@ -36,8 +36,7 @@ class Scan final : public ColumnScan<Column> {
   void split_sample() override {
     const std::uint64_t record = header_.records + number_ * header_.record_bytes;
     for (const Column& column : header_.columns) {
-      values_.push_back(
-          {.column = &column, .offset = record + column.place, .length = metadata_bytes(column.kind)});
+      values_.push_back({.column = &column, .offset = record + column.place, .length = metadata_bytes(column.kind)});
     }
   }
 

@@ -14,7 +14,8 @@ MUTATIONS = [
              "    if (before.bytes > sorted_[i].offset - before.offset) {", "    if (before.bytes == ~std::uint64_t{0}) {",
              foreign("damaged_allocation_table")),
     Mutation("an image of another size than its pixels is read", "formats/beton/scan.cpp",
-             "    if (value.bytes && *value.bytes != *bytes) {", "    if (value.bytes && *bytes == 0) {", foreign("damaged_metadata")),
+             "    if (value.bytes && *value.bytes != *bytes) {", "    if (value.bytes && *bytes == 0) {",
+             foreign("damaged_metadata")),
     Mutation("JSON is delivered with FFCV's NUL", "formats/beton/scan.cpp", "stored.length - 1, true)", "stored.length, true)",
              foreign("every_type_of_field")),
 ]

@@ -52,7 +52,8 @@ class Beton:
     def stored(self, sample, name):
         """The bytes that the allocation table gives a value."""
         found = self.of(sample, name)
-        ptr = int(found if self.type[self.names.index(name)].names is None else found["data_ptr" if "mode" in found.dtype.names else "ptr"])
+        names = found.dtype.names
+        ptr = int(found if names is None else found["data_ptr" if "mode" in names else "ptr"])
         return self.bytes[ptr:ptr + self.sizes.get((sample, ptr), 0)]
 
 
@@ -295,7 +296,8 @@ def test_an_array_of_structures_is_delivered_as_bytes(bale, edit):
     path = edit("everything", at, f"<Q{len(text)}s", len(text), text)
     result = bale.ok("ls", path)
     assert "points" in result.out + result.err and "delivered as bytes" in result.out + result.err
-    assert [found["points.bin"] for found in fields_by_key(bale, path).values()] == [everything.stored(i, "points") for i in range(3)]
+    found = [sample["points.bin"] for sample in fields_by_key(bale, path).values()]
+    assert found == [everything.stored(i, "points") for i in range(3)]
 
 
 def test_names_that_were_cut(bale, edit):
@@ -319,7 +321,8 @@ def test_truncations(bale, tmp_path):
 def test_no_byte_of_the_metadata_can_crash_it(bale, tmp_path):
     path = tmp_path / "flipped.beton"
     beton = Beton(WRITTEN / "everything.beton")
-    places = [*range(24), *range(beton.records, beton.records + beton.count * beton.type.itemsize), *range(beton.table, len(beton.bytes))]
+    end = beton.records + beton.count * beton.type.itemsize
+    places = [*range(24), *range(beton.records, end), *range(beton.table, len(beton.bytes))]
     for place in places[::by_tier(29, 1)]:
         path.write_bytes(beton.bytes)
         flip(path, place, 0x80)
