@@ -25,6 +25,7 @@ _BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
 _CODES = {2: "invalid_argument", 3: "damaged", 5: "retryable", 130: "interrupted"}
 _LEFT_OUT = 4  # finished, but samples were left out, as was asked
 _PATIENCE_S = 10.0
+_LOOK_UP_MS = 200
 
 
 def program_path(name: str = "bale") -> str:
@@ -430,9 +431,9 @@ def _call(words: list[str], take_line: Callable[[str], None] | None, out: IO[byt
         if handler and received:
             handler(*received[0])
         if take_line and process.stderr:
-            for line in process.stderr:
-                take_line(os.fsdecode(line).rstrip("\n"))
-        return process.wait()
+            for line in _lines(process.stderr.fileno()):
+                take_line(os.fsdecode(line))
+        return _wait(process)
     except BaseException:
         if process is not None:
             _end(process)
@@ -440,6 +441,41 @@ def _call(words: list[str], take_line: Callable[[str], None] | None, out: IO[byt
     finally:
         if process is not None and process.stderr is not None:
             process.stderr.close()
+
+
+def _await(fd: int) -> None:
+    """Waits until `fd` can be read, and looks up in between: a signal that arrives just before a call blocks does not end it."""
+    import select
+
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    while not poll.poll(_LOOK_UP_MS):
+        pass
+
+
+def _lines(fd: int) -> Iterator[bytes]:
+    rest = b""
+    while True:
+        _await(fd)
+        new = os.read(fd, 1 << 16)
+        if not new:
+            break
+        *lines, rest = (rest + new).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    try:
+        ended = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # Linux before 5.3, or a Python that was built for one
+        return process.wait()
+    try:
+        _await(ended)
+    finally:
+        os.close(ended)
+    return process.wait()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
