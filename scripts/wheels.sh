@@ -76,6 +76,6 @@ for python in "${pythons[@]}"; do
     -C cmake.define.CMAKE_TOOLCHAIN_FILE="$cache/$target/tools/toolchain.cmake" \
     -C cmake.define.Python_INCLUDE_DIR="$headers" \
     -C cmake.define.BALE_ONE_LIBRARY=ON -C cmake.define.BALE_LICENSES="$cache/licenses"
-  "$environment/bin/auditwheel" repair --plat "manylinux_2_28_$target" --wheel-dir "$out" "$cache"/unrepaired/bale-*.whl
+  PATH=$environment/bin:$PATH auditwheel repair --plat "manylinux_2_28_$target" --wheel-dir "$out" "$cache"/unrepaired/bale-*.whl
 done
 for wheel in "$out"/bale-*.whl; do echo "$wheel: $(($(stat -c %s "$wheel") / 1024)) KiB"; done

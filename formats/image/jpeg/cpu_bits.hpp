@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #define BALE_WITH_BMI2 [[gnu::target("bmi,bmi2,popcnt")]]
 #else
 #define BALE_WITH_BMI2
@@ -12,13 +13,28 @@
 
 namespace bale::image_detail {
 
-inline bool cpu_has_bmi2() {
+/// Not __builtin_cpu_supports(): Clang wants its table in the same library, and not every compiler's runtime has it there.
+inline bool detect_bmi2() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("popcnt") != 0;
+  constexpr unsigned k_popcnt = 1u << 23;
+  constexpr unsigned k_bmi = 1u << 3;
+  constexpr unsigned k_bmi2 = 1u << 8;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & k_popcnt) == 0) return false;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  return (ebx & k_bmi) != 0 && (ebx & k_bmi2) != 0;
 #else
   return false;
 #endif
 }
+
+// Asked at load: virtual machines take microseconds for each question.
+inline const bool k_cpu_has_bmi2 = detect_bmi2();
+
+inline bool cpu_has_bmi2() { return k_cpu_has_bmi2; }
 
 /// The low bits of `bits`, put where the bits of `places` are set, the lowest first; zeros elsewhere.
 template <bool k_bmi2>
