@@ -37,7 +37,7 @@ except ImportError as error:
 import bale.torch as bt  # noqa: E402
 
 torch.manual_seed(0)
-model = torchvision.models.resnet18(num_classes=report["classes"])
+model = torchvision.models.resnet18(num_classes=len(bale.Dataset(packed).classes))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 batches = bt.Loader(packed, batch_size=16, workers=2, transform=bale.transforms.train(64, dtype="float32"), seed=1)
 losses = []

@@ -7,7 +7,7 @@
 #   --python PYTHON   makes the wheel for this interpreter; from 3.12 on one wheel serves all later versions. Without one: those of
 #                     3.10, 3.11 and 3.12 that are on PATH or in pyenv; the versions without one are named
 #   --target NAME     the machine that they are for (x86_64)
-# scripts/try_wheel.sh is to try them on minimal systems. No wheel of this script has been tried yet: the libraries are built, bale is not.
+# scripts/try_wheel.sh tries them on minimal systems.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -72,10 +72,10 @@ for python in "${pythons[@]}"; do
   rm -rf "$cache/unrepaired" "$cache/$target/wheel/CMakeCache.txt"
   PATH=$environment/bin:$PATH PKG_CONFIG_LIBDIR=$cache/$target/prefix/lib/pkgconfig \
     "$environment/bin/python" -m pip wheel . --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$cache/unrepaired" \
-    -C build-dir="$cache/$target/wheel" \
-    -C cmake.define.CMAKE_TOOLCHAIN_FILE="$cache/$target/tools/toolchain.cmake" \
-    -C cmake.define.Python_INCLUDE_DIR="$headers" \
-    -C cmake.define.BALE_ONE_LIBRARY=ON -C cmake.define.BALE_LICENSES="$cache/licenses"
+    --config-settings=build-dir="$cache/$target/wheel" \
+    --config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE="$cache/$target/tools/toolchain.cmake" \
+    --config-settings=cmake.define.Python_INCLUDE_DIR="$headers" \
+    --config-settings=cmake.define.BALE_ONE_LIBRARY=ON --config-settings=cmake.define.BALE_LICENSES="$cache/licenses"
   PATH=$environment/bin:$PATH auditwheel repair --plat "manylinux_2_28_$target" --wheel-dir "$out" "$cache"/unrepaired/bale-*.whl
 done
 for wheel in "$out"/bale-*.whl; do echo "$wheel: $(($(stat -c %s "$wheel") / 1024)) KiB"; done
