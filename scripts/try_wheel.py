@@ -38,7 +38,7 @@ import bale.torch as bt  # noqa: E402
 
 torch.manual_seed(0)
 model = torchvision.models.resnet18(num_classes=len(bale.Dataset(packed).classes))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+optimizer = torch.optim.Adam(model.parameters(), lr=3e-4)
 batches = bt.Loader(packed, batch_size=16, workers=2, transform=bale.transforms.train(64, dtype="float32"), seed=1)
 losses = []
 for epoch in range(3):
@@ -49,4 +49,5 @@ for epoch in range(3):
         optimizer.step()
         losses.append(loss.item())
 assert all(loss == loss for loss in losses)
-print(f"ResNet-18, torch {torch.__version__}: {len(losses)} steps, loss {losses[0]:.2f} -> {losses[-1]:.2f}")
+first, last = (sum(part) / len(part) for part in (losses[:len(batches)], losses[-len(batches):]))
+print(f"ResNet-18, torch {torch.__version__}: {len(losses)} steps, mean loss of an epoch {first:.2f} -> {last:.2f}")
