@@ -70,6 +70,18 @@ void DatasetManifest::publish(ManifestPublisher& publisher) {
   report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
 }
 
+PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, std::vector<Manifest> manifests,
+                                 std::uint64_t num_resumed_shards, std::uint64_t num_repaired_shards) {
+  PackReport report{.num_resumed_shards = num_resumed_shards, .num_repaired_shards = num_repaired_shards};
+  for (std::size_t number = 0; number < manifests.size(); ++number) {
+    Manifest& manifest = manifests[number];
+    report.num_samples += manifest.num_samples;
+    for (const ManifestShard& shard : manifest.shards) report.num_bytes += shard.bytes;
+    report.outputs.push_back({dataset_directory(options, plan.datasets[number]), std::move(manifest)});
+  }
+  return report;
+}
+
 void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
                   const ShardList& list) {
   std::vector<ListedShard> shards;

@@ -68,6 +68,10 @@ ManifestFacts facts_of(const Source& source);
 PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
                              const FinishedShards& finished, ManifestPublisher& publisher);
 
+/// The report of a run that found its datasets published, each with its manifest here, in the order of the plan.
+PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, std::vector<Manifest> manifests,
+                                 std::uint64_t num_resumed_shards, std::uint64_t num_repaired_shards);
+
 /// Publishes one list of a dataset's shards.
 void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);
 

@@ -246,14 +246,7 @@ class ObjectPacker {
   }
 
   PackReport report_of_published() {
-    PackReport report{.num_resumed_shards = num_resumed_, .num_repaired_shards = slots_.size() - num_resumed_};
-    for (std::size_t number = 0; number < published_.size(); ++number) {
-      Manifest& manifest = published_[number];
-      report.num_samples += manifest.num_samples;
-      for (const ManifestShard& shard : manifest.shards) report.num_bytes += shard.bytes;
-      report.outputs.push_back({dataset_directory(options_, plan_.datasets[number]), std::move(manifest)});
-    }
-    return report;
+    return report_of_earlier_run(options_, plan_, std::move(published_), num_resumed_, slots_.size() - num_resumed_);
   }
 
   const PackWork& work_;
