@@ -2,7 +2,6 @@
 // bytes, and y, of N numbers from 1 to 10, where 10 is the digit 0. The layout is MathWorks' "MAT-File Format".
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
@@ -48,13 +47,6 @@ struct Place {
               {.path = path, .hint = "pack its images from Python: bale.pack((images, labels), DST)"});
 }
 
-template <typename Value>
-Value value_at(Bytes bytes, std::size_t offset) {
-  Value value{};
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
 struct Element {
   std::uint32_t type = 0;
   Bytes bytes;
@@ -65,10 +57,10 @@ Element take_element(Bytes& rest, const Place& place) {
   if (rest.size() < k_tag_bytes) fail(place, "the MAT-file ends within the tag of an element");
   constexpr unsigned k_half = 16;
   constexpr std::uint32_t k_low_half = 0xffff;
-  const auto word = value_at<std::uint32_t>(rest, 0);
+  const auto word = load_at<std::uint32_t>(rest.data());
   const bool is_small = word >> k_half != 0;  // type and size in one word, and up to 4 bytes of data
   const std::uint32_t type = is_small ? word & k_low_half : word;
-  const std::uint64_t size = is_small ? word >> k_half : value_at<std::uint32_t>(rest, 4);
+  const std::uint64_t size = is_small ? word >> k_half : load_at<std::uint32_t>(rest.data() + 4);
   const std::size_t begin = is_small ? 4 : k_tag_bytes;
   if (size > rest.size() - begin || (is_small && size > 4)) fail(place, "the MAT-file ends within an element");
   const Element element{type, rest.subspan(begin, size)};
@@ -90,13 +82,13 @@ Matrix parse_matrix(Bytes rest, const Place& place) {
   Matrix matrix;
   const Element flags = take_element(rest, place);
   if (flags.type != k_uint32 || flags.bytes.size() != k_tag_bytes) fail(place, "a matrix of the MAT-file has no flags");
-  matrix.value_class = value_at<std::uint8_t>(flags.bytes, 0);
+  matrix.value_class = load_at<std::uint8_t>(flags.bytes.data());
   const Element shape = take_element(rest, place);
   if (shape.type != k_int32 || shape.bytes.size() % sizeof(std::int32_t) != 0) {
     fail(place, "a matrix of the MAT-file has no dimensions");
   }
   for (std::size_t at = 0; at < shape.bytes.size(); at += sizeof(std::int32_t)) {
-    matrix.shape.push_back(value_at<std::int32_t>(shape.bytes, at));
+    matrix.shape.push_back(load_at<std::int32_t>(shape.bytes.data() + at));
   }
   const Element name = take_element(rest, place);
   if (name.type != k_int8) fail(place, "a matrix of the MAT-file has no name");
@@ -135,7 +127,7 @@ template <typename Value>
 std::vector<double> numbers(Bytes bytes) {
   std::vector<double> all;
   for (std::size_t at = 0; at + sizeof(Value) <= bytes.size(); at += sizeof(Value)) {
-    all.push_back(static_cast<double>(value_at<Value>(bytes, at)));
+    all.push_back(static_cast<double>(load_at<Value>(bytes.data() + at)));
   }
   return all;
 }
@@ -170,8 +162,8 @@ void check_header(Bytes file, const std::string& path) {
   constexpr std::uint16_t k_version = 0x0100;
   constexpr std::uint16_t k_little_endian = 'M' << 8 | 'I';
   if (as_text(file).starts_with(k_later_version)) refuse(path, "a MATLAB file of version 7.3");
-  if (file.size() < k_header_bytes || value_at<std::uint16_t>(file, k_version_at) != k_version ||
-      value_at<std::uint16_t>(file, k_version_at + 2) != k_little_endian) {
+  if (file.size() < k_header_bytes || load_at<std::uint16_t>(file.data() + k_version_at) != k_version ||
+      load_at<std::uint16_t>(file.data() + k_version_at + 2) != k_little_endian) {
     refuse(path, "not a MATLAB file of level 5 in little-endian order");
   }
 }
