@@ -37,7 +37,7 @@ struct End {
 
 class Reader {
  public:
-  explicit Reader(const File& file) : file_(file), file_bytes_(file.size()) {}
+  Reader(const File& file, const FileRange& range) : file_(file), begin_(range.offset), bytes_(range.length) {}
 
   std::vector<Member> run() {
     const End end = find_end();
@@ -48,36 +48,38 @@ class Reader {
     shift_ = end.end - end.bytes - end.directory;
     directory_.resize(static_cast<std::size_t>(end.bytes));
     start_ = end.end - end.bytes;
-    file_.read_exact(start_, directory_);
+    read(start_, directory_);
     if (end.count > end.bytes / k_member_bytes) fail(start_, "more members than its central directory has room for");
     std::vector<Member> members;
     members.reserve(static_cast<std::size_t>(end.count));
     for (std::uint64_t i = 0; i < end.count; ++i) members.push_back(take_member());
     if (at_ != directory_.size()) fail(start_ + at_, "bytes after the last member of the central directory");
     refuse_overlaps(members);
+    for (Member& member : members) member.header += begin_;
     return members;
   }
 
  private:
   [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const {
-    throw Error(ErrorCode::damaged, what, {.path = file_.path(), .offset = offset, .hint = "copy it again"});
+    throw Error(ErrorCode::damaged, what, {.path = file_.path(), .offset = begin_ + offset, .hint = "copy it again"});
   }
+  void read(std::uint64_t offset, MutableBytes out) const { file_.read_exact(begin_ + offset, out); }
 
   /// The end record is followed by a comment of up to 64 KiB - 1.
   End find_end() const {
     constexpr std::uint64_t k_max_comment = std::numeric_limits<std::uint16_t>::max();
-    const std::uint64_t tail_bytes = std::min(file_bytes_, k_end_bytes + k_max_comment);
+    const std::uint64_t tail_bytes = std::min(bytes_, k_end_bytes + k_max_comment);
     std::vector<std::byte> tail(static_cast<std::size_t>(tail_bytes));
-    file_.read_exact(file_bytes_ - tail_bytes, tail);
+    read(bytes_ - tail_bytes, tail);
     const std::string_view text = as_text(tail);
     for (std::size_t found = text.rfind(k_end_magic); found != std::string_view::npos;
          found = found == 0 ? std::string_view::npos : text.rfind(k_end_magic, found - 1)) {
       if (tail.size() - found < k_end_bytes) continue;
       const Bytes record = Bytes(tail).subspan(found);
       if (at<std::uint16_t>(record, 20) != record.size() - k_end_bytes) continue;
-      return parse_end(record, file_bytes_ - tail_bytes + found);
+      return parse_end(record, bytes_ - tail_bytes + found);
     }
-    fail(file_bytes_, "no end of a central directory: the archive is cut short");
+    fail(bytes_, "no end of a central directory: the archive is cut short");
   }
 
   End parse_end(Bytes record, std::uint64_t offset) const {
@@ -88,7 +90,7 @@ class Reader {
             .end = offset};
     if (offset >= k_locator_bytes) {
       std::byte locator[k_locator_bytes];
-      file_.read_exact(offset - k_locator_bytes, locator);
+      read(offset - k_locator_bytes, locator);
       if (as_text(Bytes(locator)).starts_with(k_locator_magic)) return parse_end64(Bytes(locator), offset);
     }
     if (disk != 0 && disk != std::numeric_limits<std::uint16_t>::max()) refuse_several_files();
@@ -103,7 +105,7 @@ class Reader {
     std::byte record[k_end64_bytes];
     for (const std::uint64_t place : {at<std::uint64_t>(locator, 8), before - k_end64_bytes}) {
       if (place > before - k_end64_bytes) continue;
-      file_.read_exact(place, record);
+      read(place, record);
       if (!as_text(Bytes(record)).starts_with(k_end64_magic)) continue;
       return {.directory = at<std::uint64_t>(record, 48),
               .bytes = at<std::uint64_t>(record, 40),
@@ -129,6 +131,7 @@ class Reader {
     const std::size_t comment = at<std::uint16_t>(rest, 32);
     if (rest.size() - k_member_bytes < name + extra + comment) fail(offset, "a member goes beyond the directory");
     Member member{.name = std::string(as_text(rest.subspan(k_member_bytes, name))),
+                  .own_name_bytes = static_cast<std::uint16_t>(name),
                   .header = at<std::uint32_t>(rest, 42),
                   .stored_bytes = at<std::uint32_t>(rest, 20),
                   .bytes = at<std::uint32_t>(rest, 24),
@@ -186,15 +189,16 @@ class Reader {
   }
 
   const File& file_;
-  const std::uint64_t file_bytes_;
+  const std::uint64_t begin_;  // of the archive in the file; all other offsets are from there
+  const std::uint64_t bytes_;
   std::vector<std::byte> directory_;
-  std::uint64_t start_ = 0;  // of the directory in the file
+  std::uint64_t start_ = 0;  // of the directory
   std::uint64_t shift_ = 0;
   std::uint64_t at_ = 0;
 };
 
 }  // namespace
 
-std::vector<Member> read_directory(const File& file) { return Reader(file).run(); }
+std::vector<Member> read_directory(const File& file, const FileRange& range) { return Reader(file, range).run(); }
 
 }  // namespace bale::zip

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/file_range.hpp"
 
 namespace bale::zip {
 
@@ -16,8 +17,9 @@ inline constexpr std::uint64_t k_local_header_bytes = 30;  // without name and e
 enum class Method : std::uint16_t { stored = 0, deflated = 8 };  // others are read as their number
 
 struct Member {
-  std::string name;          // raw bytes
-  std::uint64_t header = 0;  // offset of the local header in the file
+  std::string name;  // raw bytes, after the name of the archive in the archive if it is in one
+  std::uint16_t own_name_bytes = 0;  // in the archive that it is in
+  std::uint64_t header = 0;          // offset of the local header in the file
   std::uint64_t stored_bytes = 0;
   std::uint64_t bytes = 0;  // as delivered
   std::uint32_t crc32 = 0;
@@ -30,9 +32,9 @@ struct Member {
   }
 };
 
-/// The members in the order of the directory. Throws `damaged` for a file without a whole directory, and for members
-/// that lie outside the file or overlap, `unsupported` for archives of several files. Memory is bounded by the file's
-/// size.
-std::vector<Member> read_directory(const File& file);
+/// The members in the order of the directory of the archive that fills `range` of the file. Throws `damaged` for an
+/// archive without a whole directory, and for members that lie outside it or overlap, `unsupported` for archives of
+/// several files. Memory is bounded by the range's length.
+std::vector<Member> read_directory(const File& file, const FileRange& range);
 
 }  // namespace bale::zip

@@ -41,13 +41,13 @@ std::uint64_t data_offset(FileWindow& window, const Member& member) {
   const auto where = [&] { return ErrorContext{.path = window.file().path(), .offset = member.header}; };
   if (header.size() < k_local_header_bytes || !as_text(header).starts_with(std::string_view("PK\3\4", 4)) ||
       load_at<std::uint16_t>(header.data() + 8) != member.method ||
-      load_at<std::uint16_t>(header.data() + 26) != member.name.size()) {
+      load_at<std::uint16_t>(header.data() + 26) != member.own_name_bytes) {
     throw Error(ErrorCode::damaged,
                 fmt::format("member \"{}\": its local header and the directory disagree", printable(member.name)),
                 where());
   }
   const std::uint64_t data =
-      member.header + k_local_header_bytes + member.name.size() + load_at<std::uint16_t>(header.data() + 28);
+      member.header + k_local_header_bytes + member.own_name_bytes + load_at<std::uint16_t>(header.data() + 28);
   if (data > window.file_bytes() || member.stored_bytes > window.file_bytes() - data) {
     throw Error(ErrorCode::damaged, fmt::format("member \"{}\" goes beyond the end", printable(member.name)), where());
   }

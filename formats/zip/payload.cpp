@@ -6,8 +6,8 @@
 
 #include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/zip/directory.hpp"
 #include "bale/formats/zip/member.hpp"
+#include "bale/formats/zip/nested.hpp"
 
 namespace bale::zip {
 namespace {
@@ -35,7 +35,7 @@ class MemberPayload final : public FilePayload {
   /// The member whose data begins there: members do not overlap.
   const Member& member_at(std::uint64_t data) const {
     std::call_once(once_, [&] {
-      members_ = read_directory(file_);
+      members_ = read_members(file_);
       for (Member& member : members_) member.name = {};
       std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) { return a.header < b.header; });
     });

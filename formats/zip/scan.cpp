@@ -1,7 +1,6 @@
 #include "bale/formats/zip/scan.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -13,31 +12,17 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/inflation.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/formats/zip/directory.hpp"
 #include "bale/formats/zip/member.hpp"
+#include "bale/formats/zip/member_name.hpp"
+#include "bale/formats/zip/nested.hpp"
 
 namespace bale::zip {
 namespace {
 
-/// A file name and its parts. Both borrow from the name.
-struct Name {
-  std::string_view stem;       // with directories
-  std::string_view extension;  // after the last dot
-};
-
-/// nullopt for directories, files without an extension, and hidden files, such as macOS's "__MACOSX/x/._y.jpg".
-std::optional<Name> split_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
-  const std::size_t dot = path.rfind('.');
-  if (dot == std::string_view::npos || dot <= base || path[base] == '.' || dot + 1 == path.size()) return std::nullopt;
-  return Name{path.substr(0, dot), path.substr(dot + 1)};
-}
-
 class Scan {
  public:
   Scan(const File& file, IndexBuilder& index)
-      : window_(file), index_(index), members_(read_directory(file)), budget_() {}
+      : window_(file), index_(index), members_(read_members(file)), budget_() {}
 
   void run() {
     forget_repeated();
@@ -48,7 +33,8 @@ class Scan {
           file == members_.end() ? "" : fmt::format(": its members are such as {}", printable(file->name));
       throw Error(ErrorCode::unsupported, "an archive without images" + such,
                   {.path = window_.file().path(),
-                   .hint = "bale reads archives of image files; unpack an archive of archives, and pack these"});
+                   .hint = "bale reads archives of image files, and ZIP archives of these; unpack this one, and pack "
+                           "what is in it"});
     }
     for (const Member& member : members_) add_other(member);
     for (std::uint32_t field = 0; field < has_deflated_.size(); ++field) {

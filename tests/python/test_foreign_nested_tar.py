@@ -88,10 +88,9 @@ def test_other_nestings_are_refused_by_name(bale, tiny, tmp_path):
             path = path.with_suffix(".tar.gz")
         result = bale("ls", path)
         assert result.code == 1 and f"a tar of zip archives, such as {first}" in result.error_line() and "unpack the tar" in result.error_line()
-    for inner in (archives, zips):
-        (tmp_path / "x.zip").write_bytes(zipped(inner))
-        result = bale("pack", tmp_path / "x.zip", tmp_path / "out")
-        assert result.code == 1 and f"an archive without images: its members are such as {next(iter(inner))}" in result.error_line()
-        assert not (tmp_path / "out").exists()
+    (tmp_path / "x.zip").write_bytes(zipped(archives))
+    result = bale("pack", tmp_path / "x.zip", tmp_path / "out")
+    assert result.code == 1 and f"an archive without images: its members are such as {next(iter(archives))}" in result.error_line()
+    assert not (tmp_path / "out").exists()
     path = write(tmp_path / "y.tar", {"a.zip": b"no archive"})
     assert fields_by_key(bale, path) == {"a": {"zip": b"no archive"}}

@@ -175,3 +175,61 @@ def test_hostile_directories(bale, tmp_path):
     refuses(changed, "compressed by method 12")
     write(path, {"a.txt": b"1"})
     refuses(path.read_bytes(), "an archive without images")
+
+
+def zip_of_zips(path, folder, method=zipfile.ZIP_STORED, outer=zipfile.ZIP_STORED):
+    """One archive for each class, in the reverse order of the names."""
+    inner = {}
+    for directory in sorted(folder.iterdir(), reverse=True):
+        write(path, members(directory), method)
+        inner[f"{directory.name}.zip"] = path.read_bytes()
+    return write(path, inner, outer), inner
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_zips_in_a_zip_pack_like_folders(bale, photos, tmp_path, method):
+    path, _ = zip_of_zips(tmp_path / "train.zip", photos, method)
+    bale.ok("pack", photos, tmp_path / "folder")
+    bale.ok("pack", path, tmp_path / "packed", "--class-folders")
+    assert class_names(tmp_path / "packed") == class_names(tmp_path / "folder")
+    assert fields_by_key(bale, tmp_path / "packed") == fields_by_key(bale, tmp_path / "folder")
+    before = fields_by_key(bale, path)
+    bale.ok("index", path)
+    bale.ok("verify", path)
+    assert fields_by_key(bale, path) == before
+
+
+def test_damage_in_a_zip_in_a_zip(bale, tiny, tmp_path):
+    path, inner = zip_of_zips(tmp_path / "x.zip", tiny)
+    data = path.read_bytes()
+    name, archive = next(iter(inner.items()))
+    start = data.index(archive)
+
+    flip(path, start + archive.index(b"\xff\xd8\xff") + 200)  # without an index: by the member's CRC-32
+    result = bale("verify", path)
+    assert result.code == 3 and name.removesuffix(".zip") + "/" in result.out + result.err
+
+    directory = archive.index(b"PK\1\2")
+    path.write_bytes(data[:start + directory] + b"PK\1\3" + data[start + directory + 4:])
+    result = bale("ls", path)
+    assert result.code == 1 and f"archive in the archive: {name}: malformed entry" in result.error_line()
+    assert f"offset {start + directory}" in result.error_line() and "unpack the outer archive" in result.error_line()
+
+    write(path, {"a.zip": b"no archive"})
+    result = bale("ls", path)
+    assert result.code == 1 and "archive in the archive: a.zip: no end of a central directory" in result.error_line()
+    zip_of_zips(path, tiny, outer=zipfile.ZIP_DEFLATED)
+    result = bale("ls", path)
+    assert result.code == 1 and f"archive in the archive: {name} is compressed once more" in result.error_line()
+
+
+def test_archives_beside_images_stay_what_they_are(bale, tiny, tmp_path):
+    """An archive is opened only where there are no images; one in an inner archive is not."""
+    _, inner = zip_of_zips(tmp_path / "x.zip", tiny)
+    name, archive = next(iter(inner.items()))
+    image = next(iter(members(tiny).values()))
+    path = write(tmp_path / "y.zip", {"a.jpg": image, "a.zip": archive, name: archive})
+    assert {key: set(fields) for key, fields in fields_by_key(bale, path).items()} == {"a": {"jpg", "zip"}}
+    write(path, {"deep.zip": (tmp_path / "x.zip").read_bytes(), "note.txt": b"1"})
+    result = bale("ls", path)
+    assert result.code == 1 and "an archive without images" in result.error_line() and f"deep/{name}" in result.error_line()
