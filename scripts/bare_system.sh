@@ -10,11 +10,16 @@ need_bare_systems() {
 }
 
 # minimal_system SUITE: made once, at $bare_directory/SUITE. It reaches packages with the settings and certificates of this machine.
+# SUITE-arm64 is a system for aarch64, whose programs run under qemu.
 minimal_system() {
-  local suite=$1 root=$bare_directory/$1 file
+  local suite=${1%-arm64} root=$bare_directory/$1 file machine=()
+  if [ "$1" != "$suite" ]; then
+    run_arm64_programs || return
+    machine=(--arch=arm64)
+  fi
   [ ! -e "$root.done" ] || return 0
   rm -rf --one-file-system "$root"
-  debootstrap --variant=minbase --include=ca-certificates,git "$suite" "$root" "${BALE_MIRROR:-http://deb.debian.org/debian}" \
+  debootstrap "${machine[@]}" --variant=minbase --include=ca-certificates,git "$suite" "$root" "${BALE_MIRROR:-http://deb.debian.org/debian}" \
     >"$bare_directory/debootstrap.log" 2>&1 || {
     tail -n 20 "$bare_directory/debootstrap.log" >&2
     return 1
@@ -23,6 +28,19 @@ minimal_system() {
     [ ! -f "$file" ] || install -D -m 644 "$(realpath "$file")" "$root$file"
   done
   touch "$root.done"
+}
+
+# run_arm64_programs: has the kernel start them by qemu, until the next start of this machine.
+run_arm64_programs() {
+  local kernel=/proc/sys/fs/binfmt_misc rule
+  [ "$(uname -m)" != aarch64 ] || return 0
+  [ -e $kernel/register ] || mount -t binfmt_misc binfmt_misc $kernel
+  [ ! -e $kernel/qemu-aarch64 ] || return 0
+  rule=$(compgen -G '/usr/lib/binfmt.d/qemu-aarch64*.conf') || {
+    echo "qemu for aarch64 is missing: apt-get install qemu-user-static" >&2
+    return 2
+  }
+  cat "$rule" >$kernel/register
 }
 
 # inside ROOT FOLDER COMMAND...: runs it there, in FOLDER. Mounts are made in a namespace of their own, so they end with the

@@ -3,8 +3,9 @@
 # usage: scripts/try_wheel.sh FOLDER [--torch] [SUITE...]
 #   FOLDER    where scripts/wheels.sh put the wheels
 #   --torch   also installs the system's PyTorch and torchvision, and trains a ResNet-18 for three epochs
-#   SUITE     bookworm (Debian 12, Python 3.11), trixie (Debian 13, Python 3.13) or bullseye (Debian 11, glibc 2.31; it has no
-#             Python that bale supports, so only the programs of the wheel run there); bookworm and trixie without one
+#   SUITE     bookworm (Debian 12, Python 3.11), trixie (Debian 13, Python 3.13), trixie-arm64 (the same on aarch64, under qemu) or
+#             bullseye (Debian 11, glibc 2.31; it has no Python that bale supports, so only the programs of the wheel run there);
+#             bookworm and trixie without one
 # Needs root and debootstrap. Times are those of this machine with its load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,11 +13,11 @@ cd "$(dirname "$0")/.."
 wheels='' packages=(python3-venv) torch=() suites=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
     --torch) torch=(python3-torch python3-torchvision) ;;
-    bookworm | trixie | bullseye) suites+=("$1") ;;
+    bookworm | trixie | trixie-arm64 | bullseye) suites+=("$1") ;;
     *)
-      [ -z "$wheels" ] || { echo "not a system that is tried: $1 (bookworm, trixie, bullseye)" >&2; exit 2; }
+      [ -z "$wheels" ] || { echo "not a system that is tried: $1 (bookworm, trixie, trixie-arm64, bullseye)" >&2; exit 2; }
       wheels=$1 ;;
   esac
   shift
@@ -34,12 +35,13 @@ trap 'rm -rf "$images"; [ -z "$copy" ] || rm -rf --one-file-system "$copy"' EXIT
 install_packages "${BALE_SAMPLE_PACKAGES[@]}"
 /usr/bin/python3 scripts/make_images.py "$images/images" --classes 4 --per-class 25
 
+machine_of() { case "$1" in *-arm64) echo aarch64 ;; *) uname -m ;; esac; }
 for suite in "${suites[@]}"; do
   echo "== $suite"
   minimal_system "$suite"
   copy=$bare_directory/$suite-wheel-$$
   cp -a "$bare_directory/$suite" "$copy"
-  cp -a "$images/images" "$wheels"/bale-*.whl scripts/try_wheel.py "$copy/root/"
+  cp -a "$images/images" "$wheels"/bale-*_"$(machine_of "$suite")".whl scripts/try_wheel.py "$copy/root/"
   if [ "$suite" = bullseye ]; then
     wheel=$(echo "$copy"/root/bale-*-abi3-*.whl)
     python3 -m zipfile -e "$wheel" "$copy/root/wheel"

@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 
-out=dist cache=build/wheel-cache target=x86_64 pythons=()
+out=dist cache=build/wheel-cache target=x86_64 pythons=() cross=()
 while [ $# -gt 0 ]; do
   case "$1" in
     -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
@@ -51,6 +51,15 @@ install_packages "${BALE_WHEEL_PACKAGES[@]}"
 mkdir -p "$cache" "$out"
 cache=$(cd "$cache" && pwd)
 out=$(cd "$out" && pwd)
+if [ "$target" != "$(uname -m)" ]; then
+  install_packages "${BALE_ARM_PACKAGES[@]}"
+  # What Python says of the machine that it runs on, it says of this one.
+  export _PYTHON_HOST_PLATFORM=linux-$target
+  # The module cannot be imported here to make its stub, which is that of every machine.
+  stub=$cache/$(uname -m)/wheel/python/bale/_bale.pyi
+  [ -e "$stub" ] || { echo "make the wheel of $(uname -m) first, with the same --cache: its stub serves here, too" >&2; exit 1; }
+  cross=(--config-settings=cmake.define.BALE_STUB="$stub")
+fi
 scripts/wheel/libraries.sh "$cache" --target "$target"
 
 for python in "${pythons[@]}"; do
@@ -75,7 +84,7 @@ for python in "${pythons[@]}"; do
     --config-settings=build-dir="$cache/$target/wheel" \
     --config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE="$cache/$target/tools/toolchain.cmake" \
     --config-settings=cmake.define.Python_INCLUDE_DIR="$headers" \
-    --config-settings=cmake.define.BALE_ONE_LIBRARY=ON --config-settings=cmake.define.BALE_LICENSES="$cache/licenses"
+    "${cross[@]}" --config-settings=cmake.define.BALE_ONE_LIBRARY=ON --config-settings=cmake.define.BALE_LICENSES="$cache/licenses"
   PATH=$environment/bin:$PATH auditwheel repair --plat "manylinux_2_28_$target" --wheel-dir "$out" "$cache"/unrepaired/bale-*.whl
 done
 for wheel in "$out"/bale-*.whl; do echo "$wheel: $(($(stat -c %s "$wheel") / 1024)) KiB"; done

@@ -110,7 +110,8 @@ def is_as_local(remote, server, verified, scenario):
 
 def chosen(calls, short):
     """Some of the calls in the short tier, and all in the long one."""
-    return sorted({1 + number * (calls - 1) // (short - 1) for number in range(by_tier(short, calls))})
+    number_of = by_tier(min(short, calls), calls)
+    return [1 + number * (calls - 1) // max(number_of - 1, 1) for number in range(number_of)]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
