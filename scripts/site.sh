@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Builds the documentation site from docs/, the READMEs of the rooms, `bale --help` and the docstrings.
+# Builds the documentation site from docs/, the READMEs of the rooms, `bale --help`, the docstrings and the C++
+# headers.
 # usage: scripts/site.sh [DIRECTORY]     default: build/site; open DIRECTORY/index.html
-# Needs build/bin/bale (scripts/build.sh) and, the first time, PyPI. A link that leads nowhere is an error.
+# Needs build/bin/bale (scripts/build.sh), Doxygen and, the first time, PyPI. A link that leads nowhere is an error.
 set -euo pipefail
 home=$(cd "$(dirname "$0")/.." && pwd)
-case "${1:-}" in -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
 [ $# -le 1 ] || { echo "usage: scripts/site.sh [DIRECTORY]" >&2; exit 2; }
 output=$(realpath -m "${1:-$home/build/site}")
 build=${BALE_BUILD_DIR:-$home/build}
 venv=$home/.venv-site
 [ -x "$build/bin/bale" ] || { echo "no $build/bin/bale: run scripts/build.sh first" >&2; exit 1; }
+command -v doxygen >/dev/null || { echo "Doxygen is missing: apt-get install doxygen" >&2; exit 1; }
 
 if ! cmp -s "$home/scripts/site/requirements.txt" "$venv/installed.txt"; then
   rm -rf "$venv"

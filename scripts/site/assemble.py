@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 HOME = pathlib.Path(__file__).resolve().parent.parent.parent
 ROOMS = ("docs", "formats", "reader", "writer", "loader", "tools", "python")
@@ -63,11 +64,51 @@ def names_of(module):
     raise SystemExit(f"{path} has no __all__")
 
 
+def first_sentence(header):
+    """Of the comment that a header begins with, without the name before its colon."""
+    comment = []
+    for line in header.read_text().splitlines():
+        if not line.startswith("// "):
+            break
+        comment.append(line.removeprefix("// "))
+    sentence = re.split(r"(?<=[.:])\s", " ".join(comment) + " ")
+    sentence = sentence[1] if sentence[0].endswith(":") and len(sentence) > 1 else sentence[0]
+    is_name = re.match(r"\w*[_(]", sentence)
+    return (sentence if is_name else sentence[:1].upper() + sentence[1:]).rstrip(":")
+
+
+def cpp_pages(destination):
+    """Doxygen's pages of the installed headers below cpp/, and one page that lists the headers."""
+    rooms = {room: HOME / room / "include" for room in ("reader", "writer", "loader", "formats")}
+    made = destination / "cpp"
+    made.mkdir()
+    settings = [(pathlib.Path(__file__).parent / "Doxyfile").read_text(), f"OUTPUT_DIRECTORY = {made}",
+                f"GENERATE_TAGFILE = {made}/tags.xml", f"FILTER_PATTERNS = *.hpp={pathlib.Path(__file__).parent}/header_comment.py",
+                "INPUT = " + " ".join(map(str, rooms.values())),
+                "STRIP_FROM_PATH = " + " ".join(map(str, rooms.values())),
+                "STRIP_FROM_INC_PATH = " + " ".join(map(str, rooms.values()))]
+    subprocess.run(["doxygen", "-"], check=True, input="\n".join(settings), text=True)
+    pages = {}
+    for compound in xml.etree.ElementTree.parse(made / "tags.xml").iterfind("compound[@kind='file']"):
+        pages[pathlib.Path(compound.findtext("path"), compound.findtext("name")).as_posix()] = compound.findtext("filename")
+    parts = ["# C++\n\nThe headers of an [installed bale](../docs/INSTALL.md), by folder. [All classes](../cpp/annotated.html).\n"]
+    for room, include in rooms.items():
+        parts.append(f"## {room}\n")
+        for header in sorted(include.rglob("*.hpp")):
+            page = pages.get(str(header)) or pages[header.relative_to(include).as_posix()]
+            page += "" if page.endswith(".html") else ".html"
+            parts.append(f"- [`{header.relative_to(include)}`](../cpp/{page}): {first_sentence(header)}")
+        parts.append("")
+    (destination / "reference" / "cpp.md").write_text("\n".join(parts))
+    (made / "tags.xml").unlink()
+
+
 def main():
     bale, destination = sys.argv[1], pathlib.Path(sys.argv[2])
     copy_documents(destination)
     (destination / "reference").mkdir(exist_ok=True)
     (destination / "reference" / "cli.md").write_text(command_line_page(bale))
+    cpp_pages(destination)
     for page, (title, module, sentence, names) in PYTHON_PAGES.items():
         parts = [f"# {title}\n\n{sentence}\n"] + [f"::: {module}.{name}\n" for name in names or names_of(module)]
         (destination / "reference" / f"{page}.md").write_text("\n".join(parts))
