@@ -42,7 +42,7 @@ make_tools() {
   for name in ar ranlib; do printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "$name" >"$tools/$name"; done
   chmod +x "$tools"/*
   local unwinder
-  unwinder=$(find /lib /usr/lib /usr/lib64 "/usr/$target-linux-gnu" -path "*$target*" -name libgcc_s.so.1 2>/dev/null | head -n 1)
+  unwinder=$(find /lib /usr/lib /usr/lib64 "/usr/$target-linux-gnu" -path "*$target*" -name libgcc_s.so.1 2>/dev/null | head -n 1 || true)
   [ -n "$unwinder" ] || { echo "no libgcc_s.so.1 for $target here" >&2; return 1; }
   sed -e "s|@tools@|$tools|; s|@prefix@|$prefix|; s|@flags@|$flags $vectors|; s|@unwinder@|$unwinder|" "$here/toolchain.cmake.in" \
     >"$tools/toolchain.cmake"

@@ -271,4 +271,5 @@ def test_bench_and_doctor_write_pages(bale, splits, tmp_path, command):
     found = check_page(page)
     text = " ".join(found.texts)
     assert "Time per image" in text and "bound" in text and "decode" in text and "svg" in found.tags
+    assert "\\x0a" not in page.read_text()
     assert bale(command[0], tmp_path / "packed", *small, "--html", page).code == FAILURE

@@ -59,7 +59,7 @@ StageResult run_stage(Stage stage, const BenchCommand& command, std::optional<De
 std::string headline(const PipelineCommand& pipeline) {
   const LoaderOptions& options = pipeline.options;
   const bool threads = options.worker_mode == WorkerMode::threads;
-  return fmt::format("{}: batches of {}, {}, {} in the ring\n", printable(pipeline.spec), options.batch_size,
+  return fmt::format("{}: batches of {}, {}, {} in the ring", printable(pipeline.spec), options.batch_size,
                      options.workers == k_workers_auto ? "one worker per core"
                                                        : plural(options.workers, threads ? "thread" : "worker"),
                      options.prefetch);
@@ -100,7 +100,7 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
   if (command.json) {
     terminal.print(bench_json(command.pipeline, results, device));
   } else {
-    terminal.print(headline(command.pipeline));
+    terminal.print(headline(command.pipeline) + '\n');
     terminal.print(bench_table(results, terminal.out_is_terminal() ? k_bar_columns : 0));
     if (device) terminal.print(device_lines(*device));
   }
