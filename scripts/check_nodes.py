@@ -12,6 +12,8 @@ A web server (nginx) in another namespace has shards of uneven sizes. Ranks are 
   begins again there. On as many nodes as before it continues. By the server's log a node must have fetched its own part of the
   shards only, and all nodes together each byte about once over two epochs.
 
+--engine lightning trains by Lightning's fit() and its checkpoints instead of a loop of its own.
+
 --loopback does both without namespaces and without torchrun, one rank per node, on 127.0.0.1: what the tests run. Prints one line
 per check; exit code 1 if one fails. Needs torch, the built Python package (PYTHONPATH=build/python), and nginx:
 
@@ -37,6 +39,7 @@ SHARDS = (5, 31, 12, 40, 3, 22, 17, 28, 9, 33)  # samples of each
 SAMPLES = sum(SHARDS)
 IMAGE_BYTES = 24_000
 EPOCHS = 2
+RANKS = {"loop": "nodes_rank.py", "lightning": "nodes_lightning.py"}
 failures = []
 
 
@@ -102,10 +105,10 @@ class Job:
                 host.start([sys.executable, "-m", "torch.distributed.run", "--nnodes", count, "--node_rank", host.number,
                             "--nproc_per_node", ranks, "--master_addr", self.hosts[0].address, "--master_port", port,
                             "--redirects", "1", "--tee", "1", "--log_dir", self.home / "torchrun",  # torch 1.13 needs redirects
-                            HERE / "nodes_rank.py"], env, log)
+                            HERE / RANKS[self.options.engine]], env, log)
                 continue
             for local in range(ranks):
-                host.start([sys.executable, HERE / "nodes_rank.py"],
+                host.start([sys.executable, HERE / RANKS[self.options.engine]],
                            {**env, "RANK": str(host.number * ranks + local), "WORLD_SIZE": str(count * ranks),
                             "LOCAL_RANK": str(local), "LOCAL_WORLD_SIZE": str(ranks), "GROUP_RANK": str(host.number),
                             "GROUP_WORLD_SIZE": str(count), "MASTER_ADDR": host.address, "MASTER_PORT": str(port)}, log)
@@ -287,6 +290,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nodes", default="2,4", help="numbers of nodes, 2 or more (default: 2,4)")
     parser.add_argument("--ranks", type=int, default=2, help="ranks per node (default: 2)")
+    parser.add_argument("--engine", choices=RANKS, default="loop", help="what trains (default: a loop)")
     parser.add_argument("--loopback", action="store_true", help="2 nodes of one rank on 127.0.0.1, without namespaces and torchrun")
     parser.add_argument("--work", type=pathlib.Path, help="a folder for data, caches and logs, which stay (default: a temporary one)")
     options = parser.parse_args()

@@ -56,7 +56,7 @@ class Host:
 
     def has_ranks(self):
         """Whether a rank still runs here. torchrun outlives its ranks: it waits five minutes for the torchruns of other nodes."""
-        return any("nodes_rank.py" in words and "torch.distributed.run" not in words for words in map(words_of, self.pids()))
+        return any("/scripts/nodes_" in words and "torch.distributed.run" not in words for words in map(words_of, self.pids()))
 
     def wait(self, deadline):
         """Exit codes; None for what had to be killed because it did not end by the deadline."""

@@ -31,11 +31,16 @@ if [ -n "$checked" ]; then
 fi
 
 scripts/wheels.sh --out "$out" --cache "$cache"
+scripts/wheels.sh --out "$out" --cache "$cache" --target aarch64
 "$cache/python/bin/python" -m pip install --quiet --disable-pip-version-check build
 "$cache/python/bin/python" -m build --sdist --outdir "$out" .
 scripts/deb.sh --out "$out" ${checked:+--check bookworm}
 BALE_BUILD_DIR=$PWD/build/deb scripts/site.sh "$out/site"
 tar -C "$out" --sort=name --owner=0 --group=0 --mtime="@$(git log -1 --format=%ct)" -czf "$out/bale-$version-site.tar.gz" site
 rm -rf "$out/site"
-[ -z "$checked" ] || scripts/try_wheel.sh "$out" --torch bookworm trixie
+if [ -n "$checked" ]; then
+  scripts/try_wheel.sh "$out" --torch bookworm trixie
+  scripts/try_wheel.sh "$out" trixie-arm64
+  scripts/try_sdist.sh "$out" bookworm
+fi
 (cd "$out" && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)

@@ -6,7 +6,7 @@
 #   --cache FOLDER    keeps sources, tools and libraries (build/wheel-cache)
 #   --python PYTHON   makes the wheel for this interpreter; from 3.12 on one wheel serves all later versions. Without one: those of
 #                     3.10, 3.11 and 3.12 that are on PATH or in pyenv; the versions without one are named
-#   --target NAME     the machine that they are for (x86_64)
+#   --target NAME     the machine that they are for (x86_64). For another one than this: the wheel for 3.12 and later only
 # scripts/try_wheel.sh tries them on minimal systems.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,7 +37,9 @@ find_python() {
   [ -n "$found" ] && echo "$found"
 }
 if [ ${#pythons[@]} -eq 0 ]; then
-  for version in 3.10 3.11 3.12; do
+  versions=(3.10 3.11 3.12)
+  [ "$target" = "$(uname -m)" ] || versions=(3.12)  # the names of the others' modules have this machine in them
+  for version in "${versions[@]}"; do
     if found=$(find_python "$version"); then
       pythons+=("$found")
     else

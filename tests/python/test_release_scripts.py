@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import BUILD, REPO
 
-SCRIPTS = ["deb.sh", "wheels.sh", "try_wheel.sh", "gpu_carry.sh", "release.sh"]
+SCRIPTS = ["deb.sh", "wheels.sh", "try_wheel.sh", "gpu_carry.sh", "release.sh", "try_sdist.sh", "check_aarch64.sh"]
 
 
 def run(script, *arguments):
@@ -36,6 +36,10 @@ def test_help_is_the_head_of_the_script(script):
     ("gpu_carry.sh", ["/nowhere/new", "--images", "0"], "not a number of images: 0"),
     ("gpu_carry.sh", ["/nowhere/new", "--wheels", "/nowhere"], "no wheels in /nowhere"),
     ("release.sh", ["--frobnicate"], "not an option: --frobnicate"),
+    ("try_sdist.sh", [], "usage: scripts/try_sdist.sh FOLDER [SUITE]"),
+    ("try_sdist.sh", ["/nowhere"], "no source archive in /nowhere"),
+    ("try_sdist.sh", ["/nowhere", "sarge"], "not a system that is tried: sarge"),
+    ("check_aarch64.sh", ["--cache"], "no value after --cache"),
 ])
 def test_wrong_arguments_are_refused_in_one_line(script, arguments, said):
     done = run(script, *arguments)
