@@ -12,7 +12,8 @@ A web server (nginx) in another namespace has shards of uneven sizes. Ranks are 
   begins again there. On as many nodes as before it continues. By the server's log a node must have fetched its own part of the
   shards only, and all nodes together each byte about once over two epochs.
 
---engine lightning trains by Lightning's fit() and its checkpoints instead of a loop of its own.
+--engine lightning trains by Lightning's fit() and its checkpoints instead of a loop of its own. --engine ray starts the same loop by
+Ray Train, on a Ray cluster of the hosts, instead of torchrun (scripts/check_engines.sh makes an environment that has it).
 
 --loopback does both without namespaces and without torchrun, one rank per node, on 127.0.0.1: what the tests run. Prints one line
 per check; exit code 1 if one fails. Needs torch, the built Python package (PYTHONPATH=build/python), and nginx:
@@ -31,6 +32,7 @@ import sys
 import tempfile
 import time
 
+import nodes_ray
 from nodes_hosts import Server, free_port, loopback, namespaces
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -39,7 +41,8 @@ SHARDS = (5, 31, 12, 40, 3, 22, 17, 28, 9, 33)  # samples of each
 SAMPLES = sum(SHARDS)
 IMAGE_BYTES = 24_000
 EPOCHS = 2
-RANKS = {"loop": "nodes_rank.py", "lightning": "nodes_lightning.py"}
+RANKS = {"loop": "nodes_rank.py", "lightning": "nodes_lightning.py"}  # what torchrun starts
+ENGINES = [*RANKS, "ray"]
 failures = []
 
 
@@ -101,6 +104,11 @@ class Job:
                    "GLOO_SOCKET_IFNAME": host.interface, "OMP_NUM_THREADS": "1", "no_proxy": "*", "USE_LIBUV": "0",
                    "PYTHONDONTWRITEBYTECODE": "1"}
             log = self.log(attempt, host)
+            if self.options.engine == "ray":
+                env |= nodes_ray.ENVIRONMENT | {"BALE_NODE": str(host.number), "GROUP_WORLD_SIZE": str(count),
+                                                "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}"}
+                host.start(nodes_ray.node_command(host, self.hosts[0], ranks), env, log)
+                continue
             if not self.options.loopback:
                 host.start([sys.executable, "-m", "torch.distributed.run", "--nnodes", count, "--node_rank", host.number,
                             "--nproc_per_node", ranks, "--master_addr", self.hosts[0].address, "--master_port", port,
@@ -113,11 +121,22 @@ class Job:
                             "LOCAL_RANK": str(local), "LOCAL_WORLD_SIZE": str(ranks), "GROUP_RANK": str(host.number),
                             "GROUP_WORLD_SIZE": str(count), "MASTER_ADDR": host.address, "MASTER_PORT": str(port)}, log)
 
+        if self.options.engine == "ray":
+            head = self.hosts[0]
+            head.start([sys.executable, HERE / "nodes_ray.py", f"{head.address}:{nodes_ray.PORT}", count, ranks,
+                        self.home / f"ray{attempt}"], nodes_ray.ENVIRONMENT, self.log(attempt, head))
+
     def log(self, attempt, host):
         return self.home / f"attempt{attempt}-node{host.number}.log"
 
     def wait(self, count, limit=240):
         deadline = time.monotonic() + limit
+        if self.options.engine == "ray":  # the cluster outlives its job
+            driver, now = self.hosts[0].wait_for_last(deadline), time.monotonic()
+            for host in self.hosts[:count]:
+                host.kill()
+                host.wait(now + 10)
+            return [driver]
         return [code for host in self.hosts[:count] for code in host.wait(deadline)]
 
     def run(self, count, **how):
@@ -290,11 +309,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nodes", default="2,4", help="numbers of nodes, 2 or more (default: 2,4)")
     parser.add_argument("--ranks", type=int, default=2, help="ranks per node (default: 2)")
-    parser.add_argument("--engine", choices=RANKS, default="loop", help="what trains (default: a loop)")
+    parser.add_argument("--engine", choices=ENGINES, default="loop", help="what trains (default: a loop)")
     parser.add_argument("--loopback", action="store_true", help="2 nodes of one rank on 127.0.0.1, without namespaces and torchrun")
     parser.add_argument("--work", type=pathlib.Path, help="a folder for data, caches and logs, which stay (default: a temporary one)")
     options = parser.parse_args()
     counts = [2] if options.loopback else [int(count) for count in options.nodes.split(",")]
+    if options.loopback and options.engine == "ray":
+        raise SystemExit("check_nodes: nodes of Ray need addresses of their own: leave --loopback out")
     if options.loopback:
         options.ranks = 1
     elif os.geteuid() != 0 or shutil.which("ip") is None:

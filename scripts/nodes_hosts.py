@@ -56,7 +56,17 @@ class Host:
 
     def has_ranks(self):
         """Whether a rank still runs here. torchrun outlives its ranks: it waits five minutes for the torchruns of other nodes."""
-        return any("/scripts/nodes_" in words and "torch.distributed.run" not in words for words in map(words_of, self.pids()))
+        def is_rank(words):
+            is_own = "/scripts/nodes_" in words and "torch.distributed.run" not in words and "nodes_ray.py" not in words
+            return is_own or "RayTrainWorker" in words
+        return any(map(is_rank, map(words_of, self.pids())))
+
+    def wait_for_last(self, deadline):
+        """Exit code of what was started last; None if it does not end by the deadline."""
+        try:
+            return self.processes[-1].wait(max(deadline - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            return None
 
     def wait(self, deadline):
         """Exit codes; None for what had to be killed because it did not end by the deadline."""

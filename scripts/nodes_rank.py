@@ -8,9 +8,7 @@ import torch.distributed as dist
 from nodes_ledger import Rank
 
 
-def main():
-    rank = Rank()
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=rank.job["timeout"]))
+def train_epochs(rank):
     with rank.make_loader() as loader, rank.ledger:
         if rank.continues:
             loader.load_state_dict(rank.state)
@@ -23,6 +21,12 @@ def main():
                 if rank.rank == 0:
                     rank.save(after)
                 time.sleep(rank.job["pause"])
+
+
+def main():
+    rank = Rank()
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=rank.job["timeout"]))
+    train_epochs(rank)
     dist.destroy_process_group()
 
 
