@@ -4,6 +4,7 @@ As a program it is the driver: nodes_ray.py ADDRESS NODES RANKS-PER-NODE STORAGE
 lost does: check_nodes.py starts the next attempt on a cluster of its own.
 """
 import atexit
+import functools
 import os
 import shutil
 import sys
@@ -21,11 +22,17 @@ def node_command(host, head, ranks):
     words = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--node-ip-address", host.address, "--num-cpus", ranks,
              "--num-gpus", 0, "--object-store-memory", 100 << 20, "--disable-usage-stats"]
     if host is head:
-        # Names of sockets may have 107 bytes.
-        sessions = tempfile.mkdtemp(prefix="ray", dir="/tmp")
-        atexit.register(shutil.rmtree, sessions, ignore_errors=True)
-        return [*words, "--head", "--port", PORT, "--include-dashboard", "false", "--temp-dir", sessions]
-    return [*words, "--address", f"{head.address}:{PORT}"]
+        return [*words, "--head", "--port", PORT, "--include-dashboard", "false", "--temp-dir", sessions()]
+    # Every node has the head's name for its folder of sockets. On one machine it must not be the same folder.
+    return ["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none "$0"; exec "$@"', sessions(), *words, "--address", f"{head.address}:{PORT}"]
+
+
+@functools.cache
+def sessions():
+    """A folder, removed in the end. Names of sockets may have 107 bytes, so it is not in the folder of the job."""
+    path = tempfile.mkdtemp(prefix="ray", dir="/tmp")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 def train(_):

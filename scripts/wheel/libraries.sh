@@ -176,8 +176,11 @@ build_tiff() {
 }
 build_libisal() {
   rm -rf "$build/libisal" && cp -a "$source" "$build/libisal"
+  # Its assembly for aarch64 has forms that GNU's assembler takes and Clang's does not.
+  local assembler=()
+  [ "$target" != aarch64 ] || assembler=(AS='aarch64-linux-gnu-gcc -D__ASSEMBLY__')
   make -s -C "$build/libisal" -f Makefile.unx -j "$jobs" CC="$tools/cc" AR="$tools/ar" host_cpu="$target" CFLAGS_="$fast" units="crc igzip" \
-    DEBUG_l= D= CFLAGS="$fast -I./include" lib
+    DEBUG_l= D= CFLAGS="$fast -I./include" "${assembler[@]}" lib
   cp "$build/libisal/bin/isa-l.a" "$prefix/lib/libisal.a"
   mkdir -p "$prefix/include/isa-l"
   cp "$source"/include/*.h "$prefix/include/isa-l/"
