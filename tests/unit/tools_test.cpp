@@ -342,12 +342,14 @@ TEST_CASE("the doctor says how long the GPU waits, and how many cores would do")
   CHECK(*device_waits(figures) == Approx(0.68));
   CHECK(cores_needed(figures) == 29);  // 1.15 * 2700 / 864 of 8
   CHECK(waiting_text(figures) ==
-        "The GPU waits 68% of the time: its steps take 2700 images per second, and 864 come. 29 cores would do; this "
+        "The GPU waits 68% of the time: its steps can take 2700 images per second, and 864 arrive. 29 cores would do; "
+        "this "
         "machine has 8.");
   figures.setting.cpu_share = figures.setting.machine_share = 0.5;  // what the loader did not use, it does not need
   CHECK(cores_needed(figures) == 15);
   figures.read = 900;
-  CHECK(waiting_text(figures) == "The GPU waits 68% of the time: its steps take 2700 images per second, and 864 come.");
+  CHECK(waiting_text(figures) ==
+        "The GPU waits 68% of the time: its steps can take 2700 images per second, and 864 arrive.");
   figures.compute = 500;
   CHECK(*device_waits(figures) == 0);
   CHECK(waiting_text(figures) == "The GPU does not wait for data.");
@@ -365,7 +367,7 @@ TEST_CASE("no setting is recommended from a machine that is too busy, or from sa
   CHECK(no_verdict(row, 50'000) == NoVerdict::machine_too_busy);
   CHECK(no_verdict_text(NoVerdict::machine_too_busy, row) ==
         "No recommendation: other programs took 55% of the cores while the fastest setting was measured. Measure again "
-        "when the machine is yours.");
+        "when no other program runs.");
   row.result.images = 0;
   row.result.bad = {"a.tar: cut off (key x)"};
   CHECK(no_verdict(row, 50'000) == NoVerdict::nothing_decoded);

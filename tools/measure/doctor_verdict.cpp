@@ -29,16 +29,19 @@ bool waits_for_network(const DoctorFigures& figures) {
 
 std::string network_advice(const DoctorFigures& figures) {
   constexpr std::string_view k_nearer =
-      "raise read_ahead_bytes if the latency is high, read neighbors together (--order block; shuffle=\"block\"), or use "
+      "raise read_ahead_bytes if the latency is high, read neighbors together (--order block; shuffle=\"block\"), or "
+      "use "
       "storage that is nearer.";
   if (!figures.read_again) {
-    return fmt::format("The network is what training waits for, and nothing that came is kept: give it a cache "
-                       "(BALE_CACHE_DIR), {}",
-                       k_nearer);
+    return fmt::format(
+        "The network is what training waits for, and nothing that came is kept: give it a cache "
+        "(BALE_CACHE_DIR), {}",
+        k_nearer);
   }
-  return fmt::format("The network is what training waits for: from the cache the same images are read at {:.0f} per "
-                     "second. Fetch the dataset before training with `bale cache warm`, {}",
-                     *figures.read_again, k_nearer);
+  return fmt::format(
+      "The network is what training waits for: from the cache the same images are read at {:.0f} per "
+      "second. Fetch the dataset before training with `bale cache warm`, {}",
+      *figures.read_again, k_nearer);
 }
 
 std::string decode_advice(const DoctorFigures& figures) {
@@ -48,7 +51,7 @@ std::string decode_advice(const DoctorFigures& figures) {
     return fmt::format("Cores are left: set workers to {}, which may give {:.0f} images/s.", figures.cores, all_cores);
   }
   if (figures.setting.machine_share - figures.setting.cpu_share > 1 - k_busy) {
-    return "Other programs take a part of the cores: measure again when the machine is yours.";
+    return "Other programs take a part of the cores: measure again when no other program runs.";
   }
   return "The cores are busy decoding: more of them will help, and so will smaller stored images; more workers will "
          "not.";
@@ -105,7 +108,7 @@ std::string waiting_text(const DoctorFigures& figures) {
   const Bottleneck bottleneck = bottleneck_of(figures);
   if (bottleneck == Bottleneck::compute) return "The GPU does not wait for data.";
   std::string text =
-      fmt::format("The GPU waits {:.0f}% of the time: its steps take {:.0f} images per second, and {:.0f} come.",
+      fmt::format("The GPU waits {:.0f}% of the time: its steps can take {:.0f} images per second, and {:.0f} arrive.",
                   *waits * 100, *figures.compute, (1 - *waits) * *figures.compute);
   if (bottleneck != Bottleneck::decode) return text;
   return text + fmt::format(" {} would do; this machine has {}.", plural(cores_needed(figures), "core"), figures.cores);

@@ -73,7 +73,7 @@ std::string_view bound_advice(Bound bound) {
     case Bound::cpu:
       return "The cores are busy decoding and resizing: more workers will not help, more cores or smaller images will.";
     case Bound::other_programs:
-      return "Other programs take the cores: measure again when the machine is yours.";
+      return "Other programs take the cores: measure again when no other program runs.";
     case Bound::storage:
       return "Workers wait for storage: --order block, fewer and larger shards or a faster disk will help, more cores "
              "will not.";
@@ -100,7 +100,7 @@ std::string no_verdict_text(NoVerdict why, const TuneRow& best) {
     case NoVerdict::machine_too_busy:
       return fmt::format(
           "No recommendation: other programs took {:.0f}% of the cores while the fastest setting was measured. Measure "
-          "again when the machine is yours.",
+          "again when no other program runs.",
           std::max(0.0, best.machine_share - best.cpu_share) * 100);
   }
   return {};
