@@ -170,16 +170,22 @@ def webdataset_pillow(folder, packs, workers):
                                        prefetch_factor=PREFETCH if workers else None))
 
 
+def dali_crop_and_flip(stored):
+    """Within a pipeline."""
+    from nvidia.dali import fn, types
+    images = fn.decoders.image_random_crop(stored, device="cpu", output_type=types.RGB)
+    images = fn.resize(images, size=(SIDE, SIDE), antialias=True, interp_type=types.INTERP_LINEAR)
+    return fn.flip(images, horizontal=fn.random.coin_flip())
+
+
 class Dali:
-    def __init__(self, workers, reader):
-        from nvidia.dali import fn, pipeline_def, types
+    def __init__(self, workers, reader, images_of=dali_crop_and_flip):
+        from nvidia.dali import fn, pipeline_def
 
         @pipeline_def(batch_size=BATCH, num_threads=workers, device_id=None, prefetch_queue_depth=2)
         def pipeline():
             stored, labels = reader(fn)
-            images = fn.decoders.image_random_crop(stored, device="cpu", output_type=types.RGB)
-            images = fn.resize(images, size=(SIDE, SIDE), antialias=True, interp_type=types.INTERP_LINEAR)
-            return fn.flip(images, horizontal=fn.random.coin_flip()), labels
+            return images_of(stored), labels
 
         self.pipeline = pipeline()
         self.pipeline.build()
