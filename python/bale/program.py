@@ -77,6 +77,11 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     KeyboardInterrupt
         If the user interrupted it.
 
+    Warns
+    -----
+    UserWarning
+        If something about the source is odd, such as classes named train and val, and no progress is shown.
+
     Examples
     --------
     >>> report = bale.pack("photos", "packed", shard_size="256MiB")
@@ -317,12 +322,24 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
     if code in fine:
         # Names of files may be of any bytes.
         report: Report = json.loads(printed.decode("utf-8", "surrogateescape"))
+        if not progress and not options.get("quiet"):  # else the messages were shown
+            _warn_of(report)
         return report
     if code < 0:
         text = f"bale {command} was ended by signal {-code}"
     else:
         text = _with_keywords(command, messages.error) or f"bale {command} ended with code {code}; the reason is on standard error"
     raise make_error(_CODES.get(code, "io"), text)
+
+
+def _warn_of(report: Report) -> None:
+    """One UserWarning at the caller of pack() or convert() with the remarks of a report about its source."""
+    remarks = report.get("notices", {}).get("warnings", [])
+    if remarks:
+        import warnings
+
+        text = "; ".join(f"{remark['path']}: {_with_keywords('pack', remark['what'])}" for remark in remarks)
+        warnings.warn(text, stacklevel=4)
 
 
 def _with_keywords(command: str, text: str) -> str:

@@ -13,7 +13,7 @@ import bale.fields
 import bale.opened_file
 import bale.parquet
 
-SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Notes", "Examples")
+SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Notes", "Examples")
 # Their arguments are bale's own.
 MADE_BY_BALE = {"Keys", "TableSamples"}
 # With arguments that cannot be wrong, or are checked elsewhere.

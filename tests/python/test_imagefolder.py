@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import images_by_key, make_images, read_tar
+from conftest import class_names, images_by_key, make_images, read_tar
 
 # Debian's PyTorch needs Debian's numpy, so torchvision is asked in a process of its own. Names go through
 # JSON as Latin-1, so that any byte comes back.
@@ -30,7 +30,6 @@ def torchvision_says(root):
 def bale_says(bale, root, tmp_path):
     bale.pack(root, tmp_path / "packed", "--format", "tar")
     members = read_tar(tmp_path / "packed")  # [(key, {field: bytes})] in order
-    from conftest import class_names
     return class_names(tmp_path / "packed"), [(fields, int(fields["cls"])) for _, fields in members]
 
 
@@ -103,3 +102,22 @@ def test_empty_class_is_an_error_unless_allowed(bale, photos, tmp_path):
     labels = {int(fields["cls"]) for _, fields in read_tar(tmp_path / "out")}
     assert labels == {1, 2, 3, 4, 5}
     assert len(images_by_key(photos)) == len(read_tar(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("names, warning", [
+    (["train", "val"], "the only classes are train and val, which are usual names of splits"),
+    (["Training"], "the only classes are Training, which are usual names of splits"),
+    ([".ipynb_checkpoints", "cat"], "the hidden folder .ipynb_checkpoints is a class"),
+    (["train", "truck"], None)])
+def test_folders_that_are_hardly_classes_are_named(bale, photos, tmp_path, names, warning):
+    """They are packed, with the numbers of ImageFolder, and a line says so; --json has it, too."""
+    for name, path in zip(names, sorted(photos.rglob("*.JPEG")), strict=False):
+        (tmp_path / "folder" / name).mkdir(parents=True)
+        (tmp_path / "folder" / name / "a.jpg").write_bytes(path.read_bytes())
+    done = bale.ok("pack", tmp_path / "folder", tmp_path / "packed", "--json")
+    lines = [line for line in done.err.splitlines() if line.startswith(f"{tmp_path / 'folder'}: ")]
+    told = json.loads(done.out)["notices"]["warnings"]
+    assert len(lines) == len(told) == (warning is not None), done
+    if warning:
+        assert warning in lines[0] and warning in told[0]["what"]
+    assert class_names(tmp_path / "packed") == [name.encode() for name in names]

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import termios
 import time
+import warnings
 
 import bale as bl
 import pytest
@@ -45,6 +46,19 @@ def test_what_was_left_out_is_in_the_report(photos, fresh_copy, tmp_path):
         bl.pack(folder, tmp_path / "a")
     report = bl.pack(folder, tmp_path / "b", on_error="skip")
     assert report["samples"] == 39 and len(report["skipped"]) == 1
+
+
+@pytest.mark.parametrize("options, count", [({}, 1), ({"quiet": True}, 0)])
+def test_an_odd_source_is_a_warning(photos, tmp_path, options, count):
+    for name in ("train", "val"):
+        (tmp_path / "folder" / name).mkdir(parents=True)
+        (tmp_path / "folder" / name / "a.jpg").write_bytes(next(photos.rglob("*.JPEG")).read_bytes())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = bl.pack(tmp_path / "folder", tmp_path / "packed", progress=False, **options)
+    assert [warning.filename for warning in caught] == [__file__] * count
+    assert all("the only classes are train and val" in str(warning.message) for warning in caught)
+    assert len(report["notices"]["warnings"]) == 1
 
 
 def test_errors_are_exceptions(photos, tmp_path):

@@ -8,6 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/writer/source/class_folder_warnings.hpp"
 #include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/folder_walk.hpp"
@@ -70,6 +71,7 @@ class FolderLister {
     for (const std::string& name : top.files) listing_.notices.add(below(root_, name), "not in a class folder");
     std::optional<ClassMap> map;
     if (!options_.class_map.empty()) map = ClassMap::load(options_.class_map);
+    if (!map) warn_of_odd_class_folders(root_, top.directories, listing_.notices);
     listing_.classes = map ? map->classes() : top.directories;
     for (auto name = top.directories.rbegin(); name != top.directories.rend(); ++name) {
       if (!filter_.excludes_all_in(*name)) walk().announce(below(root_, *name));
