@@ -273,3 +273,22 @@ def test_bench_and_doctor_write_pages(bale, splits, tmp_path, command):
     assert "Time per image" in text and "bound" in text and "decode" in text and "svg" in found.tags
     assert "\\x0a" not in page.read_text()
     assert bale(command[0], tmp_path / "packed", *small, "--html", page).code == FAILURE
+
+
+@pytest.mark.parametrize("command", [["bench", "--epochs", "1", "--max-batches", "2"], ["doctor", "--seconds", "0.2"]])
+def test_pages_show_other_loaders_beside(bale, splits, tmp_path, command):
+    bale.pack(splits / "train", tmp_path / "packed")
+    page, figures = tmp_path / "stages.html", tmp_path / "peers.json"
+    small = ["--batch", "4", "--size", "32", "--workers", "1", "--threads", "--quiet", "--html", page, "--beside", figures]
+    figures.write_text(json.dumps({"rows": [
+        {"name": "<i>other</i>", "median": {"images_per_s": 1.5}}, {"name": "<i>other</i>", "median": {"images_per_s": 0.75}},
+        {"name": "second", "images_per_s": 3}, {"name": "failed", "median": None}, {"name": "bale tar", "images_per_s": 7}]}))
+    bale.ok(command[0], tmp_path / "packed", *command[1:], *small)
+    text = " ".join(check_page(page).texts)
+    assert text.index("second: bale is") < text.index("<i>other</i>: bale is") and "1.5" in text
+    assert "0.75" not in text and "failed" not in text and "bale tar" not in text
+    for content in ("", "[1]", '{"rows": 1}', "\x00"):
+        figures.write_text(content)
+        refused = bale(command[0], tmp_path / "packed", *small, "--force")
+        assert refused.code == USAGE and "not figures of loaders" in refused.error_line()
+    assert bale(command[0], tmp_path / "packed", "--beside", figures).code == USAGE

@@ -42,9 +42,13 @@ void add_step(double& step_s, CLI::App& app, const std::string& text) {
   add_parsed(app, "--step-ms", "MS", step_s, parse_milliseconds, text);
 }
 
-void add_page(std::string& html, bool& force, CLI::App& app) {
-  add_text(app, "--html", "FILE", html, "Also write a page with the stages as a chart, and what to try");
-  app.add_flag("--force", force, "Replace FILE if it exists");
+void add_page(PageRequest& page, CLI::App& app) {
+  CLI::Option* html =
+      add_text(app, "--html", "FILE", page.file, "Also write a page with the stages as a chart, and what to try");
+  app.add_flag("--force", page.force, "Replace FILE if it exists");
+  add_text(app, "--beside", "FILE", page.beside,
+           "Show the speeds of other loaders on the page: FILE has what `scripts/bench_train.py --json` printed")
+      ->needs(html);
 }
 
 void add_setting(PipelineCommand& command, CLI::App& app, const std::string& workers_text) {
@@ -69,7 +73,7 @@ void declare_bench(BenchCommand& command, CLI::App& app) {
   add_parsed(app, "--max-batches", "N", command.max_batches, parse_positive, "End a pass after this many batches");
   add_parsed(app, "--stages", "STAGE,...", command.stages, parse_stages,
              "Measure only these of read, verify, decode and train");
-  add_page(command.html, command.force, app);
+  add_page(command.page, app);
   add_json(app, command.json, "Print one JSON object: the figures of train, and `stages` with those of each");
   add_quiet(app, command.quiet, "No progress on standard error");
   app.footer(
@@ -110,7 +114,7 @@ void declare_doctor(DoctorCommand& command, CLI::App& app) {
   add_device(command.device, app, "Where batches are to go: nowhere (default), or to a CUDA device");
   add_step(command.step_s, app, "How long a training step takes with a batch that is there already");
   add_parsed(app, "--seconds", "S", command.seconds, parse_seconds, "How long to measure each part (default: 5)");
-  add_page(command.html, command.force, app);
+  add_page(command.page, app);
   add_json(app, command.json);
   add_quiet(app, command.quiet, "No progress on standard error");
   app.footer(

@@ -84,7 +84,8 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::invalid_argument, "--device: only the stage train has batches for a device",
                 {.hint = "add train to --stages"});
   }
-  require_free_name(command.html, command.force);
+  require_free_name(command.page.file, command.page.force);
+  const std::vector<PeerFigure> peers = load_peer_figures(command.page.beside);
   std::vector<MeasuredStage> results;
   std::optional<DeviceFigures> device;
   // The whole pipeline runs first: the time to its first batch counts from the start of the program.
@@ -93,9 +94,9 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
     if (!results.empty() && results.back().first == stage) note_bad_samples(results.back().second.bad, terminal);
   }
   std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (!command.html.empty()) {
-    const std::string page = bench_page(headline(command.pipeline), results, device);
-    publish_file(command.html, as_bytes(page));
+  if (!command.page.file.empty()) {
+    const std::string page = bench_page(headline(command.pipeline), results, device, peers);
+    publish_file(command.page.file, as_bytes(page));
   }
   if (command.json) {
     terminal.print(bench_json(command.pipeline, results, device));

@@ -163,6 +163,13 @@ struct ReadCommand {
 };
 int run_read(const ReadCommand& command, Terminal& terminal);
 
+/// A page about the stages of loading.
+struct PageRequest {
+  std::string file{};    // empty: none
+  bool force = false;    // replace an existing file of that name
+  std::string beside{};  // figures of other loaders to show with it (load_peer_figures()); empty: none
+};
+
 struct BenchCommand {
   PipelineCommand pipeline;
   std::uint64_t epochs = 2;
@@ -170,8 +177,7 @@ struct BenchCommand {
   std::vector<Stage> stages;  // empty: all
   std::optional<int> device;  // CUDA device; none: batches stay in memory
   double step_s = 0;          // time that the device is busy after each batch
-  std::string html;           // page to write; empty: none
-  bool force = false;         // replace an existing file of that name
+  PageRequest page{};
   bool json = false;
   bool quiet = false;
 };
@@ -190,8 +196,7 @@ struct DoctorCommand {
   double seconds = 5;         // per part
   std::optional<int> device;  // CUDA device
   double step_s = 0;          // of a training step whose batch is ready; 0: unknown
-  std::string html;           // page to write; empty: none
-  bool force = false;         // replace an existing file of that name
+  PageRequest page{};
   bool json = false;
   bool quiet = false;
 };

@@ -17,7 +17,8 @@ namespace {
 
 std::string headline(const DoctorCommand& command, const DoctorFigures& figures) {
   return fmt::format("{}: batches of {}, {}, {} in the ring", printable(command.pipeline.spec),
-                     command.pipeline.options.batch_size, plural(figures.setting.workers, "worker"), figures.setting.prefetch);
+                     command.pipeline.options.batch_size, plural(figures.setting.workers, "worker"),
+                     figures.setting.prefetch);
 }
 
 std::string report(const DoctorCommand& command, const Examination& examined) {
@@ -51,7 +52,8 @@ std::string report(const DoctorCommand& command, const Examination& examined) {
 }  // namespace
 
 int run_doctor(const DoctorCommand& command, Terminal& terminal) {
-  require_free_name(command.html, command.force);
+  require_free_name(command.page.file, command.page.force);
+  const std::vector<PeerFigure> peers = load_peer_figures(command.page.beside);
   const Examination examined =
       examine(command.pipeline, {.seconds = command.seconds, .device = command.device, .step_s = command.step_s},
               terminal.status_shower(command.quiet));
@@ -63,9 +65,9 @@ int run_doctor(const DoctorCommand& command, Terminal& terminal) {
         fmt::format("none of the samples could be decoded, the first: {}", bad.empty() ? "none was read" : bad.front()),
         {.path = command.pipeline.spec, .hint = "run bale verify --decode"});
   }
-  if (!command.html.empty()) {
-    const std::string page = doctor_page(headline(command, figures), command.pipeline, examined);
-    publish_file(command.html, as_bytes(page));
+  if (!command.page.file.empty()) {
+    const std::string page = doctor_page(headline(command, figures), command.pipeline, examined, peers);
+    publish_file(command.page.file, as_bytes(page));
   }
   terminal.print(command.json ? doctor_json(command.pipeline, figures) : report(command, examined));
   note_bad_samples(figures.setting.result.bad, terminal);

@@ -27,10 +27,10 @@ std::string time_text(double images_per_s) {
   return micros < 1000 ? fmt::format("{:.0f} µs", micros) : fmt::format("{:.2f} ms", micros / 1000);
 }
 
-std::string stage_chart(std::span<const StageBar> bars) {
+std::string chart_of(const char* title, std::span<const StageBar> bars, const char* explanation) {
   double slowest = 0;
   for (const StageBar& bar : bars) slowest = std::max(slowest, bar.images_per_s > 0 ? 1 / bar.images_per_s : 0);
-  std::string chart = "<div class=\"card\"><h3>Time per image</h3>\n";
+  std::string chart = fmt::format("<div class=\"card\"><h3>{}</h3>\n", title);
   for (const StageBar& bar : bars) {
     const double share = bar.images_per_s > 0 && slowest > 0 ? 1 / bar.images_per_s / slowest : 0;
     const std::string time = time_text(bar.images_per_s);
@@ -42,9 +42,26 @@ std::string stage_chart(std::span<const StageBar> bars) {
     if (!bar.note.empty())
       chart += fmt::format("<p class=\"note\">{}: {}</p>\n", html_text(bar.name), html_text(bar.note));
   }
-  return chart +
-         "<p class=\"note\">The longest bar is the slowest stage. Stages run side by side, so the times do not add "
-         "up.</p></div>\n";
+  return chart + fmt::format("<p class=\"note\">{}</p></div>\n", explanation);
+}
+
+std::string stage_chart(std::span<const StageBar> bars) {
+  return chart_of("Time per image", bars,
+                  "The longest bar is the slowest stage. Stages run side by side, so the times do not add up.");
+}
+
+/// Empty without peers.
+std::string peers_chart(double images_per_s, std::span<const PeerFigure> peers) {
+  if (peers.empty() || images_per_s <= 0) return {};
+  std::vector<StageBar> bars{{.name = "bale", .images_per_s = images_per_s}};
+  for (const PeerFigure& peer : peers) {
+    bars.push_back({.name = peer.name,
+                    .images_per_s = peer.images_per_s,
+                    .note = fmt::format("bale is {:.2f} times as fast", images_per_s / peer.images_per_s)});
+  }
+  return chart_of(
+      "Time per image of whole pipelines", bars,
+      "Figures of the others are of the given file. Compare only what ran on one machine with the same images.");
 }
 
 std::string page_of(const std::string& what, const std::string& headline, const std::string& advice,
@@ -74,7 +91,7 @@ const char* meaning_of(Stage stage) {
 }  // namespace
 
 std::string bench_page(const std::string& headline, std::span<const MeasuredStage> stages,
-                       const std::optional<DeviceFigures>& device) {
+                       const std::optional<DeviceFigures>& device, std::span<const PeerFigure> peers) {
   const std::optional<Stage> limit = limiting_stage(stages);
   std::vector<StageBar> bars;
   std::string rows;
@@ -96,10 +113,15 @@ std::string bench_page(const std::string& headline, std::span<const MeasuredStag
       rows);
   if (device)
     rest += fmt::format("<div class=\"card\"><h3>Device</h3><p>{}</p></div>\n", html_text(device_lines(*device)));
-  return page_of("How fast the dataset feeds a trainer", headline, bench_advice(stages), stage_chart(bars), rest);
+  const auto train =
+      std::find_if(stages.begin(), stages.end(), [](const auto& one) { return one.first == Stage::train; });
+  const double rate = train == stages.end() ? 0 : train->second.images_per_s();
+  return page_of("How fast the dataset feeds a trainer", headline, bench_advice(stages),
+                 stage_chart(bars) + peers_chart(rate, peers), rest);
 }
 
-std::string doctor_page(const std::string& headline, const PipelineCommand& pipeline, const Examination& examined) {
+std::string doctor_page(const std::string& headline, const PipelineCommand& pipeline, const Examination& examined,
+                        std::span<const PeerFigure> peers) {
   const DoctorFigures& figures = examined.figures;
   const Bottleneck bottleneck = bottleneck_of(figures);
   const bool is_read = bottleneck == Bottleneck::read || bottleneck == Bottleneck::network;
@@ -129,7 +151,8 @@ std::string doctor_page(const std::string& headline, const PipelineCommand& pipe
   }
   const std::string verdict =
       fmt::format("You are {}-bound. {} {}", bottleneck_name(bottleneck), advice(figures), waiting_text(figures));
-  return page_of("What training waits for", headline, verdict, stage_chart(bars), {});
+  return page_of("What training waits for", headline, verdict, stage_chart(bars) + peers_chart(figures.load, peers),
+                 {});
 }
 
 }  // namespace bale::tools

@@ -8,12 +8,14 @@
 #include "bale/tools/measure/examination.hpp"
 #include "bale/tools/measure/pipeline.hpp"
 #include "bale/tools/report/bench_report.hpp"
+#include "bale/tools/report/peer_figures.hpp"
 
 namespace bale::tools {
 
-/// `headline` is the setting of the measurement in one line.
+/// `headline` is the setting of the measurement in one line. `peers` are shown beside bale's whole pipeline.
 std::string bench_page(const std::string& headline, std::span<const MeasuredStage> stages,
-                       const std::optional<DeviceFigures>& device);
-std::string doctor_page(const std::string& headline, const PipelineCommand& pipeline, const Examination& examined);
+                       const std::optional<DeviceFigures>& device, std::span<const PeerFigure> peers);
+std::string doctor_page(const std::string& headline, const PipelineCommand& pipeline, const Examination& examined,
+                        std::span<const PeerFigure> peers);
 
 }  // namespace bale::tools
