@@ -67,6 +67,7 @@ class Merger {
     const std::optional<PartDirectory> directory = PartDirectory::find(plan_);
     if (directory) find_finished(*directory);
     for (std::uint64_t number = 0; number < plan_.num_shards(); ++number) {
+      report.payload_bytes += plan_.place(number).shard->bytes;
       if (!finished_.contains(number)) report.missing_shards.push_back(number);
     }
     if (!report.missing_shards.empty()) {

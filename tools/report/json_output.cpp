@@ -230,6 +230,7 @@ std::string part_json(const PartReport& report, double seconds) {
 std::string missing_json(const MergeReport& report) {
   return document({{"destination", raw(report.destination)},
                    {"shards", report.num_shards},
+                   {"payload_bytes", report.payload_bytes},
                    {"missing_shards", report.missing_shards},
                    {"parts", report.num_parts != 0 ? Json(report.num_parts) : Json()},
                    {"missing_parts", report.missing_parts},

@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         engine = engines.add_parser(name, help=help_text, description=help_text, allow_abbrev=False)
         engine.add_argument("plan", metavar="PLAN", help="what `bale plan` wrote")
         engine.add_argument("--parts", type=int, metavar="N", required=name == "kubernetes",
-                            help="number of parts" + ("" if name == "kubernetes" else " (default: one per --jobs shards, at most 1,000)"))
+                            help="number of parts" + ("" if name == "kubernetes" else " (default: one per GiB; docs/SCALE.md)"))
         engine.add_argument("--jobs", type=int, default=1, metavar="N", help="shards that a part writes at a time (default: 1)")
         if name != "spark":
             engine.add_argument("--in-flight", type=int, metavar="N", help="parts that run at a time")

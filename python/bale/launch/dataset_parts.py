@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Attempt = Callable[[Parts, list[int]], "list[Exception]"]
 
 _MAX_DEFAULT_PARTS = 1000  # what a Slurm cluster takes if nobody configured it
+# Each part is a process, and what it packs should take long beside its start.
+_DEFAULT_PART_BYTES = 1 << 30
 _RETRYABLE = 5
 # Seconds between merges that miss parts whose attempts succeeded: caches of network file systems live this long.
 _VISIBLE_AFTER_S = (1, 2, 4, 8, 16, 32)
@@ -31,27 +33,32 @@ class DatasetParts:
     """A plan, cut into parts.
 
     plan      path of the plan file
-    count     number of parts; None: one per `jobs` shards, at most 1,000
+    count     number of parts; None: one per GiB of payload, at least `workers`, at most 1,000 and at most one per `jobs` shards
     jobs      shards that each attempt writes at a time
+    workers   parts that the engine should have at least, if there are enough shards
     program   the program `bale` of attempts; None: the package's own
     engine    words of the command line after `python -m bale.launch` that packs what is missing
     """
 
-    def __init__(self, plan: Path, count: int | None, *, jobs: int, program: Path | None, engine: str) -> None:
+    def __init__(self, plan: Path, count: int | None, *, jobs: int, program: Path | None, engine: str,
+                 workers: int = 16) -> None:
         if jobs < 1:
             raise make_error("invalid_argument", f"jobs: {jobs} is less than 1")
         if count is not None and count < 1:
             raise make_error("invalid_argument", f"parts: {count} is less than 1")
         path = os.path.abspath(os.fsdecode(plan))
         self._report: Report | None = None
-        number = self._default_count(path, jobs) if count is None else count
+        number = self._default_count(path, jobs, workers) if count is None else count
         self.parts = Parts(path, number, jobs, os.fsdecode(program) if program else None, os.getcwd())
         self._again = f"python -m bale.launch {engine} {shlex.quote(path)} --parts {number}"
         self.array = ""  # the missing parts as `bale merge` writes them: 3,17-19
 
-    def _default_count(self, plan: str, jobs: int) -> int:
+    def _default_count(self, plan: str, jobs: int, workers: int) -> int:
         state = self._merge(plan, None)
-        return min(-(-int(state["shards"]) // jobs), _MAX_DEFAULT_PARTS) if self._report is None else 1
+        if self._report is not None:
+            return 1
+        wanted = max(-(-int(state["payload_bytes"]) // _DEFAULT_PART_BYTES), workers)
+        return min(wanted, -(-int(state["shards"]) // jobs), _MAX_DEFAULT_PARTS)
 
     def missing(self) -> list[int]:
         """Numbers of the parts that are missing. If none is, the dataset is published."""

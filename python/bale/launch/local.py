@@ -22,7 +22,8 @@ def pack_locally(plan: Path, parts: int | None = None, *, jobs: int = 1, in_flig
     plan : path
         What bale.plan() wrote.
     parts : int or None, default None
-        Number of parts. None: one per `jobs` shards, at most 1,000.
+        Number of parts. None: one per GiB of payload, at least two per part that runs at a time, at most 1,000 and at most one per
+        `jobs` shards.
     jobs : int, default 1
         Shards that a part writes at a time.
     in_flight : int or None, default None
@@ -45,10 +46,10 @@ def pack_locally(plan: Path, parts: int | None = None, *, jobs: int = 1, in_flig
         A part failed. The message has its reason, the parts that are missing and the command that packs them. What the other
         parts packed is kept.
     """
-    dataset = DatasetParts(plan, parts, jobs=jobs, program=program, engine="local")
+    at_once = in_flight or max(len(os.sched_getaffinity(0)) // max(jobs, 1), 1)
+    dataset = DatasetParts(plan, parts, jobs=jobs, program=program, engine="local", workers=2 * at_once)
 
     def attempt(parts: Parts, missing: list[int]) -> list[Exception]:
-        at_once = in_flight or max(len(os.sched_getaffinity(0)) // jobs, 1)
         failed: list[Exception] = []
         with PartProgress("local", len(missing), progress) as shown, ThreadPoolExecutor(at_once) as pool:
             try:

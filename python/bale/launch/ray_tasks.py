@@ -28,7 +28,7 @@ def pack_on_ray(plan: Path, parts: int | None = None, *, jobs: int = 1, in_fligh
     plan : path
         What bale.plan() wrote.
     parts : int or None, default None
-        Number of parts. None: one per `jobs` shards, at most 1,000.
+        Number of parts. None: one per GiB of payload, at least 16, at most 1,000 and at most one per `jobs` shards.
     jobs : int, default 1
         Shards that a part writes at a time, and processors that its task asks for.
     in_flight : int or None, default None

@@ -27,7 +27,7 @@ def pack_on_spark(plan: Path, parts: int | None = None, *, jobs: int = 1, progra
     plan : path
         What bale.plan() wrote.
     parts : int or None, default None
-        Number of parts. None: one per `jobs` shards, at most 1,000.
+        Number of parts. None: one per GiB of payload, at least 16, at most 1,000 and at most one per `jobs` shards.
     jobs : int, default 1
         Shards that a part writes at a time. Set `spark.task.cpus` to the same.
     program : path or None, default None

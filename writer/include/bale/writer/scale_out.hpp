@@ -70,6 +70,7 @@ struct MergeReport {
   std::optional<PackReport> datasets{};
   std::string destination;
   std::uint64_t num_shards = 0;
+  std::uint64_t payload_bytes = 0;  // of all planned shards, packed or not, before compression
   std::vector<std::uint64_t> missing_shards{};
   /// How many parts there are, if all that ran were asked for as one of the same number; else 0.
   std::uint64_t num_parts = 0;
