@@ -11,7 +11,7 @@ void Gather::clear() {
 
 void Gather::add(Bytes bytes) {
   size_ += bytes.size();
-  if (bytes.size() <= k_copied_bytes) {
+  if (bytes.size() <= copied_bytes_) {
     copied_.insert(copied_.end(), bytes.begin(), bytes.end());
   } else {
     close_copied();

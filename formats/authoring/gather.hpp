@@ -14,8 +14,10 @@ namespace bale {
 
 class Gather {
  public:
-  /// Payloads up to this size are copied; larger ones are borrowed.
   static constexpr std::size_t k_copied_bytes = 4096;
+
+  /// Payloads of up to `copied_bytes` bytes are copied; larger ones are borrowed and become parts of their own.
+  explicit Gather(std::size_t copied_bytes = k_copied_bytes) : copied_bytes_(copied_bytes) {}
 
   void clear();
   /// Adds bytes, which must outlive the use of parts().
@@ -42,6 +44,7 @@ class Gather {
   };
   void close_copied();
 
+  std::size_t copied_bytes_;
   std::uint64_t size_ = 0;
   std::vector<std::byte> copied_;
   std::size_t closed_ = 0;  // parts_ cover copied_ up to here

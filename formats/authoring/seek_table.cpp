@@ -30,10 +30,32 @@ std::uint32_t get_u32(Bytes bytes, std::size_t at) {
 
 }  // namespace
 
+void SeekTable::add(const FrameSizes& sizes) {
+  if (frames_.size() % k_step == 0) starts_.push_back(end_);
+  frames_.push_back(sizes);
+  end_.file_offset += sizes.compressed;
+  end_.stream_offset += sizes.content;
+}
+
+SeekTable::Place SeekTable::place(std::size_t frame) const {
+  Start start = starts_[frame / k_step];
+  for (std::size_t i = frame / k_step * k_step; i < frame; ++i) {
+    start.file_offset += frames_[i].compressed;
+    start.stream_offset += frames_[i].content;
+  }
+  return {.file_offset = start.file_offset,
+          .stream_offset = start.stream_offset,
+          .file_bytes = frames_[frame].compressed,
+          .content_bytes = frames_[frame].content};
+}
+
 std::size_t SeekTable::frame_at(std::uint64_t offset) const {
-  const auto after = std::upper_bound(starts.begin(), starts.end(), offset,
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset,
                                       [](std::uint64_t value, const Start& s) { return value < s.stream_offset; });
-  return static_cast<std::size_t>(after - starts.begin()) - 1;
+  auto frame = static_cast<std::size_t>(after - starts_.begin() - 1) * k_step;
+  std::uint64_t end = starts_[frame / k_step].stream_offset + frames_[frame].content;
+  while (end <= offset) end += frames_[++frame].content;
+  return frame;
 }
 
 std::optional<SeekTable> read_seek_table(const File& file) {
@@ -57,20 +79,16 @@ std::optional<SeekTable> read_seek_table(const File& file) {
     fail(file, "not in a frame of its own", table_at);
   }
   SeekTable result;
-  result.starts.reserve(static_cast<std::size_t>(num_frames) + 1);
-  SeekTable::Start start;
+  result.reserve(static_cast<std::size_t>(num_frames));
   for (std::uint64_t i = 0; i < num_frames; ++i) {
-    result.starts.push_back(start);
     const std::size_t at = k_frame_header_bytes + static_cast<std::size_t>(i) * entry_bytes;
     const std::uint32_t compressed = get_u32(table, at);
-    if (compressed == 0 || compressed > table_at - start.file_offset) {
+    if (compressed == 0 || compressed > table_at - result.file_end()) {
       fail(file, "frame sizes do not fit the file", table_at + at);
     }
-    start.file_offset += compressed;
-    start.stream_offset += get_u32(table, at + 4);
+    result.add({.compressed = compressed, .content = get_u32(table, at + 4)});
   }
-  result.starts.push_back(start);
-  if (start.file_offset != table_at) fail(file, "frame sizes do not fill the file", table_at);
+  if (result.file_end() != table_at) fail(file, "frame sizes do not fill the file", table_at);
   return result;
 }
 

@@ -48,9 +48,15 @@ std::unique_ptr<Stream> open_plain_stream(const std::string& path);
 /// Whether a file begins like a zstd frame or a skippable one.
 bool begins_like_zstd(Bytes head);
 
+/// Which frames of a seekable zstd file are compared with the checksums in them.
+enum class FrameChecks {
+  all,
+  compressed,  // content that is stored unchanged is read from the file: the caller has checksums of its own
+};
+
 /// Opens a zstd file by its seek table if it has a usable one (formats/tar/FORMAT.md, section 5), else decompresses it
 /// whole. Throws `damaged` if its compressed data is damaged.
-std::unique_ptr<Stream> open_zstd_stream(const std::string& path);
+std::unique_ptr<Stream> open_zstd_stream(const std::string& path, FrameChecks checks = FrameChecks::all);
 
 /// The content of zstd frames that lie one after another in a file, the n-th from bounds[n] to bounds[n + 1], with
 /// random access. `starts` becomes where each begins in the content, and the end. Throws `damaged` if they are not

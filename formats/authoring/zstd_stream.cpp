@@ -3,6 +3,8 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -12,14 +14,19 @@
 #include "bale/formats/authoring/seek_table.hpp"
 #include "bale/formats/authoring/spill.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/raw_frame.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 
 namespace bale {
 namespace {
 
+/// Frames with less content are decompressed each time: to keep one costs about as much.
+constexpr std::uint32_t k_least_kept_bytes = 4096;
+
 class SeekableStream : public Stream {
  public:
-  SeekableStream(File file, SeekTable table) : file_(std::move(file)), table_(std::move(table)) {}
+  SeekableStream(File file, SeekTable table, FrameChecks checks = FrameChecks::all)
+      : file_(std::move(file)), table_(std::move(table)), checks_(checks) {}
   ~SeekableStream() override { kept_frames().erase(owner_); }
   SeekableStream(const SeekableStream&) = delete;
   SeekableStream& operator=(const SeekableStream&) = delete;
@@ -33,11 +40,10 @@ class SeekableStream : public Stream {
     }
     while (!out.empty()) {
       const std::size_t frame = table_.frame_at(offset);
-      const std::shared_ptr<const Frame> content = load(frame);
-      const std::uint64_t skip = offset - table_.starts[frame].stream_offset;
-      const Bytes part = content->bytes.subspan(static_cast<std::size_t>(skip));
-      const std::size_t taken = std::min(part.size(), out.size());
-      std::copy_n(part.begin(), taken, out.begin());
+      const SeekTable::Place place = table_.place(frame);
+      const auto skip = static_cast<std::size_t>(offset - place.stream_offset);
+      const std::size_t taken = std::min(place.content_bytes - skip, out.size());
+      read_part(frame, place, skip, out.first(taken));
       out = out.subspan(taken);
       offset += taken;
     }
@@ -45,43 +51,75 @@ class SeekableStream : public Stream {
 
   std::optional<FileRange> locate(std::uint64_t offset, std::uint64_t length) const override {
     if (offset >= size() || length > size() - offset) return std::nullopt;
-    const std::size_t first = table_.frame_at(offset);
-    const std::size_t last = length == 0 ? first : table_.frame_at(offset + length - 1);
-    const std::uint64_t begin = table_.starts[first].file_offset;
-    return FileRange{begin, table_.starts[last + 1].file_offset - begin};
+    const SeekTable::Place first = table_.place(table_.frame_at(offset));
+    const SeekTable::Place last = length == 0 ? first : table_.place(table_.frame_at(offset + length - 1));
+    return FileRange{first.file_offset, last.file_offset + last.file_bytes - first.file_offset};
   }
 
   void will_need(const FileRange& range) const override { file_.advise_will_need(range.offset, range.length); }
 
  private:
+  /// Reads `out` from the content of a frame, `skip` bytes after its start.
+  void read_part(std::size_t frame, const SeekTable::Place& place, std::size_t skip, MutableBytes out) const {
+    if (checks_ == FrameChecks::compressed) {
+      if (const std::size_t head = raw_head_bytes(place)) return file_.read_exact(place.file_offset + head + skip, out);
+    }
+    if (out.size() == place.content_bytes) return decompress(place, [&] { return out; });
+    if (place.content_bytes < k_least_kept_bytes) {
+      std::array<std::byte, k_least_kept_bytes> memory;
+      const MutableBytes content = MutableBytes(memory).first(place.content_bytes);
+      decompress(place, [&] { return content; });
+      std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(skip), out.size(), out.begin());
+      return;
+    }
+    const std::shared_ptr<const Frame> content = load(frame, place);
+    std::copy_n(content->bytes.begin() + static_cast<std::ptrdiff_t>(skip), out.size(), out.begin());
+  }
+
+  /// The bytes before the content of a raw frame, at which it can be read; 0 if the frame is another.
+  std::size_t raw_head_bytes(const SeekTable::Place& place) const {
+    if (place.content_bytes < k_min_raw_frame_bytes || place.content_bytes > k_max_raw_frame_bytes) return 0;
+    const RawFrameHead expected = raw_frame_head(place.content_bytes);
+    if (place.file_bytes != expected.size + place.content_bytes + k_raw_frame_end_bytes) return 0;
+    RawFrameHead found{.size = expected.size};
+    file_.read_exact(place.file_offset, MutableBytes(found.memory).first(found.size));
+    return found.memory == expected.memory ? expected.size : 0;
+  }
+
   /// Two threads may decompress the same frame at once. This is correct and only costs time.
-  std::shared_ptr<const Frame> load(std::size_t frame) const {
+  std::shared_ptr<const Frame> load(std::size_t frame, const SeekTable::Place& place) const {
     if (auto kept = kept_frames().find({owner_, frame})) return kept;
-    const SeekTable::Start begin = table_.starts[frame];
-    const SeekTable::Start end = table_.starts[frame + 1];
-    const std::uint64_t content_bytes = end.stream_offset - begin.stream_offset;
+    auto content = std::make_shared<Frame>();
+    decompress(place, [&] {
+      const MutableBytes memory = content->memory.take(place.content_bytes);
+      content->bytes = memory;
+      return memory;
+    });
+    kept_frames().insert({owner_, frame}, content, place.content_bytes, k_kept_frame_bytes);
+    return content;
+  }
+
+  /// `memory` returns where the content goes. It is called when the frame itself has confirmed the size: the table may
+  /// be forged.
+  template <typename Memory>
+  void decompress(const SeekTable::Place& place, Memory memory) const {
     static thread_local RawBuffer buffer;
-    const MutableBytes compressed = buffer.take(static_cast<std::size_t>(end.file_offset - begin.file_offset));
-    file_.read_exact(begin.file_offset, compressed);
+    const MutableBytes compressed = buffer.take(place.file_bytes);
+    file_.read_exact(place.file_offset, compressed);
     try {
-      // Compared before memory is allocated: the table may be forged.
-      if (zstd_content_size(compressed, k_max_frame_bytes) != content_bytes) {
+      if (zstd_content_size(compressed, k_max_frame_bytes) != place.content_bytes) {
         throw Error(ErrorCode::damaged, "zstd frame and seek table disagree");
       }
-      auto content = std::make_shared<Frame>();
-      const MutableBytes memory = content->memory.take(static_cast<std::size_t>(content_bytes));
-      zstd_decompress(compressed, memory);
-      content->bytes = memory;
-      kept_frames().insert({owner_, frame}, content, content_bytes, k_kept_frame_bytes);
-      return content;
+      zstd_decompress(compressed, memory());
     } catch (const Error& error) {
       throw Error(ErrorCode::damaged, fmt::format("damaged frame: {}", error.message()),
-                  {.path = file_.path(), .offset = begin.file_offset, .hint = "copy or pack it again"});
+                  {.path = file_.path(), .offset = place.file_offset, .hint = "copy or pack it again"});
     }
   }
 
   File file_;
   SeekTable table_;
+  FrameChecks checks_;
   const std::uint64_t owner_ = SharedCache<Frame>::new_owner();
 };
 
@@ -130,12 +168,11 @@ std::unique_ptr<Stream> inflate_whole(const File& file) {
 /// Whether every frame can be decompressed separately and in memory. False if the table has a frame without content:
 /// it would never be read, so content in it would not be noticed.
 bool fits_memory(const File& file, const SeekTable& table) {
-  for (std::size_t i = 0; i < table.num_frames(); ++i) {
-    const std::uint64_t compressed = table.starts[i + 1].file_offset - table.starts[i].file_offset;
-    const std::uint64_t content = table.starts[i + 1].stream_offset - table.starts[i].stream_offset;
-    if (content == 0 || content > k_max_frame_bytes || compressed > k_max_frame_bytes + (k_max_frame_bytes >> 7))
-      return false;
-  }
+  const bool fits = std::all_of(table.frames().begin(), table.frames().end(), [](const FrameSizes& sizes) {
+    return sizes.content != 0 && sizes.content <= k_max_frame_bytes &&
+           sizes.compressed <= k_max_frame_bytes + (k_max_frame_bytes >> 7);
+  });
+  if (!fits) return false;
   if (table.num_frames() == 0) return true;
   // Other writers may omit the content size in their frame headers. Only the first frame is checked.
   std::vector<std::byte> head(18);  // largest frame header
@@ -158,11 +195,9 @@ std::unique_ptr<Stream> open_zstd_frames(const std::string& path, const std::vec
   constexpr std::size_t k_head = 18;  // largest frame header
   File file = File::open_read(path);
   FileWindow window(file);
-  SeekTable table;
-  SeekTable::Start start;
+  SeekTable table(bounds.front());
+  starts.clear();
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    start.file_offset = bounds[i];
-    table.starts.push_back(start);
     if (bounds[i + 1] <= bounds[i] || bounds[i + 1] > file.size()) {
       throw Error(ErrorCode::damaged, fmt::format("zstd frame {} goes beyond the end of the file", i),
                   {.path = path, .offset = bounds[i], .hint = "copy it again"});
@@ -172,24 +207,24 @@ std::unique_ptr<Stream> open_zstd_frames(const std::string& path, const std::vec
     if (size == ZSTD_CONTENTSIZE_ERROR) {
       throw Error(ErrorCode::damaged, "not a zstd frame", {.path = path, .offset = bounds[i], .hint = "copy it again"});
     }
-    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size > k_max_frame_bytes) {
+    const std::uint64_t compressed = bounds[i + 1] - bounds[i];
+    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size > k_max_frame_bytes ||
+        compressed > std::numeric_limits<std::uint32_t>::max()) {
       throw Error(ErrorCode::unsupported, "a zstd frame without its size or of more than 64 MiB",
                   {.path = path, .offset = bounds[i]});
     }
-    start.stream_offset += size;
+    starts.push_back(table.stream_bytes());
+    table.add({.compressed = static_cast<std::uint32_t>(compressed), .content = static_cast<std::uint32_t>(size)});
   }
-  start.file_offset = bounds.back();
-  table.starts.push_back(start);
-  starts.clear();
-  for (const SeekTable::Start& each : table.starts) starts.push_back(each.stream_offset);
+  starts.push_back(table.stream_bytes());
   return std::make_unique<SeekableStream>(std::move(file), std::move(table));
 }
 
-std::unique_ptr<Stream> open_zstd_stream(const std::string& path) {
+std::unique_ptr<Stream> open_zstd_stream(const std::string& path, FrameChecks checks) {
   File file = File::open_read(path);
   std::optional<SeekTable> table = read_seek_table(file);
   if (!table || !fits_memory(file, *table)) return inflate_whole(file);
-  return std::make_unique<SeekableStream>(std::move(file), std::move(*table));
+  return std::make_unique<SeekableStream>(std::move(file), std::move(*table), checks);
 }
 
 }  // namespace bale

@@ -39,7 +39,7 @@ constexpr std::array k_layouts{
            .suffix = ".tar.zst",
            .keys_name_files = true,
            .compresses_fields = true,
-           .summary = "seekable zstd frames of up to 1 MiB: random access, for fields that compress"},
+           .summary = "seekable zstd frames: random access; fields that do not compress are stored"},
 };
 
 /// "x.tar", "x.tar.ANYTHING", "x.tgz" and the like.

@@ -4,14 +4,14 @@
 #include <array>
 
 #include "bale/formats/authoring/file_payload.hpp"
+#include "bale/formats/authoring/stream_payload.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/libarchive_stream.hpp"
-#include "bale/formats/tar/scanner.hpp"
 #include "bale/formats/tar/nested.hpp"
+#include "bale/formats/tar/scanner.hpp"
 #include "bale/formats/tar/stream.hpp"
-#include "bale/formats/authoring/stream_payload.hpp"
 
 namespace bale::tar {
 namespace {
@@ -132,7 +132,9 @@ std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) 
   }
   const FileKind kind = kind_of_file(path);
   if (kind == FileKind::plain) return std::make_unique<FilePayload>(path);
-  return make_stream_payload([path, kind] { return open_stream(path, kind); }, payload_bytes_of(index),
+  // With an index a field has a checksum that Shard compares.
+  const FrameChecks checks = index.has_checksums() ? FrameChecks::compressed : FrameChecks::all;
+  return make_stream_payload([path, kind, checks] { return open_stream(path, kind, checks); }, payload_bytes_of(index),
                              kind == FileKind::zstd);
 }
 

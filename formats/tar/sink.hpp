@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "bale/formats/authoring/gather.hpp"
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
 
@@ -14,6 +15,8 @@ namespace bale::tar {
 class Sink {
  public:
   virtual ~Sink() = default;
+  /// A payload of more bytes is to be a part of its own, so that a sink can see it.
+  virtual std::size_t joined_bytes() const { return Gather::k_copied_bytes; }
   /// Appends the parts in order. Keeps no reference to them. Throws `io`.
   virtual void write(std::span<const Bytes> parts) = 0;
   /// Writes what is still buffered. Do not call write() afterwards.

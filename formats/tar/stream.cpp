@@ -68,12 +68,12 @@ FileKind kind_of_file(const std::string& path) {
   return kind_of(Bytes(head).first(File::open_read(path).read_some(0, head)));
 }
 
-std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind) {
+std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind, FrameChecks checks) {
   switch (kind) {
     case FileKind::gzip:
       return open_gzip_stream(path);
     case FileKind::zstd:
-      return open_zstd_stream(path);
+      return open_zstd_stream(path, checks);
     default:
       return open_plain_stream(path);
   }

@@ -18,8 +18,8 @@ std::string_view name_of(FileKind kind);
 /// Whether only libarchive can read this kind.
 bool needs_libarchive(FileKind kind);
 
-/// Opens a plain, gzip or zstd archive. Throws `damaged` if its compressed data is damaged.
-std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind);
+/// Opens a plain, gzip or zstd archive. `checks` are of zstd. Throws `damaged` if its compressed data is damaged.
+std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind, FrameChecks checks = FrameChecks::all);
 
 /// Decompresses a whole gzip file (RFC 1952, any number of members).
 std::unique_ptr<Stream> open_gzip_stream(const std::string& path);

@@ -20,7 +20,8 @@ namespace {
 
 class Writer : public ShardWriter {
  public:
-  Writer(std::string path, std::unique_ptr<Sink> sink) : path_(std::move(path)), sink_(std::move(sink)) {}
+  Writer(std::string path, std::unique_ptr<Sink> sink)
+      : path_(std::move(path)), sink_(std::move(sink)), gather_(sink_->joined_bytes()) {}
 
   void add(const SampleView& sample) override {
     order_fields(sample);
