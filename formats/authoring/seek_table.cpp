@@ -37,25 +37,20 @@ void SeekTable::add(const FrameSizes& sizes) {
   end_.stream_offset += sizes.content;
 }
 
-SeekTable::Place SeekTable::place(std::size_t frame) const {
-  Start start = starts_[frame / k_step];
-  for (std::size_t i = frame / k_step * k_step; i < frame; ++i) {
-    start.file_offset += frames_[i].compressed;
-    start.stream_offset += frames_[i].content;
+SeekTable::Place SeekTable::place_of(std::uint64_t offset) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset,
+                                      [](std::uint64_t value, const Start& s) { return value < s.stream_offset; });
+  Start start = *(after - 1);
+  auto frame = static_cast<std::size_t>(after - starts_.begin() - 1) * k_step;
+  for (; offset - start.stream_offset >= frames_[frame].content; ++frame) {
+    start.file_offset += frames_[frame].compressed;
+    start.stream_offset += frames_[frame].content;
   }
-  return {.file_offset = start.file_offset,
+  return {.frame = frame,
+          .file_offset = start.file_offset,
           .stream_offset = start.stream_offset,
           .file_bytes = frames_[frame].compressed,
           .content_bytes = frames_[frame].content};
-}
-
-std::size_t SeekTable::frame_at(std::uint64_t offset) const {
-  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset,
-                                      [](std::uint64_t value, const Start& s) { return value < s.stream_offset; });
-  auto frame = static_cast<std::size_t>(after - starts_.begin() - 1) * k_step;
-  std::uint64_t end = starts_[frame / k_step].stream_offset + frames_[frame].content;
-  while (end <= offset) end += frames_[++frame].content;
-  return frame;
 }
 
 std::optional<SeekTable> read_seek_table(const File& file) {

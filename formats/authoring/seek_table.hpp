@@ -23,6 +23,7 @@ struct FrameSizes {
 class SeekTable {
  public:
   struct Place {
+    std::size_t frame = 0;
     std::uint64_t file_offset = 0;
     std::uint64_t stream_offset = 0;
     std::uint32_t file_bytes = 0;
@@ -41,13 +42,11 @@ class SeekTable {
   std::uint64_t file_end() const { return end_.file_offset; }
   std::uint64_t stream_bytes() const { return end_.stream_offset; }
   const std::vector<FrameSizes>& frames() const { return frames_; }
-  /// Precondition: frame < num_frames().
-  Place place(std::size_t frame) const;
-  /// Frame that holds the byte at `offset`. Precondition: offset < stream_bytes().
-  std::size_t frame_at(std::uint64_t offset) const;
+  /// The frame that holds the byte at `offset` of the stream. Precondition: offset < stream_bytes().
+  Place place_of(std::uint64_t offset) const;
 
  private:
-  static constexpr std::size_t k_step = 64;
+  static constexpr std::size_t k_step = 32;
 
   struct Start {
     std::uint64_t file_offset = 0;

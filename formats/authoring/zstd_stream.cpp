@@ -39,11 +39,10 @@ class SeekableStream : public Stream {
                   {.path = file_.path(), .offset = offset});
     }
     while (!out.empty()) {
-      const std::size_t frame = table_.frame_at(offset);
-      const SeekTable::Place place = table_.place(frame);
+      const SeekTable::Place place = table_.place_of(offset);
       const auto skip = static_cast<std::size_t>(offset - place.stream_offset);
       const std::size_t taken = std::min(place.content_bytes - skip, out.size());
-      read_part(frame, place, skip, out.first(taken));
+      read_part(place, skip, out.first(taken));
       out = out.subspan(taken);
       offset += taken;
     }
@@ -51,8 +50,8 @@ class SeekableStream : public Stream {
 
   std::optional<FileRange> locate(std::uint64_t offset, std::uint64_t length) const override {
     if (offset >= size() || length > size() - offset) return std::nullopt;
-    const SeekTable::Place first = table_.place(table_.frame_at(offset));
-    const SeekTable::Place last = length == 0 ? first : table_.place(table_.frame_at(offset + length - 1));
+    const SeekTable::Place first = table_.place_of(offset);
+    const SeekTable::Place last = length == 0 ? first : table_.place_of(offset + length - 1);
     return FileRange{first.file_offset, last.file_offset + last.file_bytes - first.file_offset};
   }
 
@@ -60,7 +59,7 @@ class SeekableStream : public Stream {
 
  private:
   /// Reads `out` from the content of a frame, `skip` bytes after its start.
-  void read_part(std::size_t frame, const SeekTable::Place& place, std::size_t skip, MutableBytes out) const {
+  void read_part(const SeekTable::Place& place, std::size_t skip, MutableBytes out) const {
     if (checks_ == FrameChecks::compressed) {
       if (const std::size_t head = raw_head_bytes(place)) return file_.read_exact(place.file_offset + head + skip, out);
     }
@@ -72,7 +71,7 @@ class SeekableStream : public Stream {
       std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(skip), out.size(), out.begin());
       return;
     }
-    const std::shared_ptr<const Frame> content = load(frame, place);
+    const std::shared_ptr<const Frame> content = load(place);
     std::copy_n(content->bytes.begin() + static_cast<std::ptrdiff_t>(skip), out.size(), out.begin());
   }
 
@@ -87,15 +86,15 @@ class SeekableStream : public Stream {
   }
 
   /// Two threads may decompress the same frame at once. This is correct and only costs time.
-  std::shared_ptr<const Frame> load(std::size_t frame, const SeekTable::Place& place) const {
-    if (auto kept = kept_frames().find({owner_, frame})) return kept;
+  std::shared_ptr<const Frame> load(const SeekTable::Place& place) const {
+    if (auto kept = kept_frames().find({owner_, place.frame})) return kept;
     auto content = std::make_shared<Frame>();
     decompress(place, [&] {
       const MutableBytes memory = content->memory.take(place.content_bytes);
       content->bytes = memory;
       return memory;
     });
-    kept_frames().insert({owner_, frame}, content, place.content_bytes, k_kept_frame_bytes);
+    kept_frames().insert({owner_, place.frame}, content, place.content_bytes, k_kept_frame_bytes);
     return content;
   }
 

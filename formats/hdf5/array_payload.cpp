@@ -15,7 +15,8 @@
 namespace bale::h5 {
 namespace {
 
-/// The offsets of such a field are rows of a dataset. The dataset is opened when its first row is read.
+/// The offsets of such a field are rows of a dataset, which is opened when its first row is read, or of pixels in the
+/// file.
 class ArrayPayload final : public FilePayload {
  public:
   ArrayPayload(const std::string& path, const ShardIndex& index)
@@ -29,6 +30,7 @@ class ArrayPayload final : public FilePayload {
 
   void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override {
     if (index_.fields()[field].located) return FilePayload::read(sample, field, extent, out);
+    if ((extent.offset & k_pixels_in_file) != 0) return read_pixels(sample, extent, out);
     const RowColumn& column = this->column(field);
     const std::uint64_t row_bytes = column.rows->row_bytes();
     const Bytes header = as_bytes(column.header);
@@ -47,7 +49,8 @@ class ArrayPayload final : public FilePayload {
   bool is_plain() const override { return false; }
   std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override {
     if (index_.fields()[field].located) return FilePayload::locate(sample, field, extent);
-    return std::nullopt;
+    if ((extent.offset & k_pixels_in_file) == 0) return std::nullopt;
+    return FileRange{extent.offset & ~k_pixels_in_file, pixel_bytes(sample)};
   }
 
  private:
@@ -57,6 +60,20 @@ class ArrayPayload final : public FilePayload {
     std::string header{};
     bool is_text = false;
   };
+
+  std::uint64_t pixel_bytes(std::uint64_t sample) const {
+    return std::uint64_t{index_.height(sample)} * index_.width(sample) * 3;
+  }
+
+  void read_pixels(std::uint64_t sample, const Extent& extent, MutableBytes out) const {
+    const std::string text = image_header(index_.height(sample), index_.width(sample));
+    if (out.size() < text.size() || out.size() - text.size() != pixel_bytes(sample)) {
+      throw Error(ErrorCode::damaged, "its index has an image of another size than it says", {.path = file_.path()});
+    }
+    const Bytes header = as_bytes(text);
+    std::copy(header.begin(), header.end(), out.begin());
+    file_.read_exact(extent.offset & ~k_pixels_in_file, out.subspan(header.size()));
+  }
 
   const RowColumn& column(std::uint32_t field) const {
     RowColumn& column = columns_[field];

@@ -39,7 +39,23 @@ void guess_dimensions(const std::vector<std::uint64_t>& shape, ArrayShape& array
   array.width = static_cast<std::uint32_t>(width);
 }
 
+/// Where the pixels of uint8 images of (H, W, 3) are in the file, if they lie there unchanged.
+std::optional<std::uint64_t> find_pixels(const InputFile& file, const ArrayShape& array) {
+  if (array.dataset.layout != H5D_CONTIGUOUS || array.header != image_header(array.height, array.width)) return {};
+  const haddr_t offset = dataset_offset(array.dataset.id.id());
+  if (offset == HADDR_UNDEF) return {};
+  if (offset > file.size() || array.dataset.count > file.size() - offset) {
+    file.damaged(fmt::format("/{} lies past the end of the file", printable(array.dataset.name)));
+  }
+  return offset;
+}
+
 }  // namespace
+
+std::string image_header(std::uint32_t height, std::uint32_t width) {
+  const std::uint64_t shape[] = {height, width, 3};
+  return array_header_text("|u1", shape);
+}
 
 std::optional<ArrayShape> array_of(const InputFile& file, InputDataset dataset) {
   if (dataset.dims.empty() || dataset.dims.size() > k_max_rank) return std::nullopt;
@@ -64,6 +80,7 @@ std::optional<ArrayShape> find_array(const InputFile& file) {
     auto array = array_of(file, std::move(*dataset));
     if (!array) continue;
     file.require_filters(array->dataset);
+    array->pixels_at = find_pixels(file, *array);
     return array;
   }
   return std::nullopt;
@@ -76,7 +93,8 @@ void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuil
   const std::uint32_t field = declare_field(index, {.name = std::string(k_array_field)}, file.path());
   index.set_located(field, false);
   for (std::uint64_t i = 0; i < index.size(); ++i) {
-    index.set_extent(i, field, i, static_cast<std::uint32_t>(array.delivered_bytes()));
+    const std::uint64_t offset = array.pixels_at ? k_pixels_in_file | (*array.pixels_at + i * array.row_bytes) : i;
+    index.set_extent(i, field, offset, static_cast<std::uint32_t>(array.delivered_bytes()));
     index.set_dimensions(i, array.width, array.height);
   }
 }

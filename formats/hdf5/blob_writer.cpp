@@ -3,11 +3,9 @@
 // The large datasets are created first, from the plan, and their bytes are written to their final offset as samples
 // arrive. Data that is small or of unknown size (tables, labels, compressed fields) follows at the end. If the samples
 // differ from the plan, the file is created again with the exact sizes: its bytes depend on the samples only.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <map>
 
@@ -58,7 +56,7 @@ class BlobWriter final : public ShardWriter {
     }
     make_file(options.path);
     file_ = File::open_update(options.path);
-    reserve(file_);
+    reserve_space(file_);
   }
 
   void add(const SampleView& sample) override {
@@ -127,7 +125,7 @@ class BlobWriter final : public ShardWriter {
     for (auto& [name, column] : columns_) {
       if (!column.reserved) continue;
       out.make_group("fields/" + name);
-      const H5Handle dataset = out.make_reserved(data_name(name), column.room);
+      const H5Handle dataset = out.make_reserved(data_name(name), {column.room});
       column.base = place_of(dataset, column.room);
       column.writeback = Writeback(column.base);
     }
@@ -135,21 +133,7 @@ class BlobWriter final : public ShardWriter {
   }
 
   std::uint64_t place_of(const H5Handle& dataset, std::uint64_t bytes) const {
-    const haddr_t offset = dataset_offset(dataset.id());
-    if (offset != HADDR_UNDEF) return offset;
-    if (bytes == 0) return 0;
-    throw Error(ErrorCode::io, "the library did not allocate a dataset", {.path = options_.path});
-  }
-
-  /// Allocates the disk space now, so that a full disk is reported before the work, not after it.
-  static void reserve(const File& file) {
-    const auto size = static_cast<off64_t>(file.size());
-    int result = 0;
-    do {
-      result = ::fallocate(file.fd(), 0, 0, size);
-    } while (result != 0 && errno == EINTR);
-    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-      throw_errno("reserve space for", file.path());
+    return bytes == 0 ? 0 : reserved_offset(dataset, options_.path);
   }
 
   /// Creates the file again with the actual sizes, as if they had been planned.
@@ -167,7 +151,7 @@ class BlobWriter final : public ShardWriter {
     try {
       make_file(resized);
       File out = File::open_update(resized);
-      reserve(out);
+      reserve_space(out);
       for (auto& [name, column] : columns_) {
         if (!column.reserved) continue;
         copy_range(file_, old_bases.find(name)->second, out, column.base, column.in_place);
@@ -192,7 +176,7 @@ class BlobWriter final : public ShardWriter {
       if (column.num_present == 0) continue;
       if (!column.reserved) {
         out.make_group("fields/" + name);
-        const H5Handle dataset = out.make_reserved(data_name(name), column.total());
+        const H5Handle dataset = out.make_reserved(data_name(name), {column.total()});
         column.base = place_of(dataset, column.total());
       }
       out.write_table("fields/" + name + "/offsets", H5T_STD_U64LE, H5T_NATIVE_UINT64, column.offsets.size(),

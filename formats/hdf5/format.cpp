@@ -1,5 +1,6 @@
-#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/shard/format.hpp"
+#include "bale/formats/authoring/file_payload.hpp"
+#include "bale/formats/authoring/format_options.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ constexpr std::array k_layouts{
     Layout{.name = "array",
            .suffix = ".h5",
            .keeps_bytes = false,
-           .summary = "decoded N x H x W x 3 pixels, compressed; options size, level"},
+           .summary = "decoded N x H x W x 3 pixels; options size, level (of compression)"},
 };
 
 int probe(const ProbeInput& input) {
@@ -47,7 +48,9 @@ std::unique_ptr<Payload> open_payload(const std::string& path, const ShardIndex&
 }
 
 std::unique_ptr<ShardWriter> create(const WriterOptions& options) {
-  return options.layout == "blob" ? h5::make_blob_writer(options) : h5::make_table_writer(options);
+  if (options.layout == "blob") return h5::make_blob_writer(options);
+  const bool is_plain_array = options.layout == "array" && number_option(options, "level", 0, 0, 9) == 0;
+  return is_plain_array ? h5::make_array_writer(options) : h5::make_table_writer(options);
 }
 
 }  // namespace

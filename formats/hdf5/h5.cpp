@@ -143,12 +143,12 @@ void OutputFile::make_group(const std::string& name) {
   take_for_write(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), H5Gclose, "create a group");
 }
 
-H5Handle OutputFile::make_reserved(const std::string& name, std::uint64_t bytes) {
+H5Handle OutputFile::make_reserved(const std::string& name, const std::vector<hsize_t>& dims) {
   const H5Handle creation = untimed(H5P_DATASET_CREATE, path_);
   H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
-  const hsize_t count = bytes;
-  const H5Handle space = take_for_write(H5Screate_simple(1, &count, nullptr), H5Sclose, "make a dataspace");
+  const H5Handle space = take_for_write(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose,
+                                        "make a dataspace");
   return take_for_write(
       H5Dcreate2(id(), name.c_str(), H5T_STD_U8LE, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), H5Dclose,
       "create a dataset");
@@ -231,6 +231,12 @@ void OutputFile::close() {
 haddr_t dataset_offset(hid_t dataset) {
   const haddr_t offset = H5Dget_offset(dataset);
   if (offset == HADDR_UNDEF) H5Eclear2(H5E_DEFAULT);
+  return offset;
+}
+
+haddr_t reserved_offset(const H5Handle& dataset, const std::string& path) {
+  const haddr_t offset = dataset_offset(dataset.id());
+  if (offset == HADDR_UNDEF) throw Error(ErrorCode::io, "the library did not allocate a dataset", {.path = path});
   return offset;
 }
 

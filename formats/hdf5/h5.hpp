@@ -82,8 +82,8 @@ class OutputFile {
   const std::string& path() const { return path_; }
 
   void make_group(const std::string& name);
-  /// Creates a contiguous dataset that is allocated at once and never filled. Returns its handle.
-  H5Handle make_reserved(const std::string& name, std::uint64_t bytes);
+  /// Creates a contiguous dataset of bytes that is allocated at once and never filled. Returns its handle.
+  H5Handle make_reserved(const std::string& name, const std::vector<hsize_t>& dims);
   /// Creates an empty chunked dataset that grows along its first dimension. `deflate_level` < 0: unfiltered.
   H5Handle make_growing(const std::string& name, hid_t type, const std::vector<hsize_t>& chunk, int deflate_level);
   /// Writes a whole contiguous one-dimensional dataset. Returns its handle, for attributes.
@@ -115,5 +115,7 @@ class OutputFile {
 
 /// Offset in the file of a contiguous dataset; HADDR_UNDEF if it has no storage.
 haddr_t dataset_offset(hid_t dataset);
+/// Offset of a dataset that OutputFile::make_reserved() made. Throws `io` if the library has not allocated it.
+haddr_t reserved_offset(const H5Handle& dataset, const std::string& path);
 
 }  // namespace bale::h5

@@ -25,6 +25,7 @@ struct ArrayShape {
   std::uint64_t row_bytes = 0;
   std::uint32_t width = 0;  // 0 if the axes are not known to be those of an image
   std::uint32_t height = 0;
+  std::optional<std::uint64_t> pixels_at{};  // offset in the file of uint8 images of (H, W, 3) that lie end to end
 
   std::uint64_t delivered_bytes() const { return header.size() + row_bytes; }
 };
@@ -32,13 +33,20 @@ struct ArrayShape {
 /// The dataset's rows as arrays; nullopt if NumPy does not have its element type. Needs an H5Lock.
 std::optional<ArrayShape> array_of(const InputFile& file, InputDataset dataset);
 
+/// The header that an image of the given size is delivered with.
+std::string image_header(std::uint32_t height, std::uint32_t width);
+
 /// The container's decoded images; nullopt if it has none. Needs an H5Lock.
 std::optional<ArrayShape> find_array(const InputFile& file);
 
 /// Fills `index` from a file without our attributes. Needs an H5Lock.
 void scan_foreign(const InputFile& file, IndexBuilder& index);
 
-/// Declares the column k_array_field and sets every sample's extent: offset = row, length = delivered bytes.
+/// In the offset of an extent of decoded images: the rest is where the pixels of a uint8 image of (H, W, 3) begin in
+/// the file. They are read without the library. Otherwise the offset is a row.
+inline constexpr std::uint64_t k_pixels_in_file = std::uint64_t{1} << 63;
+
+/// Declares the column k_array_field and sets every sample's extent: offset as above, length = delivered bytes.
 void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index);
 
 }  // namespace bale::h5

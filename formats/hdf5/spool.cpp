@@ -1,8 +1,12 @@
 #include "bale/formats/hdf5/spool.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+
+#include "bale/formats/base/error.hpp"
 
 namespace bale::h5 {
 namespace {
@@ -24,6 +28,15 @@ void Spool::spill() {
   file_.write_at(file_bytes_, memory_);
   file_bytes_ += memory_.size();
   memory_.clear();
+}
+
+void Spool::read(std::uint64_t offset, MutableBytes out) const {
+  const auto in_file =
+      static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), file_bytes_ - std::min(file_bytes_, offset)));
+  if (in_file > 0) file_.read_exact(offset, out.first(in_file));
+  if (in_file == out.size()) return;
+  const auto first = memory_.begin() + static_cast<std::ptrdiff_t>(offset + in_file - file_bytes_);
+  std::copy_n(first, out.size() - in_file, out.begin() + static_cast<std::ptrdiff_t>(in_file));
 }
 
 void Spool::copy_to(File& out, std::uint64_t offset) const {
@@ -49,6 +62,17 @@ void copy_range(const File& in, std::uint64_t from, File& out, std::uint64_t to,
     from += part.size();
     to += part.size();
     bytes -= part.size();
+  }
+}
+
+void reserve_space(const File& file) {
+  const auto size = static_cast<off64_t>(file.size());
+  int result = 0;
+  do {
+    result = ::fallocate(file.fd(), 0, 0, size);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) {
+    throw_errno("reserve space for", file.path());
   }
 }
 

@@ -15,6 +15,8 @@ class Spool {
 
   void append(Bytes bytes);
   std::uint64_t size() const { return file_bytes_ + memory_.size(); }
+  /// Fills `out` from `offset`. Precondition: there are that many bytes.
+  void read(std::uint64_t offset, MutableBytes out) const;
   /// Writes all bytes to `out` at `offset`.
   void copy_to(File& out, std::uint64_t offset) const;
 
@@ -28,5 +30,9 @@ class Spool {
 
 /// Copies a range from one file to another, inside the kernel if possible.
 void copy_range(const File& in, std::uint64_t from, File& out, std::uint64_t to, std::uint64_t bytes);
+
+/// Allocates the disk space of a file now, so that a full disk is reported before the work, not after it. Does nothing
+/// if the file system cannot.
+void reserve_space(const File& file);
 
 }  // namespace bale::h5

@@ -1,7 +1,8 @@
-// Layouts "vlen" and "array": datasets with one row per sample, for programs that use the HDF5 library.
+// Layouts "vlen", and "array" with compression: datasets with one row per sample, for programs that use the HDF5
+// library.
 //
-// "vlen" stores the bytes of the first image field in `images`; "array" decodes them. Every other field is a vlen
-// dataset in the group `fields`. Images are decoded and deflated outside the library's lock.
+// "vlen" stores the bytes of the first image field in `images`; "array" decodes and deflates them. Every other field
+// is a vlen dataset in the group `fields`. Images are decoded and deflated outside the library's lock.
 #include <zlib.h>
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 namespace bale::h5 {
 namespace {
 
-constexpr hsize_t k_rows_per_chunk = 1024;  // of vlen references, 16 bytes each
 constexpr std::size_t k_conversion_bytes = 1024;
 
 struct VlenColumn {
@@ -41,7 +41,7 @@ class TableWriter final : public ShardWriter {
       : options_(options), decodes_(options.layout == "array"), images_of_size_(options) {
     check_format_options(options,
                          decodes_ ? std::vector<std::string_view>{"size", "level"} : std::vector<std::string_view>{});
-    level_ = static_cast<int>(number_option(options, "level", 4, 0, 9));
+    if (decodes_) level_ = static_cast<int>(number_option(options, "level", 0, 0, 9));
     const auto image = std::find_if(options.plan.fields.begin(), options.plan.fields.end(),
                                     [](const ShardPlan::Field& field) { return is_image_field(field.name); });
     if (image != options.plan.fields.end()) image_field_ = image->name;
@@ -160,12 +160,7 @@ class TableWriter final : public ShardWriter {
       file_->write_table("present/" + name, H5T_STD_U8LE, H5T_NATIVE_UINT8, column.present.size(),
                          column.present.data());
     }
-    std::vector<std::string_view> keys;
-    keys.reserve(labels_.size());
-    for (std::size_t i = 0, begin = 0; i < key_ends_.size(); begin = key_ends_[i++]) {
-      keys.push_back(std::string_view(keys_).substr(begin, key_ends_[i] - begin));
-    }
-    file_->write_strings("keys", keys);
+    write_keys(*file_, keys_, key_ends_);
     write_common(*file_, options_, labels_);
   }
 
@@ -188,7 +183,7 @@ class TableWriter final : public ShardWriter {
   WriterOptions options_;
   bool decodes_;
   UniformImages images_of_size_;
-  int level_ = 4;
+  int level_ = 0;
   std::string image_field_;
   std::optional<OutputFile> file_;
   H5Handle vlen_type_;

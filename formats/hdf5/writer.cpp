@@ -20,6 +20,15 @@ void check_dataset_names(const SampleView& sample, const std::string& path) {
   }
 }
 
+void write_keys(OutputFile& file, std::string_view text, const std::vector<std::size_t>& ends) {
+  std::vector<std::string_view> keys;
+  keys.reserve(ends.size());
+  for (std::size_t i = 0, begin = 0; i < ends.size(); begin = ends[i++]) {
+    keys.push_back(text.substr(begin, ends[i] - begin));
+  }
+  file.write_strings("keys", keys);
+}
+
 void write_common(OutputFile& file, const WriterOptions& options, const std::vector<std::int64_t>& labels) {
   {
     const H5Handle dataset = file.write_table("labels", H5T_STD_I64LE, H5T_NATIVE_INT64, labels.size(), labels.data());

@@ -68,17 +68,17 @@ std::vector<OwnedSample> few_samples() {
 
 Content make_shard(const std::string& path, const std::string& layout) {
   std::vector<OwnedSample> samples = few_samples();
-  if (layout == "array") {
+  if (layout.ends_with("array")) {
     for (std::uint32_t i = 0; i < samples.size(); ++i) samples[i].fields = {{"png", png_of(random_image(5, 4, i))}};
   }
-  pack_shard(path, samples, {.layout = layout});
+  pack_shard(path, samples, settings_of(layout));
   return read_file(path);
 }
 
 }  // namespace
 
 TEST_CASE_METHOD(InTempDir, "flipped bits neither crash nor hang") {
-  const std::string layout = GENERATE("blob", "vlen", "array");
+  const std::string layout = GENERATE("blob", "vlen", "array", "deflated array");
   const Content good = make_shard(dir / "good.h5", layout);
   // Every bit of the superblock, then bits spread over the file by a step that is prime to its length.
   const std::vector<std::size_t> fatal =
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(InTempDir, "flipped bits neither crash nor hang") {
 }
 
 TEST_CASE_METHOD(InTempDir, "truncated files are refused") {
-  const std::string layout = GENERATE("blob", "vlen", "array");
+  const std::string layout = GENERATE("blob", "vlen", "array", "deflated array");
   const std::string path = dir / "bad.h5";
   const Content good = make_shard(dir / "good.h5", layout);
   const std::size_t step = good.size() / 200 + 1;

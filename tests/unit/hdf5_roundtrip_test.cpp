@@ -63,8 +63,8 @@ TEST_CASE_METHOD(InHdf5Path, "thousands of samples cross every chunk and heap bo
 }
 
 TEST_CASE_METHOD(InHdf5Path, "shards without samples are shards") {
-  const std::string layout = GENERATE("blob", "vlen", "array");
-  CHECK(pack_shard(path, {}, {.layout = layout}).size() == 0);
+  const std::string layout = GENERATE("blob", "vlen", "array", "deflated array");
+  CHECK(pack_shard(path, {}, settings_of(layout)).size() == 0);
   CHECK(scan(path).size() == 0);
 }
 
@@ -87,6 +87,48 @@ TEST_CASE_METHOD(InTempDir, "the same samples give the same bytes, however many 
   CHECK(read_all(dir / "grown.h5", scan(dir / "grown.h5")) == samples);
   CHECK_FALSE(std::filesystem::exists(dir / "grown.h5.resize"));
   CHECK_FALSE(std::filesystem::exists(dir / "grown.h5.spool"));
+}
+
+TEST_CASE_METHOD(InTempDir, "the same images give the same array, however many others were planned") {
+  std::vector<OwnedSample> samples;
+  for (std::uint32_t i = 0; i < 9; ++i) {
+    samples.push_back({std::to_string(i), i, {{"png", png_of(random_image(6, 5, i))}}});
+    if (i % 3 != 0) samples.back().fields.push_back({"txt", std::string(i * 100, 't')});
+  }
+  pack_shard(dir / "exact.h5", samples, {.layout = "array"});
+  const std::vector<OwnedSample> first(samples.begin(), samples.begin() + 2);
+  std::vector<OwnedSample> more = samples;
+  more.insert(more.end(), first.begin(), first.end());
+  for (const auto& planned : {more, first}) {
+    const ShardIndex index = pack_shard(dir / "other.h5", samples, {.layout = "array", .plan = plan_of(planned)});
+    CHECK(read_file(dir / "exact.h5") == read_file(dir / "other.h5"));
+    CHECK(read_all(dir / "other.h5", index) == read_all(dir / "exact.h5", scan(dir / "exact.h5")));
+    CHECK_FALSE(std::filesystem::exists(dir / "other.h5.resize"));
+    CHECK_FALSE(std::filesystem::exists(dir / "other.h5.spool"));
+  }
+}
+
+TEST_CASE_METHOD(InHdf5Path, "fields beside an array come back, small and large, absent and empty") {
+  std::vector<OwnedSample> samples;
+  for (std::uint32_t i = 0; i < 2500; ++i) {
+    OwnedSample sample{std::to_string(i), i, {{"png", png_of(random_image(2, 2, i % 5))}}};
+    if (i % 7 != 0) sample.fields.push_back({"txt", std::string(i % 5, static_cast<char>('a' + i % 26))});
+    if (i % 500 == 499) sample.fields.push_back({"mask", random_bytes(3'000'000 + i, i)});
+    samples.push_back(std::move(sample));
+  }
+  const std::string layout = GENERATE("array", "deflated array");
+  const std::vector<OwnedSample> read = read_all(path, pack_shard(path, samples, settings_of(layout)));
+  CHECK(read == read_all(path, scan(path)));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    std::vector<OwnedField> expected(samples[i].fields.begin() + 1, samples[i].fields.end());
+    expected.push_back({"npy", read[i].at("npy")});
+    const OwnedSample whole = [&] {
+      OwnedSample sample{samples[i].key, samples[i].label, std::move(expected)};
+      sample.sort_fields();
+      return sample;
+    }();
+    REQUIRE(read[i] == whole);
+  }
 }
 
 TEST_CASE_METHOD(InHdf5Path, "compressed fields larger than memory's share go through a file") {
@@ -120,7 +162,8 @@ TEST_CASE_METHOD(InHdf5Path, "array decodes images and delivers them as .npy") {
     images.push_back(random_image(9, 7, i));
     samples.push_back({"k" + std::to_string(i), i, {{"cls", std::to_string(i)}, {"png", png_of(images.back())}}});
   }
-  const ShardIndex index = pack_shard(path, samples, {.layout = "array"});
+  const std::string layout = GENERATE("array", "deflated array");
+  const ShardIndex index = pack_shard(path, samples, settings_of(layout));
   const ShardIndex scanned = scan(path);
   const std::vector<OwnedSample> read = read_all(path, index);
   CHECK(read == read_all(path, scanned));
@@ -135,11 +178,20 @@ TEST_CASE_METHOD(InHdf5Path, "array decodes images and delivers them as .npy") {
     CHECK(read[i].fields.size() == 2);
     CHECK(index.width(i) == 9);
     CHECK(scanned.height(i) == 7);
+    // Without compression the pixels lie in the file, and are read from there.
+    const std::uint32_t field = *index.field_id("npy");
+    const auto range = k_hdf5_format.open(path, index)->locate(i, field, index.extent(i, field));
+    REQUIRE(range.has_value() == (layout == "array"));
+    if (!range) continue;
+    REQUIRE(range->length == images[i].rgb.size());
+    std::vector<std::byte> found(range->length);
+    File::open_read(path).read_exact(range->offset, found);
+    CHECK(std::memcmp(found.data(), images[i].rgb.data(), found.size()) == 0);
   }
   CHECK_FALSE(index.fields()[*index.field_id("npy")].located);
 
   SECTION("and takes such .npy back") {
-    pack_shard(dir / "back.h5", read, {.layout = "array"});
+    pack_shard(dir / "back.h5", read, settings_of(layout));
     CHECK(read_file(path) == read_file(dir / "back.h5"));
   }
 }

@@ -38,6 +38,12 @@ struct PackSettings {
   std::vector<std::string> class_names{};
 };
 
+/// Of a layout, or of "deflated array".
+inline PackSettings settings_of(const std::string& name) {
+  if (name == "deflated array") return {.layout = "array", .format_options = {{"level", "4"}}};
+  return {.layout = name};
+}
+
 inline ShardIndex pack_shard(const std::string& path, const std::vector<OwnedSample>& samples,
                              const PackSettings& settings) {
   const ShardPlan plan = settings.plan ? *settings.plan : plan_of(samples);
