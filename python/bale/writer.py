@@ -64,7 +64,7 @@ class Writer:
     size : int or None, default None
         Side in pixels of decoded images, for layouts that store pixels.
     level : int or None, default None
-        Compression level, for layouts that compress the whole shard.
+        Compression level, for layouts that compress the whole shard or pixels.
     label_base : int or None, default None
         Number of the first class in the files, for layouts whose readers may count from 1. None: 0.
     decode : bool, default False

@@ -6,6 +6,15 @@ KEYS = ("python", "tests/python/test_foreign_keys.py")
 TFRECORD = ("python", "tests/python/test_foreign_tfrecord.py")
 
 MUTATIONS = [
+    Mutation("a frame is taken for a raw one by its size", "formats/authoring/zstd_stream.cpp",
+             "return found.memory == expected.memory ? expected.size : 0;", "return expected.size;",
+             ("tar", "a frame that only has the size*")),
+    Mutation("stored fields are not checked without an index", "formats/tar/reader.cpp",
+             "index.has_checksums() ? FrameChecks::compressed : FrameChecks::all", "FrameChecks::compressed",
+             ("tar", "a stored field has the index*")),
+    Mutation("an array has room for skipped images", "formats/hdf5/array_writer.cpp",
+             "labels_.size() != options_.plan.num_samples || labels_.empty()", "labels_.empty()",
+             ("hdf5", "the same images give the same array*")),
     Mutation("rows that were never written are zeros", "formats/hdf5/chunks.cpp",
              "  if (num_written < needed) map.fill_ = fill_element(file, dataset);\n", "", (*HDF5, "-k", "fill_value")),
     Mutation("labels are truncated", "formats/hdf5/labels.cpp", " && value == std::floor(value);", ";",

@@ -41,10 +41,16 @@ def test_vlen_in_ten_plain_lines(bale, photos, tmp_path):
     assert found == [(image, label) for _, image, label in images_in_order(photos)]
 
 
-def test_array_in_ten_plain_lines(bale, photos, tmp_path):
-    bale.pack(photos, tmp_path / "p", "--format", "hdf5", "--layout", "array", "--size", "32")
+@pytest.mark.parametrize("level", [[], ["--level", "4"]], ids=["plain", "deflated"])
+def test_array_in_ten_plain_lines(bale, photos, level, tmp_path):
+    bale.pack(photos, tmp_path / "p", "--format", "hdf5", "--layout", "array", "--size", "32", *level)
     with h5py.File(shards(tmp_path / "p")[0]) as file:
-        images, labels = file["images"][:], file["labels"][:]
+        stored = file["images"]
+        images, labels = stored[:], file["labels"][:]
+        assert (stored.compression, stored.chunks) == (("gzip", (1, 32, 32, 3)) if level else (None, None))
+        if not level:
+            mapped = np.memmap(file.filename, np.uint8, "r", stored.id.get_offset(), stored.shape)
+            assert np.array_equal(mapped, images)
     assert images.shape == (40, 32, 32, 3) and images.dtype == np.uint8
     assert labels.tolist() == [label for _, _, label in images_in_order(photos)]
     for (key, data, _), pixels in zip(images_in_order(photos), images):

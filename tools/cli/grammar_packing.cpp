@@ -28,7 +28,7 @@ void declare_format(PackCommand& command, CLI::App& app) {
       "Side in pixels of decoded images, for layouts that store pixels");
   add_parsed(
       app, "--level", "N", [&](const std::string& text) { options.format_options["level"] = text; },
-      "Compression level of layouts that compress the whole shard");
+      "Compression level, for layouts that compress the whole shard or pixels");
   add_parsed(
       app, "--label-base", "N", [&](const std::string& text) { options.format_options["label_base"] = text; },
       "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)");
