@@ -35,6 +35,14 @@ constexpr Places make_places(std::uint32_t group_shift) {
 
 constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
 
+constexpr Places make_zigzag_places() {
+  Places places{};
+  for (std::size_t i = 0; i < k_num_places; ++i) places[i] = static_cast<std::uint16_t>(std::min<std::size_t>(i, 63));
+  return places;
+}
+
+constexpr Places k_zigzag_places = make_zigzag_places();
+
 // For a block that is not stored: one place for DC, and one for all other coefficients.
 constexpr Places make_passing_places() {
   Places places{};
@@ -98,7 +106,9 @@ EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
   return {&k_stop_table, &k_stop_table, &passed_values_[0].back() - 1, k_passing_places.data()};
 }
 
-void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift) {
+void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift,
+                              BlockOrder order) {
+  const Places& places = order == BlockOrder::zigzag ? k_zigzag_places : k_places[group_shift];
   end_stored_ = stored.end;
   for (std::size_t n = 0; n < to.size(); ++n) {
     Targets& targets = targets_[n];
@@ -113,10 +123,17 @@ void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRang
         const CoefficientRow& row = to[n][block.component];
         const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
         targets.push_back(
-            {block.dc, block.ac, block_in(row.coefficients, index, group_shift), k_places[group_shift].data()});
+            {block.dc, block.ac, block_in(row.coefficients, index, group_shift), places.data()});
       }
     }
     targets.resize(targets.size() + k_targets_behind);
+  }
+}
+
+void EntropyDecoder::store_after(const std::array<std::size_t, 3>& steps) {
+  BlockTarget* target = targets_[0].data();
+  for (std::uint32_t mcu = 0; mcu < mcus_across_; ++mcu) {
+    for (std::uint32_t i = 0; i < num_blocks_; ++i) (target++)->to += steps[blocks_[i].component];
   }
 }
 
@@ -146,6 +163,11 @@ bool EntropyDecoder::ends_well(bool at_bottom) const {
   if (used > segment.size()) return false;
   if (at_bottom) return segment.marker() == k_eoi;
   return segment.marker() != SegmentReader::k_no_marker || segment.size() - used >= k_read_ahead_bytes;
+}
+
+bool EntropyDecoder::ends_exactly(const Stream& stream) {
+  const SegmentReader& segment = stream.segment;
+  return (used_bits(stream) + 7) / 8 == segment.size() && segment.marker() == k_eoi && segment.rest().empty();
 }
 
 bool EntropyDecoder::begin_row(bool store) {
@@ -260,6 +282,19 @@ bool EntropyDecoder::decode_rows_at(std::span<const SeekPoint> points) {
     good = close_chain(chains[n], runs[n], behind[n]) && good;
   }
   return good;
+}
+
+bool EntropyDecoder::rows_end_at(std::span<const SeekPoint> points, bool at_bottom) {
+  const std::size_t count = points.size() - 1;
+  for (std::size_t n = 0; n < count; ++n) {
+    Stream& stream = streams_[n];
+    if (at_bottom && n + 1 == count) return ends_exactly(stream);
+    const std::size_t used = used_bits(stream);
+    const std::uint64_t first = points[n].position / 8;
+    if ((first + stream.segment.raw_offset(used / 8)) * 8 + used % 8 != points[n + 1].position) return false;
+    if (stream.predictions != points[n + 1].predictions) return false;
+  }
+  return true;
 }
 
 /// Turns DC differences into DC values.

@@ -29,8 +29,11 @@ class EntropyDecoder {
   void go_to_top();
 
   /// Sets where later rows store the MCUs of `stored`: the n-th of rows decoded at once goes to `to[n]`. Blocks are
-  /// stored in groups of 1 << `group_shift`.
-  void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift);
+  /// stored in groups of 1 << `group_shift`, of which 0 is the only one for zigzag order.
+  void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift,
+                BlockOrder order = BlockOrder::natural);
+  /// Moves the place where the next rows are stored, by component, by this number of coefficients.
+  void store_after(const std::array<std::size_t, 3>& steps);
 
   /// Begins the next row of MCUs, which is stored in `to[0]` or only skipped. False if libjpeg must decode the image;
   /// nothing more can be decoded then. The same holds for the functions below.
@@ -46,6 +49,8 @@ class EntropyDecoder {
   /// After the last row that is needed: whether libjpeg, which reads ahead of what it decodes, would not have reached
   /// the end of the bytes either. At the image's bottom: whether the end-of-image marker follows.
   bool ends_well(bool at_bottom) const;
+  /// After the image's last row: whether the end-of-image marker follows at once, and no byte follows it.
+  bool ends_exactly() const { return ends_exactly(streams_[0]); }
 
   /// Where the next row of MCUs starts. Not to be called after the last row.
   bool locate_row(SeekPoint& point);
@@ -54,6 +59,8 @@ class EntropyDecoder {
   /// Decodes rows, interleaved: row i starts at points[i] and ends before points[i + 1]. At most k_max_rows rows, up to
   /// the last MCU that is stored. For scans without restarts.
   bool decode_rows_at(std::span<const SeekPoint> points);
+  /// After it: whether each row ended in the very state of the next point. For the image's last row, ends_exactly().
+  bool rows_end_at(std::span<const SeekPoint> points, bool at_bottom);
 
  private:
   /// Where one block of a row of MCUs goes. Targets are in scan order.
@@ -138,6 +145,7 @@ class EntropyDecoder {
   static bool restart(Stream& stream, std::uint32_t interval);
   static void start_segment(Stream& stream);
   static std::size_t used_bits(const Stream& stream);
+  static bool ends_exactly(const Stream& stream);
 
   std::array<ProbeTable, 3> dc_tables_;
   std::array<ProbeTable, 3> ac_tables_;

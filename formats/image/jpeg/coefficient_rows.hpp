@@ -34,6 +34,9 @@ constexpr std::uint16_t place_in_group(std::size_t zigzag_index, std::uint32_t g
   return static_cast<std::uint16_t>((place / 8 * 8 << group_shift) + place % 8);
 }
 
+/// The order of a block's coefficients in memory: rows of eight, or by zigzag index. Zigzag blocks form no groups.
+enum class BlockOrder { natural, zigzag };
+
 /// A range of MCUs in a row.
 struct McuRange {
   std::uint32_t begin = 0;

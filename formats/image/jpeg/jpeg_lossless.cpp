@@ -4,12 +4,14 @@
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/jpeg_compressor.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/jpeg_transcoder.hpp"
 
 namespace bale {
 namespace {
 
 using image_detail::JpegCompressor;
 using image_detail::JpegDecoder;
+using image_detail::JpegTranscoder;
 
 // The result may exceed the image's size by at most this part of it.
 constexpr std::size_t k_growth_divisor = 4;
@@ -35,29 +37,41 @@ bool is_one_baseline_scan(const jpeg_decompress_struct& info) {
   return !info.progressive_mode && info.comps_in_scan == info.num_components && info.restart_interval == 0;
 }
 
-std::vector<std::byte> rewritten(Bytes image, std::uint64_t max_pixels) {
+std::vector<std::byte> rewritten(Bytes image, std::uint64_t max_pixels, JpegTranscoder& own) {
   JpegDecoder decoder;
   decoder.open(image, JpegDecoder::Markers::keep);
   const jpeg_decompress_struct& info = decoder.info();
   if (info.data_precision != 8 || info.arith_code || info.num_components == 4) return {};
   check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
   const bool has_form = is_one_baseline_scan(info);  // the header is that of the first scan
+  const std::size_t end = has_form ? image.size() : image.size() + image.size() / k_growth_divisor + 1;
+  if (auto result = own.transcode(decoder, end)) return *std::move(result);
   std::vector<std::byte> result = write_coefficients(decoder);
-  if (has_form && result.size() >= image.size()) return {};
-  if (result.size() > image.size() + image.size() / k_growth_divisor) return {};
+  if (result.size() >= end) return {};
   if (decode_image(result, max_pixels).rgb != decode_image(image, max_pixels).rgb) return {};
   return result;
 }
 
 }  // namespace
 
-std::vector<std::byte> make_jpeg_lossless(Bytes image, std::uint64_t max_pixels) {
+struct JpegLossless::State {
+  JpegTranscoder own;
+};
+
+JpegLossless::JpegLossless() : state_(std::make_unique<State>()) {}
+JpegLossless::~JpegLossless() = default;
+
+std::vector<std::byte> JpegLossless::make(Bytes image, std::uint64_t max_pixels) {
   if (probe_image(image).kind != ImageKind::jpeg) return {};
   try {
-    return rewritten(image, max_pixels);
+    return rewritten(image, max_pixels, state_->own);
   } catch (const Error&) {
     return {};
   }
+}
+
+std::vector<std::byte> make_jpeg_lossless(Bytes image, std::uint64_t max_pixels) {
+  return JpegLossless().make(image, max_pixels);
 }
 
 }  // namespace bale

@@ -21,6 +21,14 @@ constexpr Places make_places(std::uint32_t group_shift) {
 
 constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
 
+constexpr Places make_zigzag_places() {
+  Places places{};
+  for (std::size_t bit = 0; bit < places.size(); ++bit) places[bit] = static_cast<std::uint16_t>(63 - bit);
+  return places;
+}
+
+constexpr Places k_zigzag_places = make_zigzag_places();
+
 constexpr std::uint32_t k_max_ac_size = 10;
 // The range of a coefficient, shifts included.
 constexpr std::uint32_t k_max_bits = 14;
@@ -33,13 +41,14 @@ constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t last) {
 }  // namespace
 
 void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> planes, std::uint32_t group_shift,
-                              bool plain) {
+                              bool plain, BlockOrder order) {
   planes_ = planes;
   mcus_across_ = frame.mcus_across;
   end_mcu_row_ = planes[0].end_row / planes[0].mcu_down;
   restart_interval_ = frame.restart_interval;
   group_shift_ = group_shift;
-  places_ = k_places[group_shift].data();
+  places_ = order == BlockOrder::zigzag ? k_zigzag_places.data() : k_places[group_shift].data();
+  read_every_byte_ = true;
   has_bmi2_ = !plain && cpu_has_bmi2();
   for (BlockPlane& plane : planes) {
     plane.masks.assign(std::size_t{plane.blocks_across} * std::min(plane.end_row, plane.blocks_down), 0);
@@ -54,6 +63,7 @@ bool ProgressiveEntropy::decode(const ProgressiveScans& scans) {
   units_to_restart_ = restart_interval_;
   start_segment();
   if (!(scan.is_dc() ? decode_dc(scan) : decode_ac(scan)) || !ends_well()) return false;
+  read_every_byte_ = read_every_byte_ && !jpeg_marker::is_restart(segment_.marker());
   // Rows below those that are stored may have more segments.
   while (restart_interval_ > 0 && jpeg_marker::is_restart(segment_.marker())) segment_.next();
   return true;
@@ -78,9 +88,10 @@ void ProgressiveEntropy::start_segment() {
   predictions_.fill(0);
 }
 
-bool ProgressiveEntropy::ends_well() const {
-  const auto read = static_cast<std::size_t>(cursor_.in.next - segment_.data()) * 8;
-  return read - cursor_.in.count <= segment_.size() * 8 && segment_.marker() != SegmentReader::k_no_marker;
+bool ProgressiveEntropy::ends_well() {
+  const std::size_t used = static_cast<std::size_t>(cursor_.in.next - segment_.data()) * 8 - cursor_.in.count;
+  read_every_byte_ = read_every_byte_ && (used + 7) / 8 == segment_.size();
+  return used <= segment_.size() * 8 && segment_.marker() != SegmentReader::k_no_marker;
 }
 
 bool ProgressiveEntropy::restart() {

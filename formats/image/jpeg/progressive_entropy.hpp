@@ -48,13 +48,16 @@ class ProgressiveEntropy {
  public:
   /// Begins an image, whose planes must outlive the decoding. Blocks are stored in groups of 1 << `group_shift`.
   /// `plain` is for tests: no instructions that only some CPUs have.
-  void open(const BaselineFrame& frame, std::span<BlockPlane> planes, std::uint32_t group_shift, bool plain);
+  void open(const BaselineFrame& frame, std::span<BlockPlane> planes, std::uint32_t group_shift, bool plain,
+            BlockOrder order = BlockOrder::natural);
 
   /// Decodes the current scan down to the last row that is stored. False if libjpeg must decode the image.
   bool decode(const ProgressiveScans& scans);
   /// After decode(): the marker after the scan's data, and the bytes after the marker.
   std::uint32_t marker() const { return segment_.marker(); }
   Bytes rest() const { return segment_.rest(); }
+  /// Whether every byte of the scans up to now was read. Only if all rows of the image are stored.
+  bool read_every_byte() const { return read_every_byte_; }
 
  private:
   /// What decoding changes for every symbol.
@@ -91,7 +94,7 @@ class ProgressiveEntropy {
   void start_segment();
   bool restart();
   std::uint32_t begin_units(std::uint32_t wanted);
-  bool ends_well() const;
+  bool ends_well();
 
   std::span<BlockPlane> planes_{};
   std::uint32_t mcus_across_ = 0;
@@ -107,6 +110,7 @@ class ProgressiveEntropy {
   std::array<std::int32_t, 3> predictions_{};
   std::uint32_t units_to_restart_ = 0;  // MCUs, or blocks if the scan has one component
   std::uint32_t next_restart_ = 0;
+  bool read_every_byte_ = true;
 };
 
 }  // namespace bale::image_detail

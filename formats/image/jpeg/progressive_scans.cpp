@@ -25,6 +25,7 @@ bool is_skipped(std::uint32_t marker) {
 
 bool ProgressiveScans::open(const jpeg_decompress_struct& info) {
   num_scans_ = 0;
+  has_late_metadata_ = false;
   num_components_ = static_cast<std::uint32_t>(info.num_components);
   for (std::size_t i = 0; i < 4; ++i) {
     dc_[i].defined = info.dc_huff_tbl_ptrs[i] != nullptr;
@@ -88,7 +89,9 @@ ProgressiveScans::Next ProgressiveScans::go_on(std::uint32_t marker, Bytes rest)
     }
     if (marker == jpeg_marker::k_dht) {
       if (!read_tables(segment)) return Next::refused;
-    } else if (!is_skipped(marker)) {
+    } else if (is_skipped(marker)) {
+      has_late_metadata_ = true;
+    } else {
       return Next::refused;
     }
     const ByteReader after(rest);

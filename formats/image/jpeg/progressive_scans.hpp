@@ -46,6 +46,8 @@ class ProgressiveScans {
 
   /// After the end: whether the scans gave all bits of those coefficients that libjpeg would estimate otherwise.
   bool is_complete() const;
+  /// Whether comments or application data came after the first scan.
+  bool has_late_metadata() const { return has_late_metadata_; }
 
  private:
   struct Table {
@@ -68,6 +70,7 @@ class ProgressiveScans {
   // By component and zigzag index: the lowest bit that is known, or that none is.
   std::array<std::array<std::int8_t, 64>, 3> known_{};
   Bytes data_{};
+  bool has_late_metadata_ = false;
 };
 
 }  // namespace bale::image_detail

@@ -1,0 +1,17 @@
+// The segments of a baseline JPEG before its scan, as libjpeg writes them; internal.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bale/formats/image/jpeg/baseline_encoder.hpp"
+#include "bale/formats/image/jpeg/jpeg_guard.hpp"
+
+namespace bale::image_detail {
+
+/// Appends the start of an image, the kept markers of `info`, its quantization tables, a frame header, the Huffman tables
+/// of `encoder` and the header of a scan of all components. The header of `info` must have been read, and its image
+/// must be gray or have three components.
+void append_segments(const jpeg_decompress_struct& info, const BaselineEncoder& encoder, std::vector<std::byte>& out);
+
+}  // namespace bale::image_detail
