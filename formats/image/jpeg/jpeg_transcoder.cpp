@@ -88,7 +88,7 @@ std::optional<std::vector<std::byte>> JpegTranscoder::transcode(const JpegDecode
 
 bool JpegTranscoder::read(const jpeg_decompress_struct& info, const BaselineFrame& frame) {
   planes_.open(frame);
-  symbols_.open(plain_);
+  symbols_.open();
   const bool rows_come = !info.progressive_mode;
   if (!(rows_come ? reader_.begin_baseline(frame, planes_, plain_)
                   : reader_.read_progressive(info, frame, planes_, plain_))) {
