@@ -7,7 +7,6 @@
 
 #include "bale/formats/base/array_header.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/jpeg/jpeg_lossless.hpp"
 #include "bale/formats/image/metadata/metadata.hpp"
 #include "bale/formats/shard/key.hpp"
 
@@ -107,9 +106,9 @@ bool ImageEditor::edit(const FieldView& field) {
   }
   const bool changed = (edits_.resizes() || edits_.orient || edits_.strip_metadata) && edit_content(field);
   if (!edits_.jpeg_lossless) return changed;
-  std::vector<std::byte> recoded = make_jpeg_lossless(changed ? Bytes(bytes_) : field.bytes, max_pixels_);
+  const Bytes recoded = lossless_.make(changed ? Bytes(bytes_) : field.bytes, max_pixels_);
   if (recoded.empty()) return changed;
-  bytes_ = std::move(recoded);
+  bytes_.assign(recoded.begin(), recoded.end());
   if (changed) return true;
   const ImageHeader header = probe_image(bytes_);
   name_ = field.name;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bale/formats/image/image_decoder.hpp"
+#include "bale/formats/image/jpeg/jpeg_lossless.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/writer/packer.hpp"
@@ -50,6 +51,7 @@ class ImageEditor {
   bool as_pixels_;
   std::uint64_t max_pixels_;
   Resizer resizer_;
+  JpegLossless lossless_;
   std::vector<FieldView> fields_;
   // Of the last edited image.
   std::vector<std::byte> bytes_;

@@ -18,8 +18,8 @@ class BaselineEncoder {
   /// of others. `plain` is for tests: no instructions that only some CPUs have.
   bool open(const ScanSymbols& symbols, std::size_t num_tables, bool plain);
   const OptimalCodes& codes(ScanTable table) const { return codes_[static_cast<std::size_t>(table)]; }
-  /// The length of the scan's data before byte stuffing.
-  std::size_t raw_size() const { return (num_bits_ + 7) / 8; }
+  /// The number of bits of the scan, without byte stuffing.
+  std::uint64_t num_bits() const { return num_bits_; }
 
   /// Appends the data of the scan, without a marker. `points` gets one per row of MCUs, and the end.
   void write(std::uint32_t mcu_rows, std::vector<std::byte>& out, std::vector<SeekPoint>& points);
@@ -35,6 +35,7 @@ class BaselineEncoder {
 
   template <bool k_bmi2>
   [[gnu::always_inline]] void put(std::span<const ScanSymbol> symbols, BitWriter& to) const;
+  std::size_t raw_size() const { return (num_bits_ + 7) / 8; }
   void write_raw(std::uint32_t mcu_rows);
 
   const ScanSymbols* symbols_ = nullptr;

@@ -51,6 +51,8 @@ class EntropyDecoder {
   bool ends_well(bool at_bottom) const;
   /// After the image's last row: whether the end-of-image marker follows at once, and no byte follows it.
   bool ends_exactly() const { return ends_exactly(streams_[0]); }
+  /// The number of bits that were read since the last restart, or since the top.
+  std::size_t used_bits() const { return used_bits(streams_[0]); }
 
   /// Where the next row of MCUs starts. Not to be called after the last row.
   bool locate_row(SeekPoint& point);

@@ -30,7 +30,8 @@ void CoefficientPlanes::clear_row(std::uint32_t mcu_row) {
   for (const Plane& plane : planes()) std::ranges::fill(plane.row(mcu_row), std::int16_t{0});
 }
 
-void CoefficientPlanes::fill_mcus(std::uint32_t mcu_row) {
+bool CoefficientPlanes::fill_mcus(std::uint32_t mcu_row) {
+  bool changed = false;
   for (const Plane& plane : planes()) {
     const std::uint32_t first_row = mcu_row * plane.mcu_down;
     for (std::uint32_t row = first_row; row < first_row + plane.mcu_down; ++row) {
@@ -40,12 +41,14 @@ void CoefficientPlanes::fill_mcus(std::uint32_t mcu_row) {
         const bool is_first = column % plane.mcu_across == 0;
         const std::int16_t dc =
             is_first ? *plane.block(column + plane.mcu_across - 1, row - 1) : *plane.block(column - 1, row);
+        std::array<std::int16_t, 64> filling{dc};
         std::int16_t* const block = plane.block(column, row);
-        std::fill_n(block, 64, std::int16_t{0});
-        *block = dc;
+        changed = changed || !std::equal(filling.begin(), filling.end(), block);
+        std::ranges::copy(filling, block);
       }
     }
   }
+  return changed;
 }
 
 CoefficientRows CoefficientPlanes::rows(std::uint32_t mcu_row) const {

@@ -22,6 +22,8 @@ class CoefficientReader {
   bool next_row(CoefficientPlanes& planes, std::uint32_t mcu_row);
   /// After the last row.
   bool ends_exactly() const { return baseline_.ends_exactly(); }
+  /// The number of bits of a scan without restarts, without byte stuffing.
+  std::uint64_t num_bits() const { return baseline_.used_bits(); }
 
   /// Reads a progressive JPEG. It must give all bits of the coefficients that libjpeg would estimate, and have no
   /// metadata after the first scan.

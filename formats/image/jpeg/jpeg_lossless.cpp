@@ -1,5 +1,7 @@
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
 
+#include <optional>
+
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/jpeg_compressor.hpp"
@@ -37,7 +39,16 @@ bool is_one_baseline_scan(const jpeg_decompress_struct& info) {
   return !info.progressive_mode && info.comps_in_scan == info.num_components && info.restart_interval == 0;
 }
 
-std::vector<std::byte> rewritten(Bytes image, std::uint64_t max_pixels, JpegTranscoder& own) {
+}  // namespace
+
+struct JpegLossless::State {
+  JpegTranscoder own;
+  std::vector<std::byte> result;
+
+  Bytes rewrite(Bytes image, std::uint64_t max_pixels);
+};
+
+Bytes JpegLossless::State::rewrite(Bytes image, std::uint64_t max_pixels) {
   JpegDecoder decoder;
   decoder.open(image, JpegDecoder::Markers::keep);
   const jpeg_decompress_struct& info = decoder.info();
@@ -45,33 +56,29 @@ std::vector<std::byte> rewritten(Bytes image, std::uint64_t max_pixels, JpegTran
   check_pixel_budget(decoder.width(), decoder.height(), max_pixels);
   const bool has_form = is_one_baseline_scan(info);  // the header is that of the first scan
   const std::size_t end = has_form ? image.size() : image.size() + image.size() / k_growth_divisor + 1;
-  if (auto result = own.transcode(decoder, end)) return *std::move(result);
-  std::vector<std::byte> result = write_coefficients(decoder);
+  if (const std::optional<Bytes> written = own.transcode(decoder, end)) return *written;
+  result = write_coefficients(decoder);
   if (result.size() >= end) return {};
   if (decode_image(result, max_pixels).rgb != decode_image(image, max_pixels).rgb) return {};
   return result;
 }
 
-}  // namespace
-
-struct JpegLossless::State {
-  JpegTranscoder own;
-};
-
 JpegLossless::JpegLossless() : state_(std::make_unique<State>()) {}
 JpegLossless::~JpegLossless() = default;
 
-std::vector<std::byte> JpegLossless::make(Bytes image, std::uint64_t max_pixels) {
+Bytes JpegLossless::make(Bytes image, std::uint64_t max_pixels) {
   if (probe_image(image).kind != ImageKind::jpeg) return {};
   try {
-    return rewritten(image, max_pixels, state_->own);
+    return state_->rewrite(image, max_pixels);
   } catch (const Error&) {
     return {};
   }
 }
 
 std::vector<std::byte> make_jpeg_lossless(Bytes image, std::uint64_t max_pixels) {
-  return JpegLossless().make(image, max_pixels);
+  JpegLossless lossless;
+  const Bytes result = lossless.make(image, max_pixels);
+  return {result.begin(), result.end()};
 }
 
 }  // namespace bale

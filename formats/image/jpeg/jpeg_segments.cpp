@@ -43,9 +43,6 @@ class SegmentWriter {
 
 std::size_t value(int number) { return static_cast<std::size_t>(number); }
 
-/// Tables 0 for luma, tables 1 for chroma.
-std::size_t table_of(int component) { return component == 0 ? 0 : 1; }
-
 /// T.81, B.2.4.1: each table once. Returns whether one of them has values of 16 bits.
 bool write_quantizers(const jpeg_decompress_struct& info, SegmentWriter& to) {
   std::array<bool, NUM_QUANT_TBLS> written{};
@@ -93,7 +90,7 @@ void write_scan(const jpeg_decompress_struct& info, SegmentWriter& to) {
   to.u8(value(info.num_components));
   for (int i = 0; i < info.num_components; ++i) {
     to.u8(value(info.comp_info[i].component_id));
-    to.u8(table_of(i) * 17);
+    to.u8(codes_of_component(value(i)) * 17);
   }
   to.u8(0);
   to.u8(63);

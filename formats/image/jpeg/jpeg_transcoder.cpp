@@ -12,7 +12,7 @@ namespace {
 
 // Of larger images, which take much memory, each costs so much time in any case that libjpeg's way is good enough.
 constexpr std::uint64_t k_max_blocks = std::uint64_t{1} << 20;
-constexpr std::size_t k_bytes_of_tables = 2048;
+constexpr std::size_t k_keep_bytes = std::size_t{4} << 20;
 
 std::atomic<std::uint64_t> g_count{0};
 
@@ -55,17 +55,16 @@ bool same_header(const jpeg_decompress_struct& a, const jpeg_decompress_struct& 
          a.jpeg_color_space == b.jpeg_color_space && same_components(a, b) && same_markers(a.marker_list, b.marker_list);
 }
 
-std::size_t bytes_of_markers(jpeg_saved_marker_ptr marker) {
-  std::size_t bytes = 0;
-  for (; marker != nullptr; marker = marker->next) bytes += 4 + marker->data_length;
-  return bytes;
+bool same_codes(const OptimalCodes& ours, const JHUFF_TBL& theirs) {
+  return std::equal(ours.num_codes.begin() + 1, ours.num_codes.end(), theirs.bits + 1) &&
+         std::equal(ours.symbols.begin(), ours.symbols.begin() + ours.num_symbols, theirs.huffval);
 }
 
 }  // namespace
 
 std::uint64_t transcoded_count() { return g_count; }
 
-std::optional<std::vector<std::byte>> JpegTranscoder::transcode(const JpegDecoder& from, std::size_t end) {
+std::optional<Bytes> JpegTranscoder::transcode(const JpegDecoder& from, std::size_t end) {
   const BaselineUse use = baseline_use();
   if (use == BaselineUse::never || from.has_warnings()) return std::nullopt;
   plain_ = use == BaselineUse::plain;
@@ -73,22 +72,41 @@ std::optional<std::vector<std::byte>> JpegTranscoder::transcode(const JpegDecode
   const std::optional<BaselineFrame> frame = frame_of(info);
   if (!frame || !read(info, *frame)) return std::nullopt;
   if (!encoder_.open(symbols_, frame->num_components == 1 ? 2 : k_scan_tables, plain_)) return std::nullopt;
-  std::vector<std::byte> out;
-  if (encoder_.raw_size() < end) {
-    out.reserve(encoder_.raw_size() + encoder_.raw_size() / 64 + bytes_of_markers(info.marker_list) + k_bytes_of_tables);
-    append_segments(info, encoder_, out);
-    encoder_.write(frame->mcus_down, out, points_);
-    out.insert(out.end(), {std::byte{0xFF}, std::byte{0xD9}});
+  if (out_.capacity() > k_keep_bytes) out_ = {};
+  out_.clear();
+  append_segments(info, encoder_, out_);
+  const bool grows = out_.size() + encoder_.num_bits() / 8 >= end ||
+                     (has_the_same_scan(*frame) && out_.size() + frame->scan.size() >= end);
+  if (!grows) {
+    encoder_.write(frame->mcus_down, out_, points_);
+    out_.insert(out_.end(), {std::byte{0xFF}, std::byte{0xD9}});
   }
-  if (out.size() >= end) out.clear();
-  if (!out.empty() && !is_equal(info, out)) return std::nullopt;
+  if (grows || out_.size() >= end) {
+    out_.clear();
+  } else if (!is_equal(info)) {
+    return std::nullopt;
+  }
   g_count.fetch_add(1, std::memory_order_relaxed);
-  return out;
+  return out_;
+}
+
+/// Whether writing the scan would give the very bytes that were read. With the same codes, coefficients that are written
+/// in any other way than libjpeg's take more bits.
+bool JpegTranscoder::has_the_same_scan(const BaselineFrame& frame) const {
+  if (frame.components[0].dc_codes == nullptr || frame.restart_interval != 0 || fills_mcus_differently_) return false;
+  for (std::size_t i = 0; i < frame.num_components; ++i) {
+    const auto dc = static_cast<ScanTable>(2 * codes_of_component(i));
+    const auto ac = static_cast<ScanTable>(2 * codes_of_component(i) + 1);
+    if (!same_codes(encoder_.codes(dc), *frame.components[i].dc_codes)) return false;
+    if (!same_codes(encoder_.codes(ac), *frame.components[i].ac_codes)) return false;
+  }
+  return encoder_.num_bits() == reader_.num_bits();
 }
 
 bool JpegTranscoder::read(const jpeg_decompress_struct& info, const BaselineFrame& frame) {
   planes_.open(frame);
   symbols_.open();
+  fills_mcus_differently_ = false;
   const bool rows_come = !info.progressive_mode;
   if (!(rows_come ? reader_.begin_baseline(frame, planes_, plain_)
                   : reader_.read_progressive(info, frame, planes_, plain_))) {
@@ -96,16 +114,16 @@ bool JpegTranscoder::read(const jpeg_decompress_struct& info, const BaselineFram
   }
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
     if (rows_come && !reader_.next_row(planes_, row)) return false;
-    planes_.fill_mcus(row);
+    if (planes_.fill_mcus(row)) fills_mcus_differently_ = true;
     if (!symbols_.add_row(planes_, row)) return false;
   }
   return !rows_come || reader_.ends_exactly();
 }
 
-bool JpegTranscoder::is_equal(const jpeg_decompress_struct& info, Bytes written) {
+bool JpegTranscoder::is_equal(const jpeg_decompress_struct& info) {
   JpegDecoder again;
   try {
-    again.open(written, JpegDecoder::Markers::keep);
+    again.open(out_, JpegDecoder::Markers::keep);
   } catch (const Error&) {
     return false;
   }

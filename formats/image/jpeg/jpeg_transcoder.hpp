@@ -26,12 +26,13 @@ class JpegTranscoder {
  public:
   /// The image that `from` has opened, with markers kept, written again. It was read again and compared: metadata,
   /// quantization tables, sampling and every coefficient are the same. Empty if it would have `end` bytes or more.
-  /// nullopt if libjpeg must do it, or find out why not. `from` is not changed.
-  std::optional<std::vector<std::byte>> transcode(const JpegDecoder& from, std::size_t end);
+  /// nullopt if libjpeg must do it, or find out why not. `from` is not changed. The bytes are valid until the next call.
+  std::optional<Bytes> transcode(const JpegDecoder& from, std::size_t end);
 
  private:
   bool read(const jpeg_decompress_struct& info, const BaselineFrame& frame);
-  bool is_equal(const jpeg_decompress_struct& info, Bytes written);
+  bool has_the_same_scan(const BaselineFrame& frame) const;
+  bool is_equal(const jpeg_decompress_struct& info);
 
   bool plain_ = false;
   CoefficientPlanes planes_;
@@ -39,6 +40,8 @@ class JpegTranscoder {
   ScanSymbols symbols_;
   BaselineEncoder encoder_;
   std::vector<SeekPoint> points_;
+  bool fills_mcus_differently_ = false;
+  std::vector<std::byte> out_;
 };
 
 }  // namespace bale::image_detail

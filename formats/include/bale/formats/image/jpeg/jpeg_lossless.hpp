@@ -23,8 +23,9 @@ class JpegLossless {
   ///
   /// Returns nothing if the image should stay as it is: it is not a JPEG of 8 bits with Huffman codes; it has four
   /// components; it has a defect, or bytes after its end; it has this form already and would not shrink; it would grow
-  /// by more than a fourth; its pixels would change; or it has more than `max_pixels`. Throws only `std::bad_alloc`.
-  std::vector<std::byte> make(Bytes image, std::uint64_t max_pixels = k_default_max_pixels);
+  /// by more than a fourth; its pixels would change; or it has more than `max_pixels`. The bytes are valid until the next call. Throws only
+  /// `std::bad_alloc`.
+  Bytes make(Bytes image, std::uint64_t max_pixels = k_default_max_pixels);
 
  private:
   struct State;
