@@ -1,5 +1,5 @@
-// Measures lossless transcoding (jpeg_lossless.hpp) on one core, from memory: each JPEG of a folder as it is, and as a
-// progressive one that libjpeg-turbo makes of it. Compares the calls that `jpegtran -optimize -copy all` makes, which
+// Measures lossless transcoding (jpeg_lossless.hpp) on one core, from memory: each JPEG of a folder as it is, and as
+// libjpeg-turbo makes it of that one: with the standard's Huffman tables, and progressive. Compares the calls that `jpegtran -optimize -copy all` makes, which
 // check nothing; make_jpeg_lossless() by libjpeg-turbo, which decodes twice to compare; and by our own code.
 //
 //   bale_lossless_bench FOLDER [ROUNDS]
@@ -40,8 +40,10 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+enum class Coding { standard, optimized, progressive };
+
 /// As jpegtran does it; its errors end the process.
-std::vector<std::byte> jpegtran(bale::Bytes jpeg, bool progressive) {
+std::vector<std::byte> jpegtran(bale::Bytes jpeg, Coding coding) {
   jpeg_error_mgr errors{};
   jpeg_decompress_struct from{};
   jpeg_compress_struct to{};
@@ -54,10 +56,10 @@ std::vector<std::byte> jpegtran(bale::Bytes jpeg, bool progressive) {
   jpeg_read_header(&from, TRUE);
   jvirt_barray_ptr* const coefficients = jpeg_read_coefficients(&from);
   jpeg_copy_critical_parameters(&from, &to);
-  to.optimize_coding = TRUE;
+  to.optimize_coding = coding != Coding::standard ? TRUE : FALSE;
   to.write_JFIF_header = FALSE;
   to.write_Adobe_marker = FALSE;
-  if (progressive) jpeg_simple_progression(&to);
+  if (coding == Coding::progressive) jpeg_simple_progression(&to);
   unsigned char* buffer = nullptr;
   unsigned long size = 0;
   jpeg_mem_dest(&to, &buffer, &size);
@@ -83,7 +85,13 @@ double ms_per_image(const Jpegs& jpegs, Way way) {
   use(way);
   bale::JpegLossless lossless;
   const double begin = cpu_seconds();
-  for (const auto& jpeg : jpegs) way == Way::jpegtran ? jpegtran(jpeg, false) : lossless.make(jpeg);
+  for (const auto& jpeg : jpegs) {
+    if (way == Way::jpegtran) {
+      jpegtran(jpeg, Coding::optimized);
+    } else {
+      lossless.make(jpeg);
+    }
+  }
   return (cpu_seconds() - begin) * 1e3 / static_cast<double>(jpegs.size());
 }
 
@@ -121,8 +129,8 @@ std::uint64_t measure(const Jpegs& jpegs, const char* name, std::size_t rounds) 
       ratios[n].push_back(time[0] / time[n]);
     }
   }
-  fmt::print("\n{}: {} JPEGs, {} by the own way; {} have other bytes than libjpeg-turbo's\n\n", name, jpegs.size(), own,
-             differences);
+  fmt::print("\n{}: {} JPEGs, {} by the own way; {} have other bytes than libjpeg-turbo's\n\n", name, jpegs.size(),
+             own, differences);
   fmt::print("| | ms/image | x jpegtran (min .. max) |\n|---|---|---|\n");
   for (std::size_t n = 0; n < k_ways.size(); ++n) {
     const auto [least, most] = std::minmax_element(ratios[n].begin(), ratios[n].end());
@@ -139,16 +147,20 @@ int run(const std::string& folder, std::size_t rounds) {
   }
   std::sort(paths.begin(), paths.end());
   Jpegs jpegs;
+  Jpegs standard;
   Jpegs progressive;
   for (const std::string& path : paths) {
     std::vector<std::byte> jpeg = bale::read_file(path);
     const bale::ImageHeader header = bale::probe_image(jpeg);
     if (header.kind != bale::ImageKind::jpeg || header.width == 0 || header.height == 0) continue;
-    progressive.push_back(jpegtran(jpeg, true));
+    standard.push_back(jpegtran(jpeg, Coding::standard));
+    progressive.push_back(jpegtran(jpeg, Coding::progressive));
     jpegs.push_back(std::move(jpeg));
   }
   if (jpegs.empty()) throw bale::Error(bale::ErrorCode::not_found, "no JPEGs", {.path = folder});
-  const std::uint64_t differences = measure(jpegs, "as they are", rounds) + measure(progressive, "progressive", rounds);
+  const std::uint64_t differences = measure(jpegs, "as they are", rounds) +
+                                    measure(standard, "with the standard's Huffman tables", rounds) +
+                                    measure(progressive, "progressive", rounds);
   return differences == 0 ? 0 : 1;
 }
 

@@ -31,6 +31,7 @@ namespace {
 
 constexpr std::uint32_t k_sixteen_zeros = 0xF0;
 constexpr std::uint32_t k_index_mask = 0xFF;
+constexpr std::uint32_t k_table_mask = k_symbol_mask & ~k_index_mask;
 constexpr std::uint32_t k_last_index = 63;
 
 #if BALE_COMPRESS
@@ -111,19 +112,6 @@ std::size_t collect(const RowOfBlocks& row, std::array<std::int32_t, 3>& predict
   return static_cast<std::size_t>(places - to.places);
 }
 
-/// One symbol, and runs of sixteen zeros before it. Returns the end of what was written.
-ScanSymbol* make_symbol(const std::uint16_t* place, std::int32_t value, ScanSymbol* out) {
-  const std::uint32_t index = *place & k_index_mask;
-  const std::uint32_t table = *place & ~k_index_mask;
-  std::uint32_t run = index == 0 ? 0 : index - (place[-1] & k_index_mask) - 1;
-  for (; run > 15; run -= 16) *out++ = table | k_sixteen_zeros;
-  const std::int32_t sign = value >> 31;
-  const auto size = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint32_t>((value ^ sign) - sign)));
-  const std::uint32_t bits = static_cast<std::uint32_t>(value + sign) & ((1u << size) - 1);
-  *out++ = bits << 16 | table | run << 4 | (size & 15);
-  return out;
-}
-
 std::size_t make_symbols(const CodedValues& from, std::size_t count, ScanSymbol* out, LargestValues& largest) {
   const hn::ScalableTag<std::int32_t> d;
   const hn::Rebind<float, decltype(d)> df;
@@ -146,17 +134,27 @@ std::size_t make_symbols(const CodedValues& from, std::size_t count, ScanSymbol*
     const auto absolute = hn::Sub(hn::Xor(value, sign), sign);
     all_dc = hn::Or(all_dc, hn::IfThenElseZero(is_first, absolute));
     all_ac = hn::Or(all_ac, hn::IfThenZeroElse(is_first, absolute));
-    if (!hn::AllFalse(d, hn::Gt(run, hn::Set(d, 15)))) [[unlikely]] {
-      for (std::size_t n = i; n < i + lanes && n < count; ++n) out = make_symbol(from.places + n, from.values[n], out);
-      continue;
-    }
     // The exponent of a float is the number of bits.
     const auto exponent = hn::ShiftRight<23>(hn::BitCast(d, hn::ConvertTo(df, absolute)));
     const auto size = hn::Max(hn::Sub(exponent, hn::Set(d, 126)), hn::Zero(d));
     const auto bits = hn::And(hn::Add(value, sign), hn::Sub(hn::Shl(one, size), one));
-    const auto symbol = hn::Or(hn::Sub(place, index), hn::Or(hn::ShiftLeft<4>(run), hn::And(size, hn::Set(d, 15))));
-    hn::StoreU(hn::Or(hn::ShiftLeft<16>(bits), symbol), d, reinterpret_cast<std::int32_t*>(out));
-    out += count - i < lanes ? count - i : lanes;
+    const auto low = hn::Or(hn::ShiftLeft<4>(hn::And(run, hn::Set(d, 15))), hn::And(size, hn::Set(d, 15)));
+    const auto symbols = hn::Or(hn::ShiftLeft<16>(bits), hn::Or(hn::Sub(place, index), low));
+    const std::size_t taken = count - i < lanes ? count - i : lanes;
+    if (hn::AllFalse(d, hn::Gt(run, hn::Set(d, 15)))) [[likely]] {
+      hn::StoreU(symbols, d, reinterpret_cast<std::int32_t*>(out));
+      out += taken;
+      continue;
+    }
+    std::int32_t each[hn::MaxLanes(d)];
+    std::int32_t long_runs[hn::MaxLanes(d)];
+    hn::StoreU(symbols, d, each);
+    hn::StoreU(hn::ShiftRight<4>(run), d, long_runs);
+    for (std::size_t n = 0; n < taken; ++n) {
+      const auto symbol = static_cast<ScanSymbol>(each[n]);
+      for (; long_runs[n] > 0; --long_runs[n]) *out++ = (symbol & k_table_mask) | k_sixteen_zeros;
+      *out++ = symbol;
+    }
   }
   const auto join = [&](auto vector) {
     std::int32_t each[hn::MaxLanes(d)];
