@@ -48,6 +48,27 @@ MUTATIONS = [
              "std::uint64_t max_pixels = k_default_max_pixels;", "std::uint64_t max_pixels = std::uint64_t{1} << 27;",
              (*LIMIT, "-k", "loading")),
 
+    # Lossless transcoding.
+    Mutation("coefficients that were written are not compared", "formats/image/jpeg/coefficient_reader.cpp",
+             "    if (std::memcmp(expected.data(), found[i].coefficients, expected.size_bytes()) != 0) return false;\n", "",
+             ("image_lossless", "A coefficient that is not*")),
+    Mutation("rows that were written need not follow one another", "formats/image/jpeg/coefficient_reader.cpp",
+             "    if (!baseline_.rows_end_at(there, row + count == frame.mcus_down)) return false;\n", "",
+             ("image_lossless", "A row that does not end*")),
+    Mutation("bytes after a JPEG's end are dropped", "formats/image/jpeg/baseline_entropy.cpp",
+             " && segment.marker() == k_eoi && segment.rest().empty();", " && segment.marker() == k_eoi;",
+             ("image_lossless", "Odd JPEGs are left*")),
+    Mutation("comments between scans are dropped", "formats/image/jpeg/coefficient_reader.cpp",
+             " || scans_.has_late_metadata()) return false;", ") return false;", ("image_lossless", "Odd JPEGs are left*")),
+    Mutation("bytes between scans are dropped", "formats/image/jpeg/coefficient_reader.cpp",
+             "!progressive_.decode(scans_) || !progressive_.read_every_byte()", "!progressive_.decode(scans_)",
+             ("image_lossless", "Odd JPEGs are left*")),
+    Mutation("blocks that only fill MCUs are kept", "formats/image/jpeg/jpeg_transcoder.cpp",
+             "    if (planes_.fill_mcus(row)) fills_mcus_differently_ = true;\n", "",
+             ("image_lossless", "What other encoders write*")),
+    Mutation("of equally rare symbols the smaller one is first", "formats/image/jpeg/optimal_codes.cpp",
+             "symbol < other.symbol;", "symbol > other.symbol;", ("image_lossless", "Huffman codes of any counts*")),
+
     # Kinds that are decoded as a whole.
     Mutation("every BMP is read from the bottom", "formats/image/bmp/bmp_decoder.cpp",
              "header.top_down ? y : header.height - 1 - y", "header.height - 1 - y", PIXELS),

@@ -1,6 +1,7 @@
 // Measures lossless transcoding (jpeg_lossless.hpp) on one core, from memory: each JPEG of a folder as it is, and as
-// libjpeg-turbo makes it of that one: with the standard's Huffman tables, and progressive. Compares the calls that `jpegtran -optimize -copy all` makes, which
-// check nothing; make_jpeg_lossless() by libjpeg-turbo, which decodes twice to compare; and by our own code.
+// libjpeg-turbo makes it of that one: with the standard's Huffman tables, and progressive. Compares the calls that
+// `jpegtran -optimize -copy all` makes, which check nothing; make_jpeg_lossless() by libjpeg-turbo, which decodes twice
+// to compare; and by our own code.
 //
 //   bale_lossless_bench FOLDER [ROUNDS]
 //
@@ -129,8 +130,8 @@ std::uint64_t measure(const Jpegs& jpegs, const char* name, std::size_t rounds) 
       ratios[n].push_back(time[0] / time[n]);
     }
   }
-  fmt::print("\n{}: {} JPEGs, {} by the own way; {} have other bytes than libjpeg-turbo's\n\n", name, jpegs.size(),
-             own, differences);
+  fmt::print("\n{}: {} JPEGs, {} by the own way; {} have other bytes than libjpeg-turbo's\n\n", name, jpegs.size(), own,
+             differences);
   fmt::print("| | ms/image | x jpegtran (min .. max) |\n|---|---|---|\n");
   for (std::size_t n = 0; n < k_ways.size(); ++n) {
     const auto [least, most] = std::minmax_element(ratios[n].begin(), ratios[n].end());

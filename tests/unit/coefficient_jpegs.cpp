@@ -13,8 +13,8 @@ namespace {
 constexpr JDIMENSION k_across = 3;
 
 // DC at once, and AC without its lowest bits first: so larger coefficients fit than in a baseline scan.
-constexpr jpeg_scan_info k_script[] = {{1, {0}, 0, 0, 0, 2},  {1, {0}, 1, 63, 0, 3}, {1, {0}, 1, 63, 3, 2},
-                                       {1, {0}, 0, 0, 2, 1},  {1, {0}, 1, 63, 2, 1}, {1, {0}, 0, 0, 1, 0},
+constexpr jpeg_scan_info k_script[] = {{1, {0}, 0, 0, 0, 2}, {1, {0}, 1, 63, 0, 3}, {1, {0}, 1, 63, 3, 2},
+                                       {1, {0}, 0, 0, 2, 1}, {1, {0}, 1, 63, 2, 1}, {1, {0}, 0, 0, 1, 0},
                                        {1, {0}, 1, 63, 1, 0}};
 
 }  // namespace
@@ -46,8 +46,7 @@ std::vector<std::byte> jpeg_of_coefficients(const CoefficientJpeg& jpeg) {
     info.num_scans = static_cast<int>(std::size(k_script));
   }
   auto* const common = reinterpret_cast<j_common_ptr>(&info);
-  jvirt_barray_ptr coefficients =
-      info.mem->request_virt_barray(common, JPOOL_IMAGE, TRUE, k_across, down, 1);
+  jvirt_barray_ptr coefficients = info.mem->request_virt_barray(common, JPOOL_IMAGE, TRUE, k_across, down, 1);
   jpeg_write_coefficients(&info, &coefficients);
   for (std::size_t n = 0; n < jpeg.blocks.size(); ++n) {
     const auto row = static_cast<JDIMENSION>(n / k_across);

@@ -70,8 +70,7 @@ TEST_CASE("A coefficient that is not the one that was written is noticed") {
     REQUIRE(written.compares());
     for (const CoefficientPlanes::Plane& plane : written.planes.planes()) {
       for (int round = 0; round < 50; ++round) {
-        std::int16_t& value =
-            plane.block(random() % plane.across, random() % plane.down)[random() % 64];
+        std::int16_t& value = plane.block(random() % plane.across, random() % plane.down)[random() % 64];
         value = static_cast<std::int16_t>(value + 1);
         CHECK_FALSE(written.compares());
         value = static_cast<std::int16_t>(value - 1);

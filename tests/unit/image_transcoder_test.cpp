@@ -1,4 +1,5 @@
-// Our own transcoding of JPEGs against libjpeg's: the same bytes or the same refusal, and really used where it should be.
+// Our own transcoding of JPEGs against libjpeg's: the same bytes or the same refusal, and really used where it should
+// be.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -153,7 +154,8 @@ TEST_CASE("Every block that a baseline JPEG can hold is transcoded to libjpeg's 
         compare(blocks);
       }
       for (auto& block : blocks) block.fill(1023);  // no zero at all, the largest sizes
-      for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i][0] = static_cast<std::int16_t>(i % 2 == 0 ? 1023 : -1024);
+      for (std::size_t i = 0; i < blocks.size(); ++i)
+        blocks[i][0] = static_cast<std::int16_t>(i % 2 == 0 ? 1023 : -1024);
       compare(blocks);
       for (auto& block : blocks) block.fill(-1023);
       compare(blocks);

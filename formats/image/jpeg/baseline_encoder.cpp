@@ -18,7 +18,8 @@ void append_stuffed(std::span<const std::uint8_t> bytes, std::vector<std::byte>&
   const std::uint8_t* from = bytes.data();
   const std::uint8_t* const end = from + bytes.size();
   while (from < end) {
-    const auto* const found = static_cast<const std::uint8_t*>(std::memchr(from, 0xFF, static_cast<std::size_t>(end - from)));
+    const auto* const found =
+        static_cast<const std::uint8_t*>(std::memchr(from, 0xFF, static_cast<std::size_t>(end - from)));
     const std::uint8_t* const stop = found == nullptr ? end : found + 1;
     const auto* const first = reinterpret_cast<const std::byte*>(from);
     out.insert(out.end(), first, first + (stop - from));
@@ -102,7 +103,8 @@ void BaselineEncoder::write_raw(std::uint32_t mcu_rows) {
   row_starts_.clear();
   for (std::uint32_t row = 0; row < mcu_rows; ++row) {
     row_starts_.push_back(static_cast<std::uint64_t>(writer.to - raw_.get()) * 8 + writer.count);
-    has_bmi2_ ? Variants::with_bmi2(*this, symbols_->row(row), writer) : Variants::plain(*this, symbols_->row(row), writer);
+    has_bmi2_ ? Variants::with_bmi2(*this, symbols_->row(row), writer)
+              : Variants::plain(*this, symbols_->row(row), writer);
   }
   if (writer.count == 0) return;
   // The last byte is filled with ones (T.81, F.1.2.3).

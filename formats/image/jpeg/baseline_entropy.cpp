@@ -122,8 +122,7 @@ void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRang
         }
         const CoefficientRow& row = to[n][block.component];
         const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
-        targets.push_back(
-            {block.dc, block.ac, block_in(row.coefficients, index, group_shift), places.data()});
+        targets.push_back({block.dc, block.ac, block_in(row.coefficients, index, group_shift), places.data()});
       }
     }
     targets.resize(targets.size() + k_targets_behind);

@@ -38,8 +38,8 @@ class CoefficientPlanes {
   /// Replaces the planes. The coefficients are not initialized.
   void open(const BaselineFrame& frame);
   void clear_row(std::uint32_t mcu_row);
-  /// Gives the blocks of a row of MCUs that only fill them the values that libjpeg writes (jctrans.c): no AC, and the DC
-  /// of the block before, in the order of the scan. False if they have them already.
+  /// Gives the blocks of a row of MCUs that only fill them the values that libjpeg writes (jctrans.c): no AC, and the
+  /// DC of the block before, in the order of the scan. False if they have them already.
   bool fill_mcus(std::uint32_t mcu_row);
 
   std::span<const Plane> planes() const { return {planes_.data(), num_components_}; }

@@ -52,7 +52,8 @@ bool same_components(const jpeg_decompress_struct& a, const jpeg_decompress_stru
 /// Whether equal coefficients mean equal pixels, and nothing else was lost.
 bool same_header(const jpeg_decompress_struct& a, const jpeg_decompress_struct& b) {
   return a.image_width == b.image_width && a.image_height == b.image_height &&
-         a.jpeg_color_space == b.jpeg_color_space && same_components(a, b) && same_markers(a.marker_list, b.marker_list);
+         a.jpeg_color_space == b.jpeg_color_space && same_components(a, b) &&
+         same_markers(a.marker_list, b.marker_list);
 }
 
 bool same_codes(const OptimalCodes& ours, const JHUFF_TBL& theirs) {
@@ -90,8 +91,8 @@ std::optional<Bytes> JpegTranscoder::transcode(const JpegDecoder& from, std::siz
   return out_;
 }
 
-/// Whether writing the scan would give the very bytes that were read. With the same codes, coefficients that are written
-/// in any other way than libjpeg's take more bits.
+/// Whether writing the scan would give the very bytes that were read. With the same codes, coefficients that are
+/// written in any other way than libjpeg's take more bits.
 bool JpegTranscoder::has_the_same_scan(const BaselineFrame& frame) const {
   if (frame.components[0].dc_codes == nullptr || frame.restart_interval != 0 || fills_mcus_differently_) return false;
   for (std::size_t i = 0; i < frame.num_components; ++i) {

@@ -2,8 +2,8 @@
 // internal.
 //
 // It takes gray and YCbCr images at 4:4:4, 4:2:2, 4:2:0 or 4:4:0, baseline in one scan or progressive, that libjpeg
-// reads without a warning. It writes the bytes that libjpeg's transcoder would write, and leaves all other images to it.
-// For one thread at a time.
+// reads without a warning. It writes the bytes that libjpeg's transcoder would write, and leaves all other images to
+// it. For one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ class JpegTranscoder {
  public:
   /// The image that `from` has opened, with markers kept, written again. It was read again and compared: metadata,
   /// quantization tables, sampling and every coefficient are the same. Empty if it would have `end` bytes or more.
-  /// nullopt if libjpeg must do it, or find out why not. `from` is not changed. The bytes are valid until the next call.
+  /// nullopt if libjpeg must do it, or find out why not. `from` is not changed. The bytes are valid until the next
+  /// call.
   std::optional<Bytes> transcode(const JpegDecoder& from, std::size_t end);
 
  private:

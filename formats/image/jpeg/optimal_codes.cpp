@@ -19,9 +19,7 @@ struct Tree {
   std::uint32_t symbol = 0;  // of the tree that was the rarer one in each join
   std::uint32_t node = 0;
 
-  bool operator>(const Tree& other) const {
-    return count != other.count ? count > other.count : symbol < other.symbol;
-  }
+  bool operator>(const Tree& other) const { return count != other.count ? count > other.count : symbol < other.symbol; }
 };
 
 /// The length of each symbol's code, without a limit: T.81, figure K.1. 0 for those that were not counted.

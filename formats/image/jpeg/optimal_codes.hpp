@@ -11,7 +11,7 @@ constexpr std::size_t k_symbols = 256;
 
 /// A Huffman table as a DHT segment has it (T.81, B.2.4.2), and the code of each symbol.
 struct OptimalCodes {
-  std::array<std::uint8_t, 17> num_codes{};    // by length; [0] is not used
+  std::array<std::uint8_t, 17> num_codes{};       // by length; [0] is not used
   std::array<std::uint8_t, k_symbols> symbols{};  // in the order of their codes
   std::uint32_t num_symbols = 0;
   std::array<std::uint16_t, k_symbols> codes{};   // by symbol

@@ -37,8 +37,8 @@ constexpr std::uint32_t k_last_index = 63;
 #if BALE_COMPRESS
 
 /// Appends the coefficients of a block that are not zero, and DC, and their places. Returns the mask of them.
-HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::uint32_t ac_table, std::uint16_t* places,
-                                                std::int16_t* values) {
+HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::uint32_t ac_table,
+                                                std::uint16_t* places, std::int16_t* values) {
   const hn::ScalableTag<std::int16_t> d;
   const hn::ScalableTag<std::uint16_t> du;
   static_assert(hn::MaxLanes(d) == 32);
@@ -62,8 +62,8 @@ HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::
 
 #else
 
-HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::uint32_t ac_table, std::uint16_t* places,
-                                                std::int16_t* values) {
+HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::uint32_t ac_table,
+                                                std::uint16_t* places, std::int16_t* values) {
   const hn::ScalableTag<std::int16_t> d;
   constexpr std::size_t k_lanes = hn::MaxLanes(d);
   static_assert(64 % k_lanes == 0);

@@ -27,8 +27,8 @@ struct RowOfBlocks {
   std::size_t num_mcus = 0;
 };
 
-/// What gets a symbol: DC differences, coefficients that are not zero, and ends of blocks, whose value is 0. Of each its
-/// table << 8 | its zigzag index, 0 for the end of a block.
+/// What gets a symbol: DC differences, coefficients that are not zero, and ends of blocks, whose value is 0. Of each
+/// its table << 8 | its zigzag index, 0 for the end of a block.
 struct CodedValues {
   /// The vectors that are read and written may have this many more, and the first one has one before it, which is 0.
   static constexpr std::size_t k_padding = 64;
