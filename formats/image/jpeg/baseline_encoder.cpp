@@ -11,7 +11,6 @@ constexpr std::uint32_t k_length_bits = 5;
 constexpr std::uint32_t k_length_mask = (1u << k_length_bits) - 1;
 // Eight bytes are written at once.
 constexpr std::size_t k_padding_bytes = 16;
-constexpr std::size_t k_keep_bytes = std::size_t{4} << 20;
 
 /// Appends `bytes` with a zero after each FF (T.81, F.1.2.3).
 void append_stuffed(std::span<const std::uint8_t> bytes, std::vector<std::byte>& out) {
@@ -91,18 +90,11 @@ template <bool k_bmi2>
 }
 
 void BaselineEncoder::write_raw(std::uint32_t mcu_rows) {
-  const std::size_t needed = raw_size() + k_padding_bytes;
-  if (needed > capacity_ || (capacity_ > k_keep_bytes && needed < capacity_ / 4)) {
-    raw_.reset();
-    capacity_ = 0;
-    const std::size_t capacity = needed + needed / 4;
-    raw_.reset(new std::uint8_t[capacity]);
-    capacity_ = capacity;
-  }
-  BitWriter writer{.to = raw_.get()};
+  raw_ = memory_.get(raw_size() + k_padding_bytes);
+  BitWriter writer{.to = raw_};
   row_starts_.clear();
   for (std::uint32_t row = 0; row < mcu_rows; ++row) {
-    row_starts_.push_back(static_cast<std::uint64_t>(writer.to - raw_.get()) * 8 + writer.count);
+    row_starts_.push_back(static_cast<std::uint64_t>(writer.to - raw_) * 8 + writer.count);
     has_bmi2_ ? Variants::with_bmi2(*this, symbols_->row(row), writer)
               : Variants::plain(*this, symbols_->row(row), writer);
   }
@@ -118,7 +110,7 @@ void BaselineEncoder::write(std::uint32_t mcu_rows, std::vector<std::byte>& out,
   const std::size_t first = out.size();
   std::size_t done = 0;
   const auto stuff_to = [&](std::size_t end) {
-    append_stuffed({raw_.get() + done, end - done}, out);
+    append_stuffed({raw_ + done, end - done}, out);
     done = end;
   };
   for (std::uint32_t row = 0; row < mcu_rows; ++row) {

@@ -3,9 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <vector>
 
+#include "bale/formats/image/jpeg/aligned_memory.hpp"
 #include "bale/formats/image/jpeg/baseline_seek_points.hpp"
 #include "bale/formats/image/jpeg/optimal_codes.hpp"
 #include "bale/formats/image/jpeg/scan_symbols.hpp"
@@ -44,8 +45,8 @@ class BaselineEncoder {
   /// of these are.
   std::array<std::uint32_t, k_scan_tables * k_symbols> words_{};
   std::uint64_t num_bits_ = 0;
-  std::unique_ptr<std::uint8_t[]> raw_;
-  std::size_t capacity_ = 0;
+  AlignedMemory memory_;
+  std::uint8_t* raw_ = nullptr;  // the scan without byte stuffing
   std::vector<std::uint64_t> row_starts_;  // in bits
   bool has_bmi2_ = false;
 };
