@@ -1,7 +1,7 @@
 // Measures lossless transcoding (jpeg_lossless.hpp) on one core, from memory: each JPEG of a folder as it is, and as
 // libjpeg-turbo makes it of that one: with the standard's Huffman tables, and progressive. Compares the calls that
-// `jpegtran -optimize -copy all` makes, which check nothing; make_jpeg_lossless() by libjpeg-turbo, which decodes twice
-// to compare; and by our own code.
+// `jpegtran -optimize -copy all` makes, which check nothing; JpegLossless by libjpeg-turbo, which decodes twice to
+// compare; and by our own code.
 //
 //   bale_lossless_bench FOLDER [ROUNDS]
 //
