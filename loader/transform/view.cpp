@@ -11,7 +11,8 @@ namespace bale::transform_detail {
 namespace {
 
 bool is_of_boxes(const Step& step) {
-  return std::holds_alternative<step::ZeroBoundingBoxes>(step) || std::holds_alternative<step::ClampBoundingBoxes>(step) ||
+  return std::holds_alternative<step::ZeroBoundingBoxes>(step) ||
+         std::holds_alternative<step::ClampBoundingBoxes>(step) ||
          std::holds_alternative<step::SanitizeBoundingBoxes>(step);
 }
 
@@ -32,7 +33,9 @@ void widen_gray(const std::uint8_t* gray, std::size_t num_pixels, std::uint8_t* 
 }
 
 /// Pillow copies an image that keeps its size.
-bool changes_size(const ResizeSpec& spec) { return spec.width != spec.source_width || spec.height != spec.source_height; }
+bool changes_size(const ResizeSpec& spec) {
+  return spec.width != spec.source_width || spec.height != spec.source_height;
+}
 
 }  // namespace
 
@@ -106,9 +109,12 @@ void View::make(const PixelView& decoded, ViewScratch& scratch, MutableBytes out
   if (transform_.mode == PixelMode::gray_16) return make_gray_16(decoded, scratch, out);
   const bool is_rgb = transform_.mode == PixelMode::rgb;
   const std::size_t num_before = num_before_conversion(rest());
-  if (rest().empty() && is_rgb && transform_.channels() == 3 && transform_.dtype == DType::uint8 &&
-      transform_.layout == PixelLayout::nhwc) {
-    return make_start(decoded, scratch.resizer, reinterpret_cast<std::uint8_t*>(out.data()));
+  const bool are_bytes_kept = is_rgb && transform_.channels() == 3 && transform_.dtype == DType::uint8 &&
+                              transform_.layout == PixelLayout::nhwc;
+  if (are_bytes_kept && StepRunner::takes_in_place(rest())) {
+    auto* const rgb = reinterpret_cast<std::uint8_t*>(out.data());
+    make_start(decoded, scratch.resizer, rgb);
+    return scratch.runner.run_in_place(rest(), rgb, std::size_t{start_.width()} * start_.height());
   }
   if (!is_rgb && num_before == 0) return finish(start_alone(decoded, scratch), rest(), out);
 

@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 PIXELS = ("python", "tests/python/test_transform_steps.py")
 UNIT = ("transform", "steps:*")
+COLOR = ("color", "*")
 
 MUTATIONS = [
     Mutation("bilinear positions are not those of pixel centers", "formats/image/warp/warp.cpp",
@@ -18,15 +19,25 @@ MUTATIONS = [
              "std::chars_format::fixed, 15)", "std::chars_format::fixed, 6)", PIXELS),
     Mutation("reflection repeats the edge", "formats/image/warp/border.cpp",
              "return place < size ? place : period - place;", "return place < size ? place : period - place + 1;", PIXELS),
-    Mutation("the counts of a run are those of its start", "loader/transform/steps/point_run.cpp",
-             "counts[channel][tables[channel][value]] +=", "counts[channel][value] +=", PIXELS),
-    Mutation("vectors look the upper half of a table up in its lower half", "formats/image/point/apply_tables.cpp",
-             "look_up<k_half>(table + k_half * 16, low, values)", "look_up<k_half>(table, low, values)", UNIT),
-    Mutation("pixels after the last whole vector stay", "formats/image/point/apply_tables.cpp",
-             "  for (; i < num_pixels; ++i) {", "  for (; i + 16 < num_pixels; ++i) {", UNIT),
-    Mutation("contrast takes the mean of the pixels before the run", "loader/transform/steps/point_run.cpp",
-             "  const std::optional<Histogram> counts = counts_;\n  finish(picture);",
-             "  const std::optional<Histogram> counts = counts_;\n  counts_ = counts;", PIXELS),
+    Mutation("the counts of a run are those of its start", "loader/transform/steps/color_run.cpp",
+             "  if (counts_) counts_ = counts_after(change, *counts_);\n", "", UNIT),
+    Mutation("vectors look the upper half of a table up in its lower half", "formats/image/color/point-inl.hpp",
+             "look_up_rows<k_half>(table + k_half * 16, low, values)", "look_up_rows<k_half>(table, low, values)", UNIT),
+    Mutation("pixels after the last whole vector stay", "formats/image/color/point-inl.hpp",
+             "change_vectors(change, channel, values, count); i < count;",
+             "change_vectors(change, channel, values, count); i + 16 < count;", UNIT),
+    Mutation("contrast takes the mean of the pixels before the run", "loader/transform/steps/color_run.cpp",
+             "mean_gray_after(changes_, pixels.rgb, pixels.count);\n  changes_.clear();",
+             "mean_gray_after({}, pixels.rgb, pixels.count);", UNIT),
+    Mutation("what is after the last pixel counts to the mean", "formats/image/color/luma-inl.hpp",
+             "std::fill(plane + count, plane + k_block, 0);", "static_cast<void>(plane);", COLOR),
+    Mutation("a hue that is an integer is not one less", "formats/image/color/hue_tables.hpp", "{88, 92, 96, 100, 104}",
+             "{88, 92, 96, 100}", COLOR),
+    Mutation("saturation does not care how float rounds", "formats/image/color/color_change.cpp",
+             "constexpr float k_margin = 1.0F / 65536;", "constexpr float k_margin = 0;", COLOR),
+    Mutation("the second of two lines is applied first", "formats/image/color/point-inl.hpp",
+             "look_up_line(change.lines[1], look_up_line(change.lines[0], v))",
+             "look_up_line(change.lines[0], look_up_line(change.lines[1], v))", COLOR),
     Mutation("smoothing rounds down", "formats/image/blur/smooth.cpp", "((sum + 6) * 5042) >> 16", "(sum * 5042) >> 16",
              PIXELS),
     Mutation("the box has no edge", "formats/image/blur/box_blur.cpp", "(left + beyond[i]) * edge_weight", "0", PIXELS),

@@ -1,6 +1,8 @@
 // Every step on small pictures, with hashes that must be the same on every CPU and with every compiler.
 // tests/python/test_transform_steps.py compares the pixels with those of Pillow and torchvision.
+#include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "bale/loader/transform/steps/step_json.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/tier.hpp"
 
 using namespace bale;
 using namespace bale::transform_detail;
@@ -122,6 +125,38 @@ TEST_CASE("steps: lists are the same as one step after the other") {
     for (const Step& step : some) runner.run({&step, 1}, apart);
     REQUIRE(hash_of(together) == hash_of(apart));
   }
+}
+
+TEST_CASE("steps: random lists of changes of color are the same as one after the other, also in place") {
+  Steps colors{step::Brightness{1.3}, step::Brightness{0.62},
+               step::Contrast{0.6},   step::Contrast{1.41},
+               step::Saturation{1.9}, step::Hue{-0.2},
+               step::Grayscale{},     step::Invert{},
+               step::Solarize{100},   step::SolarizeAdd{60, 128},
+               step::Posterize{3},    step::Saturation{0.753},
+               step::Hue{0.31},       step::Equalize{},
+               step::AutoContrast{}};
+  StepRunner runner;
+  std::mt19937 random(3);
+  for (const std::string& target : image_detail::resample_targets()) {
+    INFO(target);
+    image_detail::use_resample_target(target);
+    for (int i = 0; i < test::by_tier(60, 2000); ++i) {
+      std::shuffle(colors.begin(), colors.end(), random);
+      const std::span<const Step> some(colors.data(), 1 + random() % 7);
+      REQUIRE(StepRunner::takes_in_place(some));
+      Picture together = picture_of(1 + random() % 60, 1 + random() % 40);
+      Picture apart = together;
+      Picture in_place = together;
+      runner.run(some, together);
+      for (const Step& step : some) runner.run({&step, 1}, apart);
+      runner.run_in_place(some, in_place.pixels.data(), std::size_t{in_place.width} * in_place.height);
+      CHECK(hash_of(together) == hash_of(apart));
+      CHECK(hash_of(in_place) == hash_of(apart));
+    }
+  }
+  image_detail::use_resample_target("");
+  CHECK_FALSE(StepRunner::takes_in_place(std::vector<Step>{step::Invert{}, step::VerticalFlip{}}));
 }
 
 TEST_CASE("steps: JSON gives the same steps again") {

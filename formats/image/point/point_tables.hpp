@@ -26,6 +26,4 @@ PointTable blend_table(std::uint8_t level, double factor);
 PointTable equalize_table(const std::array<std::uint32_t, 256>& counts);
 PointTable auto_contrast_table(const std::array<std::uint32_t, 256>& counts);
 
-void apply_tables(const PointTables& tables, std::uint8_t* rgb, std::size_t num_pixels);
-
 }  // namespace bale::image_detail

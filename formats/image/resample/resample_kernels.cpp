@@ -16,23 +16,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// AVX3_DL and every better target has AVX512_VNNI and VBMI; a better target has a lower number. Later versions of
-// Highway have several of them, and one with 32-byte vectors may be added.
-#undef BALE_VNNI
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL && HWY_MAX_BYTES == 64
-#define BALE_VNNI 1
-#else
-#define BALE_VNNI 0
-#endif
-
-// Highway 1.0.3 chooses AVX3_DL only if the CPU has AVX512_VNNI, but does not enable it in the compiler.
-#undef BALE_BEFORE_NAMESPACE
-#if BALE_VNNI
-#define BALE_BEFORE_NAMESPACE() \
-  HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni") static_assert(true, "a semicolon may follow")
-#else
-#define BALE_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
-#endif
+#include "bale/formats/image/vnni_target-inl.hpp"
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 

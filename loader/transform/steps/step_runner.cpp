@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "bale/formats/image/blur/blur.hpp"
-#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/resample/nearest.hpp"
 #include "bale/formats/image/warp/border.hpp"
 #include "bale/formats/image/warp/flip.hpp"
@@ -13,8 +12,8 @@
 #include "bale/loader/transform/draw/rotation.hpp"
 #include "bale/loader/transform/draw/size_after.hpp"
 #include "bale/loader/transform/draw/step_limits.hpp"
+#include "bale/loader/transform/steps/color_run.hpp"
 #include "bale/loader/transform/steps/mixture.hpp"
-#include "bale/loader/transform/steps/point_run.hpp"
 
 namespace bale::transform_detail {
 namespace {
@@ -68,7 +67,7 @@ struct Workshop {
   std::unique_ptr<StepRunner> chain_runner{};  // of the chains of a mixture
 };
 
-/// Runs one step that is not a point operation, on a picture that it is for.
+/// Runs one step that is not for a ColorRun, on a picture that it is for.
 struct RunStep {
   Workshop& shop;
   Picture& picture;
@@ -151,10 +150,6 @@ struct RunStep {
     });
   }
 
-  void operator()(const step::Saturation& saturation) const {
-    check_finite("Saturation", saturation.factor);
-    if (saturation.factor != 1) adjust_saturation(pixels(), count(), saturation.factor);
-  }
   void operator()(const step::Sharpness& sharpness) const {
     check_finite("Sharpness", sharpness.factor);
     if (sharpness.factor == 1) return;
@@ -162,11 +157,6 @@ struct RunStep {
       shop.blurrer.sharpen(source, sharpness.factor, out.pixels);
     });
   }
-  void operator()(const step::Hue& hue) const {
-    check_that(-0.5 <= hue.turn && hue.turn <= 0.5, "Hue", "turn must be within [-0.5, 0.5]");
-    adjust_hue(pixels(), count(), hue.turn);
-  }
-  void operator()(const step::Grayscale&) const { make_gray(pixels(), count()); }
   void operator()(const step::PermuteChannels& permute) const {
     for (const std::uint8_t channel : permute.order) check_that(channel < 3, "PermuteChannels", "channels are 0 to 2");
     std::uint8_t* rgb = pixels();
@@ -196,9 +186,9 @@ struct RunStep {
   void operator()(const step::ClampBoundingBoxes&) const {}
   void operator()(const step::SanitizeBoundingBoxes&) const {}
 
-  /// Point operations do not come here.
-  template <typename Point>
-  void operator()(const Point&) const {}
+  /// Steps of a ColorRun do not come here.
+  template <typename Change>
+  void operator()(const Change&) const {}
 };
 
 void RunStep::operator()(const step::Erase& erase) const {
@@ -275,7 +265,7 @@ struct StepRunner::State {
   void run(const Step& step, Picture& picture);
 
   Workshop shop{};
-  PointRun points{};
+  ColorRun colors{};
 };
 
 void StepRunner::State::run(const Step& step, Picture& picture) {
@@ -285,13 +275,17 @@ void StepRunner::State::run(const Step& step, Picture& picture) {
 
 void StepRunner::State::run(std::span<const Step> steps, Picture& picture) {
   const bool is_mask = picture.channels == 1;
+  const auto rgb = [&] { return RgbPixels{picture.pixels.data(), num_pixels(picture)}; };
   for (const Step& step : steps) {
     if (is_mask && !is_geometry(step)) continue;
-    if (!is_mask && points.add(step, picture)) continue;
-    points.finish(picture);
+    if (!is_mask && ColorRun::takes(step)) {
+      colors.add(step, rgb());
+      continue;
+    }
+    colors.finish(rgb());
     run(step, picture);
   }
-  points.finish(picture);
+  colors.finish(rgb());
 }
 
 StepRunner::StepRunner() : state_(std::make_unique<State>()) {}
@@ -301,8 +295,19 @@ StepRunner& StepRunner::operator=(StepRunner&&) noexcept = default;
 
 void StepRunner::run(std::span<const Step> steps, Picture& picture) {
   check_picture(picture);
-  state_->points = {};  // after an error there may be some that never ran
+  state_->colors.clear();  // after an error there may be some that never ran
   state_->run(steps, picture);
+}
+
+bool StepRunner::takes_in_place(std::span<const Step> steps) {
+  return std::all_of(steps.begin(), steps.end(), ColorRun::takes);
+}
+
+void StepRunner::run_in_place(std::span<const Step> steps, std::uint8_t* rgb, std::size_t num_pixels) {
+  ColorRun& colors = state_->colors;
+  colors.clear();
+  for (const Step& step : steps) colors.add(step, {rgb, num_pixels});
+  colors.finish({rgb, num_pixels});
 }
 
 }  // namespace bale::transform_detail

@@ -6,6 +6,8 @@
 // and the other steps change nothing. Threads: a StepRunner reuses its memory and is used by one thread at a time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -25,6 +27,11 @@ class StepRunner {
   /// parameters out of range and for images that would be empty or too large; then the picture holds the result of some
   /// of the steps.
   void run(std::span<const Step> steps, Picture& picture);
+
+  /// Whether the steps change each pixel by itself, so that run_in_place() takes them.
+  static bool takes_in_place(std::span<const Step> steps);
+  /// run() for `num_pixels` pixels of three bytes that are not a Picture.
+  void run_in_place(std::span<const Step> steps, std::uint8_t* rgb, std::size_t num_pixels);
 
  private:
   struct State;
