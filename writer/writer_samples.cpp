@@ -53,7 +53,7 @@ std::string stored_key(const Layout& layout, std::string_view key) {
 
 CheckedSample::CheckedSample(const PackOptions& options, const std::vector<std::string>& classes, std::string_view key,
                              std::span<const FieldView> fields, std::int64_t label)
-    : key_(stored_key(*options.format.layout, key)), label_(label) {
+    : key_(stored_key(*options.format.layout, key)), is_encoded_(key_ != key), label_(label) {
   take_fields(options, fields);
   take_label(classes);
   if (options.on_error != OnError::fail) return;

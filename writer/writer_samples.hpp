@@ -23,6 +23,8 @@ class CheckedSample {
   CheckedSample& operator=(const CheckedSample&) = delete;
 
   const std::string& key() const { return key_; }
+  /// Whether that is not the key as it was given.
+  bool is_encoded() const { return is_encoded_; }
   std::int64_t label() const { return label_; }
   std::span<const FieldView> fields() const { return fields_; }
   std::uint64_t payload_bytes() const;
@@ -33,6 +35,7 @@ class CheckedSample {
   [[noreturn]] void refuse(std::string_view why, std::string_view hint = {}) const;
 
   std::string key_;
+  bool is_encoded_;
   std::int64_t label_;
   std::vector<std::string> names_;
   std::string digits_;

@@ -10,6 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/python/bindings/sample_number.hpp"
 
 namespace bale::python {
 namespace {
@@ -107,9 +108,10 @@ std::optional<std::string> name_of(const std::optional<nb::str>& field) {
 
 }  // namespace
 
-nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, const std::vector<std::uint64_t>& samples,
+nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions,
                                          const std::optional<nb::str>& field, unsigned threads) {
   const std::optional<std::string> name = name_of(field);
+  const std::vector<std::uint64_t> samples = samples_at(positions, self.get().size());
   const Dataset& dataset = self.get();
   std::vector<Read> reads = sizes_of(dataset, samples, name);
   std::vector<nb::bytes> objects;
@@ -128,9 +130,10 @@ nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, const std::vector
   return nb::typed<nb::list, nb::bytes>(list);
 }
 
-nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, const std::vector<std::uint64_t>& samples,
+nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle positions,
                                              const std::optional<nb::str>& field, unsigned threads, const Out& out) {
   const std::optional<std::string> name = name_of(field);
+  const std::vector<std::uint64_t> samples = samples_at(positions, self.get().size());
   const Dataset& dataset = self.get();
   const MutableBytes room{reinterpret_cast<std::byte*>(out.data()), out.size()};
   std::vector<Read> reads = sizes_of(dataset, samples, name);

@@ -78,6 +78,10 @@ class Writer {
   /// and the error of an earlier sample whose shard could not be written; then no sample can be added any more.
   /// If it throws, this sample was not added.
   std::uint64_t add(std::string_view key, std::span<const FieldView> fields, std::int64_t label = k_no_label);
+  /// Adds samples as that many calls of add() with their keys, labels and fields do, and returns the number of the first.
+  /// All are checked before one is added: if `samples[n]` is refused (`invalid_argument`, `damaged`), none was added, and
+  /// the message begins with its position n. After any other error the first of them were added; count() says how many.
+  std::uint64_t add_many(std::span<const SampleView> samples);
 
   /// Number of samples that were added, by this run or the one that it continues, with those that were skipped.
   std::uint64_t count() const;
