@@ -63,7 +63,8 @@ class Writer::Run {
   std::uint64_t count() const { return count_; }
 
   std::uint64_t add(std::string_view key, std::span<const FieldView> fields, std::int64_t label) {
-    const CheckedSample sample(options_.pack, options_.classes, key, fields, label);
+    FieldNames names(options_.pack);
+    const CheckedSample sample(options_.pack, options_.classes, names, key, fields, label);
     const auto lock = lock_open();
     if (const auto place = find(sample.key())) refuse_repeated(key, count_, *place);
     append(sample);
@@ -71,10 +72,11 @@ class Writer::Run {
   }
 
   std::uint64_t add_many(std::span<const SampleView> samples) {
+    FieldNames names(options_.pack);
     std::deque<CheckedSample> checked;
     for (const SampleView& sample : samples) {
       at_position(checked.size(), [&] {
-        checked.emplace_back(options_.pack, options_.classes, sample.key, sample.fields, sample.label);
+        checked.emplace_back(options_.pack, options_.classes, names, sample.key, sample.fields, sample.label);
       });
     }
     const auto lock = lock_open();

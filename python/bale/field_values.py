@@ -166,8 +166,8 @@ def _at(position: int, make: Callable[..., Any], *given: Any) -> Any:
 
 def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:
     """A class number from a number or the name of a class."""
-    if label is None or type(label) is int:
-        return label
+    if label is None:
+        return None
     if isinstance(label, str):
         if label not in numbers_of_classes:
             raise ValueError(f"label: {label!r} is none of the classes")

@@ -217,7 +217,8 @@ class Writer:
         """
         bytes_of = self._values.bytes_of
         values = {name: value if type(value) is bytes else bytes_of(name, value) for name, value in fields.items()}
-        return self._writer.add(key, values, label_of(label, self._numbers))
+        number = label if type(label) is int else label_of(label, self._numbers)
+        return self._writer.add(key, values, number)
 
     def add_many(self, keys: Iterable[str], columns: Mapping[str, Iterable[Any]],
                  labels: Iterable[int | str | None] | None = None) -> int:
