@@ -191,7 +191,7 @@ class Dataset:
             Number of threads; 0 for one per core. Remote samples are read by the calling thread.
         out : writable buffer or None, default None
             A writable buffer of bytes (bytearray, numpy uint8 array, mmap) to read into, one sample after the other. Use it
-            again for the next call: new memory for some hundred images costs more time than to read them.
+            again for the next call.
 
         Returns
         -------
@@ -208,6 +208,11 @@ class Dataset:
             `out` is too small; the message says how many bytes are needed.
         bale.Error
             A sample is damaged or cannot be read. Nothing is returned, and what `out` holds is undefined.
+
+        Notes
+        -----
+        New memory from the kernel for some hundred images costs more time than to read them. So glibc's malloc is made to keep
+        up to 64 MiB that objects of such a call have freed, unless its environment variables say otherwise.
         """
         if threads < 0:
             raise ValueError(f"threads: {threads} is below 0")
