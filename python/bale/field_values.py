@@ -151,9 +151,9 @@ def _wrong(name: str, value: Any) -> TypeError:
 
 def labels_of(labels: Iterable[Any], numbers_of_classes: dict[str, int]) -> list[int | None]:
     """label_of() of each. An error begins with the position of its label."""
-    listed = labels.tolist() if hasattr(labels, "tolist") else labels  # of numpy or torch
+    tolist = getattr(labels, "tolist", None)  # of numpy or torch
     return [label if type(label) is int else _at(position, label_of, label, numbers_of_classes)
-            for position, label in enumerate(listed)]
+            for position, label in enumerate(labels if tolist is None else tolist())]
 
 
 def _at(position: int, make: Callable[..., Any], *given: Any) -> Any:

@@ -255,13 +255,9 @@ class Writer:
         All samples are checked before one is added. If one is refused, none was added, and the message has its position in
         keys. If writing fails, or the call is interrupted, the first of them were added; `count` says how many.
         """
-        listed = list(keys)
         values = {name: self._values.column_of(name, column) for name, column in columns.items()}
         numbers = None if labels is None else labels_of(labels, self._numbers)
-        for name, column in [*values.items(), *([] if numbers is None else [("labels", numbers)])]:
-            if len(column) != len(listed):
-                raise ValueError(f"{name}: {len(column)} values for {len(listed)} keys")
-        return self._writer.add_many(listed, values, numbers)
+        return self._writer.add_many(list(keys), values, numbers)
 
     @property
     def count(self) -> int:

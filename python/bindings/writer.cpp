@@ -10,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/size_text.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/registry/registry.hpp"
@@ -115,6 +116,11 @@ PackOptions pack_options(const nb::dict& given) {
   return options;
 }
 
+void require_length(const std::string& name, std::size_t length, std::size_t num_keys) {
+  if (length == num_keys) return;
+  throw nb::value_error(fmt::format("{}: {} values for {} keys", printable(name), length, num_keys).c_str());
+}
+
 /// What `bale pack --json` reports, without times.
 nb::dict report_of(const PackReport& report) {
   nb::list outputs;
@@ -186,7 +192,7 @@ class PythonWriter {
     return writer_->add(raw_key, fields, label.value_or(k_no_label));
   }
 
-  /// `keys` and the lists in `columns` have one entry per sample, and so has `labels`, if there is one.
+  /// `columns` has lists. Throws ValueError if one of them, or `labels`, does not have a value for each key.
   std::uint64_t add_many(const nb::list& keys, const nb::dict& columns, const std::optional<nb::list>& labels) {
     const std::size_t count = keys.size();
     std::vector<std::string> raw_keys;
@@ -203,8 +209,10 @@ class PythonWriter {
     Buffers buffers;
     for (const auto& [name, column] : columns) {
       const std::string& raw_name = names.emplace_back(from_str(nb::cast<nb::str>(name)));
+      const auto values = nb::cast<nb::list>(column);
+      require_length(raw_name, values.size(), count);
       std::size_t at = names.size() - 1;
-      for (const nb::handle value : nb::cast<nb::list>(column)) {
+      for (const nb::handle value : values) {
         fields[at] = {raw_name, buffers.bytes_of(value)};
         at += columns.size();
       }
@@ -216,9 +224,10 @@ class PythonWriter {
           {.key = raw_keys[i], .fields = std::span(fields).subspan(i * columns.size(), columns.size())});
     }
     if (labels) {
+      require_length("labels", labels->size(), count);
       std::size_t i = 0;
       for (const nb::handle label : *labels) {
-        if (!label.is_none()) samples.at(i).label = value_of<std::int64_t>(label, "labels");
+        if (!label.is_none()) samples[i].label = value_of<std::int64_t>(label, "labels");
         ++i;
       }
     }

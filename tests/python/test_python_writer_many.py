@@ -1,5 +1,5 @@
 """bale.Writer.add_many: what as many calls of add() do; what is refused, threads, resumption."""
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import bale
 import numpy as np
@@ -114,20 +114,10 @@ def test_a_resumed_writer_goes_on(tmp_path, expected):
 
 def test_threads(tmp_path):
     with bale.Writer(tmp_path / "out", shard_samples=17, jobs=2) as writer:
-        def work(thread):
-            for part in range(20):
-                keys = [f"{thread}-{part}-{i}" for i in range(9)]
-                first = writer.add_many(keys, {"txt": keys})
-                firsts.append((first, keys[0]))
-
-        firsts = []
-        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        calls = [[f"{call}-{i}" for i in range(9)] for call in range(80)]
+        with ThreadPoolExecutor(4) as threads:
+            firsts = list(threads.map(lambda keys: writer.add_many(keys, {"txt": keys}), calls))
     dataset = bale.Dataset(tmp_path / "out")
-    assert len(dataset) == 4 * 20 * 9 and len(set(dataset.keys)) == len(dataset)
-    for first, key in firsts:  # the samples of a call stay together
-        name = key.rpartition("-")[0]
-        assert [dataset[first + i]["txt"].decode() for i in range(9)] == [f"{name}-{i}" for i in range(9)]
+    assert len(dataset) == 80 * 9
+    for first, keys in zip(firsts, calls, strict=True):  # the samples of a call stay together
+        assert [dataset[first + i]["txt"].decode() for i in range(9)] == keys
