@@ -29,6 +29,9 @@ namespace bale {
 namespace {
 
 constexpr unsigned k_max_default_jobs = 4;
+// Memory that is kept for samples to come.
+constexpr std::uint64_t k_kept_share = 4;  // of Options::memory_bytes
+constexpr std::uint64_t k_max_kept_bytes = std::uint64_t{256} << 20;
 
 unsigned jobs_of(const PackOptions& options) {
   return options.jobs != 0 ? options.jobs : std::min(usable_cores(), k_max_default_jobs);
@@ -182,7 +185,7 @@ class Writer::Run {
     queue_ = std::make_unique<ShardQueue>(
         jobs_of(options_.pack), next, [this](const ShardQueue::Task& task) { return write(task); },
         [this](const ShardQueue::Task& task, FinishedShard&& finished) { publish(task, std::move(finished)); });
-    filling_ = std::make_shared<PendingShard>(next, count_, dataset_.pending_path(next));
+    filling_ = std::make_shared<PendingShard>(next, count_, dataset_.pending_path(next), pool_);
     for (std::size_t i = 0; i < pending.size(); ++i) {
       if (i != 0) hand_over();
       filling_ = pending[i];
@@ -283,7 +286,8 @@ class Writer::Run {
       throw;
     }
     const std::uint64_t next = full->shard() + 1;
-    filling_ = std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next));
+    filling_ =
+        std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next), pool_);
   }
 
   FinishedShard write(const ShardQueue::Task& task) {
@@ -349,6 +353,8 @@ class Writer::Run {
   KeyTable keys_;
   bool encoded_keys_ = false;
   std::vector<std::string> fields_;  // of all samples, in order of first appearance
+  const std::shared_ptr<ChunkPool> pool_ =
+      std::make_shared<ChunkPool>(std::min(options_.memory_bytes / k_kept_share, k_max_kept_bytes));
   std::shared_ptr<PendingShard> filling_;
   std::atomic<std::uint64_t> waiting_bytes_{0};  // memory of the pending in waiting_
   mutable std::mutex waiting_mutex_;

@@ -13,8 +13,9 @@
 // `quarantine`. DestinationMode::overwrite, and a layout whose shards are named NAME-00003-of-00012, publish all shards
 // in close().
 //
-// Memory: Options::memory_bytes, one sample per thread that adds, the hashes of all keys (8 to 22 bytes per sample; above
-// 256 MiB in a file without a name in the destination), and while a shard is written its index.
+// Memory: Options::memory_bytes, up to a quarter of that again (at most 256 MiB) for samples to come, the samples of a call
+// per thread that adds, the hashes of all keys (8 to 22 bytes per sample; above 256 MiB in a file without a name in the
+// destination), and while a shard is written its index.
 // Threads: every method may be called by many threads at once. Samples are then in the order in which add() took them.
 // Processes: belongs to the process that made it. In a forked child every method throws `unsupported`, and the destructor
 // does nothing.
