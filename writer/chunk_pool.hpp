@@ -1,5 +1,5 @@
-// ChunkPool: memory of samples that waited, for samples that follow. To get new memory from the kernel takes as long as to copy
-// samples into it.
+// ChunkPool: memory of samples that waited, for samples that follow. To get new memory from the kernel takes as long as
+// to copy samples into it.
 //
 // Threads: all methods may be called by many threads at once.
 #pragma once

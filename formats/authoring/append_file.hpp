@@ -19,8 +19,8 @@ class AppendFile {
   /// Offset of the next part.
   std::uint64_t size() const { return writes_.end(); }
 
-  /// Appends the parts in order, and does not keep them. Few bytes wait in memory for those that follow. Throws `io`, also
-  /// for bytes that waited.
+  /// Appends the parts in order, and does not keep them. Few bytes wait in memory for those that follow. Throws `io`,
+  /// also for bytes that waited.
   void append(std::span<const Bytes> parts) { writes_.append(file_, parts); }
 
   /// Writes what waits, and closes the file. Throws `io`.

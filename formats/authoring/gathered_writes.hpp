@@ -19,8 +19,8 @@ class GatheredWrites {
   /// Offset of the next part.
   std::uint64_t end() const { return written_ + waiting_.size(); }
 
-  /// Appends the parts in order, and does not keep them. Few bytes wait in memory for those that follow. Throws `io`, also
-  /// for bytes that waited.
+  /// Appends the parts in order, and does not keep them. Few bytes wait in memory for those that follow. Throws `io`,
+  /// also for bytes that waited.
   void append(File& file, std::span<const Bytes> parts) {
     std::size_t bytes = 0;
     for (const Bytes part : parts) bytes += part.size();

@@ -224,7 +224,7 @@ class Writer:
                  labels: Iterable[int | str | None] | None = None) -> int:
         """Adds samples, one after another, as that many calls of add() do.
 
-        For small images it is several times as fast.
+        For small images it takes less time per sample.
 
         Parameters
         ----------

@@ -83,7 +83,9 @@ Sample read(ProcessDataset& self, nb::handle i) {
   std::vector<NewBytes> values;
   for (const FieldExtent& field : row) values.emplace_back(field.extent.length);
   std::vector<Bytes> read(values.size());
-  const auto name_of = [&](const FieldExtent& field) -> const std::string& { return index->fields()[field.field].name; };
+  const auto name_of = [&](const FieldExtent& field) -> const std::string& {
+    return index->fields()[field.field].name;
+  };
   {
     const WithoutGil without_gil;
     std::size_t n = 0;
@@ -276,12 +278,10 @@ void bind_dataset(nb::module_& module) {
           },
           nb::arg("spec"), nb::arg("verify_checksums"))
       .def("__len__", [](ProcessDataset& self) { return self.get().size(); })
-      .def("read", &read, nb::arg("i"),
-           nb::sig("def read(self, i: typing.SupportsIndex) -> dict[str, bytes]"))
+      .def("read", &read, nb::arg("i"), nb::sig("def read(self, i: typing.SupportsIndex) -> dict[str, bytes]"))
       .def("read_field", &read_field, nb::arg("i"), nb::arg("field"),
            nb::sig("def read_field(self, i: typing.SupportsIndex, field: str) -> bytes"))
-      .def("read_image", &read_image, nb::arg("i"),
-           nb::sig("def read_image(self, i: typing.SupportsIndex) -> bytes"))
+      .def("read_image", &read_image, nb::arg("i"), nb::sig("def read_image(self, i: typing.SupportsIndex) -> bytes"))
       .def("read_many", &read_many, nb::arg("positions"), nb::arg("field").none(), nb::arg("threads"),
            nb::sig("def read_many(self, positions: collections.abc.Iterable[typing.SupportsIndex], field: str | None, "
                    "threads: int) -> list[bytes]"))

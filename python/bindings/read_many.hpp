@@ -12,8 +12,8 @@
 
 namespace bale::python {
 
-/// The bytes of the field `name`, or of each sample's image if there is no name, in the order of `positions` (sample_at()). `threads` of 0: one
-/// per core. Fields that are not compressed are read directly into the Python objects.
+/// The bytes of the field `name`, or of each sample's image if there is no name, in the order of `positions` (sample_at()).
+/// `threads` of 0: one per core. Fields that are not compressed are read directly into the Python objects.
 nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions,
                                          const std::optional<nb::str>& name, unsigned threads);
 

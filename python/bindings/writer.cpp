@@ -220,8 +220,7 @@ class PythonWriter {
     std::vector<SampleView> samples;
     samples.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-      samples.push_back(
-          {.key = raw_keys[i], .fields = std::span(fields).subspan(i * columns.size(), columns.size())});
+      samples.push_back({.key = raw_keys[i], .fields = std::span(fields).subspan(i * columns.size(), columns.size())});
     }
     if (labels) {
       require_length("labels", labels->size(), count);

@@ -112,7 +112,8 @@ std::optional<Bytes> plain_jpeg_scan(Bytes image) {
     if (length < 2 || !in.has(at + 2, length)) break;
     const std::size_t end = at + 2 + length;
     const Segment segment(in, at + 4, end);
-    const bool is_skipped = (marker >= jpeg_marker::k_app0 && marker <= jpeg_marker::k_app15) || marker == jpeg_marker::k_com;
+    const bool is_skipped =
+        (marker >= jpeg_marker::k_app0 && marker <= jpeg_marker::k_app15) || marker == jpeg_marker::k_com;
     bool is_good = is_skipped;
     if (marker == jpeg_marker::k_dht) is_good = has_good_huffman_tables(segment);
     if (marker == k_dqt) is_good = has_good_quantizers(segment);
