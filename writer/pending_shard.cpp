@@ -77,8 +77,8 @@ std::uint32_t PendingShard::name_id(std::string_view name) {
 MutableBytes PendingShard::place(std::size_t bytes) {
   if (chunks_.empty() || chunks_.back().capacity - chunks_.back().used < bytes) {
     Chunk chunk{.offset = end_, .memory = nullptr, .used = 0, .capacity = std::max(bytes, ChunkPool::k_chunk_bytes)};
-    chunk.memory = chunk.capacity == ChunkPool::k_chunk_bytes ? pool_->take()
-                                                              : std::make_unique_for_overwrite<std::byte[]>(bytes);
+    chunk.memory =
+        chunk.capacity == ChunkPool::k_chunk_bytes ? pool_->take() : std::make_unique_for_overwrite<std::byte[]>(bytes);
     memory_bytes_ += chunk.capacity;
     chunks_.push_back(std::move(chunk));
   }
@@ -115,11 +115,11 @@ void PendingShard::add(std::string_view key, std::int64_t label, std::span<const
   if (end_ == 0) end_ = sizeof(FileHead);
   const MutableBytes record = place(head_bytes + body_bytes);
   const RecordHead head{.crc32c = 0,  // spill() sets it
-                  .head_bytes = static_cast<std::uint32_t>(head_bytes),
-                  .body_bytes = body_bytes,
-                  .label = label,
-                  .key_bytes = static_cast<std::uint32_t>(key.size()),
-                  .num_fields = static_cast<std::uint32_t>(fields.size())};
+                        .head_bytes = static_cast<std::uint32_t>(head_bytes),
+                        .body_bytes = body_bytes,
+                        .label = label,
+                        .key_bytes = static_cast<std::uint32_t>(key.size()),
+                        .num_fields = static_cast<std::uint32_t>(fields.size())};
   MutableBytes out = record;
   put_value(out, head);
   for (const FieldView& field : fields) {

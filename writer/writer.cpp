@@ -209,7 +209,8 @@ class Writer::Run {
                 {.key = std::string(key), .hint = "keys must be unique"});
   }
 
-  /// Refuses the first sample whose key was added, or is that of a sample before it. Precondition: the Writer is locked.
+  /// Refuses the first sample whose key was added, or is that of a sample before it. Precondition: the Writer is
+  /// locked.
   void refuse_repeated_keys(std::span<const SampleView> samples, const std::deque<CheckedSample>& checked) const {
     const auto earlier = earlier_with_its_key(checked);
     for (std::size_t at = 0; at < checked.size(); ++at) {
@@ -286,8 +287,7 @@ class Writer::Run {
       throw;
     }
     const std::uint64_t next = full->shard() + 1;
-    filling_ =
-        std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next), pool_);
+    filling_ = std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next), pool_);
   }
 
   FinishedShard write(const ShardQueue::Task& task) {

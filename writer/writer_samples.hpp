@@ -30,8 +30,8 @@ class FieldNames {
   std::deque<Name> names_;
 };
 
-/// A sample as it is stored. Borrows the bytes and names of fields; digits are its own. Not copied, because views point into
-/// it.
+/// A sample as it is stored. Borrows the bytes and names of fields; digits are its own. Not copied, because views point
+/// into it.
 class CheckedSample {
  public:
   /// Throws `invalid_argument` for a sample that breaks a rule, and `damaged` if its image is none and the policy is

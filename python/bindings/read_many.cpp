@@ -103,9 +103,9 @@ void place_again(std::vector<Read>& reads, MutableBytes out) {
   }
 }
 
-/// Makes malloc keep memory of this size when the caller frees the objects of a call, for those of the next: to get it from
-/// the kernel again costs three times as much as to read into it. glibc keeps up to twice the largest block that it mapped
-/// and that was freed, if that had up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD). For others this does nothing.
+/// Makes malloc keep memory of this size when the caller frees the objects of a call, for those of the next: to get it
+/// from the kernel again costs three times as much as to read into it. glibc keeps up to twice the largest block that
+/// it mapped and that was freed, if that had up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD). For others this does nothing.
 void keep_for_next_call(std::size_t bytes) {
   constexpr std::size_t k_largest = (std::size_t{32} << 20) - (std::size_t{64} << 10);
   static std::atomic<std::size_t> kept{0};

@@ -12,10 +12,11 @@
 
 namespace bale::python {
 
-/// The bytes of the field `name`, or of each sample's image if there is no name, in the order of `positions` (sample_at()).
-/// `threads` of 0: one per core. Fields that are not compressed are read directly into the Python objects.
-nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions,
-                                         const std::optional<nb::str>& name, unsigned threads);
+/// The bytes of the field `name`, or of each sample's image if there is no name, in the order of `positions`
+/// (sample_at()). `threads` of 0: one per core. Fields that are not compressed are read directly into the Python
+/// objects.
+nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions, const std::optional<nb::str>& name,
+                                         unsigned threads);
 
 /// Memory of the caller, of any object with a writable buffer.
 using Out = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

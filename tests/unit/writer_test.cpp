@@ -109,8 +109,7 @@ TEST_CASE_METHOD(InTempDir, "a Writer writes the bytes that pack() writes, in ev
   }
 }
 
-TEST_CASE_METHOD(InTempDir,
-                 "add_many adds what single adds do, and nothing of a call with a sample that is refused") {
+TEST_CASE_METHOD(InTempDir, "add_many adds what single adds do, and nothing of a call with a sample that is refused") {
   const Images source(45);
   std::vector<Scratch> scratches(45);
   std::deque<std::string> texts;  // keys and labels, which the next read() overwrites
