@@ -38,10 +38,16 @@ def plain_file(samples, out):
             file.write(text)
 
 
-def bale_with(states=0, **options):
+def bale_with(states=0, many=0, **options):
+    """`states`: a state per this many samples; `many`: samples per add_many(), instead of add()."""
     def run(samples, out):
         import bale
         with bale.Writer(f"{out}/x", shard_size=SHARD_BYTES, **options) as writer:
+            for start in range(0, len(samples) if many else 0, many or 1):
+                keys, images, labels, texts = zip(*samples[start:start + many])
+                writer.add_many(keys, {"jpg": images, "json": texts}, labels)
+            if many:
+                return
             for number, (key, image, label, text) in enumerate(samples, 1):
                 writer.add(key, {"jpg": image, "json": text}, label)
                 if states and number % states == 0:
@@ -102,6 +108,10 @@ CONTENDERS = {
     "bale lmdb": (bale_with(format="lmdb"), "bale"),
     "bale hdf5": (bale_with(format="hdf5"), "bale"),
     "bale tfrecord": (bale_with(format="tfrecord"), "bale"),
+    "bale tar, add_many": (bale_with(format="tar", many=1000), "bale"),
+    "bale lmdb, add_many": (bale_with(format="lmdb", many=1000), "bale"),
+    "bale hdf5, add_many": (bale_with(format="hdf5", many=1000), "bale"),
+    "bale tfrecord, add_many": (bale_with(format="tfrecord", many=1000), "bale"),
     "webdataset ShardWriter": (webdataset_writer, "webdataset"),
     "mosaicml MDSWriter": (mosaicml_writer, "streaming"),
     "LitData BinaryWriter": (litdata_writer, "litdata"),

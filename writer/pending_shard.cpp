@@ -12,7 +12,6 @@
 namespace bale {
 namespace {
 
-constexpr std::size_t k_chunk_bytes = std::size_t{4} << 20;
 constexpr char k_magic[8] = {'B', 'A', 'L', 'E', 'S', 'P', 'L', '1'};
 
 struct FileHead {
@@ -51,6 +50,17 @@ void put(MutableBytes& out, Bytes bytes) {
   out = out.subspan(bytes.size());
 }
 
+/// Sets the checksum of each of the records, which follow each other.
+void set_checksums(MutableBytes records) {
+  while (!records.empty()) {
+    const auto head = load_at<RecordHead>(records.data());
+    const MutableBytes record = records.first(head.head_bytes + head.body_bytes);
+    const std::uint32_t crc = crc32c(Bytes(record).subspan(sizeof head.crc32c));
+    std::memcpy(record.data() + offsetof(RecordHead, crc32c), &crc, sizeof crc);
+    records = records.subspan(record.size());
+  }
+}
+
 template <typename Value>
 void put_value(MutableBytes& out, const Value& value) {
   put(out, std::as_bytes(std::span(&value, 1)));
@@ -66,8 +76,9 @@ std::uint32_t PendingShard::name_id(std::string_view name) {
 
 MutableBytes PendingShard::place(std::size_t bytes) {
   if (chunks_.empty() || chunks_.back().capacity - chunks_.back().used < bytes) {
-    Chunk chunk{.offset = end_, .memory = nullptr, .used = 0, .capacity = std::max(bytes, k_chunk_bytes)};
-    chunk.memory = std::make_unique_for_overwrite<std::byte[]>(chunk.capacity);
+    Chunk chunk{.offset = end_, .memory = nullptr, .used = 0, .capacity = std::max(bytes, ChunkPool::k_chunk_bytes)};
+    chunk.memory =
+        chunk.capacity == ChunkPool::k_chunk_bytes ? pool_->take() : std::make_unique_for_overwrite<std::byte[]>(bytes);
     memory_bytes_ += chunk.capacity;
     chunks_.push_back(std::move(chunk));
   }
@@ -103,12 +114,12 @@ void PendingShard::add(std::string_view key, std::int64_t label, std::span<const
   }
   if (end_ == 0) end_ = sizeof(FileHead);
   const MutableBytes record = place(head_bytes + body_bytes);
-  RecordHead head{.crc32c = 0,
-                  .head_bytes = static_cast<std::uint32_t>(head_bytes),
-                  .body_bytes = body_bytes,
-                  .label = label,
-                  .key_bytes = static_cast<std::uint32_t>(key.size()),
-                  .num_fields = static_cast<std::uint32_t>(fields.size())};
+  const RecordHead head{.crc32c = 0,  // spill() sets it
+                        .head_bytes = static_cast<std::uint32_t>(head_bytes),
+                        .body_bytes = body_bytes,
+                        .label = label,
+                        .key_bytes = static_cast<std::uint32_t>(key.size()),
+                        .num_fields = static_cast<std::uint32_t>(fields.size())};
   MutableBytes out = record;
   put_value(out, head);
   for (const FieldView& field : fields) {
@@ -118,13 +129,19 @@ void PendingShard::add(std::string_view key, std::int64_t label, std::span<const
   put(out, bale::as_bytes(key));
   for (const FieldView& field : fields) put(out, bale::as_bytes(field.name));
   for (const FieldView& field : fields) put(out, field.bytes);
-  head.crc32c = crc32c(Bytes(record).subspan(sizeof head.crc32c));
-  std::memcpy(record.data(), &head.crc32c, sizeof head.crc32c);
 
   add_row(key, label, end_, head.head_bytes);
   for (const FieldView& field : fields) add_field(field.name, static_cast<std::uint32_t>(field.bytes.size()));
   chunks_.back().used += record.size();
   end_ += record.size();
+}
+
+void PendingShard::free_memory() noexcept {
+  for (Chunk& chunk : chunks_) {
+    if (chunk.capacity == ChunkPool::k_chunk_bytes) pool_->give_back(std::move(chunk.memory));
+  }
+  chunks_.clear();
+  memory_bytes_ = 0;
 }
 
 void PendingShard::spill() {
@@ -137,11 +154,13 @@ void PendingShard::spill() {
     file_ = std::move(file);
   }
   std::vector<Bytes> parts;
-  for (const Chunk& chunk : chunks_) parts.emplace_back(chunk.memory.get(), chunk.used);
+  for (const Chunk& chunk : chunks_) {
+    set_checksums({chunk.memory.get(), chunk.used});
+    parts.emplace_back(chunk.memory.get(), chunk.used);
+  }
   file_.write_all_at(spilled_end_, parts);
   spilled_end_ = end_;
-  chunks_.clear();
-  memory_bytes_ = 0;
+  free_memory();
 }
 
 void PendingShard::sync() {

@@ -16,6 +16,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/writer/chunk_pool.hpp"
 
 namespace bale {
 
@@ -27,8 +28,12 @@ class PendingShard {
   };
 
   /// `first` is the number of its first sample in the dataset, `path` the file to spill to. Touches no file.
-  PendingShard(std::uint64_t shard, std::uint64_t first, std::string path)
-      : shard_(shard), first_(first), path_(std::move(path)) {}
+  PendingShard(std::uint64_t shard, std::uint64_t first, std::string path,
+               std::shared_ptr<ChunkPool> pool = std::make_shared<ChunkPool>(0))
+      : shard_(shard), first_(first), path_(std::move(path)), pool_(std::move(pool)) {}
+  ~PendingShard() { free_memory(); }
+  PendingShard(const PendingShard&) = delete;
+  PendingShard& operator=(const PendingShard&) = delete;
 
   /// Takes up the records in the file, of which there may be none. Returns false if the file is missing or of another
   /// shard. Precondition: nothing was added.
@@ -81,6 +86,7 @@ class PendingShard {
 
   std::uint32_t name_id(std::string_view name);
   MutableBytes place(std::size_t bytes);
+  void free_memory() noexcept;
   void add_row(std::string_view key, std::int64_t label, std::uint64_t offset, std::uint32_t head_bytes);
   void add_field(std::string_view name, std::uint32_t bytes);
   std::uint64_t recover_record(std::uint64_t offset, std::uint64_t file_bytes, std::vector<std::byte>& buffer);
@@ -88,6 +94,7 @@ class PendingShard {
   std::uint64_t shard_;
   std::uint64_t first_;
   std::string path_;
+  std::shared_ptr<ChunkPool> pool_;
   File file_;
   std::uint64_t spilled_end_ = 0;  // of the file
   std::uint64_t end_ = 0;          // of all records

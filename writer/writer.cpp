@@ -29,6 +29,9 @@ namespace bale {
 namespace {
 
 constexpr unsigned k_max_default_jobs = 4;
+// Memory that is kept for samples to come.
+constexpr std::uint64_t k_kept_share = 4;  // of Options::memory_bytes
+constexpr std::uint64_t k_max_kept_bytes = std::uint64_t{256} << 20;
 
 unsigned jobs_of(const PackOptions& options) {
   return options.jobs != 0 ? options.jobs : std::min(usable_cores(), k_max_default_jobs);
@@ -63,19 +66,27 @@ class Writer::Run {
   std::uint64_t count() const { return count_; }
 
   std::uint64_t add(std::string_view key, std::span<const FieldView> fields, std::int64_t label) {
-    const CheckedSample sample(options_.pack, options_.classes, key, fields, label);
+    FieldNames names(options_.pack);
+    const CheckedSample sample(options_.pack, options_.classes, names, key, fields, label);
     const auto lock = lock_open();
-    if (const auto place = find(sample.key())) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("sample {} has the same key as {}", count_.load(), *place),
-                  {.key = std::string(key), .hint = "keys must be unique"});
+    if (const auto place = find(sample.key())) refuse_repeated(key, count_, *place);
+    append(sample);
+    return count_ - 1;
+  }
+
+  std::uint64_t add_many(std::span<const SampleView> samples) {
+    FieldNames names(options_.pack);
+    std::deque<CheckedSample> checked;
+    for (const SampleView& sample : samples) {
+      at_position(checked.size(), [&] {
+        checked.emplace_back(options_.pack, options_.classes, names, sample.key, sample.fields, sample.label);
+      });
     }
-    if (is_full(sample)) hand_over();
-    if (filling_->memory_bytes() + waiting_bytes_ > options_.memory_bytes) filling_->spill();
-    keys_.insert(hash_key(sample.key()));
-    encoded_keys_ = encoded_keys_ || sample.key() != key;
-    for (const FieldView& field : sample.fields()) note_field(field.name);
-    filling_->add(sample.key(), sample.label(), sample.fields());
-    return count_++;
+    const auto lock = lock_open();
+    refuse_repeated_keys(samples, checked);
+    const std::uint64_t first = count_;
+    for (const CheckedSample& sample : checked) append(sample);
+    return first;
   }
 
   bool contains(std::string_view key) {
@@ -174,13 +185,68 @@ class Writer::Run {
     queue_ = std::make_unique<ShardQueue>(
         jobs_of(options_.pack), next, [this](const ShardQueue::Task& task) { return write(task); },
         [this](const ShardQueue::Task& task, FinishedShard&& finished) { publish(task, std::move(finished)); });
-    filling_ = std::make_shared<PendingShard>(next, count_, dataset_.pending_path(next));
+    filling_ = std::make_shared<PendingShard>(next, count_, dataset_.pending_path(next), pool_);
     for (std::size_t i = 0; i < pending.size(); ++i) {
       if (i != 0) hand_over();
       filling_ = pending[i];
       count_ += filling_->size();
     }
     durable_ = count_.load();
+  }
+
+  /// Calls `check`. What it throws for a sample begins with the position of the sample.
+  template <typename Check>
+  static void at_position(std::size_t position, const Check& check) {
+    try {
+      check();
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("position {}: {}", position, error.message()), error.context());
+    }
+  }
+
+  [[noreturn]] static void refuse_repeated(std::string_view key, std::uint64_t number, const std::string& place) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("sample {} has the same key as {}", number, place),
+                {.key = std::string(key), .hint = "keys must be unique"});
+  }
+
+  /// Refuses the first sample whose key was added, or is that of a sample before it. Precondition: the Writer is
+  /// locked.
+  void refuse_repeated_keys(std::span<const SampleView> samples, const std::deque<CheckedSample>& checked) const {
+    const auto earlier = earlier_with_its_key(checked);
+    for (std::size_t at = 0; at < checked.size(); ++at) {
+      std::optional<std::string> place = find(checked[at].key());
+      if (!place && earlier && earlier->first == at) place = fmt::format("sample {}", count_ + earlier->second);
+      if (place) at_position(at, [&] { refuse_repeated(samples[at].key, count_ + at, *place); });
+    }
+  }
+
+  /// The position of the first sample that has the key of one before it, and the position of that one.
+  static std::optional<std::pair<std::size_t, std::size_t>> earlier_with_its_key(
+      const std::deque<CheckedSample>& samples) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> hashes;  // with positions
+    hashes.reserve(samples.size());
+    for (const CheckedSample& sample : samples) hashes.emplace_back(hash_key(sample.key()), hashes.size());
+    std::sort(hashes.begin(), hashes.end());
+    std::optional<std::pair<std::size_t, std::size_t>> found;
+    for (auto at = hashes.begin(); at != hashes.end(); ++at) {
+      for (auto next = at + 1; next != hashes.end() && next->first == at->first; ++next) {
+        if (samples[next->second].key() != samples[at->second].key()) continue;
+        if (!found || next->second < found->first) found.emplace(next->second, at->second);
+        break;
+      }
+    }
+    return found;
+  }
+
+  /// Adds a sample after all others. If it throws, the sample was not added. Precondition: the Writer is locked.
+  void append(const CheckedSample& sample) {
+    if (is_full(sample)) hand_over();
+    if (filling_->memory_bytes() + waiting_bytes_ > options_.memory_bytes) filling_->spill();
+    keys_.insert(hash_key(sample.key()));
+    encoded_keys_ = encoded_keys_ || sample.is_encoded();
+    for (const FieldView& field : sample.fields()) note_field(field.name);
+    filling_->add(sample.key(), sample.label(), sample.fields());
+    ++count_;
   }
 
   bool is_full(const CheckedSample& sample) const {
@@ -221,7 +287,7 @@ class Writer::Run {
       throw;
     }
     const std::uint64_t next = full->shard() + 1;
-    filling_ = std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next));
+    filling_ = std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next), pool_);
   }
 
   FinishedShard write(const ShardQueue::Task& task) {
@@ -287,6 +353,8 @@ class Writer::Run {
   KeyTable keys_;
   bool encoded_keys_ = false;
   std::vector<std::string> fields_;  // of all samples, in order of first appearance
+  const std::shared_ptr<ChunkPool> pool_ =
+      std::make_shared<ChunkPool>(std::min(options_.memory_bytes / k_kept_share, k_max_kept_bytes));
   std::shared_ptr<PendingShard> filling_;
   std::atomic<std::uint64_t> waiting_bytes_{0};  // memory of the pending in waiting_
   mutable std::mutex waiting_mutex_;
@@ -319,6 +387,7 @@ Writer::Run& Writer::run() const {
 std::uint64_t Writer::add(std::string_view key, std::span<const FieldView> fields, std::int64_t label) {
   return run().add(key, fields, label);
 }
+std::uint64_t Writer::add_many(std::span<const SampleView> samples) { return run().add_many(samples); }
 std::uint64_t Writer::count() const { return run().count(); }
 bool Writer::contains(std::string_view key) const { return run().contains(key); }
 std::uint64_t Writer::checkpoint() { return run().checkpoint(); }

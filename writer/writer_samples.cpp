@@ -51,32 +51,38 @@ std::string stored_key(const Layout& layout, std::string_view key) {
   return layout.keys_name_files ? encode_key(key) : std::string(key);
 }
 
-CheckedSample::CheckedSample(const PackOptions& options, const std::vector<std::string>& classes, std::string_view key,
-                             std::span<const FieldView> fields, std::int64_t label)
-    : key_(stored_key(*options.format.layout, key)), label_(label) {
-  take_fields(options, fields);
+const std::string& FieldNames::stored(std::string_view name, const std::string& key) {
+  for (const Name& known : names_) {
+    if (known.given == name) return known.stored;
+  }
+  std::string stored = field_name(name);
+  if (!is_field_name(stored)) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" cannot name a field", printable(name)),
+                {.key = key, .hint = "use an extension, such as jpg, json or mask.png"});
+  }
+  require_room_for_field(options_, stored);
+  return names_.emplace_back(Name{std::string(name), std::move(stored)}).stored;
+}
+
+CheckedSample::CheckedSample(const PackOptions& options, const std::vector<std::string>& classes, FieldNames& names,
+                             std::string_view key, std::span<const FieldView> fields, std::int64_t label)
+    : key_(stored_key(*options.format.layout, key)), is_encoded_(key_ != key), label_(label) {
+  take_fields(names, fields);
   take_label(classes);
   if (options.on_error != OnError::fail) return;
   const std::string why = why_image_is_refused({.key = key_, .label = label_, .fields = fields_});
   if (!why.empty()) throw Error(ErrorCode::damaged, why, {.key = key_});
 }
 
-void CheckedSample::take_fields(const PackOptions& options, std::span<const FieldView> fields) {
-  names_.reserve(fields.size());
+void CheckedSample::take_fields(FieldNames& names, std::span<const FieldView> fields) {
+  fields_.reserve(fields.size() + 1);  // the label
   for (const FieldView& field : fields) {
-    names_.push_back(field_name(field.name));
-    const std::string& name = names_.back();
-    if (!is_field_name(name)) {
-      refuse(fmt::format("\"{}\" cannot name a field", printable(field.name)),
-             "use an extension, such as jpg, json or mask.png");
-    }
-    if (std::find(names_.begin(), names_.end() - 1, name) != names_.end() - 1) {
-      refuse(fmt::format("two fields \"{}\"", name));
-    }
+    const std::string& name = names.stored(field.name, key_);
+    const auto has_it = [&](const FieldView& before) { return before.name == name; };
+    if (std::any_of(fields_.begin(), fields_.end(), has_it)) refuse(fmt::format("two fields \"{}\"", name));
     if (field.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
       refuse(fmt::format("field \"{}\" has {} bytes, 4 GiB or more", name, field.bytes.size()));
     }
-    require_room_for_field(options, name);
     fields_.push_back({name, field.bytes});
   }
 }

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
+#include "bale/formats/authoring/gathered_writes.hpp"
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/writeback.hpp"
 
 namespace bale {
 
@@ -17,21 +17,21 @@ class AppendFile {
   explicit AppendFile(const std::string& path) : file_(File::create(path)) {}
 
   /// Offset of the next part.
-  std::uint64_t size() const { return written_; }
+  std::uint64_t size() const { return writes_.end(); }
 
-  /// Appends the parts in order, and does not keep them. Throws `io`.
-  void append(std::span<const Bytes> parts) {
-    file_.write_all_at(written_, parts);
-    for (const Bytes part : parts) written_ += part.size();
-    writeback_.advance(file_.fd(), written_);
+  /// Appends the parts in order, and does not keep them. Few bytes wait in memory for those that follow. Throws `io`,
+  /// also for bytes that waited.
+  void append(std::span<const Bytes> parts) { writes_.append(file_, parts); }
+
+  /// Writes what waits, and closes the file. Throws `io`.
+  void close() {
+    writes_.flush(file_);
+    file_.close();
   }
-
-  void close() { file_.close(); }
 
  private:
   File file_;
-  std::uint64_t written_ = 0;
-  Writeback writeback_;
+  GatheredWrites writes_;
 };
 
 }  // namespace bale

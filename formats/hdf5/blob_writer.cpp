@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/authoring/gathered_writes.hpp"
 #include "bale/formats/authoring/scanned_fields.hpp"
-#include "bale/formats/base/writeback.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/spool.hpp"
 #include "bale/formats/hdf5/writer.hpp"
@@ -28,8 +28,8 @@ struct Column {
   bool reserved = false;       // has space in the file from the start
   std::uint64_t base = 0;      // offset of that space
   std::uint64_t room = 0;      // size of that space
-  std::uint64_t in_place = 0;  // bytes written there
-  Writeback writeback{};
+  std::uint64_t in_place = 0;  // bytes written there, or waiting for that
+  GatheredWrites writes{};
   std::uint64_t num_present = 0;
   Spool spool;  // the bytes after `in_place`
   std::vector<std::uint64_t> offsets{0};
@@ -72,6 +72,7 @@ class BlobWriter final : public ShardWriter {
   }
 
   void finish(IndexBuilder& index) override {
+    for (auto& [name, column] : columns_) column.writes.flush(file_);
     const bool as_planned = std::all_of(columns_.begin(), columns_.end(), [](const auto& entry) {
       return !entry.second.reserved || exact(entry.second);
     });
@@ -105,9 +106,8 @@ class BlobWriter final : public ShardWriter {
 
   void put(Column& column, Bytes bytes) {
     if (column.reserved && column.spool.size() == 0 && bytes.size() <= column.room - column.in_place) {
-      file_.write_at(column.base + column.in_place, bytes);
+      column.writes.append(file_, std::span(&bytes, 1));
       column.in_place += bytes.size();
-      column.writeback.advance(file_.fd(), column.base + column.in_place);
     } else {
       column.spool.append(bytes);
     }
@@ -127,7 +127,7 @@ class BlobWriter final : public ShardWriter {
       out.make_group("fields/" + name);
       const H5Handle dataset = out.make_reserved(data_name(name), {column.room});
       column.base = place_of(dataset, column.room);
-      column.writeback = Writeback(column.base);
+      column.writes = GatheredWrites(column.base);
     }
     out.close();
   }

@@ -6,6 +6,7 @@
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/plain_header.hpp"
 #include "bale/formats/image/signature.hpp"
 #include "bale/formats/image/whole_codec.hpp"
 
@@ -24,6 +25,7 @@ bool has_end(Bytes image, ImageKind kind) {
     codec->open(image, std::numeric_limits<std::uint64_t>::max());  // the limit is not for this check to apply
     return true;
   }
+  if (const auto scan = image_detail::plain_jpeg_scan(image)) return image_detail::jpeg_scan_has_end(*scan);
   image_detail::JpegDecoder decoder;
   decoder.open(image);
   // A file with many scans may lack some of them and still have an end marker. It is accepted.

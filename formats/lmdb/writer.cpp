@@ -187,14 +187,15 @@ void Writer::add(const SampleView& sample) {
   const std::size_t primary = primary_field(sample);
   const std::string_view primary_name = sample.fields[primary].name;
   entries_.clear();
-  entries_.push_back({fmt::format("{}.{}", number, k_sample_key_suffix), as_bytes(sample.key)});
+  const auto key_of = [&](std::string_view name) { return std::string(number).append(".").append(name); };
+  entries_.push_back({key_of(k_sample_key_suffix), as_bytes(sample.key)});
   if (primary_name != primary_) {
-    entries_.push_back({fmt::format("{}.{}", number, k_primary_suffix), as_bytes(primary_name)});
+    entries_.push_back({key_of(k_primary_suffix), as_bytes(primary_name)});
     other_primaries_.emplace_back(num_samples_, primary_name);
   }
   for (std::size_t i = 0; i < sample.fields.size(); ++i) {
     const FieldView& field = sample.fields[i];
-    entries_.push_back({i == primary ? number : fmt::format("{}.{}", number, field.name), field.bytes});
+    entries_.push_back({i == primary ? number : key_of(field.name), field.bytes});
   }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
   put(entries_);

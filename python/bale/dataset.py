@@ -115,7 +115,7 @@ class Dataset:
 
     def __getitem__(self, i: SupportsIndex) -> dict[str, bytes]:
         """All fields of a sample, as a dict from name to bytes."""
-        return self._dataset.read(self._position(i))
+        return self._dataset.read(i)
 
     def read_field(self, i: SupportsIndex, field: str) -> bytes:
         """Reads one field of a sample.
@@ -141,7 +141,7 @@ class Dataset:
         bale.Error
             If the file cannot be read, or its bytes are damaged.
         """
-        return self._dataset.read_field(self._position(i), field)
+        return self._dataset.read_field(i, field)
 
     def read_image(self, i: SupportsIndex) -> bytes:
         """Reads the first field of a sample that has an image's name.
@@ -165,7 +165,7 @@ class Dataset:
         bale.Error
             If the file cannot be read, or its bytes are damaged.
         """
-        return self._dataset.read_image(self._position(i))
+        return self._dataset.read_image(i)
 
     @overload
     def read_many(self, positions: Iterable[SupportsIndex], field: str | None = None, *, threads: int = 0,
@@ -191,7 +191,7 @@ class Dataset:
             Number of threads; 0 for one per core. Remote samples are read by the calling thread.
         out : writable buffer or None, default None
             A writable buffer of bytes (bytearray, numpy uint8 array, mmap) to read into, one sample after the other. Use it
-            again for the next call: new memory for some hundred images costs more time than to read them.
+            again for the next call.
 
         Returns
         -------
@@ -208,15 +208,19 @@ class Dataset:
             `out` is too small; the message says how many bytes are needed.
         bale.Error
             A sample is damaged or cannot be read. Nothing is returned, and what `out` holds is undefined.
+
+        Notes
+        -----
+        New memory from the kernel for some hundred images costs more time than to read them. So glibc's malloc is made to keep
+        up to 64 MiB that objects of such a call have freed, unless its environment variables say otherwise.
         """
         if threads < 0:
             raise ValueError(f"threads: {threads} is below 0")
-        samples = [self._position(i) for i in positions]
         if out is None:
-            return self._dataset.read_many(samples, field, min(threads, 1024))
+            return self._dataset.read_many(positions, field, min(threads, 1024))
         place: Any = memoryview(out).cast("B")
         views, begin = [], 0
-        for size in self._dataset.read_many_into(samples, field, min(threads, 1024), place):
+        for size in self._dataset.read_many_into(positions, field, min(threads, 1024), place):
             views.append(place[begin:begin + size])
             begin += size
         return views
@@ -234,7 +238,7 @@ class Dataset:
         IndexError
             If there is no sample at one of these positions.
         """
-        self._dataset.prefetch([self._position(i) for i in positions])
+        self._dataset.prefetch(positions)
 
     def key(self, i: SupportsIndex) -> str:
         """Returns the key of a sample.
@@ -254,7 +258,7 @@ class Dataset:
         IndexError
             If there is no sample at this position.
         """
-        return self._dataset.key(self._position(i))
+        return self._dataset.key(i)
 
     def label(self, i: SupportsIndex) -> int | None:
         """Returns the class number of a sample.
@@ -274,7 +278,7 @@ class Dataset:
         IndexError
             If there is no sample at this position.
         """
-        label = self._dataset.label(self._position(i))
+        label = self._dataset.label(i)
         return None if label == _bale.NO_LABEL else label
 
     def find(self, key: str) -> int | None:

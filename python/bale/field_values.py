@@ -6,6 +6,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from typing_extensions import Buffer
@@ -49,6 +50,13 @@ class FieldValues:
         if isinstance(value, numbers.Real):
             return repr(float(value)).encode()
         return self._pixels_or_array(name, extension, value)
+
+    def column_of(self, name: str, values: Iterable[Any]) -> list[Buffer]:
+        """The bytes of each of `values`. An error begins with the position of its value."""
+        if isinstance(values, (str, bytes, bytearray)):
+            raise TypeError(f"column {name!r}: {type(values).__name__}, not an iterable of values, one per key")
+        return [value if type(value) is bytes else _at(position, self.bytes_of, name, value)
+                for position, value in enumerate(values)]
 
     def _pixels_or_array(self, name: str, extension: str, value: Any) -> Buffer:
         pillow = sys.modules.get("PIL.Image")
@@ -139,6 +147,21 @@ def _plain(value: Any) -> Any:
 def _wrong(name: str, value: Any) -> TypeError:
     hint = "a json field" if isinstance(value, (dict, list, tuple, bool, type(None))) else "bytes"
     return TypeError(f"field {name!r} cannot hold a value of type {type(value).__name__}: use {hint}")
+
+
+def labels_of(labels: Iterable[Any], numbers_of_classes: dict[str, int]) -> list[int | None]:
+    """label_of() of each. An error begins with the position of its label."""
+    tolist = getattr(labels, "tolist", None)  # of numpy or torch
+    return [label if type(label) is int else _at(position, label_of, label, numbers_of_classes)
+            for position, label in enumerate(labels if tolist is None else tolist())]
+
+
+def _at(position: int, make: Callable[..., Any], *given: Any) -> Any:
+    try:
+        return make(*given)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"position {position}: {error}") from None
 
 
 def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:

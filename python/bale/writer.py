@@ -7,11 +7,11 @@ import weakref
 
 from bale import _bale
 from bale.errors import make_error
-from bale.field_values import FieldValues, label_of
+from bale.field_values import FieldValues, label_of, labels_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import Any, Literal
 
@@ -215,9 +215,49 @@ class Writer:
         -----
         If it raises, the sample was not added.
         """
-        names = list(fields)
-        values = [self._values.bytes_of(name, fields[name]) for name in names]
-        return self._writer.add(key, names, values, label_of(label, self._numbers))
+        bytes_of = self._values.bytes_of
+        values = {name: value if type(value) is bytes else bytes_of(name, value) for name, value in fields.items()}
+        number = label if type(label) is int else label_of(label, self._numbers)
+        return self._writer.add(key, values, number)
+
+    def add_many(self, keys: Iterable[str], columns: Mapping[str, Iterable[Any]],
+                 labels: Iterable[int | str | None] | None = None) -> int:
+        """Adds samples, one after another, as that many calls of add() do.
+
+        For small images it takes less time per sample.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            One per sample.
+        columns : mapping
+            Field name to an iterable of values, one per key, of the types that add() takes: a list of bytes, or an array
+            whose first dimension is the number of samples.
+        labels : iterable or None, default None
+            Class numbers, or names of classes, one per key. None: no labels. A None among them: no label.
+
+        Returns
+        -------
+        int
+            Number of the first of these samples, counted from 0.
+
+        Raises
+        ------
+        ValueError
+            As add() raises it; and for a column or labels of another length than keys.
+        TypeError
+            As add() raises it; and for a column that is text or bytes.
+        bale.Error
+            If one of the samples, or one before them, cannot be written.
+
+        Notes
+        -----
+        All samples are checked before one is added. If one is refused, none was added, and the message has its position in
+        keys. If writing fails, or the call is interrupted, the first of them were added; `count` says how many.
+        """
+        values = {name: self._values.column_of(name, column) for name, column in columns.items()}
+        numbers = None if labels is None else labels_of(labels, self._numbers)
+        return self._writer.add_many(list(keys), values, numbers)
 
     @property
     def count(self) -> int:

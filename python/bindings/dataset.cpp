@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/process_dataset.hpp"
 #include "bale/python/bindings/read_many.hpp"
+#include "bale/python/bindings/sample_number.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale::python {
@@ -29,63 +31,133 @@ Scratch& scratch_of_thread() {
   return scratch;
 }
 
-nb::typed<nb::dict, nb::str, nb::bytes> read(ProcessDataset& self, std::uint64_t i) {
-  const Dataset& dataset = self.get();
+/// A bytes object that is not initialized, to be read into by whoever made it.
+class NewBytes {
+ public:
+  explicit NewBytes(std::size_t size)
+      : object_(nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)))) {
+    if (!object_.is_valid()) throw nb::python_error();
+    place_ = {reinterpret_cast<std::byte*>(PyBytes_AsString(object_.ptr())), size};
+  }
+  MutableBytes place() const { return place_; }
+  /// The object if `read` is its place, else an object with a copy of `read`.
+  nb::bytes or_copy_of(Bytes read) const {
+    return read.data() == place_.data() && read.size() == place_.size() ? object_ : to_bytes(read);
+  }
+
+ private:
+  nb::bytes object_;
+  MutableBytes place_;
+};
+
+using Sample = nb::typed<nb::dict, nb::str, nb::bytes>;
+
+Sample read_by_scratch(const Dataset& dataset, std::uint64_t i) {
+  nb::dict fields;
   SampleView sample;
   {
     const WithoutGil without_gil;
     sample = dataset.read(i, scratch_of_thread());
   }
-  nb::dict fields;
   for (const FieldView& field : sample.fields) fields[to_str(field.name)] = to_bytes(field.bytes);
+  return fields;
+}
+
+/// Whether each field of the row is stored as it is delivered, and found by its name.
+bool is_read_by_name(const ShardIndex& index, const ExtentRow& row) {
+  return std::all_of(row.begin(), row.end(), [&](const FieldExtent& field) {
+    const FieldInfo& info = index.fields()[field.field];
+    return info.codec == Codec::none && index.field_id(info.name) == field.field;
+  });
+}
+
+/// Fields that are not compressed are read directly into the Python objects.
+Sample read(ProcessDataset& self, nb::handle i) {
+  const Dataset& dataset = self.get();
+  const std::uint64_t sample = sample_at(i, dataset.size());
+  const auto [shard, in_shard] = dataset.position(sample);
+  const IndexInUse index = self.use_index(shard);
+  const ExtentRow row = index->row(in_shard);
+  if (!is_read_by_name(*index, row)) return read_by_scratch(dataset, sample);
+  nb::dict fields;
+  std::vector<NewBytes> values;
+  for (const FieldExtent& field : row) values.emplace_back(field.extent.length);
+  std::vector<Bytes> read(values.size());
+  const auto name_of = [&](const FieldExtent& field) -> const std::string& {
+    return index->fields()[field.field].name;
+  };
+  {
+    const WithoutGil without_gil;
+    std::size_t n = 0;
+    for (const FieldExtent& field : row) {
+      Scratch scratch(values[n].place());
+      read[n++] = dataset.read_field(sample, name_of(field), scratch);
+    }
+  }
+  std::size_t n = 0;
+  for (const FieldExtent& field : row) {
+    fields[to_str(name_of(field))] = values[n].or_copy_of(read[n]);
+    ++n;
+  }
   return fields;
 }
 
 /// The field that `find` names, as `read` returns it. A field that is not compressed is read directly into the Python
 /// object.
 template <typename Find, typename Read>
-nb::bytes read_as_bytes(ProcessDataset& self, std::uint64_t i, const Find& find, const Read& read) {
+nb::bytes read_as_bytes(ProcessDataset& self, nb::handle i, const Find& find, const Read& read) {
   const Dataset& dataset = self.get();
+  const std::uint64_t sample = sample_at(i, dataset.size());
+  const auto [shard, in_shard] = dataset.position(sample);
   std::size_t size = 0;
   {
-    const WithoutGil without_gil;
-    const auto position = dataset.position(i);
-    const IndexInUse index = dataset.use_index(position.first);
-    const std::optional<std::uint32_t> field = find(*index, position.second);
-    if (field) size = index->extent(position.second, *field).length;
+    const IndexInUse index = self.use_index(shard);
+    const std::optional<std::uint32_t> field = find(*index, in_shard);
+    if (field) size = index->extent(in_shard, *field).length;
   }
-  const auto object = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
-  if (!object.is_valid()) throw nb::python_error();
-  const MutableBytes place{reinterpret_cast<std::byte*>(PyBytes_AsString(object.ptr())), size};
-  Scratch scratch(place);
+  const NewBytes value(size);
+  Scratch scratch(value.place());
   Bytes bytes;
   {
     const WithoutGil without_gil;
-    bytes = read(dataset, scratch);
+    bytes = read(dataset, sample, scratch);
   }
-  return bytes.data() == place.data() ? object : to_bytes(bytes);
+  return value.or_copy_of(bytes);
 }
 
-nb::bytes read_field(ProcessDataset& self, std::uint64_t i, const nb::str& field) {
+nb::bytes read_field(ProcessDataset& self, nb::handle i, const nb::str& field) {
   const std::string name = from_str(field);
   return read_as_bytes(
       self, i, [&](const ShardIndex& index, std::uint64_t) { return index.field_id(name); },
-      [&](const Dataset& dataset, Scratch& scratch) { return dataset.read_field(i, name, scratch); });
-}
-
-nb::bytes read_image(ProcessDataset& self, std::uint64_t i) {
-  return read_as_bytes(
-      self, i, [](const ShardIndex& index, std::uint64_t sample) { return index.image_field(sample); },
-      [i](const Dataset& dataset, Scratch& scratch) {
-        const auto [shard, sample] = dataset.position(i);
-        return dataset.use_shard(shard)->read_image(sample, scratch);
+      [&](const Dataset& dataset, std::uint64_t sample, Scratch& scratch) {
+        return dataset.read_field(sample, name, scratch);
       });
 }
 
-void prefetch(ProcessDataset& self, const std::vector<std::uint64_t>& samples) {
+nb::bytes read_image(ProcessDataset& self, nb::handle i) {
+  return read_as_bytes(
+      self, i, [](const ShardIndex& index, std::uint64_t sample) { return index.image_field(sample); },
+      [](const Dataset& dataset, std::uint64_t sample, Scratch& scratch) {
+        const auto [shard, in_shard] = dataset.position(sample);
+        return dataset.use_shard(shard)->read_image(in_shard, scratch);
+      });
+}
+
+void prefetch(ProcessDataset& self, nb::handle positions) {
+  const std::vector<std::uint64_t> samples = samples_at(positions, self.get().size());
   const Dataset& dataset = self.get();
   const WithoutGil without_gil;
   dataset.prefetch(samples);
+}
+
+nb::str key(ProcessDataset& self, nb::handle i) {
+  const Dataset& dataset = self.get();
+  return to_str(dataset.key(sample_at(i, dataset.size())));
+}
+
+std::int64_t label(ProcessDataset& self, nb::handle i) {
+  const Dataset& dataset = self.get();
+  return dataset.label(sample_at(i, dataset.size()));
 }
 
 std::optional<std::uint64_t> find(ProcessDataset& self, const nb::str& key) { return self.get().find(from_str(key)); }
@@ -206,17 +278,21 @@ void bind_dataset(nb::module_& module) {
           },
           nb::arg("spec"), nb::arg("verify_checksums"))
       .def("__len__", [](ProcessDataset& self) { return self.get().size(); })
-      .def("read", &read, nb::arg("i"))
-      .def("read_field", &read_field, nb::arg("i"), nb::arg("field"))
-      .def("read_image", &read_image, nb::arg("i"))
-      .def("read_many", &read_many, nb::arg("samples"), nb::arg("field").none(), nb::arg("threads"))
-      .def("read_many_into", &read_many_into, nb::arg("samples"), nb::arg("field").none(), nb::arg("threads"),
-           nb::arg("out"))
-      .def(
-          "key", [](ProcessDataset& self, std::uint64_t i) { return to_str(self.get().key(i)); }, nb::arg("i"))
-      .def(
-          "label", [](ProcessDataset& self, std::uint64_t i) { return self.get().label(i); }, nb::arg("i"))
-      .def("prefetch", &prefetch, nb::arg("samples"))
+      .def("read", &read, nb::arg("i"), nb::sig("def read(self, i: typing.SupportsIndex) -> dict[str, bytes]"))
+      .def("read_field", &read_field, nb::arg("i"), nb::arg("field"),
+           nb::sig("def read_field(self, i: typing.SupportsIndex, field: str) -> bytes"))
+      .def("read_image", &read_image, nb::arg("i"), nb::sig("def read_image(self, i: typing.SupportsIndex) -> bytes"))
+      .def("read_many", &read_many, nb::arg("positions"), nb::arg("field").none(), nb::arg("threads"),
+           nb::sig("def read_many(self, positions: collections.abc.Iterable[typing.SupportsIndex], field: str | None, "
+                   "threads: int) -> list[bytes]"))
+      .def("read_many_into", &read_many_into, nb::arg("positions"), nb::arg("field").none(), nb::arg("threads"),
+           nb::arg("out"),
+           nb::sig("def read_many_into(self, positions: collections.abc.Iterable[typing.SupportsIndex], "
+                   "field: str | None, threads: int, out: typing.Any) -> list[int]"))
+      .def("key", &key, nb::arg("i"), nb::sig("def key(self, i: typing.SupportsIndex) -> str"))
+      .def("label", &label, nb::arg("i"), nb::sig("def label(self, i: typing.SupportsIndex) -> int"))
+      .def("prefetch", &prefetch, nb::arg("positions"),
+           nb::sig("def prefetch(self, positions: collections.abc.Iterable[typing.SupportsIndex]) -> None"))
       .def("find", &find, nb::arg("key"))
       .def("labels", &labels)
       .def("notices", [](ProcessDataset& self) { return list_of(self.get().notices()); })

@@ -51,6 +51,10 @@ nb::str to_str(std::string_view raw) {
 }
 
 std::string from_str(const nb::str& text) {
+  Py_ssize_t size = 0;
+  if (const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size))
+    return {utf8, static_cast<std::size_t>(size)};
+  PyErr_Clear();  // a surrogate stands for a byte that is not UTF-8
   PyObject* const raw = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape");
   if (raw == nullptr) throw nb::python_error();
   const auto bytes = nb::steal<nb::bytes>(raw);

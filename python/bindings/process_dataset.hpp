@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
@@ -32,10 +33,24 @@ class ProcessDataset {
     return *dataset_;
   }
 
+  /// The index of a shard, as Dataset::use_index() has it. Releases the GIL if that may wait.
+  IndexInUse use_index(std::size_t shard) {
+    const Dataset& dataset = get();
+    if (const ShardIndex* const kept = kept_indexes_[shard]) return IndexInUse(kept);
+    const auto use = [&] {
+      const WithoutGil without_gil;
+      return dataset.use_index(shard);
+    };
+    IndexInUse index = use();
+    if (!index.is_counted()) kept_indexes_[shard] = &*index;
+    return index;
+  }
+
  private:
   void open() {
     const WithoutGil without_gil;
     dataset_ = std::make_unique<Dataset>(Dataset::open(spec_, options_));
+    kept_indexes_.assign(dataset_->num_shards(), nullptr);
     pid_ = ::getpid();
   }
   /// The Dataset belongs to the parent. Its locks may have been held when the process forked.
@@ -44,6 +59,7 @@ class ProcessDataset {
   std::string spec_;
   DatasetOptions options_;
   std::unique_ptr<Dataset> dataset_;
+  std::vector<const ShardIndex*> kept_indexes_;  // those that stay as long as the Dataset; null: not known
   pid_t pid_ = -1;
 };
 

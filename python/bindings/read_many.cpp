@@ -1,6 +1,7 @@
 #include "bale/python/bindings/read_many.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/python/bindings/sample_number.hpp"
 
 namespace bale::python {
 namespace {
@@ -101,17 +103,31 @@ void place_again(std::vector<Read>& reads, MutableBytes out) {
   }
 }
 
+/// Makes malloc keep memory of this size when the caller frees the objects of a call, for those of the next: to get it
+/// from the kernel again costs three times as much as to read into it. glibc keeps up to twice the largest block that
+/// it mapped and that was freed, if that had up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD). For others this does nothing.
+void keep_for_next_call(std::size_t bytes) {
+  constexpr std::size_t k_largest = (std::size_t{32} << 20) - (std::size_t{64} << 10);
+  static std::atomic<std::size_t> kept{0};
+  bytes = std::min(bytes, k_largest);
+  if (bytes <= kept.load(std::memory_order_relaxed)) return;
+  kept.store(bytes, std::memory_order_relaxed);
+  PyMem_RawFree(PyMem_RawMalloc(bytes));
+}
+
 std::optional<std::string> name_of(const std::optional<nb::str>& field) {
   return field ? std::optional(from_str(*field)) : std::nullopt;
 }
 
 }  // namespace
 
-nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, const std::vector<std::uint64_t>& samples,
+nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions,
                                          const std::optional<nb::str>& field, unsigned threads) {
   const std::optional<std::string> name = name_of(field);
+  const std::vector<std::uint64_t> samples = samples_at(positions, self.get().size());
   const Dataset& dataset = self.get();
   std::vector<Read> reads = sizes_of(dataset, samples, name);
+  keep_for_next_call(sum_of(reads, [](const Read& read) { return read.size; }));
   std::vector<nb::bytes> objects;
   objects.reserve(reads.size());
   for (Read& read : reads) {
@@ -128,9 +144,10 @@ nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, const std::vector
   return nb::typed<nb::list, nb::bytes>(list);
 }
 
-nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, const std::vector<std::uint64_t>& samples,
+nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle positions,
                                              const std::optional<nb::str>& field, unsigned threads, const Out& out) {
   const std::optional<std::string> name = name_of(field);
+  const std::vector<std::uint64_t> samples = samples_at(positions, self.get().size());
   const Dataset& dataset = self.get();
   const MutableBytes room{reinterpret_cast<std::byte*>(out.data()), out.size()};
   std::vector<Read> reads = sizes_of(dataset, samples, name);

@@ -4,17 +4,20 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/size_text.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
+#include "bale/python/bindings/value.hpp"
 
 namespace bale::python {
 namespace {
@@ -43,29 +46,26 @@ thread_local WithoutGil* Waiting::current_ = nullptr;
 /// The bytes of Python objects, which they keep unchanged in place as long as this lives.
 class Buffers {
  public:
-  explicit Buffers(const nb::list& objects) {
-    views_.reserve(objects.size());
-    for (const nb::handle object : objects) {
-      Py_buffer view;
-      if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) {
-        release();
-        throw nb::python_error();
-      }
-      views_.push_back(view);
-    }
+  Buffers() = default;
+  ~Buffers() {
+    for (Py_buffer& view : views_) PyBuffer_Release(&view);
   }
-  ~Buffers() { release(); }
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
-  Bytes operator[](std::size_t i) const {
-    return {static_cast<const std::byte*>(views_[i].buf), static_cast<std::size_t>(views_[i].len)};
+  /// The bytes of one more object, which the caller keeps as long as this lives.
+  Bytes bytes_of(nb::handle object) {
+    if (PyBytes_Check(object.ptr())) {
+      return {reinterpret_cast<const std::byte*>(PyBytes_AsString(object.ptr())),
+              static_cast<std::size_t>(PyBytes_Size(object.ptr()))};
+    }
+    Py_buffer view;
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+    views_.push_back(view);
+    return {static_cast<const std::byte*>(view.buf), static_cast<std::size_t>(view.len)};
   }
 
  private:
-  void release() noexcept {
-    for (Py_buffer& view : views_) PyBuffer_Release(&view);
-  }
   std::vector<Py_buffer> views_;
 };
 
@@ -114,6 +114,11 @@ PackOptions pack_options(const nb::dict& given) {
   if (given.contains("resume")) options.mode = DestinationMode::resume;
   if (given.contains("overwrite")) options.mode = DestinationMode::overwrite;
   return options;
+}
+
+void require_length(const std::string& name, std::size_t length, std::size_t num_keys) {
+  if (length == num_keys) return;
+  throw nb::value_error(fmt::format("{}: {} values for {} keys", printable(name), length, num_keys).c_str());
 }
 
 /// What `bale pack --json` reports, without times.
@@ -174,15 +179,59 @@ class PythonWriter {
   PythonWriter(const PythonWriter&) = delete;
   PythonWriter& operator=(const PythonWriter&) = delete;
 
-  std::uint64_t add(const nb::str& key, const nb::list& names, const nb::list& values,
-                    std::optional<std::int64_t> label) {
+  std::uint64_t add(const nb::str& key, const nb::dict& values, std::optional<std::int64_t> label) {
     const std::string raw_key = from_str(key);
-    const std::vector<std::string> raw_names = strings(names);
-    const Buffers buffers(values);
+    std::vector<std::string> names;
+    names.reserve(values.size());  // views into them stay
     std::vector<FieldView> fields;
-    for (std::size_t i = 0; i < raw_names.size(); ++i) fields.push_back({raw_names[i], buffers[i]});
+    Buffers buffers;
+    for (const auto& [name, value] : values) {
+      fields.push_back({names.emplace_back(from_str(nb::cast<nb::str>(name))), buffers.bytes_of(value)});
+    }
     const Waiting waiting;
     return writer_->add(raw_key, fields, label.value_or(k_no_label));
+  }
+
+  /// `columns` has lists. Throws ValueError if one of them, or `labels`, does not have a value for each key.
+  std::uint64_t add_many(const nb::list& keys, const nb::dict& columns, const std::optional<nb::list>& labels) {
+    const std::size_t count = keys.size();
+    std::vector<std::string> raw_keys;
+    raw_keys.reserve(count);
+    for (const nb::handle key : keys) {
+      if (!PyUnicode_Check(key.ptr())) {
+        throw nb::type_error(fmt::format("position {}: a key is a str", raw_keys.size()).c_str());
+      }
+      raw_keys.push_back(from_str(nb::borrow<nb::str>(key)));
+    }
+    std::vector<std::string> names;
+    names.reserve(columns.size());
+    std::vector<FieldView> fields(count * columns.size());
+    Buffers buffers;
+    for (const auto& [name, column] : columns) {
+      const std::string& raw_name = names.emplace_back(from_str(nb::cast<nb::str>(name)));
+      const auto values = nb::cast<nb::list>(column);
+      require_length(raw_name, values.size(), count);
+      std::size_t at = names.size() - 1;
+      for (const nb::handle value : values) {
+        fields[at] = {raw_name, buffers.bytes_of(value)};
+        at += columns.size();
+      }
+    }
+    std::vector<SampleView> samples;
+    samples.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      samples.push_back({.key = raw_keys[i], .fields = std::span(fields).subspan(i * columns.size(), columns.size())});
+    }
+    if (labels) {
+      require_length("labels", labels->size(), count);
+      std::size_t i = 0;
+      for (const nb::handle label : *labels) {
+        if (!label.is_none()) samples[i].label = value_of<std::int64_t>(label, "labels");
+        ++i;
+      }
+    }
+    const Waiting waiting;
+    return writer_->add_many(samples);
   }
   std::uint64_t count() const { return writer_->count(); }
   bool contains(const nb::str& key) {
@@ -227,8 +276,11 @@ void bind_writer(nb::module_& module) {
   nb::class_<PythonWriter>(module, "Writer")
       .def(nb::init<const nb::dict&>(), nb::arg("options"),
            nb::sig("def __init__(self, options: dict[str, typing.Any]) -> None"))
-      .def("add", &PythonWriter::add, nb::arg("key"), nb::arg("names"), nb::arg("values"), nb::arg("label").none(),
-           nb::sig("def add(self, key: str, names: list[str], values: list[typing.Any], label: int | None) -> int"))
+      .def("add", &PythonWriter::add, nb::arg("key"), nb::arg("values"), nb::arg("label").none(),
+           nb::sig("def add(self, key: str, values: dict[str, typing.Any], label: int | None) -> int"))
+      .def("add_many", &PythonWriter::add_many, nb::arg("keys"), nb::arg("columns"), nb::arg("labels").none(),
+           nb::sig("def add_many(self, keys: list[str], columns: dict[str, list[typing.Any]], "
+                   "labels: list[int | None] | None) -> int"))
       .def("count", &PythonWriter::count)
       .def("contains", &PythonWriter::contains, nb::arg("key"))
       .def("checkpoint", &PythonWriter::checkpoint)

@@ -9,6 +9,12 @@ PIXELS = (*KINDS, "-k", "pixels_are_pillows")
 HUGE = (*KINDS, "-k", "huge")
 
 MUTATIONS = [
+    Mutation("quantization tables have any number", "formats/image/jpeg/plain_header.cpp",
+             "(precision_and_number & 0xF) >= k_tables || bytes", "bytes",
+             ("image_plain_header", "no header that was changed*")),
+    Mutation("a scan of other components is accepted", "formats/image/jpeg/plain_header.cpp",
+             "    if (segment.take() != frame.ids[i]) return false;\n", "    segment.skip(1);\n",
+             ("image_plain_header", "no header that was changed*")),
     Mutation("bytes between segments stay where they are", "formats/image/image_pieces.cpp",
              "    const std::uint32_t marker = in.u8(at + 1);\n    if (jpeg_marker::is_alone(marker) ||",
              "    const std::uint32_t marker = in.u8(at + 1);\n"

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -106,6 +107,37 @@ TEST_CASE_METHOD(InTempDir, "a Writer writes the bytes that pack() writes, in ev
       CHECK(shards_of(options.pack.destination) == packed(source, options.pack, dir / ("pack-" + name)));
     }
   }
+}
+
+TEST_CASE_METHOD(InTempDir, "add_many adds what single adds do, and nothing of a call with a sample that is refused") {
+  const Images source(45);
+  std::vector<Scratch> scratches(45);
+  std::deque<std::string> texts;  // keys and labels, which the next read() overwrites
+  std::vector<SampleView> samples;
+  for (std::uint64_t i = 0; i < 45; ++i) {
+    SampleView& sample = samples.emplace_back(source.read(i, scratches[i]));
+    sample.key = texts.emplace_back(sample.key);
+    FieldView& label = scratches[i].fields()[1];
+    label.bytes = bale::as_bytes(texts.emplace_back(bale::as_text(label.bytes)));
+  }
+  const std::span all(samples);
+  const Writer::Options options = options_of(dir / "out");
+  Writer writer(options);
+  CHECK(writer.add_many(all.first(3)) == 0);
+  CHECK(writer.add_many(all.subspan(3, 30)) == 3);
+  const auto refused = [&](std::vector<SampleView> call) { return error_of([&] { writer.add_many(call); }); };
+  const Error twice = refused({samples[40], samples[41], samples[40]});
+  CHECK(twice.code() == ErrorCode::invalid_argument);
+  CHECK(twice.message() == "position 2: sample 35 has the same key as sample 33");
+  CHECK(twice.context().key == samples[40].key);
+  CHECK(refused({samples[40], samples[32]}).message() == "position 1: sample 34 has the same key as sample 32");
+  CHECK(refused({samples[40], SampleView{.key = "bad"}}).message() == "position 1: a sample without fields");
+  CHECK(writer.count() == 33);
+  CHECK_FALSE(writer.contains(samples[40].key));
+  CHECK(writer.add_many({}) == 33);
+  CHECK(writer.add_many(all.subspan(33)) == 33);
+  writer.close();
+  CHECK(shards_of(options.pack.destination) == packed(source, options.pack, dir / "pack"));
 }
 
 TEST_CASE_METHOD(InTempDir, "shards are cut by bytes as pack() cuts them") {

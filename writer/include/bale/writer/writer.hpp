@@ -4,20 +4,20 @@
 //     for (...) writer.add(key, fields, label);
 //     writer.close();
 //
-// Samples are collected until they fill a shard. Then the shard is written by the code that packs folders, on a thread of
-// its own, and published when it is complete and durable. The shards are byte for byte those that pack() writes of the
-// same samples in the same order, whatever the number of jobs, of checkpoints and of interruptions. manifest.json is
-// written by close(), last of all.
+// Samples are collected until they fill a shard. Then the shard is written by the code that packs folders, on a thread
+// of its own, and published when it is complete and durable. The shards are byte for byte those that pack() writes of
+// the same samples in the same order, whatever the number of jobs, of checkpoints and of interruptions. manifest.json
+// is written by close(), last of all.
 //
 // Not of a Writer: options that need all samples beforehand (shard_count, shuffle, splits, max_samples), and the policy
 // `quarantine`. DestinationMode::overwrite, and a layout whose shards are named NAME-00003-of-00012, publish all shards
 // in close().
 //
-// Memory: Options::memory_bytes, one sample per thread that adds, the hashes of all keys (8 to 22 bytes per sample; above
-// 256 MiB in a file without a name in the destination), and while a shard is written its index.
-// Threads: every method may be called by many threads at once. Samples are then in the order in which add() took them.
-// Processes: belongs to the process that made it. In a forked child every method throws `unsupported`, and the destructor
-// does nothing.
+// Memory: Options::memory_bytes, up to a quarter of that again (at most 256 MiB) for samples to come, the samples of a
+// call per thread that adds, the hashes of all keys (8 to 22 bytes per sample; above 256 MiB in a file without a name
+// in the destination), and while a shard is written its index. Threads: every method may be called by many threads at
+// once. Samples are then in the order in which add() took them. Processes: belongs to the process that made it. In a
+// forked child every method throws `unsupported`, and the destructor does nothing.
 #pragma once
 
 #include <cstdint>
@@ -78,6 +78,11 @@ class Writer {
   /// and the error of an earlier sample whose shard could not be written; then no sample can be added any more.
   /// If it throws, this sample was not added.
   std::uint64_t add(std::string_view key, std::span<const FieldView> fields, std::int64_t label = k_no_label);
+  /// Adds samples as that many calls of add() with their keys, labels and fields do, and returns the number of the
+  /// first. All are checked before one is added: if `samples[n]` is refused (`invalid_argument`, `damaged`), none was
+  /// added, and the message begins with its position n. After any other error the first of them were added; count()
+  /// says how many.
+  std::uint64_t add_many(std::span<const SampleView> samples);
 
   /// Number of samples that were added, by this run or the one that it continues, with those that were skipped.
   std::uint64_t count() const;
