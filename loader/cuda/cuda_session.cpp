@@ -31,10 +31,20 @@ constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // separates these dr
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels) {
+LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels, bool device_decodes) {
   options.copy_when_held = false;  // copies to the device start from the ring, which is page-locked
   if (kernels.convert()) options.transform = before_kernels(options.transform);
+  if (device_decodes) options.device_pixels = DeviceDecoder::most_pixels(options.batch_size);
   return options;
+}
+
+std::unique_ptr<DeviceDecoder> make_decoder(const std::shared_ptr<const Context>& context, const LoaderOptions& options,
+                                            const CudaOptions& cuda, const PixelKernels& kernels, std::string& refusal) {
+  if (cuda.decode == DecodeOn::host) return nullptr;
+  refusal = kernels.refusal;
+  if (!refusal.empty()) return nullptr;
+  const Transform transform = before_kernels(options.transform);
+  return DeviceDecoder::load(context, cuda.nvjpeg_library, transform, options.max_pixels, refusal);
 }
 
 Loader make_loader(const std::string& spec, LoaderOptions options, std::optional<Selection> selection) {
@@ -104,10 +114,10 @@ std::shared_ptr<const loader_detail::FieldCopies> fields_of(const Batch& batch) 
 }  // namespace
 
 DeviceSide::DeviceSide(std::shared_ptr<const Context> of_device, const Transform& delivered, std::uint32_t batch_size,
-                       const CudaOptions& options, std::unique_ptr<const Converter> converts)
+                       const CudaOptions& options, std::unique_ptr<const Converter> converts, bool decodes)
     : context(std::move(of_device)),
       transform(delivered),
-      tables_layout(batch_size, options.mix.active()),
+      tables_layout(batch_size, options.mix.active(), decodes),
       copies(context),
       converter(std::move(converts)),
       // A converted batch frees its buffer at once; otherwise the caller holds the buffer.
@@ -141,9 +151,10 @@ CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOpt
       cuda_(checked(cuda, options_)),
       context_(Context::open(cuda_.device)),
       kernels_(PixelKernels::choose(context_, options_.transform, cuda_)),
-      loader_(make_loader(spec, of_workers(options_, kernels_), std::move(selection))),
+      decoder_(make_decoder(context_, options_, cuda_, kernels_, decoding_refusal_)),
+      loader_(make_loader(spec, of_workers(options_, kernels_, decoder_ != nullptr), std::move(selection))),
       device_(std::make_shared<DeviceSide>(context_, options_.transform, options_.batch_size, cuda_,
-                                           std::move(kernels_.on_device))),
+                                           std::move(kernels_.on_device), decoder_ != nullptr)),
       blocks_(context_, device_->tables_layout.size_bytes * loader_.options().prefetch),
       state_(loader_.state()),
       size_(loader_.size()),
@@ -232,7 +243,13 @@ void CudaSession::stage(std::unique_lock<std::recursive_mutex>& lock, const std:
     lock.lock();
     take(std::move(batch));
   }
-  if (taken_) copy_taken();
+  if (!taken_) return;
+  try {
+    copy_taken();
+  } catch (...) {
+    num_bad_samples_ = loader_.counters().bad_samples;
+    throw;
+  }
 }
 
 /// Keeps what the loader returned: a batch in `taken_`, or the end of an epoch in `staged_`.
@@ -286,28 +303,17 @@ CopyThread::Pause CudaSession::copy_ready() {
 
 /// Starts the copy of `taken_`. If that fails, `taken_` is unchanged.
 void CudaSession::copy_taken() {
-  const Batch& batch = taken_->batch;
+  const std::uint32_t block = free_blocks_.back();
   TakenBuffer images(device_->images, device_->num_held);
   TakenBuffer tables(device_->tables, device_->num_held);
-  const auto mask = batch.mask();
-  Staged staged{.state = taken_->state,
-                .num_bad_samples = taken_->num_bad_samples,
-                .images_buffer = images.number(),
-                .tables_buffer = tables.number(),
-                .index = batch.index(),
-                .epoch = batch.epoch(),
-                .num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1})),
-                .samples = {batch.samples().begin(), batch.samples().end()},
-                .fields = fields_of(batch)};
-  const std::uint32_t block = free_blocks_.back();
-  const std::uint64_t bytes =
-      kernels_.on_host ? batch.size() * options_.transform.image_bytes() : batch.pixels().size();
+  Staged staged{.images_buffer = images.number(), .tables_buffer = tables.number()};
   std::shared_ptr<const Event> begun;
   try {
     begun = enqueue_copies(block, staged);
+    describe_taken(staged);
   } catch (...) {
     try {
-      device_->copies.synchronize();  // one of the two copies may be running
+      device_->copies.synchronize();  // some of the work may be running
     } catch (...) {                   // the device or its driver is gone; no copy is running
     }
     throw;
@@ -317,37 +323,95 @@ void CudaSession::copy_taken() {
   free_blocks_.pop_back();
   copies_.push_back({.batch = std::move(taken_->batch),
                      .block = block,
-                     .bytes = device_->tables_layout.size_bytes + bytes,
+                     .bytes = device_->tables_layout.size_bytes + staged.pixel_bytes,
                      .begun = begun,
                      .done = staged.copied});
   taken_.reset();
   staged_.push_back(std::move(staged));
 }
 
+/// To be called after the copies were enqueued: a device that decodes may find bad samples.
+void CudaSession::describe_taken(Staged& staged) const {
+  const Batch& batch = taken_->batch;
+  const auto mask = batch.mask();
+  staged.state = taken_->state;
+  staged.num_bad_samples = taken_->num_bad_samples;
+  staged.index = batch.index();
+  staged.epoch = batch.epoch();
+  staged.num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1}));
+  staged.samples.assign(batch.samples().begin(), batch.samples().end());
+  staged.fields = fields_of(batch);
+}
+
 /// Sets `staged.copied`. Returns the event before the copies if they are timed, else nullptr.
 std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, Staged& staged) {
   const Batch& batch = taken_->batch;
   std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
-  fill_tables(batch, tables, staged.partners);
   const StreamHandle stream = device_->copies.handle();
   const auto timing = cuda_.timing ? Event::Timing::on : Event::Timing::off;
   const Current current(*context_);
   device_->images.wait_on(staged.images_buffer, stream);
   device_->tables.wait_on(staged.tables_buffer, stream);
   const auto begun = cuda_.timing ? std::make_shared<const Event>(context_, stream, timing) : nullptr;
-  const auto copy = [&](DevicePointer to, Bytes from) {
-    const Driver& driver = context_->driver();
-    driver.check(driver.cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), stream), "copy to the device");
-  };
+  if (decoder_) decode_taken(block);
+  fill_tables(batch, tables, staged.partners);
   copy(device_->tables.address(staged.tables_buffer), {tables, device_->tables_layout.size_bytes});
-  copy(device_->images.address(staged.images_buffer), pixels_to_copy(batch, block));
+  copy_images(batch, block, staged);
   staged.copied = std::make_shared<const Event>(context_, stream, timing);
   return begun;
 }
 
-/// The pixels of a batch as they cross the bus: those of the workers, or what the kernels make of them on the host.
-Bytes CudaSession::pixels_to_copy(const Batch& batch, std::uint32_t block) const {
-  if (!kernels_.on_host) return batch.pixels();
+/// Enqueues a copy to the device.
+void CudaSession::copy(DevicePointer to, Bytes from) const {
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), device_->copies.handle()), "copy to the device");
+}
+
+/// Enqueues what fills the buffer of images. Sets `staged.pixel_bytes`.
+void CudaSession::copy_images(const Batch& batch, std::uint32_t block, Staged& staged) const {
+  const DevicePointer to = device_->images.address(staged.images_buffer);
+  if (!decoder_) {
+    const Bytes pixels = kernels_.on_host ? converted_here(batch, block) : batch.pixels();
+    copy(to, pixels);
+    staged.pixel_bytes = pixels.size();
+    return;
+  }
+  const std::uint32_t slot = loader_detail::Session::slot_of(batch);
+  const loader_detail::Ring& ring = loader_.session_->ring();
+  const std::size_t image_bytes = before_kernels(device_->transform).image_bytes();
+  for (std::uint32_t i = 0; i < batch.size(); ++i) {
+    const loader_detail::Row& row = ring.row(slot, i);
+    staged.pixel_bytes += row.encoded.bytes > 0 ? row.encoded.bytes : image_bytes;
+    if (row.encoded.bytes == 0) copy(to + i * image_bytes, Bytes(ring.pixels(slot)).subspan(row.offset, image_bytes));
+  }
+  decoder_->resize(device_->copies.handle(),
+                   device_->tables.address(staged.tables_buffer) + device_->tables_layout.resize, to,
+                   static_cast<std::uint32_t>(batch.size()));
+}
+
+/// Has the device decode the JPEGs of `taken_`. If that throws, `taken_` is as before, but for images that were decoded
+/// on the host or left out.
+void CudaSession::decode_taken(std::uint32_t block) {
+  const Batch& batch = taken_->batch;
+  const DeviceDecoder::Rows rows{.ring = loader_.session_->ring(),
+                                 .slot = loader_detail::Session::slot_of(batch),
+                                 .num_rows = static_cast<std::uint32_t>(batch.size()),
+                                 .seed = *options_.augment_seed};
+  std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
+  auto* const table = reinterpret_cast<ResizeRow*>(tables + device_->tables_layout.resize);
+  for (const auto& bad : decoder_->decode(rows, block, device_->copies.handle(), table)) {
+    loader_.session_->settle_undecodable(batch, bad.row, bad.why);
+  }
+  taken_->num_bad_samples = loader_.counters().bad_samples;
+}
+
+bool CudaSession::decodes_on_device() const {
+  const std::lock_guard lock(mutex_);
+  return decoder_ && decoder_->given_up().empty();
+}
+
+/// What the kernels make on the host of the workers' pixels.
+Bytes CudaSession::converted_here(const Batch& batch, std::uint32_t block) const {
   const std::size_t image_bytes = options_.transform.image_bytes();
   std::byte* const out = host_converted_->data() + block * options_.batch_size * image_bytes;
   const std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
@@ -511,6 +575,10 @@ CudaCounters CudaSession::counters() const {
   const LoaderCounters of_loader = loader_.counters();
   counters.workers_wait_seconds = of_loader.wait_seconds;
   counters.workers_replaced = of_loader.workers_replaced;
+  if (decoder_) {
+    counters.decoded_on_device = decoder_->num_on_device();
+    counters.decoded_after_refusal = decoder_->num_after_refusal();
+  }
   return counters;
 }
 
@@ -524,6 +592,10 @@ std::vector<std::string> CudaSession::fallbacks() const {
     all.push_back(fmt::format("the device does not take bale's kernels, so {}: {}",
                               kernels_.on_host ? "this process converts, mirrors and mixes pixels" : "workers convert pixels",
                               kernels_.refusal));
+  }
+  const std::string& not_decoding = decoder_ ? decoder_->given_up() : decoding_refusal_;
+  if (!not_decoding.empty()) {
+    all.push_back(fmt::format("the device does not decode images, so workers do: {}", not_decoding));
   }
   for (const std::string* const refusal :
        {&blocks_.refusal(), locked_ring_ ? &locked_ring_->refusal() : nullptr,
