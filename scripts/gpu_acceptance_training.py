@@ -92,12 +92,16 @@ def endless(epoch):
         yield from epoch()
 
 
-def bale_batches(spec, batch, workers):
+def bale_batches(spec, batch, workers, decode="host"):
     import bale
     import bale.torch as bt
-    loader = bt.Loader(str(spec), batch, workers=workers, seed=1, drop_last=True, device="cuda",
+    loader = bt.Loader(str(spec), batch, workers=workers, seed=1, drop_last=True, device="cuda", decode=decode,
                        transform=bale.transforms.train(224, dtype="bfloat16", normalize=True))
     return endless(lambda: iter(loader))
+
+
+def device_decoded_batches(spec, batch, workers):
+    return bale_batches(spec, batch, workers, "device")
 
 
 def folder_batches(images, batch, workers):
@@ -137,6 +141,7 @@ def dali_batches(images, batch, workers):
 def loaders(spec, images, batch, workers, seconds_left):
     """Rows of all loaders, as long as there is time."""
     wanted = [("bale", number, bale_batches, spec) for number in workers]
+    wanted += [("bale, decode=\"device\"", number, device_decoded_batches, spec) for number in (workers[0], workers[-1])]
     wanted += [("DataLoader + ImageFolder", workers[-1], folder_batches, images), ("DALI, mixed", workers[-1], dali_batches, images)]
     rows = []
     for name, number, make, source in wanted:
