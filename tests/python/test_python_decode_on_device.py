@@ -51,7 +51,7 @@ options = dict(batch_size=4, seed=3, workers=2, transform=bale.transforms.train(
 def test_what_the_device_does_not_decode_workers_do(every_kind):
     script(LOADERS + f"""
 warnings.simplefilter("error")
-for transform in (bale.transforms.train(32), bale.transforms.val(48, 60),
+for transform in (bale.transforms.train(32), bale.transforms.val(48),
                   bale.transforms.train(32, dtype="float16", layout="nchw", normalize=True)):
     options["transform"] = transform
     host = bale.Loader(spec, **options)

@@ -157,7 +157,8 @@ TEST_CASE("An image that the device does not decode is decoded by the host, and 
     CHECK(made.fallbacks.empty());
     CHECK(made.counters.decoded_after_refusal >= 3);
     const bool is_about_image = status == 3 || status == 4 || status == 9 || status == 10;
-    CHECK(asked == (is_about_image ? 2 : 2 * made.counters.decoded_after_refusal));  // with its batch, and alone
+    // Each time with its batch, and alone. The copy thread may have gone on meanwhile.
+    CHECK((is_about_image ? asked == 2 : asked >= 2 * made.counters.decoded_after_refusal));
   }
 }
 
