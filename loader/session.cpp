@@ -302,6 +302,7 @@ void Session::place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pi
 void Session::empty_row(std::uint32_t slot, std::uint32_t row) {
   Row& emptied = ring_.row(slot, row);
   emptied.bytes = 0;
+  emptied.encoded = {};
   emptied.source_width = 0;
   emptied.source_height = 0;
   ring_.mask(slot)[row] = 0;

@@ -130,7 +130,6 @@ void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const
   }
   faults_.report(describe(delivered, number, BadSample::Action::skipped));
   empty_row(batch.slot_, number);
-  row.encoded = {};
 }
 
 /// Reads the fields that do not fit in the slot, without the lock: reading may wait for the storage. A row whose field

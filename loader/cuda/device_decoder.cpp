@@ -130,8 +130,8 @@ std::vector<DeviceDecoder::Job> DeviceDecoder::jobs_of(const Rows& rows, ResizeR
   return jobs;
 }
 
-/// Returns false if the device does not have the memory. Then it gets no more images: memory that is short is not likely
-/// to come back, and asking for it takes time.
+/// Returns false if the device does not have the memory. Then it gets no more images: memory that is short is not
+/// likely to come back, and asking for it takes time.
 bool DeviceDecoder::make_room(std::uint64_t decoded_bytes, std::uint64_t table_words, StreamHandle stream,
                               loader_detail::Ring& ring) {
   if (decoded_bytes <= decoded_bytes_ && table_words <= table_words_) return true;
@@ -196,16 +196,16 @@ NvjpegStatus DeviceDecoder::run_batch(std::span<const Job> jobs, State& state, S
     if (status != NvjpegStatus::success) return status;
     state.batch_size = jobs.size();
   }
-  std::vector<const unsigned char*> data;
-  std::vector<std::size_t> lengths;
-  std::vector<NvjpegImage> images;
+  state.data.clear();
+  state.lengths.clear();
+  state.images.clear();
   for (const Job& job : jobs) {
-    data.push_back(as_uchar(job.jpeg));
-    lengths.push_back(job.jpeg.size());
-    images.push_back(destination(job));
+    state.data.push_back(as_uchar(job.jpeg));
+    state.lengths.push_back(job.jpeg.size());
+    state.images.push_back(destination(job));
   }
-  return nvjpeg_->nvjpegDecodeBatched(nvjpeg_->handle(), state.handle, data.data(), lengths.data(), images.data(),
-                                      stream);
+  return nvjpeg_->nvjpegDecodeBatched(nvjpeg_->handle(), state.handle, state.data.data(), state.lengths.data(),
+                                      state.images.data(), stream);
 }
 
 NvjpegImage DeviceDecoder::destination(const Job& job) const {
@@ -236,7 +236,8 @@ void DeviceDecoder::decode_here(const Rows& rows, std::uint32_t number) {
   loader_detail::Row& row = rows.ring.row(rows.slot, number);
   const MutableBytes place = rows.ring.pixels(rows.slot).subspan(row.offset, row.capacity);
   const std::vector<std::byte> jpeg(place.begin(), place.begin() + static_cast<std::ptrdiff_t>(row.encoded.bytes));
-  const DrawKey key{.seed = rows.seed, .epoch = rows.ring.slot(rows.slot).epoch, .sample = row.sample, .copy = row.copy};
+  const DrawKey key{
+      .seed = rows.seed, .epoch = rows.ring.slot(rows.slot).epoch, .sample = row.sample, .copy = row.copy};
   try {
     row.bytes = pipeline_.run(jpeg, key, place).bytes;
   } catch (const Error&) {
@@ -263,8 +264,9 @@ void DeviceDecoder::resize(StreamHandle stream, DevicePointer table, DevicePoint
   const std::uint32_t grid_y = std::min(num_images, k_max_grid_y);
   const auto launch = [&](FunctionHandle kernel, std::uint32_t num_items) {
     const std::uint32_t grid_x = (num_items - 1) / (k_block_threads * k_items_a_thread) + 1;
-    driver.check(driver.cuLaunchKernel(kernel, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
-                 "start a kernel");
+    driver.check(
+        driver.cuLaunchKernel(kernel, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
+        "start a kernel");
   };
   launch(weights_kernel_, args.width + args.height);
   launch(resize_kernel_, args.width * args.height);

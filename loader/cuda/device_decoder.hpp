@@ -3,9 +3,10 @@
 //
 //   rows of a slot: JPEGs -(nvJPEG)-> decoded images, whole -(kernels)-> images of the batch, 8 bits, H x W x C
 //
-// What nvJPEG refuses is decoded here, on the host, to the pixels that a worker makes: a batch that fails is tried again
-// image by image, a sample that fails is not given to nvJPEG again, and after two batches without any image that could be
-// decoded, workers decode everything. So which decoder makes an image depends on the image, unless the device fails.
+// What nvJPEG refuses is decoded here, on the host, to the pixels that a worker makes: a batch that fails is tried
+// again image by image, a sample that fails is not given to nvJPEG again, and after two batches without any image that
+// could be decoded, workers decode everything. So which decoder makes an image depends on the image, unless the device
+// fails.
 //
 // Used by whoever holds the session's mutex.
 #pragma once
@@ -31,8 +32,8 @@ ResizeRow resize_row(const EncodedImage& image);
 
 class DeviceDecoder {
  public:
-  /// nullptr if there is no nvJPEG that works, or if the device or its driver does not take the kernels, with the reason
-  /// in `refusal`. `library`: see Nvjpeg::open(). `transform`: of the workers, 8 bits.
+  /// nullptr if there is no nvJPEG that works, or if the device or its driver does not take the kernels, with the
+  /// reason in `refusal`. `library`: see Nvjpeg::open(). `transform`: of the workers, 8 bits.
   static std::unique_ptr<DeviceDecoder> load(std::shared_ptr<const Context> context, const std::string& library,
                                              const Transform& transform, std::uint64_t max_pixels,
                                              std::string& refusal);
@@ -59,8 +60,8 @@ class DeviceDecoder {
   /// afterwards. `block` is a number that no batch uses whose decoding may still run. Returns the rows whose image no
   /// decoder takes; they are unchanged. Throws the driver's errors.
   std::vector<Undecodable> decode(const Rows& rows, std::uint32_t block, StreamHandle stream, ResizeRow* table);
-  /// Enqueues the kernels: `table` and `out` are device memory for the ResizeRows and the images of a batch. The images of
-  /// rows that have pixels are not written.
+  /// Enqueues the kernels: `table` and `out` are device memory for the ResizeRows and the images of a batch. The images
+  /// of rows that have pixels are not written.
   void resize(StreamHandle stream, DevicePointer table, DevicePointer out, std::uint32_t num_images) const;
 
   std::uint64_t num_on_device() const { return num_on_device_; }
@@ -74,6 +75,10 @@ class DeviceDecoder {
   struct State {
     NvjpegState handle = nullptr;
     std::size_t batch_size = 0;  // for which it is initialized; 0: not
+    // What the last batch was given, as long as it may be read.
+    std::vector<const unsigned char*> data{};
+    std::vector<std::size_t> lengths{};
+    std::vector<NvjpegImage> images{};
   };
   /// One image that the device decodes.
   struct Job {

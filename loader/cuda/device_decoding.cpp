@@ -22,8 +22,8 @@ bool has_fast_filters(const TransformNode& node) {
 std::string obstacle_in(const TransformList& list) {
   bool resizes = false;
   for (const TransformNode& node : list) {
-    const bool is_resize = std::holds_alternative<transforms::Resize>(node) ||
-                           std::holds_alternative<transforms::RandomResizedCrop>(node);
+    const bool is_resize =
+        std::holds_alternative<transforms::Resize>(node) || std::holds_alternative<transforms::RandomResizedCrop>(node);
     const bool is_plain = is_resize || std::holds_alternative<transforms::CenterCrop>(node) ||
                           std::holds_alternative<transforms::RandomHorizontalFlip>(node) ||
                           std::holds_alternative<transforms::ToDtype>(node) ||
@@ -45,7 +45,8 @@ std::string decoding_obstacle(const Transform& delivered) {
   if (delivered.dtype == DType::uint8 && delivered.layout == PixelLayout::nchw) {
     return "uint8 in the layout nchw";
   }
-  if (delivered.dtype != DType::uint8 && !kernels_can_make(delivered)) return "a conversion that the device does not do";
+  if (delivered.dtype != DType::uint8 && !kernels_can_make(delivered))
+    return "a conversion that the device does not do";
   if (delivered.kind == Kind::list) return obstacle_in(*delivered.list);
   if (delivered.kind != Kind::train && delivered.kind != Kind::val) return "a transform that does not resize";
   if (!is_fast(delivered.filter)) return "a filter other than bilinear and bicubic";

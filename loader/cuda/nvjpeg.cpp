@@ -65,11 +65,11 @@ bool Nvjpeg::load(const std::string& path, std::string& refusal) {
     add_reason(refusal, why != nullptr ? why : path);
     return false;
   }
-#define BALE_NVJPEG_FIND(name, arguments)                                 \
-  name = reinterpret_cast<decltype(name)>(::dlsym(library, #name));       \
-  if (name == nullptr) {                                                  \
-    add_reason(refusal, fmt::format("{} has no function " #name, path));  \
-    return false;                                                         \
+#define BALE_NVJPEG_FIND(name, arguments)                                \
+  name = reinterpret_cast<decltype(name)>(::dlsym(library, #name));      \
+  if (name == nullptr) {                                                 \
+    add_reason(refusal, fmt::format("{} has no function " #name, path)); \
+    return false;                                                        \
   }
   BALE_NVJPEG_FUNCTIONS(BALE_NVJPEG_FIND)
 #undef BALE_NVJPEG_FIND

@@ -18,10 +18,10 @@ struct ResizeAxis {
 
 /// One image of a batch.
 struct ResizeRow {
-  std::uint64_t decoded = 0;    // its pixels, in bytes from ResizeArgs::decoded
-  std::uint32_t pitch = 0;      // bytes from one row of pixels to the next; 0: this image is not resized
-  std::uint32_t cubic = 0;      // the filter; else it is bilinear
-  std::uint32_t down_first = 0; // the pass over the rows is the first one
+  std::uint64_t decoded = 0;     // its pixels, in bytes from ResizeArgs::decoded
+  std::uint32_t pitch = 0;       // bytes from one row of pixels to the next; 0: this image is not resized
+  std::uint32_t cubic = 0;       // the filter; else it is bilinear
+  std::uint32_t down_first = 0;  // the pass over the rows is the first one
   std::uint32_t reserved = 0;
   ResizeAxis across{};
   ResizeAxis down{};

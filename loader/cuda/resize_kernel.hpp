@@ -1,5 +1,6 @@
 // The bodies of the kernels that crop, resize and mirror decoded images, in the arithmetic of the workers: weights in
-// double, sums in 22-bit fixed point, each of the two passes rounded to 8 bits. The same decoded pixels give the same bits.
+// double, sums in 22-bit fixed point, each of the two passes rounded to 8 bits. The same decoded pixels give the same
+// bits.
 //
 // bale_resize_weights fills the table of weights, a thread per entry; bale_resize makes the pixels, a thread per pixel.
 // A thread computes what the first pass gives for each tap of the second one itself, so no memory is needed between

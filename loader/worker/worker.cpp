@@ -122,6 +122,7 @@ void Worker::fill_targets(Lane& lane) {
 void Worker::finish(Lane& lane) {
   if (lane.encoded) return leave_to_device(lane);
   Row& row = row_of(lane);
+  row.encoded = {};
   const MutableBytes place = ring_.pixels(lane.claim.slot).subspan(row.offset, row.capacity);
   for (std::size_t view = 0; view < view_places_.num_further(); ++view) {
     lane.further_places[view] = view_places_.row(ring_.pixels(lane.claim.slot), view, lane.claim.row);

@@ -50,7 +50,8 @@ inline DecodedEpochs decoded_epochs(const std::string& pack, const LoaderOptions
   CudaLoader loader(pack, options, cuda);
   Trainer trainer(cuda_detail::Context::open(0));
   for (int epoch = 0; epoch < num_epochs; ++epoch) train_epoch(loader, trainer);
-  return {trainer.finish(), loader.counters(), loader.fallbacks(), loader.decodes_on_device(), loader.bad_samples().size()};
+  return {trainer.finish(), loader.counters(), loader.fallbacks(), loader.decodes_on_device(),
+          loader.bad_samples().size()};
 }
 
 /// The same, decoded by the workers.

@@ -69,11 +69,10 @@ TEST_CASE("Without nvJPEG that works, workers decode, and it is told once") {
     std::string reason;
   };
   const std::string fakes = BALE_TEST_FAKES;
-  for (const Case& one :
-       {Case{"/nonexistent/libnvjpeg.so.12", nullptr, 0, "/nonexistent/libnvjpeg.so.12: cannot open"},
-        Case{fakes + "/libcuda.so.1", nullptr, 0, "libcuda.so.1 has no function nvjpegCreateEx"},
-        Case{"", "nvjpegCreateEx", 7, "nvjpegCreateEx: NVJPEG_STATUS_ARCH_MISMATCH"},
-        Case{"", "nvjpegCreateEx", 5, "nvjpegCreateEx: NVJPEG_STATUS_ALLOCATOR_FAILURE"}}) {
+  for (const Case& one : {Case{"/nonexistent/libnvjpeg.so.12", nullptr, 0, "/nonexistent/libnvjpeg.so.12: cannot open"},
+                          Case{fakes + "/libcuda.so.1", nullptr, 0, "libcuda.so.1 has no function nvjpegCreateEx"},
+                          Case{"", "nvjpegCreateEx", 7, "nvjpegCreateEx: NVJPEG_STATUS_ARCH_MISMATCH"},
+                          Case{"", "nvjpegCreateEx", 5, "nvjpegCreateEx: NVJPEG_STATUS_ALLOCATOR_FAILURE"}}) {
     const FakeDecodingDevice device;
     if (one.refused != nullptr) fake_nvjpeg::refuse(one.refused, one.status);
     CudaOptions cuda = decoding_device();

@@ -58,7 +58,7 @@ TEST_CASE("A device that decodes gives the batches of the workers, where decoder
       CHECK(made.decodes);
       CHECK(made.fallbacks.empty());
       CHECK(made.counters.decoded_after_refusal == 0);
-      CHECK(made.counters.decoded_on_device > 100);  // 77 JPEGs per epoch
+      CHECK(made.counters.decoded_on_device > 100);                          // 77 JPEGs per epoch
       CHECK(fake_nvjpeg::num_decoded() >= made.counters.decoded_on_device);  // the copy thread went on
     }
   }
@@ -178,6 +178,50 @@ TEST_CASE("What a device cannot do to images that it decodes is refused by name"
         "a device that decodes images also converts them");
   LoaderOptions substitutes = with_transform(train_transform(16));
   substitutes.on_bad_sample = OnBadSample::substitute;
-  CHECK(message_of([&] { CudaLoader(pack.path, substitutes, decoding_device()); })
-            .starts_with("on_bad_sample is substitute, but what a device cannot decode is known too late"));
+  CHECK(message_of([&] {
+          CudaLoader(pack.path, substitutes, decoding_device());
+        }).starts_with("on_bad_sample is substitute, but what a device cannot decode is known too late"));
+}
+
+TEST_CASE("Images that grow get more memory on the device, after the batches before") {
+  // In order of their numbers: batches of larger and larger images.
+  class Growing final : public ImageSource {
+   public:
+    Growing() : ImageSource(1) {
+      for (std::uint32_t i = 0; i < 32; ++i) {
+        Image made{.width = 20 + 6 * i, .height = 30 + 5 * i};
+        made.rgb.resize(std::size_t{made.width} * made.height * 3, static_cast<std::uint8_t>(40 + 5 * i));
+        jpegs_.push_back(encode_jpeg(made, 80));
+      }
+    }
+    std::uint64_t size() const override { return jpegs_.size(); }
+    void describe(std::uint64_t i, SourceSample& out) const override {
+      ImageSource::describe(0, out);
+      out.key = key(i);
+      out.fields.front().bytes = jpegs_[i].size();
+    }
+    SampleView read(std::uint64_t i, Scratch& scratch) const override {
+      thread_local std::string name;
+      name = key(i);
+      SampleView view = ImageSource::read(0, scratch);
+      scratch.fields().front().bytes = jpegs_[i];
+      const ImageHeader header = probe_image(jpegs_[i]);
+      return {.key = name, .label = view.label, .width = header.width, .height = header.height, .fields = scratch.fields()};
+    }
+
+   private:
+    std::vector<std::vector<std::byte>> jpegs_;
+  };
+  const TempDir dir;
+  const std::string pack = pack_images(Growing(), dir / "pack", formats().front()->name, 20);
+  LoaderOptions options = with_transform(train_transform(24));
+  options.shuffle = Shuffle::none();
+  options.batch_size = 2;
+  const std::vector<Snapshot> expected = host_epochs(pack, options);
+  for (const Pace pace : {Pace::late, Pace::thread}) {
+    const FakeDecodingDevice device(pace);
+    const DecodedEpochs made = decoded_epochs(pack, options, decoding_device());
+    CHECK(made.batches == expected);
+    CHECK(made.counters.decoded_on_device >= 64);
+  }
 }

@@ -1,5 +1,5 @@
-// The arithmetic of a filter's weights, which a host and a device (loader/cuda) do alike: in double, operation by operation as
-// Pillow does it (precompute_coeffs and normalize_coeffs_8bpc of its Resample.c). Internal.
+// The arithmetic of a filter's weights, which a host and a device (loader/cuda) do alike: in double, operation by
+// operation as Pillow does it (precompute_coeffs and normalize_coeffs_8bpc of its Resample.c). Internal.
 //
 // Everything here is constexpr, so that it can also be compiled for a device. Whoever includes it is built without
 // contraction of a * b + c: a fused step would change weights by one.

@@ -27,7 +27,8 @@ struct FakeHandle {
 
 struct FakeState {
   int batch_size = 0;
-  std::shared_ptr<int> running = std::make_shared<int>(0);  // images that are not decoded yet; the engine's lock guards it
+  std::shared_ptr<int> running =
+      std::make_shared<int>(0);  // images that are not decoded yet; the engine's lock guards it
 };
 
 struct Fault {
@@ -145,13 +146,14 @@ FakeState* state_for(NvjpegHandle handle, NvjpegState state, const char* functio
 void require_idle(const FakeState& state, const char* function) {
   Engine& engine = Engine::get();
   const std::lock_guard lock(engine.mutex);
-  if (*state.running > 0) engine.note(std::string(function) + ": the state is in use by a batch that is not decoded yet");
+  if (*state.running > 0)
+    engine.note(std::string(function) + ": the state is in use by a batch that is not decoded yet");
 }
 
 }  // namespace
 
-#define BALE_ENTER(function)                                    \
-  const std::lock_guard library_lock(library().mutex);          \
+#define BALE_ENTER(function)                           \
+  const std::lock_guard library_lock(library().mutex); \
   if (const NvjpegStatus failed = enter(function); failed != NvjpegStatus::success) return failed
 
 extern "C" {
@@ -245,7 +247,9 @@ NvjpegStatus nvjpegDecode(NvjpegHandle handle, NvjpegState state_handle, const u
 [[gnu::visibility("default")]] void fake_nvjpeg_refuse(const char* function, int status) {
   bale::test::fake_nvjpeg::refuse(function, status);
 }
-[[gnu::visibility("default")]] std::uint64_t fake_nvjpeg_num_decoded() { return bale::test::fake_nvjpeg::num_decoded(); }
+[[gnu::visibility("default")]] std::uint64_t fake_nvjpeg_num_decoded() {
+  return bale::test::fake_nvjpeg::num_decoded();
+}
 [[gnu::visibility("default")]] int fake_nvjpeg_num_live() { return bale::test::fake_nvjpeg::num_live(); }
 
 }  // extern "C"

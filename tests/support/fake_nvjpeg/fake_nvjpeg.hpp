@@ -1,9 +1,9 @@
-// A fake nvJPEG: the library libnvjpeg.so.12 of the tests. It decodes by libjpeg-turbo, so that its pixels are those of the
-// workers, and writes them to the fake device (fake_cuda) as work of the stream that it is given.
+// A fake nvJPEG: the library libnvjpeg.so.12 of the tests. It decodes by libjpeg-turbo, so that its pixels are those of
+// the workers, and writes them to the fake device (fake_cuda) as work of the stream that it is given.
 //
-// Findings go to the fake device's: a state that is used before its last batch was decoded, a batch of another size than the
-// state was initialized for, JPEGs that change before they were decoded, handles and states that are used after their
-// end, and a decoding without a current context.
+// Findings go to the fake device's: a state that is used before its last batch was decoded, a batch of another size
+// than the state was initialized for, JPEGs that change before they were decoded, handles and states that are used
+// after their end, and a decoding without a current context.
 #pragma once
 
 #include <cstdint>
