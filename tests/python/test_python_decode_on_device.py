@@ -6,6 +6,7 @@ import pytest
 from fake_cuda_support import ENVIRONMENT, PRELUDE
 from PIL import Image
 from python_support import SYSTEM_PYTHON, run_script
+from test_python_cuda import TORCH
 
 JPEGS_FOR_THE_DEVICE = 12  # of every_kind
 
@@ -119,6 +120,18 @@ for (samples, images), batch in zip(rest, again, strict=True):
     assert batch.samples == samples and (read(batch.images) == images).all()
 check()
 """, every_kind)
+
+
+def test_tensors(every_kind):
+    run_script(PRELUDE + TORCH + LOADERS + f"""
+options |= dict(transform=bale.transforms.train(32, dtype="bfloat16", normalize=True), with_mask=True)
+host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", decode="device", **options)
+for expected, got in zip(host, device, strict=True):
+    assert all(torch.equal(a, b) for a, b in zip(expected, got, strict=True))
+assert device.counters["decoded_on_device"] >= {JPEGS_FOR_THE_DEVICE}
+device.close()
+check()
+""", every_kind, python=SYSTEM_PYTHON, **ENVIRONMENT)
 
 
 def test_what_cannot_be_is_refused(every_kind):
