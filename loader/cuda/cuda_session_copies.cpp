@@ -109,11 +109,15 @@ void CudaSession::copy_images(const Batch& batch, std::uint32_t block, Staged& s
   const std::uint32_t slot = loader_detail::Session::slot_of(batch);
   const loader_detail::Ring& ring = loader_.session_->ring();
   const std::size_t image_bytes = before_kernels(device_->transform).image_bytes();
+  bool any_decoded = false;
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
     const loader_detail::Row& row = ring.row(slot, i);
-    staged.pixel_bytes += row.encoded.bytes > 0 ? row.encoded.bytes : image_bytes;
-    if (row.encoded.bytes == 0) copy(to + i * image_bytes, Bytes(ring.pixels(slot)).subspan(row.offset, image_bytes));
+    const bool is_decoded = row.encoded.bytes > 0;  // by the device
+    any_decoded = any_decoded || is_decoded;
+    staged.pixel_bytes += is_decoded ? row.encoded.bytes : image_bytes;
+    if (!is_decoded) copy(to + i * image_bytes, Bytes(ring.pixels(slot)).subspan(row.offset, image_bytes));
   }
+  if (!any_decoded) return;
   decoder_->resize(device_->copies.handle(),
                    device_->tables.address(staged.tables_buffer) + device_->tables_layout.resize, to,
                    static_cast<std::uint32_t>(batch.size()));

@@ -183,6 +183,7 @@ void DeviceDecoder::run_jobs(std::span<Job> jobs, State& state, StreamHandle str
   if (state.handle == nullptr) return;
   for (Job& job : jobs) {
     NvjpegImage image = destination(job);
+    job.was_alone = true;
     job.status = nvjpeg_->nvjpegDecode(nvjpeg_->handle(), state.handle, as_uchar(job.jpeg), job.jpeg.size(),
                                        k_nvjpeg_rgb, &image, stream);
     synchronize(stream);  // the state is used again, and the row if the image was refused
@@ -219,7 +220,7 @@ void DeviceDecoder::note_batch(std::span<const Job> jobs, const Rows& rows) {
   std::uint64_t num_done = 0;
   for (const Job& job : jobs) {
     if (job.done()) ++num_done;
-    if (is_about_image(job.status)) refused_samples_.insert(rows.ring.row(rows.slot, job.row).sample);
+    if (job.was_alone && is_about_image(job.status)) refused_samples_.insert(rows.ring.row(rows.slot, job.row).sample);
   }
   num_on_device_ += num_done;
   failed_batches_ = num_done > 0 ? 0 : failed_batches_ + 1;
@@ -250,7 +251,6 @@ void DeviceDecoder::decode_here(const Rows& rows, std::uint32_t number) {
 
 void DeviceDecoder::resize(StreamHandle stream, DevicePointer table, DevicePointer out,
                            std::uint32_t num_images) const {
-  if (!decoded_ || !table_) return;  // no batch had an image for the device so far
   ResizeArgs args{.decoded = reinterpret_cast<const std::uint8_t*>(decoded_->address()),
                   .rows = reinterpret_cast<const ResizeRow*>(table),
                   .table = reinterpret_cast<std::int32_t*>(table_->address()),

@@ -61,7 +61,7 @@ class DeviceDecoder {
   /// decoder takes; they are unchanged. Throws the driver's errors.
   std::vector<Undecodable> decode(const Rows& rows, std::uint32_t block, StreamHandle stream, ResizeRow* table);
   /// Enqueues the kernels: `table` and `out` are device memory for the ResizeRows and the images of a batch. The images
-  /// of rows that have pixels are not written.
+  /// of rows that have pixels are not written. Precondition: decode() has left a row to the device.
   void resize(StreamHandle stream, DevicePointer table, DevicePointer out, std::uint32_t num_images) const;
 
   std::uint64_t num_on_device() const { return num_on_device_; }
@@ -88,6 +88,7 @@ class DeviceDecoder {
     std::uint64_t size = 0;
     std::uint32_t pitch = 0;
     NvjpegStatus status = NvjpegStatus::not_initialized;
+    bool was_alone = false;  // the status is of this image, not of its batch
     bool done() const { return status == NvjpegStatus::success; }
   };
 

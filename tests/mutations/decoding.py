@@ -14,7 +14,7 @@ MUTATIONS = [
     Mutation("the device's passes are always in one order", "loader/cuda/device_decoder.cpp",
              ".down_first = rows_come_first(spec) ? 1U : 0U", ".down_first = 0U", SAME),
     Mutation("what nvJPEG refuses is tried in every epoch", "loader/cuda/device_decoder.cpp",
-             "if (is_about_image(job.status))", "if (is_about_image(job.status) && failed_batches_ > 99)", REFUSED),
+             "if (job.was_alone && is_about_image(job.status))", "if (job.was_alone && failed_batches_ > 99)", REFUSED),
     Mutation("an image that failed alone is taken as decoded", "loader/cuda/device_decoder.cpp",
              "is_done[job.row] = job.done();", "is_done[job.row] = true;", REFUSED),
     Mutation("a device that decodes nothing is asked for ever", "loader/cuda/device_decoder.cpp",

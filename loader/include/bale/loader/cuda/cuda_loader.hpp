@@ -59,7 +59,7 @@ struct CudaCounters {
   std::uint64_t pageable_bytes = 0; // of those, from memory that the driver did not page-lock
   double workers_wait_seconds = 0;  // spent in next() waiting for workers
   double device_wait_seconds = 0;   // spent in next() waiting for the device
-  double copy_seconds = 0;          // timing: duration of the copies on the device
+  double copy_seconds = 0;          // timing: duration of the copies on the device, and of decoding there
   double stall_seconds = 0;         // timing: how long streams waited for a copy
   std::uint64_t workers_replaced = 0;
   std::uint64_t decoded_on_device = 0;      // images, of batches copied so far; the others were decoded by workers
