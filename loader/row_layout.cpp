@@ -1,5 +1,7 @@
 #include "bale/loader/row_layout.hpp"
 
+#include <algorithm>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/largest_rows.hpp"
@@ -8,6 +10,9 @@ namespace bale::loader_detail {
 namespace {
 
 constexpr std::uint64_t k_alignment_bytes = 64;
+// For JPEGs that a device decodes, a row has at least this many bytes, and twice those of its pixels: all of it is
+// page-locked. A larger JPEG is decoded by a worker.
+constexpr std::uint64_t k_least_jpeg_bytes = 128 << 10;
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + k_alignment_bytes - 1) / k_alignment_bytes * k_alignment_bytes;
@@ -20,10 +25,17 @@ RowLayout::RowLayout(const Dataset& dataset, const LoaderOptions& options, std::
       transform_(options.transform),
       field_(options.field),
       max_pixels_(options.max_pixels),
+      leaves_jpegs_(options.device_pixels > 0),
       views_(bytes_of_first_view(options, max_deliveries), options.further_views, options.batch_size) {}
 
+/// Of a transform of fixed shape.
+std::uint64_t RowLayout::fixed_row_bytes() const {
+  const std::uint64_t image_bytes = transform_.image_bytes();
+  return leaves_jpegs_ ? aligned(std::max(2 * image_bytes, k_least_jpeg_bytes)) : image_bytes;
+}
+
 std::uint64_t RowLayout::bytes_of_first_view(const LoaderOptions& options, std::uint64_t max_deliveries) const {
-  if (transform_.has_fixed_shape()) return transform_.image_bytes() * options.batch_size;
+  if (transform_.has_fixed_shape()) return fixed_row_bytes() * options.batch_size;
   LargestRows largest(options.batch_size, max_deliveries);
   for (std::size_t shard = 0; shard < dataset_.num_shards(); ++shard) {
     if (transform_.kind == Transform::Kind::ragged) require_sizes(shard);
@@ -58,7 +70,7 @@ void RowLayout::require_sizes(std::size_t shard) const {
 }
 
 std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) const {
-  if (transform_.has_fixed_shape()) return transform_.image_bytes();
+  if (transform_.has_fixed_shape()) return fixed_row_bytes();
   return row_bytes(*dataset_.use_index(shard), shard, sample);
 }
 

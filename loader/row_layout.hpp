@@ -26,6 +26,7 @@ class RowLayout {
   std::uint64_t row_bytes(std::size_t shard, std::uint64_t sample_in_shard) const;
 
  private:
+  std::uint64_t fixed_row_bytes() const;
   std::uint64_t bytes_of_first_view(const LoaderOptions& options, std::uint64_t max_deliveries) const;
   void require_sizes(std::size_t shard) const;
   std::uint64_t row_bytes(const ShardIndex& index, std::size_t shard, std::uint64_t sample) const;
@@ -34,6 +35,7 @@ class RowLayout {
   Transform transform_;
   std::string field_;
   std::uint64_t max_pixels_;
+  bool leaves_jpegs_;
   ViewPlaces views_;
 };
 

@@ -66,6 +66,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
                       .direct_io = options.direct_io,
                       .may_have_seek_points = any_may_have_seek_points(dataset),
                       .num_samples = is_all_counted(dataset) ? dataset.size() : 0,  // for the cache of seek points
+                      .device_pixels = options.device_pixels,
                       .field = options.field,
                       .fields = fields.fields(),
                       .field_rooms = fields.rooms(),
@@ -301,6 +302,7 @@ void Session::place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pi
 void Session::empty_row(std::uint32_t slot, std::uint32_t row) {
   Row& emptied = ring_.row(slot, row);
   emptied.bytes = 0;
+  emptied.encoded = {};
   emptied.source_width = 0;
   emptied.source_height = 0;
   ring_.mask(slot)[row] = 0;

@@ -62,9 +62,16 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // For batches.
   const Ring& ring() const { return ring_; }
+  Ring& ring() { return ring_; }
   const BatchMixer& mixer() const { return mixer_; }
   const FieldColumns& fields() const { return fields_; }
   void release(std::uint32_t slot) noexcept;
+
+  // For a loader that makes images itself of what the workers left in the rows of a batch.
+  static std::uint32_t slot_of(const Batch& batch) { return batch.slot_; }
+  /// Applies on_bad_sample to a row of a delivered batch, whose image cannot be decoded. Throws under `fail`, and under
+  /// `substitute`, as the batch has left the workers.
+  void settle_undecodable(const Batch& batch, std::uint32_t row, const Error& why);
 
  private:
   /// A batch that workers are filling.

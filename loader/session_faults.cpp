@@ -115,6 +115,23 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
   return false;
 }
 
+void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const Error& why) {
+  const std::lock_guard lock(mutex_);
+  Row& row = ring_.row(batch.slot_, number);
+  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what());
+  const OpenBatch delivered{.number = Ring::batch_of(row.state.load()),
+                            .slot = batch.slot_,
+                            .place = {.epoch = batch.epoch(), .index = batch.index()}};
+  if (options_.on_bad_sample != OnBadSample::skip) {
+    const BadSample bad = describe(delivered, number, BadSample::Action::failed);
+    faults_.report_failure(delivered.number, bad);
+    throw Error(ErrorCode::damaged, bad.reason,
+                {.hint = fmt::format("set on_bad_sample to skip to go on without sample {}", bad.sample)});
+  }
+  faults_.report(describe(delivered, number, BadSample::Action::skipped));
+  empty_row(batch.slot_, number);
+}
+
 /// Reads the fields that do not fit in the slot, without the lock: reading may wait for the storage. A row whose field
 /// cannot be read fails.
 void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch) {

@@ -5,6 +5,7 @@ import itertools
 import os
 import signal
 import sys
+import warnings
 
 import bale
 import numpy as np
@@ -156,6 +157,26 @@ CHECKS = {f"{dtype}, {layout}, {size}": same_as_host(dtype, layout, size)
 CHECKS |= {"converted by workers": workers_convert, "all batches kept": kept, "resumed": resumed, "mixup and cutmix": mixed,
            "a worker is killed": worker_killed}
 WITH_TORCH = {"bfloat16, nchw, 64": same_as_host("bfloat16", "nchw", 64), "another stream": other_stream, "a captured graph": graph_refused}
+
+
+def decoding(spec, is_fake):
+    """How far images that the device decodes (nvJPEG) are from those of the workers, in 8-bit steps. The rows must be the same."""
+    device = FakeDevice() if is_fake else TorchDevice()
+    options = {**OPTIONS, "transform": T.train(224), "tail": "uneven", "persistent_workers": False}
+    differences, counters = [], {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with bale.Loader(spec, **options) as host, bale.Loader(spec, device="cuda", decode="device", **options) as loader:
+            for expected, batch in zip(host, loader, strict=True):
+                assert np.array_equal(device.array(batch.labels), expected.labels), f"labels of batch {expected.index}"
+                counters = loader.counters  # after the last batch nothing of the next epoch is decoded yet
+                differences.append(np.abs(device.array(batch.images).astype(int) - expected.images.astype(int)))
+        fallbacks = [str(one.message) for one in caught if "does not decode" in str(one.message)]
+    device.check()
+    values = np.concatenate([one.ravel() for one in differences])
+    return {"share_decoded_by_the_device": round(counters["decoded_on_device"] / counters["samples"], 3),
+            "mean_difference": round(float(values.mean()), 4), "largest_difference": int(values.max()),
+            "share_of_values_that_differ": round(float((values > 0).mean()), 4), "refusal": fallbacks[0] if fallbacks else None}
 
 
 def run(spec, is_fake):

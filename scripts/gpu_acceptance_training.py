@@ -8,7 +8,7 @@ try:
 except ImportError:
     torch = None
 
-WARM_UP_S, MEASURED_S = 5.0, 20.0
+WARM_UP_S, MEASURED_S, LONG_S = 5.0, 20.0, 60.0
 
 
 class Utilization:
@@ -69,8 +69,8 @@ def images_per_s(step, batches, seconds=MEASURED_S):
     return seen / (time.monotonic() - begin), utilization.value
 
 
-def row(loader, workers, batches):
-    speed, busy = images_per_s(Step(), batches)
+def row(loader, workers, batches, seconds=MEASURED_S):
+    speed, busy = images_per_s(Step(), batches, seconds)
     torch.cuda.empty_cache()
     return {"loader": loader, "workers": workers, "images_per_s": speed, "utilization": busy}
 
@@ -92,12 +92,16 @@ def endless(epoch):
         yield from epoch()
 
 
-def bale_batches(spec, batch, workers):
+def bale_batches(spec, batch, workers, decode="host"):
     import bale
     import bale.torch as bt
-    loader = bt.Loader(str(spec), batch, workers=workers, seed=1, drop_last=True, device="cuda",
+    loader = bt.Loader(str(spec), batch, workers=workers, seed=1, drop_last=True, device="cuda", decode=decode,
                        transform=bale.transforms.train(224, dtype="bfloat16", normalize=True))
     return endless(lambda: iter(loader))
+
+
+def device_decoded_batches(spec, batch, workers):
+    return bale_batches(spec, batch, workers, "device")
 
 
 def folder_batches(images, batch, workers):
@@ -137,13 +141,16 @@ def dali_batches(images, batch, workers):
 def loaders(spec, images, batch, workers, seconds_left):
     """Rows of all loaders, as long as there is time."""
     wanted = [("bale", number, bale_batches, spec) for number in workers]
+    wanted += [("bale, decode=\"device\"", number, device_decoded_batches, spec) for number in (workers[0], workers[-1])]
     wanted += [("DataLoader + ImageFolder", workers[-1], folder_batches, images), ("DALI, mixed", workers[-1], dali_batches, images)]
     rows = []
     for name, number, make, source in wanted:
         if seconds_left() < 2 * (WARM_UP_S + MEASURED_S):
             break
+        # bale with the most workers for a minute: the share of it in which the GPU is busy is one of the aims.
+        is_long = name == "bale" and number == workers[-1] and seconds_left() > 4 * LONG_S
         try:
-            rows.append(row(name, number, make(source, batch, number)))
+            rows.append(row(name, number, make(source, batch, number), LONG_S if is_long else MEASURED_S))
         except ImportError:  # DALI is optional
             continue
     return rows

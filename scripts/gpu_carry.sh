@@ -1,21 +1,25 @@
 #!/usr/bin/env bash
 # Prepares a folder for a machine that has an NVIDIA GPU, Python and PyTorch, and maybe neither network nor compiler: copy the
 # folder there and run `bash FOLDER/run.sh`, which writes FOLDER/out/acceptance.md and .json (scripts/gpu_acceptance.py).
-# usage: scripts/gpu_carry.sh FOLDER [--wheels FOLDER] [--images NUMBER] [--check SUITE]
+# usage: scripts/gpu_carry.sh FOLDER [--wheels FOLDER] [--images NUMBER] [--nvjpeg FILE] [--check SUITE]
 #   FOLDER            new; at most 60 MB: wheels, a packed dataset of generated images, the acceptance run
 #   --wheels FOLDER   where the wheels are (dist; docs/INSTALL.md); the machine needs a Python that one of them is for
 #   --images NUMBER   how many images (600)
+#   --nvjpeg FILE     a libnvjpeg.so.12 or .13 for decode="device" (9 MB; of PyPI's nvidia-nvjpeg-cu12), if the machine has none
 #   --check SUITE     then runs it on a minimal Debian 12 (bookworm) or 13 (trixie) without network, over the fake driver of the
 #                     tests; needs root, debootstrap and a build with tests
 set -euo pipefail
 home=$(cd "$(dirname "$0")/.." && pwd)
 
-folder='' wheels=$home/dist images=600 suite=''
+folder='' wheels=$home/dist images=600 nvjpeg='' suite=''
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
-    --wheels | --images | --check) [ $# -ge 2 ] || { echo "no value after $1" >&2; exit 2; } ;;&
+    -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
+    --wheels | --images | --nvjpeg | --check) [ $# -ge 2 ] || { echo "no value after $1" >&2; exit 2; } ;;&
     --wheels) wheels=$2; shift ;;
+    --nvjpeg)
+      [ -f "$2" ] || { echo "no file $2" >&2; exit 2; }
+      nvjpeg=$2; shift ;;
     --images)
       [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || { echo "not a number of images: $2" >&2; exit 2; }
       images=$2; shift ;;
@@ -46,6 +50,7 @@ copy=''
 trap 'rm -rf "$work"; [ -z "$copy" ] || rm -rf --one-file-system "$copy"' EXIT
 cp "$wheels"/bale-*.whl "$folder/"
 cp "$home"/scripts/gpu_acceptance*.py "$folder/"
+[ -z "$nvjpeg" ] || cp -L "$nvjpeg" "$folder/"
 cat >"$folder/run.sh" <<'RUN'
 #!/usr/bin/env bash
 # usage: run.sh [OPTION of gpu_acceptance.py...]     PYTHON names another Python than python3
@@ -63,6 +68,9 @@ PYTHON
 [ -n "$wheel" ] || { echo "no wheel here is for $("$python" --version)" >&2; exit 1; }
 "$python" -m zipfile -e "$wheel" site
 chmod +x site/bale/bin/*
+for library in "$PWD"/libnvjpeg.so.1?; do
+  [ ! -e "$library" ] || export BALE_NVJPEG=${BALE_NVJPEG:-$library}
+done
 [ -e images ] || site/bale/bin/bale extract packed images --quiet
 PYTHONPATH=$PWD/site exec "$python" gpu_acceptance.py . --out out "$@"
 RUN

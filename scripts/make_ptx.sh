@@ -10,8 +10,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-kernels=(loader/cuda/convert_kernels.cu loader/cuda/mix_kernels.cu tools/measure/spin_kernel.cu)
-headers=(loader/cuda/convert_args.hpp loader/cuda/convert_kernel.hpp loader/cuda/kernel_entry.hpp
+kernels=(loader/cuda/convert_kernels.cu loader/cuda/mix_kernels.cu loader/cuda/resize_kernels.cu
+         tools/measure/spin_kernel.cu)
+headers=(formats/image/resample/resample_weights.hpp loader/cuda/convert_args.hpp loader/cuda/convert_kernel.hpp
+         loader/cuda/kernel_entry.hpp loader/cuda/resize_args.hpp loader/cuda/resize_kernel.hpp
          loader/transform/half.hpp tools/measure/spin_args.hpp scripts/make_ptx.sh)
 
 sources_sum() { cat "${headers[@]}" "${kernels[@]}" | sha256sum | cut -d' ' -f1; }
@@ -30,7 +32,7 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 mkdir "$scratch/bale"
-ln -s "$PWD/loader" "$PWD/tools" "$scratch/bale/"
+ln -s "$PWD/formats" "$PWD/loader" "$PWD/tools" "$scratch/bale/"
 sum=$(sources_sum)
 status=0
 for kernel in "${kernels[@]}"; do

@@ -11,6 +11,7 @@
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 #include "bale/formats/image/jpeg/progressive_decoder.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
@@ -243,6 +244,12 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck
   const ImageHeader header = std::exchange(state_->header, {});  // nothing can be read until the check has passed
   require_whole(bytes, has_end, max_pixels, check);
   return state_->header = header;
+}
+
+bool ImageDecoder::is_plain_jpeg() const {
+  if (state_->header.kind != ImageKind::jpeg) return false;
+  const auto frame = image_detail::baseline_frame(state_->jpeg.info());
+  return frame && frame->num_components == 3;
 }
 
 void ImageDecoder::use_seek_points(const KeptSeekPoints& kept) { state_->kept = kept; }

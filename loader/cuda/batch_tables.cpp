@@ -2,10 +2,11 @@
 
 #include "bale/formats/base/rounding.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
+#include "bale/loader/cuda/resize_args.hpp"
 
 namespace bale::cuda_detail {
 
-BatchTables::BatchTables(std::uint32_t batch_size, bool mixes_labels) : mixes(mixes_labels) {
+BatchTables::BatchTables(std::uint32_t batch_size, bool mixes_labels, bool decodes) : mixes(mixes_labels) {
   // From the widest type to the narrowest, so that every table is aligned.
   const auto place = [&](std::size_t bytes_a_row) {
     const std::size_t at = size_bytes;
@@ -14,6 +15,7 @@ BatchTables::BatchTables(std::uint32_t batch_size, bool mixes_labels) : mixes(mi
   };
   labels = place(sizeof(std::int64_t));
   if (mixes) partner_labels = place(sizeof(std::int64_t));
+  if (decodes) resize = place(sizeof(ResizeRow));
   rows = place(sizeof(ConvertRow));
   if (mixes) shares = place(sizeof(float));
   mask = place(sizeof(std::uint8_t));

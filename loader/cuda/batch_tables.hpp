@@ -7,12 +7,13 @@
 namespace bale::cuda_detail {
 
 struct BatchTables {
-  /// For `batch_size` rows, with the partners' labels and shares if `mixes`.
-  BatchTables(std::uint32_t batch_size, bool mixes);
+  /// For `batch_size` rows, with the partners' labels and shares if `mixes`, and what the device resizes if it `decodes`.
+  BatchTables(std::uint32_t batch_size, bool mixes, bool decodes);
 
   // Offsets in bytes.
   std::size_t labels = 0;          // int64
   std::size_t partner_labels = 0;  // int64
+  std::size_t resize = 0;          // ResizeRow
   std::size_t rows = 0;            // ConvertRow
   std::size_t shares = 0;          // float
   std::size_t mask = 0;            // uint8

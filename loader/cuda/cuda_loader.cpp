@@ -119,6 +119,7 @@ std::vector<int> CudaLoader::worker_pids() const { return session_->worker_pids(
 const CudaOptions& CudaLoader::cuda_options() const { return session_->cuda_options(); }
 bool CudaLoader::converts_on_device() const { return session_->converts_on_device(); }
 CudaCounters CudaLoader::counters() const { return session_->counters(); }
+bool CudaLoader::decodes_on_device() const { return session_->decodes_on_device(); }
 std::vector<std::string> CudaLoader::fallbacks() const { return session_->fallbacks(); }
 
 }  // namespace bale

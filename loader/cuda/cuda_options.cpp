@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch_mix.hpp"
+#include "bale/loader/cuda/device_decoding.hpp"
 #include "bale/loader/cuda/kernel_choice.hpp"
 
 namespace bale::cuda_detail {
@@ -18,6 +19,23 @@ constexpr std::uint32_t k_most_buffers = 1024;
 
 [[noreturn]] void refuse(ErrorCode code, std::string_view what, std::string hint = {}) {
   throw Error(code, what, {.hint = std::move(hint)});
+}
+
+void check_decoding(const CudaOptions& cuda, const LoaderOptions& options) {
+  const std::string obstacle = decoding_obstacle(options.transform);
+  if (!obstacle.empty()) {
+    refuse(ErrorCode::invalid_argument, fmt::format("the device cannot decode images for {}", obstacle),
+           "decode on the host, or use RandomResizedCrop or Resize and CenterCrop, RandomHorizontalFlip, and a float type or nhwc");
+  }
+  if (!cuda.convert && options.transform.dtype != DType::uint8) {
+    refuse(ErrorCode::invalid_argument, "a device that decodes images also converts them",
+           "leave convert on, or decode on the host");
+  }
+  if (options.on_bad_sample == OnBadSample::substitute) {
+    refuse(ErrorCode::invalid_argument,
+           "on_bad_sample is substitute, but what a device cannot decode is known too late for another sample",
+           "set on_bad_sample to skip or fail, or decode on the host");
+  }
 }
 
 }  // namespace
@@ -45,6 +63,7 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
     refuse(ErrorCode::unsupported, "images of this transform differ in size, and a device takes whole batches only",
            "use train, val or padded, or load into ordinary memory");
   }
+  if (cuda.decode == DecodeOn::device) check_decoding(cuda, options);
   if (!needs_kernels(cuda)) return cuda;
   if (std::any_of(options.fields.begin(), options.fields.end(), [](const Field& field) { return is_target(field.kind); })) {
     refuse(ErrorCode::invalid_argument,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -11,10 +9,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/random.hpp"
-#include "bale/loader/batch_mix.hpp"
-#include "bale/loader/cuda/convert_args.hpp"
 #include "bale/loader/cuda/cuda_options.hpp"
+#include "bale/loader/cuda/taken_buffer.hpp"
 #include "bale/loader/session.hpp"
 
 namespace bale::cuda_detail {
@@ -25,16 +21,26 @@ using Clock = std::chrono::steady_clock;
 constexpr auto k_first_pause = std::chrono::microseconds(20);
 constexpr auto k_longest_pause = std::chrono::microseconds(500);
 constexpr auto k_ask_every = std::chrono::milliseconds(50);  // as Loader::next() does
-constexpr int k_copy_ms = 1;     // between two looks at a copy that is running
+constexpr int k_copy_ms = 1;                                 // between two looks at a copy that is running
 constexpr int k_worker_ms = 50;  // limits each wait for a worker, which may die before it announces a completion
-constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // separates these draws from all others
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels) {
+LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels, bool device_decodes) {
   options.copy_when_held = false;  // copies to the device start from the ring, which is page-locked
   if (kernels.convert()) options.transform = before_kernels(options.transform);
+  if (device_decodes) options.device_pixels = DeviceDecoder::most_pixels(options.batch_size);
   return options;
+}
+
+std::unique_ptr<DeviceDecoder> make_decoder(const std::shared_ptr<const Context>& context, const LoaderOptions& options,
+                                            const CudaOptions& cuda, const PixelKernels& kernels,
+                                            std::string& refusal) {
+  if (cuda.decode == DecodeOn::host) return nullptr;
+  refusal = kernels.refusal;
+  if (!refusal.empty()) return nullptr;
+  const Transform transform = before_kernels(options.transform);
+  return DeviceDecoder::load(context, cuda.nvjpeg_library, transform, options.max_pixels, refusal);
 }
 
 Loader make_loader(const std::string& spec, LoaderOptions options, std::optional<Selection> selection) {
@@ -57,57 +63,13 @@ class CallerStages {
   bool& flag_;
 };
 
-/// A buffer that returns to its pool unless keep() is called.
-class TakenBuffer {
- public:
-  TakenBuffer(DeviceBufferPool& pool, std::uint32_t num_held) : pool_(pool), number_(take(pool, num_held)) {}
-  ~TakenBuffer() {
-    if (!kept_) pool_.put_back(number_);
-  }
-  TakenBuffer(const TakenBuffer&) = delete;
-  TakenBuffer& operator=(const TakenBuffer&) = delete;
-
-  std::uint32_t number() const { return number_; }
-  void keep() { kept_ = true; }
-
- private:
-  static std::uint32_t take(DeviceBufferPool& pool, std::uint32_t num_held) {
-    try {
-      return pool.take();
-    } catch (const Error& error) {
-      throw Error(error.code(),
-                  fmt::format("no memory for another batch on the device, of which the caller holds {}: {}", num_held,
-                              error.message()),
-                  {.hint = "let go of batches, or copy what you keep of them to ordinary memory"});
-    }
-  }
-
-  DeviceBufferPool& pool_;
-  std::uint32_t number_;
-  bool kept_ = false;
-};
-
-/// A draw in [0, 1) for one delivery. For copy 0 it is the same as in versions that did not distinguish copies of a
-/// sample, so that a seed keeps its meaning.
-double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
-  const std::uint64_t sample = batch.samples()[row];
-  const std::uint64_t copy = batch.copy(row);
-  if (copy == 0) return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag}.uniform();
-  return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag, copy}.uniform();
-}
-
-std::shared_ptr<const loader_detail::FieldCopies> fields_of(const Batch& batch) {
-  static const auto none = std::make_shared<const loader_detail::FieldCopies>();
-  return batch.num_fields() == 0 ? none : std::make_shared<const loader_detail::FieldCopies>(batch);
-}
-
 }  // namespace
 
 DeviceSide::DeviceSide(std::shared_ptr<const Context> of_device, const Transform& delivered, std::uint32_t batch_size,
-                       const CudaOptions& options, std::unique_ptr<const Converter> converts)
+                       const CudaOptions& options, std::unique_ptr<const Converter> converts, bool decodes)
     : context(std::move(of_device)),
       transform(delivered),
-      tables_layout(batch_size, options.mix.active()),
+      tables_layout(batch_size, options.mix.active(), decodes),
       copies(context),
       converter(std::move(converts)),
       // A converted batch frees its buffer at once; otherwise the caller holds the buffer.
@@ -132,7 +94,8 @@ DeliveredBatch::~DeliveredBatch() {
 }
 
 bool DeliveredBatch::is_used_by_another_thread() const {
-  return std::this_thread::get_id() != thread && std::find(users.begin(), users.end(), k_stream_of_thread) != users.end();
+  return std::this_thread::get_id() != thread &&
+         std::find(users.begin(), users.end(), k_stream_of_thread) != users.end();
 }
 
 CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOptions cuda,
@@ -141,9 +104,10 @@ CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOpt
       cuda_(checked(cuda, options_)),
       context_(Context::open(cuda_.device)),
       kernels_(PixelKernels::choose(context_, options_.transform, cuda_)),
-      loader_(make_loader(spec, of_workers(options_, kernels_), std::move(selection))),
+      decoder_(make_decoder(context_, options_, cuda_, kernels_, decoding_refusal_)),
+      loader_(make_loader(spec, of_workers(options_, kernels_, decoder_ != nullptr), std::move(selection))),
       device_(std::make_shared<DeviceSide>(context_, options_.transform, options_.batch_size, cuda_,
-                                           std::move(kernels_.on_device))),
+                                           std::move(kernels_.on_device), decoder_ != nullptr)),
       blocks_(context_, device_->tables_layout.size_bytes * loader_.options().prefetch),
       state_(loader_.state()),
       size_(loader_.size()),
@@ -232,7 +196,13 @@ void CudaSession::stage(std::unique_lock<std::recursive_mutex>& lock, const std:
     lock.lock();
     take(std::move(batch));
   }
-  if (taken_) copy_taken();
+  if (!taken_) return;
+  try {
+    copy_taken();
+  } catch (...) {
+    num_bad_samples_ = loader_.counters().bad_samples;
+    throw;
+  }
 }
 
 /// Keeps what the loader returned: a batch in `taken_`, or the end of an epoch in `staged_`.
@@ -284,114 +254,9 @@ CopyThread::Pause CudaSession::copy_ready() {
   return waits_for_workers ? CopyThread::until_completion(seen, k_worker_ms) : CopyThread::until_next();
 }
 
-/// Starts the copy of `taken_`. If that fails, `taken_` is unchanged.
-void CudaSession::copy_taken() {
-  const Batch& batch = taken_->batch;
-  TakenBuffer images(device_->images, device_->num_held);
-  TakenBuffer tables(device_->tables, device_->num_held);
-  const auto mask = batch.mask();
-  Staged staged{.state = taken_->state,
-                .num_bad_samples = taken_->num_bad_samples,
-                .images_buffer = images.number(),
-                .tables_buffer = tables.number(),
-                .index = batch.index(),
-                .epoch = batch.epoch(),
-                .num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1})),
-                .samples = {batch.samples().begin(), batch.samples().end()},
-                .fields = fields_of(batch)};
-  const std::uint32_t block = free_blocks_.back();
-  const std::uint64_t bytes =
-      kernels_.on_host ? batch.size() * options_.transform.image_bytes() : batch.pixels().size();
-  std::shared_ptr<const Event> begun;
-  try {
-    begun = enqueue_copies(block, staged);
-  } catch (...) {
-    try {
-      device_->copies.synchronize();  // one of the two copies may be running
-    } catch (...) {                   // the device or its driver is gone; no copy is running
-    }
-    throw;
-  }
-  images.keep();
-  tables.keep();
-  free_blocks_.pop_back();
-  copies_.push_back({.batch = std::move(taken_->batch),
-                     .block = block,
-                     .bytes = device_->tables_layout.size_bytes + bytes,
-                     .begun = begun,
-                     .done = staged.copied});
-  taken_.reset();
-  staged_.push_back(std::move(staged));
-}
-
-/// Sets `staged.copied`. Returns the event before the copies if they are timed, else nullptr.
-std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, Staged& staged) {
-  const Batch& batch = taken_->batch;
-  std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
-  fill_tables(batch, tables, staged.partners);
-  const StreamHandle stream = device_->copies.handle();
-  const auto timing = cuda_.timing ? Event::Timing::on : Event::Timing::off;
-  const Current current(*context_);
-  device_->images.wait_on(staged.images_buffer, stream);
-  device_->tables.wait_on(staged.tables_buffer, stream);
-  const auto begun = cuda_.timing ? std::make_shared<const Event>(context_, stream, timing) : nullptr;
-  const auto copy = [&](DevicePointer to, Bytes from) {
-    const Driver& driver = context_->driver();
-    driver.check(driver.cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), stream), "copy to the device");
-  };
-  copy(device_->tables.address(staged.tables_buffer), {tables, device_->tables_layout.size_bytes});
-  copy(device_->images.address(staged.images_buffer), pixels_to_copy(batch, block));
-  staged.copied = std::make_shared<const Event>(context_, stream, timing);
-  return begun;
-}
-
-/// The pixels of a batch as they cross the bus: those of the workers, or what the kernels make of them on the host.
-Bytes CudaSession::pixels_to_copy(const Batch& batch, std::uint32_t block) const {
-  if (!kernels_.on_host) return batch.pixels();
-  const std::size_t image_bytes = options_.transform.image_bytes();
-  std::byte* const out = host_converted_->data() + block * options_.batch_size * image_bytes;
-  const std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
-  const auto* const rows = reinterpret_cast<const ConvertRow*>(tables + device_->tables_layout.rows);
-  kernels_.on_host->run(batch.pixels(), rows, out, static_cast<std::uint32_t>(batch.size()));
-  return {out, batch.size() * image_bytes};
-}
-
-void CudaSession::fill_tables(const Batch& batch, std::byte* tables, std::vector<std::uint32_t>& partners) const {
-  const BatchTables& layout = device_->tables_layout;
-  const auto labels = batch.labels();
-  std::memcpy(tables + layout.labels, labels.data(), labels.size_bytes());
-  std::memcpy(tables + layout.mask, batch.mask().data(), batch.size());
-  if (!device_->converter && !kernels_.on_host) return;
-
-  const Transform& transform = device_->transform;
-  const bool padded = transform.kind == Transform::Kind::padded;
-  const MixDraw mix = loader_detail::draw_mix_of(cuda_.mix, batch, *options_.augment_seed, transform);
-  auto* const rows = reinterpret_cast<ConvertRow*>(tables + layout.rows);
-  for (std::uint32_t i = 0; i < batch.size(); ++i) {
-    ConvertRow row;
-    const bool has_image = !batch.image(i).empty();
-    if (has_image) {
-      row.width = padded ? batch.source_width(i) : transform.width;
-      row.height = padded ? batch.source_height(i) : transform.height;
-      row.mirrored = flip_draw(*options_.augment_seed, batch, i) < cuda_.flip_probability ? 1 : 0;
-    }
-    const auto [partner, mixes] = loader_detail::mix_of_row(batch, mix, i);
-    row.partner = partner;
-    if (mixes && mix.pastes) {
-      row.box_left = mix.left;
-      row.box_top = mix.top;
-      row.box_right = mix.right;
-      row.box_bottom = mix.bottom;
-    } else if (mixes) {
-      row.share = static_cast<float>(mix.share);
-      row.rest = static_cast<float>(1 - mix.share);
-    }
-    rows[i] = row;
-    if (!layout.mixes) continue;
-    reinterpret_cast<std::int64_t*>(tables + layout.partner_labels)[i] = labels[row.partner];
-    reinterpret_cast<float*>(tables + layout.shares)[i] = mixes ? static_cast<float>(mix.share) : 1;
-    partners.push_back(partner);
-  }
+bool CudaSession::decodes_on_device() const {
+  const std::lock_guard lock(mutex_);
+  return decoder_ && decoder_->given_up().empty();
 }
 
 /// Makes the batch for the caller, whose stream waits for the copy. If that fails, `staged` is unchanged.
@@ -511,6 +376,10 @@ CudaCounters CudaSession::counters() const {
   const LoaderCounters of_loader = loader_.counters();
   counters.workers_wait_seconds = of_loader.wait_seconds;
   counters.workers_replaced = of_loader.workers_replaced;
+  if (decoder_) {
+    counters.decoded_on_device = decoder_->num_on_device();
+    counters.decoded_after_refusal = decoder_->num_after_refusal();
+  }
   return counters;
 }
 
@@ -521,15 +390,20 @@ std::vector<std::string> CudaSession::fallbacks() const {
     all.push_back(fmt::format("this process cannot start a thread, so only next() starts copies: {}", thread_refusal_));
   }
   if (!kernels_.refusal.empty()) {
-    all.push_back(fmt::format("the device does not take bale's kernels, so {}: {}",
-                              kernels_.on_host ? "this process converts, mirrors and mixes pixels" : "workers convert pixels",
-                              kernels_.refusal));
+    all.push_back(
+        fmt::format("the device does not take bale's kernels, so {}: {}",
+                    kernels_.on_host ? "this process converts, mirrors and mixes pixels" : "workers convert pixels",
+                    kernels_.refusal));
   }
-  for (const std::string* const refusal :
-       {&blocks_.refusal(), locked_ring_ ? &locked_ring_->refusal() : nullptr,
-        host_converted_ ? &host_converted_->refusal() : nullptr}) {
+  const std::string& not_decoding = decoder_ ? decoder_->given_up() : decoding_refusal_;
+  if (!not_decoding.empty()) {
+    all.push_back(fmt::format("the device does not decode images, so workers do: {}", not_decoding));
+  }
+  for (const std::string* const refusal : {&blocks_.refusal(), locked_ring_ ? &locked_ring_->refusal() : nullptr,
+                                           host_converted_ ? &host_converted_->refusal() : nullptr}) {
     if (refusal == nullptr || refusal->empty()) continue;
-    all.push_back(fmt::format("the driver does not page-lock memory, so copies to the device are slower: {}", *refusal));
+    all.push_back(
+        fmt::format("the driver does not page-lock memory, so copies to the device are slower: {}", *refusal));
     break;
   }
   return all;

@@ -2,6 +2,8 @@
 //
 //   Loader -> (host slot) -> copy stream -> (device buffer) -> conversion in the consumer's stream -> DeviceBatch
 //
+// If the device decodes, that is done in the copy stream, too (DeviceDecoder): JPEGs are in the slot, images in the buffer.
+//
 // Batches are taken from the Loader and copied ahead of their delivery. A slot of the ring returns to the workers when
 // its copy is done: every next() queries the event of the copy. The host never waits for device buffers
 // (DeviceBufferPool).
@@ -28,6 +30,7 @@
 #include "bale/loader/cuda/copy_thread.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/device_buffer_pool.hpp"
+#include "bale/loader/cuda/device_decoder.hpp"
 #include "bale/loader/cuda/pixel_kernels.hpp"
 #include "bale/loader/field_copies.hpp"
 
@@ -36,7 +39,7 @@ namespace bale::cuda_detail {
 /// The objects on the device. Shared with the batches that were delivered.
 struct DeviceSide {
   DeviceSide(std::shared_ptr<const Context> context, const Transform& delivered, std::uint32_t batch_size,
-             const CudaOptions& options, std::unique_ptr<const Converter> converts);
+             const CudaOptions& options, std::unique_ptr<const Converter> converts, bool decodes);
 
   std::shared_ptr<const Context> context;
   Transform transform;  // of delivered batches
@@ -87,6 +90,7 @@ class CudaSession {
   const LoaderOptions& options() const { return options_; }
   const CudaOptions& cuda_options() const { return cuda_; }
   bool converts_on_device() const { return device_->converter != nullptr; }
+  bool decodes_on_device() const;
   std::vector<BadSample> bad_samples() const;
   std::vector<int> worker_pids() const;
   CudaCounters counters() const;
@@ -116,6 +120,7 @@ class CudaSession {
     // Of a batch:
     std::uint32_t images_buffer = 0;
     std::uint32_t tables_buffer = 0;
+    std::uint64_t pixel_bytes = 0;  // that were copied
     std::uint64_t index = 0;
     std::uint64_t epoch = 0;
     std::uint64_t num_valid = 0;
@@ -138,8 +143,12 @@ class CudaSession {
   CopyThread::Pause copy_ready();
   void start_copy_thread();
   void copy_taken();
+  void describe_taken(Staged& staged) const;
+  void decode_taken(std::uint32_t block);
+  void copy(DevicePointer to, Bytes from) const;
+  void copy_images(const Batch& batch, std::uint32_t block, Staged& staged) const;
   std::shared_ptr<const Event> enqueue_copies(std::uint32_t block, Staged& staged);
-  Bytes pixels_to_copy(const Batch& batch, std::uint32_t block) const;
+  Bytes converted_here(const Batch& batch, std::uint32_t block) const;
   void fill_tables(const Batch& batch, std::byte* tables, std::vector<std::uint32_t>& partners) const;
   std::unique_ptr<DeliveredBatch> deliver(const Staged& staged, StreamHandle stream);
   std::uint32_t convert(const Staged& staged, StreamHandle stream);
@@ -154,6 +163,8 @@ class CudaSession {
   CudaOptions cuda_;
   std::shared_ptr<const Context> context_;
   PixelKernels kernels_;  // the device's are moved to `device_`
+  std::string decoding_refusal_;  // why the device does not decode, if it should
+  std::unique_ptr<DeviceDecoder> decoder_;  // nullptr: workers decode
   Loader loader_;
   std::shared_ptr<DeviceSide> device_;
   HostMemory blocks_;                                // one BatchTables per slot of the ring

@@ -1,6 +1,7 @@
 #include "bale/loader/cuda/host_kernels.hpp"
 
 #include "bale/loader/cuda/convert_kernel.hpp"
+#include "bale/loader/cuda/resize_kernel.hpp"
 
 namespace bale::cuda_detail {
 namespace {
@@ -39,6 +40,15 @@ HostKernel kernel_of_kind(const std::string& kind) {
   return {};
 }
 
+template <typename Work>
+void run_items(const ResizeArgs& args, std::uint32_t num_items, const HostGrid& grid, const Work& work) {
+  for (std::uint32_t y = 0; y < grid.y; ++y) {
+    for (std::uint32_t thread = 0; thread < grid.x * grid.block; ++thread) {
+      for_each_item(args.num_images, num_items, thread, grid.x * grid.block, y, grid.y, work);
+    }
+  }
+}
+
 }  // namespace
 
 HostKernel host_kernel_named(const std::string& name) {
@@ -50,6 +60,16 @@ HostKernel host_kernel_named(const std::string& name) {
   if (tail == "_nchw_4") return kernel_of_kind<4, true>(kind);
   if (tail == "_nchw_1") return kernel_of_kind<1, true>(kind);
   return {};
+}
+
+void run_resize_weights(const ResizeArgs& args, const HostGrid& grid) {
+  run_items(args, args.width + args.height, grid,
+            [&](std::uint32_t image, std::uint32_t entry) { weigh_entry(args, image, entry); });
+}
+
+void run_resize(const ResizeArgs& args, const HostGrid& grid) {
+  run_items(args, args.width * args.height, grid,
+            [&](std::uint32_t image, std::uint32_t pixel) { resize_pixel(args, image, pixel); });
 }
 
 }  // namespace bale::cuda_detail

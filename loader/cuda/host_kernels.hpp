@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bale/loader/cuda/convert_args.hpp"
+#include "bale/loader/cuda/resize_args.hpp"
 
 namespace bale::cuda_detail {
 
@@ -25,5 +26,9 @@ struct HostKernel {
 
 /// The kernel named bale_KIND_LAYOUT_PIXELS; one without `run` if there is none.
 HostKernel host_kernel_named(const std::string& name);
+
+/// bale_resize_weights and bale_resize, which have other arguments.
+void run_resize_weights(const ResizeArgs& args, const HostGrid& grid);
+void run_resize(const ResizeArgs& args, const HostGrid& grid);
 
 }  // namespace bale::cuda_detail

@@ -77,6 +77,7 @@ struct Ring::Header {
   alignas(k_line_bytes) std::atomic<std::uint32_t> publications;
   alignas(k_line_bytes) std::atomic<std::uint32_t> completions;
   alignas(k_line_bytes) std::atomic<std::uint32_t> stopped;
+  std::atomic<std::uint32_t> pixels_only;
   std::atomic<std::uint64_t> oldest;     // batch
   std::atomic<std::uint64_t> published;  // batches
 };
@@ -187,6 +188,7 @@ void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batc
   asked.source_width = 0;
   asked.source_height = 0;
   asked.bytes = 0;
+  asked.encoded = {};
   asked.draw = {};
   set_error(asked, "");
   asked.state.store(row_state(batch, phase_number(phase)));
@@ -284,6 +286,10 @@ void Ring::end_row(const Claim& claim, RowPhase phase) {
   row(claim.slot, claim.row).state.store(row_state(claim.batch, phase_number(phase)));
   if (slots_[claim.slot].left.fetch_sub(1) == 1) announce_completion();
 }
+
+void Ring::ask_for_pixels() { header().pixels_only.store(1); }
+
+bool Ring::asks_for_pixels() const { return header().pixels_only.load() != 0; }
 
 bool Ring::stopped() const { return header().stopped.load() != 0; }
 std::uint32_t Ring::publications() const { return header().publications.load(); }

@@ -1,7 +1,7 @@
 // Ring: slots in shared memory, one batch each. Workers fill them row by row; one consumer reads them.
 //
 // The ring knows rows and the workers that claimed them, but not orders, datasets or pixels. It stores a row's
-// AugmentDraw without using it. It has only plain data and lock-free atomics, so a worker may die at any instruction
+// AugmentDraw and EncodedImage without using them. It has only plain data and lock-free atomics, so a worker may die at any instruction
 // and leaves no lock behind.
 //
 // A row goes   free -> claimed by worker w -> done | failed,   and back to free if w dies.
@@ -22,6 +22,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
+#include "bale/loader/transform/encoded_image.hpp"
 
 namespace bale::loader_detail {
 
@@ -46,6 +47,7 @@ struct Row {
   std::uint32_t source_width;
   std::uint32_t source_height;
   std::uint64_t bytes;
+  EncodedImage encoded;  // bytes 0 unless a device decodes it
   AugmentDraw draw;
   std::uint32_t failure;  // of a failed row: 0 if the sample is bad, else 1 + the ErrorCode of a failure of the run
   std::int32_t system_error;  // of a failure of the run
@@ -157,6 +159,8 @@ class Ring {
   std::uint32_t completions() const;
   void wait_for_completion(std::uint32_t seen, int timeout_ms) const;
   void announce_completion();
+  /// From now on, workers decode all images: none are left to a device.
+  void ask_for_pixels();
   /// Ends all workers after their current rows. They may be started again after resume().
   void stop();
   void resume();
@@ -170,6 +174,7 @@ class Ring {
   /// Sets a claimed row to failed, by no fault of its sample.
   void fail(const Claim& claim, const Error& error);
   bool stopped() const;
+  bool asks_for_pixels() const;
   /// Waits for a batch that is published or reoffered: sleeps while publications() is `seen`, for at most `timeout_ms`.
   std::uint32_t publications() const;
   void wait_for_work(std::uint32_t seen, int timeout_ms) const;

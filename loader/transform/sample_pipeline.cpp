@@ -170,6 +170,21 @@ std::span<const Step> SamplePipeline::steps(std::size_t view) const {
   return state_->views.empty() ? state_->padding : state_->views[view].steps();
 }
 
+std::optional<EncodedImage> SamplePipeline::left_to_device() const {
+  const State& state = *state_;
+  const Transform& transform = state.transform;
+  const bool is_8_bit_rgb = transform.dtype == DType::uint8 && transform.layout == PixelLayout::nhwc &&
+                            transform.mode == PixelMode::rgb && !transform.one_channel;
+  if (state.views.size() != 1 || !is_8_bit_rgb || !state.decoder.is_plain_jpeg()) return std::nullopt;
+  const ResizeSpec* const resize = state.views.front().only_resize();
+  if (resize == nullptr) return std::nullopt;
+  const Region part = resize_needs(*resize);  // of what is resized; state.needed is the same of the image
+  return EncodedImage{.bytes = state.image.size(),
+                      .left = state.needed.x - part.x,
+                      .top = state.needed.y - part.y,
+                      .resize = *resize};
+}
+
 void SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {
   ImageDecoder::decode_ahead({&first.state_->decoder, first.state_->needed},
                              {&second.state_->decoder, second.state_->needed});

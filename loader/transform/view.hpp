@@ -47,6 +47,9 @@ class View {
   /// Writes the view to `out`, which has at least image_bytes() bytes. `decoded` has the pixels of needed() only.
   void make(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
 
+  /// The resize that makes the view of the pixels of needed(), if nothing else does.
+  const ResizeSpec* only_resize() const { return rest().empty() && start_.resize ? &*start_.resize : nullptr; }
+
   const Transform& transform() const { return transform_; }
   const Steps& steps() const { return steps_; }
 

@@ -1,5 +1,7 @@
 #include "bale/loader/worker/worker.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "bale/formats/base/checksum.hpp"
@@ -77,6 +79,27 @@ void Worker::begin(Lane& lane) {
   const WholeCheck check = whole_check(shard, row);
   in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
   if (field_filler_.has_targets()) fill_targets(lane);
+  lane.encoded = left_to_device(lane);
+}
+
+/// What a device does with the image, if it decodes it. That depends on the image alone, so it is the same in every run.
+std::optional<EncodedImage> Worker::left_to_device(const Lane& lane) const {
+  if (config_.device_pixels == 0 || ring_.asks_for_pixels()) return std::nullopt;
+  const AppliedTransform begun = lane.pipeline.begun();
+  const std::uint64_t pixels = std::uint64_t{begun.source_width} * begun.source_height;
+  if (pixels > config_.device_pixels || lane.image.size() > row_of(lane).capacity) return std::nullopt;
+  return lane.pipeline.left_to_device();
+}
+
+void Worker::leave_to_device(const Lane& lane) {
+  Row& row = row_of(lane);
+  const AppliedTransform begun = lane.pipeline.begun();
+  std::copy(lane.image.begin(), lane.image.end(), ring_.pixels(lane.claim.slot).begin() + static_cast<std::ptrdiff_t>(row.offset));
+  row.source_width = begun.source_width;
+  row.source_height = begun.source_height;
+  row.bytes = lane.image.size();
+  row.encoded = *lane.encoded;
+  row.draw = begun.draw;
 }
 
 /// The boxes of the sample, if its transform depends on them.
@@ -97,7 +120,9 @@ void Worker::fill_targets(Lane& lane) {
 }
 
 void Worker::finish(Lane& lane) {
+  if (lane.encoded) return leave_to_device(lane);
   Row& row = row_of(lane);
+  row.encoded = {};
   const MutableBytes place = ring_.pixels(lane.claim.slot).subspan(row.offset, row.capacity);
   for (std::size_t view = 0; view < view_places_.num_further(); ++view) {
     lane.further_places[view] = view_places_.row(ring_.pixels(lane.claim.slot), view, lane.claim.row);
@@ -131,6 +156,7 @@ void Worker::attempt(Lane& lane, const Work& work) {
 void Worker::attempt_begin(Lane& lane) {
   lane.error.clear();
   lane.failure.reset();
+  lane.encoded.reset();
   attempt(lane, [this](Lane& one) { begin(one); });
 }
 
@@ -151,7 +177,8 @@ void Worker::fill(Lane& lane) {
 
 void Worker::fill_both() {
   for (Lane& lane : lanes_) attempt_begin(lane);
-  if (!lanes_[0].has_failed() && !lanes_[1].has_failed()) {
+  const auto is_decoded = [](const Lane& lane) { return !lane.has_failed() && !lane.encoded; };
+  if (is_decoded(lanes_[0]) && is_decoded(lanes_[1])) {
     try {
       SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
     } catch (const std::bad_alloc&) {  // then each is decoded by itself

@@ -51,6 +51,7 @@ class Worker {
     ShardInUse shard{};
     Bytes image{};
     bool has_seek_points = false;
+    std::optional<EncodedImage> encoded{};  // a device decodes the image
     std::string error{};             // why the sample is bad
     std::optional<Error> failure{};  // of the run: no sample is at fault
     bool has_failed() const { return failure || !error.empty(); }
@@ -65,6 +66,8 @@ class Worker {
   void begin(Lane& lane);
   transform_detail::Boxes boxes_to_draw_by(const Lane& lane);
   void fill_targets(Lane& lane);
+  std::optional<EncodedImage> left_to_device(const Lane& lane) const;
+  void leave_to_device(const Lane& lane);
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;

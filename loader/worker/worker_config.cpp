@@ -131,6 +131,7 @@ std::vector<std::byte> pack_config(const WorkerConfig& config) {
   put_value(out, config.direct_io);
   put_value(out, config.may_have_seek_points);
   put_value(out, config.num_samples);
+  put_value(out, config.device_pixels);
   put_text(out, config.field);
   put_value(out, std::uint64_t{config.fields.size()});
   for (std::size_t i = 0; i < config.fields.size(); ++i) put_field(out, config.fields[i], config.field_rooms[i]);
@@ -153,6 +154,7 @@ WorkerConfig unpack_config(Bytes bytes) {
   config.direct_io = reader.value<bool>();
   config.may_have_seek_points = reader.value<bool>();
   config.num_samples = reader.value<std::uint64_t>();
+  config.device_pixels = reader.value<std::uint64_t>();
   config.field = reader.text();
   const auto num_fields = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < num_fields; ++i) take_field(reader, config);

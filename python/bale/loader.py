@@ -179,6 +179,10 @@ class Loader:
         False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do so
         too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is done in a
         slower way, with one warning; see counters["pageable_bytes"].
+    decode : {'host', 'device'}, default 'host'
+        "device": the GPU decodes JPEGs by NVIDIA's nvJPEG, if it is installed, for transforms that only crop, resize once and
+        mirror. Its pixels differ from those of the workers, which decode what it does not. Worth it only where `bale tune
+        --device cuda` measures that it is faster; see docs/TUNING.md.
     mix : bale.transforms.Mix or None, default None
         Mixup and cutmix; batches then have partner_labels, shares, and partners, the rows that were mixed in. Needs a
         float dtype, images of one size, and one view.
@@ -242,7 +246,8 @@ class Loader:
                  storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  seek_point_cache_bytes: int = 0, device: str | None = None, depth: int = 2, hold: int = 3, device_hflip: float = 0.0,
-                 device_convert: bool = True, mix: transforms.Mix | None = None, mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None) -> None:
+                 device_convert: bool = True, decode: Literal["host", "device"] = "host",
+                 mix: transforms.Mix | None = None, mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None) -> None:
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         self.batch_size = batch_size
         tail = order.tail_name(tail, drop_last)
@@ -278,12 +283,22 @@ class Loader:
         self._positions = Positions(self._spec, spec if isinstance(spec, Dataset) else None)
         self._options = options
         self._chosen = self._selection(subset, weights, num_draws, repeats)
-        self._cuda_options, self._fallbacks_told = None, False
+        if decode not in ("host", "device"):
+            raise ValueError(f"decode: {decode!r} is neither 'host' nor 'device'")
+        self._cuda_options: dict[str, Any] | None = None
+        self._fallbacks_told: set[str] = set()
+        self._fallbacks_known = False
+        self._decodes_on_device = decode == "device"
         if device is not None:
+            from bale.nvjpeg import library_path  # not above: few need it
+
             self._cuda_options = {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
-                                  "device_convert": device_convert}
+                                  "device_convert": device_convert, "decodes": decode == "device",
+                                  "nvjpeg_library": library_path() if decode == "device" else ""}
         elif device_hflip:
             raise ValueError("device_hflip needs a device")
+        elif decode == "device":
+            raise ValueError("decode='device' needs a device")
         self._loader = self._open()
         self._num_deliveries_known: int | None = None
         self._warns_later = False
@@ -342,11 +357,15 @@ class Loader:
         return batch
 
     def _warn_of_fallbacks(self, loader: _bale.CudaLoader) -> None:
-        """Once, after the first batch: only then the driver has been asked for everything."""
-        if self._fallbacks_told:
+        """Each once, after a batch: by the first one, the driver has been asked for everything. A device may stop decoding
+        later."""
+        if self._fallbacks_known and not self._decodes_on_device:
             return
-        self._fallbacks_told = True
+        self._fallbacks_known = True
         for fallback in loader.fallbacks():
+            if fallback in self._fallbacks_told:
+                continue
+            self._fallbacks_told.add(fallback)
             warnings.warn(f"{type(self).__module__.replace('.loader', '')}.Loader: {fallback}", RuntimeWarning, stacklevel=5)
 
     def _stream(self) -> int:

@@ -162,6 +162,8 @@ CudaOptions cuda_options_of(const nb::dict& given) {
   options.hold = option<std::uint32_t>(given, "hold");
   options.flip_probability = option<double>(given, "device_hflip");
   options.convert = option<bool>(given, "device_convert");
+  options.decode = option<bool>(given, "decodes") ? DecodeOn::device : DecodeOn::host;
+  options.nvjpeg_library = from_str(given["nvjpeg_library"]);
   return options;
 }
 
@@ -176,6 +178,8 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) 
   dict["copied_bytes"] = counted.copied_bytes;
   dict["pageable_bytes"] = counted.pageable_bytes;
   dict["batches_beyond_hold"] = counted.batches_beyond_hold;
+  dict["decoded_on_device"] = counted.decoded_on_device;
+  dict["decoded_after_refusal"] = counted.decoded_after_refusal;
   return dict;
 }
 
@@ -329,6 +333,7 @@ void bind_cuda(nb::module_& module) {
           },
           nb::arg("stream"), nb::arg("positions"))
       .def_prop_ro("converts_on_device", [](Self& self) { return self.get().converts_on_device(); })
+      .def_prop_ro("decodes_on_device", [](Self& self) { return self.get().decodes_on_device(); })
       .def("counters", &counters)
       .def("fallbacks", [](Self& self) { return self.get().fallbacks(); });
   bind_common(loader);

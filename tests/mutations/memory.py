@@ -2,7 +2,7 @@
 from mutations.mutation import Mutation
 
 MUTATIONS = [
-    Mutation("the device mirrors all deliveries of a sample alike", "loader/cuda/cuda_session.cpp",
+    Mutation("the device mirrors all deliveries of a sample alike", "loader/cuda/cuda_session_copies.cpp",
              "  if (copy == 0) return KeyedRandom", "  if (copy < ~0UL) return KeyedRandom",
              ("cuda", "Deliveries of one sample*")),
     Mutation("batches that begin with one sample are mixed alike", "loader/batch_mix.cpp",
@@ -44,7 +44,7 @@ MUTATIONS = [
     Mutation("memory given back during a capture is reused at once", "loader/cuda/device_buffer_pool.cpp",
              "      if (is_captured(*context_, stream)) return false;", "      if (stream == nullptr) return false;",
              ("cuda", "Memory that was given back while*")),
-    Mutation("copies start from pixels that this process has not converted", "loader/cuda/cuda_session.cpp",
+    Mutation("copies start from pixels that this process has not converted", "loader/cuda/cuda_session_copies.cpp",
              "kernels_.on_host->run(batch.pixels(), rows, out,", "if (block > 9) kernels_.on_host->run(batch.pixels(), rows, out,",
              ("cuda", "A device that does not take the kernels gets mirrored*")),
     Mutation("another thread does not wait for a thread's default stream", "loader/cuda/cuda_session.cpp",

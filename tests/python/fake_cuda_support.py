@@ -5,7 +5,8 @@ from conftest import BUILD
 from python_support import RAISES
 
 FOLDER = BUILD / "tests" / "fake_cuda"
-ENVIRONMENT = {"LD_LIBRARY_PATH": str(FOLDER)}
+# By its name: PyPI's nvJPEG, which may be installed, does not know this driver.
+ENVIRONMENT = {"LD_LIBRARY_PATH": str(FOLDER), "BALE_NVJPEG": "libnvjpeg.so.12"}
 
 # For scripts: `fake`, the driver; `read(array)`, what is on the device by then; `tensor(capsule)`, what a DLPack capsule says;
 # `raises(kind, words, call)`, as it says; `check()`, nothing went wrong.

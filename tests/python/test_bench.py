@@ -84,9 +84,9 @@ def test_bad_images_are_named_and_not_counted(bale, photos, tmp_path):
     assert "a/broken" in result.err
 
 
-def tune(bale, spec, *options):
+def tune(bale, spec, *options, **kwargs):
     """What tune printed, and whether the machine was too busy to judge: the tests share it with others."""
-    result = bale("tune", spec, "--batch", "8", "--size", "32", "--seconds-per-setting", "0.02", *options)
+    result = bale("tune", spec, "--batch", "8", "--size", "32", "--seconds-per-setting", "0.02", *options, **kwargs)
     assert result.code in (0, 5), result
     return result.out, result.code == 5
 
@@ -203,6 +203,31 @@ def test_bench_and_doctor_of_a_device(bale, packs):
     assert result["copy_images_per_s"] > 0 and result["bound_by"] in ("read", "decode", "copy")
 
 
+def test_tune_compares_who_decodes(bale, packs):
+    """Over a fake device and a fake nvJPEG: the rates are of them, and nobody's to judge."""
+    out, too_busy = tune(bale, packs / "tar", "--json", "--device", "cuda", env=fake_cuda_support.ENVIRONMENT)
+    if too_busy:
+        return
+    decoding = json.loads(out)["decoding"]
+    assert decoding["host_images_per_s"] > 0 and decoding["device_images_per_s"] > 0
+    assert 0 < decoding["device_share"] <= 1 and decoding["host_cpu_share"] > 0
+    assert ("faster here" in decoding["advice"]) and (decoding["device_is_faster"] != ("not faster" in decoding["advice"]))
+    text, too_busy = tune(bale, packs / "tar", "--device", "cuda:0", env=fake_cuda_support.ENVIRONMENT)
+    assert too_busy or "On the device  decoded by workers: " in text
+
+
+def test_tune_says_why_the_device_does_not_decode(bale, packs, tmp_path):
+    """Without nvJPEG: only the driver is in the folder that libraries are taken from."""
+    (tmp_path / "libcuda.so.1").symlink_to(fake_cuda_support.FOLDER / "libcuda.so.1")
+    out, too_busy = tune(bale, packs / "tar", "--json", "--device", "cuda", env={"LD_LIBRARY_PATH": str(tmp_path)})
+    if too_busy:
+        return
+    decoding = json.loads(out)["decoding"]
+    assert not decoding["device_is_faster"] and decoding["device_share"] == 0
+    assert decoding["advice"].startswith("Leave decoding to the workers: the device does not decode images, so workers do: ")
+    assert "libnvjpeg.so.12: cannot open" in decoding["advice"]
+
+
 @pytest.mark.parametrize("command", ["bench", "doctor"])
 def test_a_device_that_is_not_there(bale, packs, tmp_path, command):
     broken = tmp_path / "libcuda.so.1"
@@ -236,7 +261,7 @@ def test_a_device_that_is_not_there(bale, packs, tmp_path, command):
     ["tune", "packed", "--seconds-per-setting", "0"],
     ["tune", "packed", "--seconds-per-setting", "soon"],
     ["tune", "packed", "--device", "tpu"],
-    ["tune", "packed", "--device", "cuda"],
+    ["tune", "packed", "--device", "cuda:"],
     ["doctor", "packed", "--step-ms", "0"],
     ["doctor", "packed", "--seconds", "-1"],
 ], ids=" ".join)

@@ -21,6 +21,8 @@ def test_everything_is_right_over_the_fake_driver(bale, photos, tmp_path):
     ran = [name for name, result in report["right"].items() if result == "ok"]
     assert len(ran) == len(report["right"]) - 3 >= 17
     assert report["copies"][0]["device"]["name"] == "Fake GPU"
+    decoding = report["decoding"]
+    assert decoding["share_decoded_by_the_device"] > 0.5 and decoding["largest_difference"] == 0
     page = (tmp_path / "out" / "acceptance.md").read_text()
     assert all(f"| {name} | ok |" in page for name in ran)
 

@@ -1,8 +1,7 @@
 // Our declarations of the driver's functions against cuda.h, where that is installed: nothing is called.
-#include <type_traits>
-
 #include "bale/loader/cuda/driver.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/unit/same_function.hpp"
 
 // After ours: it renames some functions by macros.
 #include <cuda.h>
@@ -12,25 +11,8 @@
 extern "C" decltype(cuEventElapsedTime_v2) cuEventElapsedTime;
 #endif
 
-namespace {
-
 using namespace bale::cuda_detail;
-
-template <typename Ours, typename Theirs>
-constexpr bool k_same_value = sizeof(Ours) == sizeof(Theirs) &&
-                              std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>&& std::is_floating_point_v<Ours> ==
-                                  std::is_floating_point_v<Theirs>;
-
-template <typename Ours, typename Theirs>
-struct SameFunction : std::false_type {};
-template <typename OurResult, typename TheirResult, typename... Ours, typename... Theirs>
-requires(sizeof...(Ours) == sizeof...(Theirs)) struct SameFunction<OurResult (*)(Ours...), TheirResult (*)(Theirs...)>
-    : std::bool_constant<k_same_value<OurResult, TheirResult> && (k_same_value<Ours, Theirs> && ...)> {
-};
-
-static_assert(!SameFunction<int (*)(int), int (*)(long)>::value && !SameFunction<int (*)(int), int (*)()>::value);
-
-}  // namespace
+using bale::test::SameFunction;
 
 TEST_CASE("Functions and numbers of the driver are those of cuda.h") {
 #define BALE_COMPARE(name, arguments) CHECK(SameFunction<decltype(Driver::name), decltype(&::name)>::value);

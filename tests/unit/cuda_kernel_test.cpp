@@ -17,6 +17,7 @@
 namespace bale::cuda_detail {
 extern const char* const k_convert_kernels_ptx;
 extern const char* const k_mix_kernels_ptx;
+extern const char* const k_resize_kernels_ptx;
 extern const char* const k_spin_kernel_ptx;
 }  // namespace bale::cuda_detail
 
@@ -265,7 +266,7 @@ TEST_CASE("The build has PTX of every kernel, with the parameter that the host p
 #ifdef BALE_TEST_PTXAS
 TEST_CASE_METHOD(test::InTempDir, "The PTX is accepted by NVIDIA's assembler, for old and new devices") {
   std::map<std::string, int> accepted;
-  for (const char* const ptx : {k_convert_kernels_ptx, k_mix_kernels_ptx, k_spin_kernel_ptx}) {
+  for (const char* const ptx : {k_convert_kernels_ptx, k_mix_kernels_ptx, k_resize_kernels_ptx, k_spin_kernel_ptx}) {
     std::ofstream(dir / "kernels.ptx") << ptx;
     const std::string text = ptx;
     const int made_for = std::atoi(text.substr(text.find(".target sm_") + 11).c_str());
@@ -282,7 +283,7 @@ TEST_CASE_METHOD(test::InTempDir, "The PTX is accepted by NVIDIA's assembler, fo
       ++accepted["sm_" + std::to_string(device)];
     }
   }
-  CHECK(accepted["sm_80"] == 3);
-  CHECK(accepted["sm_90"] == 3);
+  CHECK(accepted["sm_80"] == 4);
+  CHECK(accepted["sm_90"] == 4);
 }
 #endif

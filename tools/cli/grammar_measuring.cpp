@@ -1,6 +1,5 @@
 #include "bale/tools/cli/grammar_measuring.hpp"
 
-#include "bale/formats/base/error.hpp"
 #include "bale/tools/cli/grammar_options.hpp"
 #include "bale/tools/cli/values.hpp"
 
@@ -88,15 +87,9 @@ void declare_bench(BenchCommand& command, CLI::App& app) {
 
 void declare_tune(TuneCommand& command, CLI::App& app) {
   declare_pipeline(command.pipeline, app);
-  add_parsed(
-      app, "--device", "cpu",
-      [](const std::string& text) {
-        if (parse_device("--device", text)) {
-          throw Error(ErrorCode::invalid_argument, "--device: settings are tried out in memory, without a device",
-                      {.hint = "see bench and doctor for devices"});
-        }
-      },
-      "Where batches are to end up (cpu, the only one for this command)");
+  add_device(command.device, app,
+             "Settings are tried out in memory. With a CUDA device, also compare there who decodes: the workers, or the "
+             "device by nvJPEG");
   add_parsed(app, "--seconds-per-setting", "S", command.seconds, parse_seconds,
              "How long to measure each setting (default: 3)");
   add_json(app, command.json);
@@ -104,7 +97,8 @@ void declare_tune(TuneCommand& command, CLI::App& app) {
   app.footer(
       "Recommended is the smallest setting within 3% of the fastest. Batches are thrown away at once:\n"
       "a trainer that takes fewer images per second than shown does not wait for them. Each setting\n"
-      "reads other samples than the one before, so that a dataset larger than memory stays cold.");
+      "reads other samples than the one before, so that a dataset larger than memory stays cold.\n"
+      "Who decodes is compared with the recommended setting. nvJPEG's pixels are not those of the workers.");
 }
 
 void declare_doctor(DoctorCommand& command, CLI::App& app) {

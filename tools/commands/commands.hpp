@@ -185,7 +185,8 @@ int run_bench(const BenchCommand& command, Terminal& terminal);
 
 struct TuneCommand {
   PipelineCommand pipeline;
-  double seconds = 3;  // per setting
+  double seconds = 3;         // per setting
+  std::optional<int> device;  // CUDA device on which it is compared who decodes
   bool json = false;
   bool quiet = false;
 };

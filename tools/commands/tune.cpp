@@ -76,6 +76,15 @@ std::string recommendation(const TuneCommand& command, const TuneRow& row, doubl
   return text;
 }
 
+std::string decoding_text(const DecodingFigures& figures) {
+  const auto cell = [](const DecodingTrial& trial) {
+    return fmt::format("{} img/s ({:.0f}% CPU)", rate_cell(trial.result.images_per_s()), trial.cpu_share * 100);
+  };
+  return fmt::format("\nOn the device  decoded by workers: {}; by the device, {:.0f}% of the images: {}\n               {}\n",
+                     cell(figures.host), figures.device.device_share * 100, cell(figures.device),
+                     decoding_advice(figures));
+}
+
 int exit_code_of(NoVerdict why) { return why == NoVerdict::machine_too_busy ? k_exit_retryable : k_exit_failure; }
 
 }  // namespace
@@ -93,12 +102,18 @@ int run_tune(const TuneCommand& command, Terminal& terminal) {
   const TuneRow& best = table.rows()[recommended(table.rows())];
   const double read_images_per_s = trials.reading_alone(best);
   const std::optional<NoVerdict> none = no_verdict(best, read_images_per_s);
+  std::optional<DecodingFigures> decoding;
+  if (command.device && !none) {
+    decoding = {.host = trials.decoding(best, *command.device, DecodeOn::host),
+                .device = trials.decoding(best, *command.device, DecodeOn::device)};
+  }
   if (command.json) {
-    terminal.print(tune_json(command.pipeline, table.rows(), best, read_images_per_s, trials.cores()));
+    terminal.print(tune_json(command.pipeline, table.rows(), best, read_images_per_s, trials.cores(), decoding));
   } else if (none) {
     terminal.print("\n" + no_verdict_text(*none, best) + "\n");
   } else {
     terminal.print(recommendation(command, best, read_images_per_s));
+    if (decoding) terminal.print(decoding_text(*decoding));
   }
   table.note_bad_samples_of_all();
   return none ? exit_code_of(*none) : k_exit_ok;

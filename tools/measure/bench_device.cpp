@@ -75,6 +75,26 @@ double share_hidden(const CudaCounters& counters) {
   return std::clamp(1 - counters.stall_seconds / counters.copy_seconds, 0.0, 1.0);
 }
 
+/// Counters at the begin of a pass go to `before`. All three must outlive the feed.
+Feed feed_of(CudaLoader& loader, DeviceTrainer& trainer, CudaCounters& before) {
+  return {.dataset = &loader.dataset(),
+          .take =
+              [&] {
+                const std::uint64_t images = loader.counters().samples;
+                const DeviceBatch batch = next_over_epochs([&] { return loader.next(trainer.stream()); });
+                trainer.step();
+                return loader.counters().samples - images;
+              },
+          .begin_pass =
+              [&] {
+                trainer.begin();
+                before = loader.counters();
+              },
+          .wait_seconds = [&] { return loader.counters().workers_wait_seconds; },
+          .worker_pids = [&] { return loader.worker_pids(); },
+          .bad_samples = [&] { return loader.bad_samples(); }};
+}
+
 }  // namespace
 
 StageResult measure_device(const std::string& spec, const LoaderOptions& options, int device, double step_s,
@@ -84,22 +104,7 @@ StageResult measure_device(const std::string& spec, const LoaderOptions& options
   require_samples(loader.dataset(), spec);
   DeviceTrainer trainer(cuda_detail::Context::open(device), step_s);
   CudaCounters before;
-  const Feed feed{.dataset = &loader.dataset(),
-                  .take =
-                      [&] {
-                        const std::uint64_t images = loader.counters().samples;
-                        const DeviceBatch batch = next_over_epochs([&] { return loader.next(trainer.stream()); });
-                        trainer.step();
-                        return loader.counters().samples - images;
-                      },
-                  .begin_pass =
-                      [&] {
-                        trainer.begin();
-                        before = loader.counters();
-                      },
-                  .wait_seconds = [&] { return loader.counters().workers_wait_seconds; },
-                  .worker_pids = [&] { return loader.worker_pids(); },
-                  .bad_samples = [&] { return loader.bad_samples(); }};
+  const Feed feed = feed_of(loader, trainer, before);
   const std::uint64_t batches = std::min(passes.max_batches, loader.size());
   progress.total = std::min(batches * options.batch_size, loader.dataset().size()) * passes.passes;
   const std::chrono::duration<double> begun = std::chrono::steady_clock::now() - begin;
@@ -121,6 +126,29 @@ StageResult measure_device(const std::string& spec, const LoaderOptions& options
   figures.name = plain.device_name;
   figures.plain_bytes_per_s = plain.bytes_per_s;
   return result;
+}
+
+DecodingTrial measure_decoding(const std::string& spec, const LoaderOptions& options, int device, DecodeOn decode,
+                               double seconds, unsigned cores, StageProgress& progress) {
+  CudaOptions cuda{.device = device};
+  cuda.decode = decode;
+  CudaLoader loader(spec, options, cuda);
+  require_samples(loader.dataset(), spec);
+  DeviceTrainer trainer(cuda_detail::Context::open(device), 0);
+  CudaCounters before;
+  DecodingTrial trial;
+  trial.result = measure_feed_for(feed_of(loader, trainer, before), loader.options().prefetch, seconds, progress);
+  trainer.finish();
+  const double core_seconds = trial.result.seconds * cores;
+  if (core_seconds > 0) trial.cpu_share = trial.result.cpu_seconds / core_seconds;
+  const CudaCounters counted = loader.counters();
+  if (counted.samples > 0) {
+    // Of all images so far: those in the ring were decoded, but not delivered.
+    const double decoded = static_cast<double>(counted.decoded_on_device) / static_cast<double>(counted.samples);
+    trial.device_share = std::min(decoded, 1.0);
+  }
+  if (decode == DecodeOn::device && !loader.decodes_on_device()) trial.refusal = loader.fallbacks().back();
+  return trial;
 }
 
 Transform made_for_device(const Transform& delivered) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 
 namespace bale::tools {
@@ -24,6 +25,17 @@ struct DeviceFigures {
 /// Throws what CudaLoader throws, and `unsupported` if steps are requested and the build has no kernels.
 StageResult measure_device(const std::string& spec, const LoaderOptions& options, int device, double step_s,
                            const StagePasses& passes, StageProgress& progress, DeviceFigures& figures);
+
+/// How fast batches on a device are made, if workers or the device decode.
+struct DecodingTrial {
+  StageResult result;
+  double cpu_share = 0;     // of the cores, used by this program and its workers
+  double device_share = 0;  // of the images, decoded by the device
+  std::string refusal{};    // why the device decodes nothing, if it should
+};
+/// Takes batches of the train stage on device `device` for about `seconds`. Throws what CudaLoader throws.
+DecodingTrial measure_decoding(const std::string& spec, const LoaderOptions& options, int device, DecodeOn decode,
+                               double seconds, unsigned cores, StageProgress& progress);
 
 /// The transform of the workers if a device delivers `delivered`: 8 bits per value if the device converts.
 Transform made_for_device(const Transform& delivered);

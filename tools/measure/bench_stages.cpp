@@ -257,21 +257,25 @@ StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options
 }
 
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress) {
+  return measure_feed_for(feed_of(loader), loader.options().prefetch, seconds, progress);
+}
+
+StageResult measure_feed_for(const Feed& feed, std::uint32_t prefetch, double seconds, StageProgress& progress) {
   constexpr double k_warm_up = 0.25;  // share of the measured time
-  const Feed feed = feed_of(loader);
   Consumer consumer(feed, progress);
   const Stopwatch since_begin;
   consumer.begin();
   consumer.take();
   const double first_batch_s = since_begin.seconds();
   // The batches that are in the ring now were made before the measurement, so they do not count.
-  while (consumer.batches() < loader.options().prefetch || consumer.seconds() < k_warm_up * seconds) consumer.take();
+  while (consumer.batches() < prefetch || consumer.seconds() < k_warm_up * seconds) consumer.take();
+  if (feed.begin_pass) feed.begin_pass();
   consumer.begin();
   while (consumer.batches() < 2 || consumer.seconds() < seconds) consumer.take();
   StageResult result = consumer.result();
   result.first_batch_s = first_batch_s;
-  result.memory = pss_bytes(loader.worker_pids());
-  result.bad = bad_lines(loader.bad_samples());
+  result.memory = pss_bytes(feed.worker_pids());
+  result.bad = bad_lines(feed.bad_samples());
   return result;
 }
 

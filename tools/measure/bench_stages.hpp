@@ -92,5 +92,7 @@ StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options
 
 /// Takes batches of `loader` for about `seconds`, after a warm-up of a quarter of that. Continues over ends of epochs.
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress);
+/// The same of any feed whose ring has `prefetch` batches.
+StageResult measure_feed_for(const Feed& feed, std::uint32_t prefetch, double seconds, StageProgress& progress);
 
 }  // namespace bale::tools

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bale/formats/base/parallel.hpp"
+#include "bale/tools/measure/bench_device.hpp"
 #include "bale/tools/measure/pipeline.hpp"
 #include "bale/tools/measure/tune_verdict.hpp"
 
@@ -26,6 +27,9 @@ class SettingTrials {
   TuneRow measure(unsigned workers, std::uint32_t prefetch);
   /// Images per second of reading without decoding, with as many threads as `row` has workers.
   double reading_alone(const TuneRow& row);
+
+  /// The pipeline with the setting of `row`, with batches on a device.
+  DecodingTrial decoding(const TuneRow& row, int device, DecodeOn decode);
 
   unsigned cores() const { return cores_; }
 

@@ -6,6 +6,11 @@
 #include <fmt/format.h>
 
 namespace bale::tools {
+namespace {
+
+constexpr double k_as_good = 0.97;  // what is this near is as fast
+
+}  // namespace
 
 void TuneRow::add_shares(const MachineTimes& before, const MachineTimes& after, unsigned cores) {
   const double all = (after.busy + after.waiting + after.idle) - (before.busy + before.waiting + before.idle);
@@ -26,7 +31,6 @@ std::vector<unsigned> worker_steps(unsigned cores) {
 }
 
 std::size_t recommended(std::span<const TuneRow> rows) {
-  constexpr double k_as_good = 0.97;
   double fastest = 0;
   for (const TuneRow& row : rows) fastest = std::max(fastest, row.result.images_per_s());
   const auto size = [](const TuneRow& row) { return std::tuple(row.workers, row.prefetch); };
@@ -104,6 +108,17 @@ std::string no_verdict_text(NoVerdict why, const TuneRow& best) {
           std::max(0.0, best.machine_share - best.cpu_share) * 100);
   }
   return {};
+}
+
+bool device_decodes_faster(const DecodingFigures& figures) {
+  return figures.device.refusal.empty() &&
+         figures.host.result.images_per_s() < k_as_good * figures.device.result.images_per_s();
+}
+
+std::string decoding_advice(const DecodingFigures& figures) {
+  if (!figures.device.refusal.empty()) return "Leave decoding to the workers: " + figures.device.refusal + ".";
+  if (!device_decodes_faster(figures)) return "Leave decoding to the workers: the device is not faster here.";
+  return "decode=\"device\" is faster here. Its pixels are not those of the workers, so train and evaluate with the same.";
 }
 
 }  // namespace bale::tools

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/tools/measure/bench_device.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 
@@ -47,5 +48,15 @@ enum class NoVerdict { nothing_decoded, machine_too_busy };
 std::optional<NoVerdict> no_verdict(const TuneRow& best, double read_images_per_s);
 /// One or two sentences: why no setting is recommended, and what to do.
 std::string no_verdict_text(NoVerdict why, const TuneRow& best);
+
+/// Who decoded batches on a device, and how fast.
+struct DecodingFigures {
+  DecodingTrial host;
+  DecodingTrial device;
+};
+/// Whether the device decoded faster by more than measurements scatter.
+bool device_decodes_faster(const DecodingFigures& figures);
+/// One or two sentences: what to do about it.
+std::string decoding_advice(const DecodingFigures& figures);
 
 }  // namespace bale::tools

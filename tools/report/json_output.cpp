@@ -358,7 +358,7 @@ std::string bench_json(const PipelineCommand& pipeline, std::span<const Measured
 }
 
 std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
-                      double read_images_per_s, unsigned cores) {
+                      double read_images_per_s, unsigned cores, const std::optional<DecodingFigures>& decoding) {
   Json out = pipeline_options(pipeline);
   out["cores"] = cores;
   Json settings = Json::array();
@@ -373,6 +373,16 @@ std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> 
   out["python"] = none ? Json() : raw(python_loader(pipeline.spec, options));
   out["read_images_per_s"] = read_images_per_s;
   out["bound_by"] = bound_name(bound_of(best, read_images_per_s));
+  if (decoding) {
+    const DecodingTrial& device = decoding->device;
+    out["decoding"] = {{"host_images_per_s", decoding->host.result.images_per_s()},
+                       {"host_cpu_share", decoding->host.cpu_share},
+                       {"device_images_per_s", device.result.images_per_s()},
+                       {"device_cpu_share", device.cpu_share},
+                       {"device_share", device.device_share},
+                       {"device_is_faster", device_decodes_faster(*decoding)},
+                       {"advice", decoding_advice(*decoding)}};
+  }
   return document(out);
 }
 

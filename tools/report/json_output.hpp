@@ -73,9 +73,9 @@ std::string read_json(const ReadRates& rates);
 /// there is one.
 std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
                        const std::optional<DeviceFigures>& device);
-/// `best`: the row that is recommended, unless no_verdict() gives a reason against it.
+/// `best`: the row that is recommended, unless no_verdict() gives a reason against it. `decoding`: if it was compared.
 std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
-                      double read_images_per_s, unsigned cores);
+                      double read_images_per_s, unsigned cores, const std::optional<DecodingFigures>& decoding);
 std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures);
 
 }  // namespace bale::tools

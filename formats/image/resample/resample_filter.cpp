@@ -26,26 +26,6 @@ double sine_of_pi_times(double x) {
   return (static_cast<long long>(turns) & 1) == 0 ? rest * sum : -rest * sum;
 }
 
-struct Triangle {
-  static constexpr double k_support = 1.0;
-  static double at(double x) {
-    x = std::abs(x);
-    return x < 1.0 ? 1.0 - x : 0.0;
-  }
-};
-
-/// Keys' cubic convolution with a = -0.5.
-struct Cubic {
-  static constexpr double k_support = 2.0;
-  static double at(double x) {
-    constexpr double a = -0.5;
-    x = std::abs(x);
-    if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
-    if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
-    return 0.0;
-  }
-};
-
 struct Box {
   static constexpr double k_support = 0.5;
   static double at(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
@@ -65,28 +45,6 @@ struct Lanczos {
   static constexpr double k_support = 3.0;
   static double at(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
   static double sinc(double x) { return x == 0.0 ? 1.0 : sine_of_pi_times(x) / (x * k_pi); }
-};
-
-/// How output positions map to the input.
-struct Grid {
-  Grid(const AxisSpec& spec, double filter_support)
-      : input(spec.input),
-        scale(static_cast<double>(spec.input) / spec.output),
-        filter_scale(std::max(scale, 1.0)),
-        support(filter_support * filter_scale) {}
-
-  double center(std::uint32_t position) const { return (position + 0.5) * scale; }
-  AxisSpan taps(double center) const {
-    const double low = center - support + 0.5;
-    const double high = center + support + 0.5;
-    return {low > 0 ? static_cast<std::uint32_t>(low) : 0u,
-            static_cast<std::uint32_t>(std::min(high, static_cast<double>(input)))};
-  }
-
-  std::uint32_t input;
-  double scale;
-  double filter_scale;
-  double support;
 };
 
 /// Calls use(kernel) with the kernel of the filter.
@@ -113,19 +71,14 @@ double support_of(Filter filter) {
   return support;
 }
 
-std::int32_t to_fixed(double weight) {
-  return static_cast<std::int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << k_fraction_bits));
-}
-
 /// Weights of the taps from `first` on; `raw`, which gets them before they are rounded, and `weights` have room for
 /// `num_taps`.
 template <class Kernel>
-void weigh(const Grid& grid, double center, std::uint32_t first, std::uint32_t num_taps, double* raw,
+void weigh(const AxisGrid& grid, double center, std::uint32_t first, std::uint32_t num_taps, double* raw,
            std::int32_t* weights) {
-  const double step = 1.0 / grid.filter_scale;
   double sum = 0;
   for (std::uint32_t i = 0; i < num_taps; ++i) {
-    raw[i] = Kernel::at((static_cast<double>(first + i) - center + 0.5) * step);
+    raw[i] = grid.raw_weight<Kernel>(first + i, center);
     sum += raw[i];
   }
   for (std::uint32_t i = 0; i < num_taps; ++i) {
@@ -140,13 +93,13 @@ AxisSpan axis_needs(const AxisSpec& spec) {
   const std::uint32_t last = spec.first + spec.count - 1;
   if (spec.input == spec.output) return {spec.first, last + 1};
   if (spec.filter == Filter::nearest) return nearest_needs(spec);
-  const Grid grid(spec, support_of(spec.filter));
+  const AxisGrid grid(spec.input, spec.output, support_of(spec.filter));
   return {grid.taps(grid.center(spec.first)).first, grid.taps(grid.center(last)).end};
 }
 
 void AxisFilter::assign(const AxisSpec& spec, bool exact) {
   const bool same_size = spec.input == spec.output;
-  const Grid grid(spec, support_of(spec.filter));
+  const AxisGrid grid(spec.input, spec.output, support_of(spec.filter));
   const auto position_of = [&](std::uint32_t i) { return spec.first + (spec.mirror ? spec.count - 1 - i : i); };
   const std::uint32_t origin = axis_needs(spec).first;
   first_.resize(spec.count);

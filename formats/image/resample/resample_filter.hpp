@@ -7,12 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "bale/formats/image/resample/resample_weights.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
 
 namespace bale::image_detail {
-
-constexpr int k_fraction_bits = 32 - 8 - 2;
-constexpr std::int32_t k_half = 1 << (k_fraction_bits - 1);
 
 /// Positions [first, first + count) of an axis of `input` pixels that is resized to `output`.
 struct AxisSpec {
@@ -22,12 +20,6 @@ struct AxisSpec {
   std::uint32_t count = 0;
   Filter filter = Filter::bilinear;
   bool mirror = false;  // reverses these positions
-};
-
-/// Pixels [first, end) of the input.
-struct AxisSpan {
-  std::uint32_t first = 0;
-  std::uint32_t end = 0;
 };
 
 /// The part of the input that these positions need. An axis that keeps its size needs the same positions.

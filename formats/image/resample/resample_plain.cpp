@@ -3,13 +3,6 @@
 #include "bale/formats/image/resample/resample_kernels.hpp"
 
 namespace bale::image_detail {
-namespace {
-
-std::uint8_t round_to_byte(std::int32_t sum) {
-  return static_cast<std::uint8_t>(std::clamp(sum >> k_fraction_bits, 0, 255));
-}
-
-}  // namespace
 
 void resample_across_plain(const PixelView& in, const AxisFilter& filter, const RowsOut& out) {
   for (std::uint32_t y = 0; y < in.height; ++y) {

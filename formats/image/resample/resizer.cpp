@@ -51,13 +51,6 @@ AxisSpec down_of(const ResizeSpec& spec) {
   return {spec.source_height, spec.height, spec.window.y, spec.window.height, spec.filter, false};
 }
 
-bool rows_come_first(const ResizeSpec& spec) {
-  if (spec.pass_order == PassOrder::pillow_12) return false;
-  const auto lost = [](std::uint32_t before, std::uint32_t after) { return std::int64_t{before} - after; };
-  const std::int64_t lost_rows = lost(spec.source_height, spec.height);
-  return lost_rows > 0 && lost_rows > 2 * lost(spec.source_width, spec.width);
-}
-
 /// Half of the margin beside the crop, as Python's round(x / 2) gives it: ties to even.
 std::uint32_t center_offset(std::uint32_t rest) {
   const std::uint32_t half = rest / 2;
@@ -107,6 +100,13 @@ ResizeSpec resize_short_and_center_crop(std::uint32_t source_width, std::uint32_
   }
   spec.window = {center_offset(spec.width - width), center_offset(spec.height - height), width, height};
   return spec;
+}
+
+bool rows_come_first(const ResizeSpec& spec) {
+  if (spec.pass_order == PassOrder::pillow_12) return false;
+  const auto lost = [](std::uint32_t before, std::uint32_t after) { return std::int64_t{before} - after; };
+  const std::int64_t lost_rows = lost(spec.source_height, spec.height);
+  return lost_rows > 0 && lost_rows > 2 * lost(spec.source_width, spec.width);
 }
 
 Region resize_needs(const ResizeSpec& spec) {

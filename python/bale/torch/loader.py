@@ -158,6 +158,10 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do so
         too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is done in a
         slower way, with one warning; see counters["pageable_bytes"].
+    decode : {'host', 'device'}, default 'host'
+        "device": the GPU decodes JPEGs by NVIDIA's nvJPEG, if it is installed, for transforms that only crop, resize once and
+        mirror. Its pixels differ from those of the workers, which decode what it does not. Worth it only where `bale tune
+        --device cuda` measures that it is faster; see docs/TUNING.md.
     mix : bale.transforms.Mix or None, default None
         Return (images, (labels, partner_labels, shares)). The loss per image is shares * loss(labels) + (1 - shares) *
         loss(partner_labels). With Mix(num_classes=1000): return (images, soft labels), a float32 tensor N x 1000. Needs
@@ -222,7 +226,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  seek_point_cache_bytes: int = 0, with_mask: bool = False, with_samples: bool = False,
                  pin: bool = False, device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
-                 device_hflip: float = 0.0, device_convert: bool = True, mix: transforms.Mix | None = None,
+                 device_hflip: float = 0.0, device_convert: bool = True, decode: Literal["host", "device"] = "host",
+                 mix: transforms.Mix | None = None,
                  mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None, num_workers: int | None = None,
                  pin_memory: bool = False, generator: torch.Generator | None = None,
                  sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
@@ -262,7 +267,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
             storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
             direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
-            device=None if self.device is None else str(self.device), device_hflip=device_hflip, device_convert=device_convert, no_label=IGNORE_INDEX)
+            device=None if self.device is None else str(self.device), device_hflip=device_hflip, device_convert=device_convert,
+            decode=decode, no_label=IGNORE_INDEX)
         self.transform, self.generator = delivered, generator
         check_names({} if fields is None else fields, mixes=mix is not None)
         self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}

@@ -151,6 +151,14 @@ std::byte* Engine::host_address(DevicePointer at, std::size_t size) {
   return reinterpret_cast<std::byte*>(at & ~k_device_bit);
 }
 
+Engine::Range Engine::rest_of_allocation(DevicePointer at, bool writes) const {
+  const auto found = allocations.upper_bound(at);
+  if (found == allocations.begin()) return {.at = at, .size = 0, .writes = writes};
+  const auto& [begin, allocation] = *std::prev(found);
+  const DevicePointer end = begin + allocation.size;
+  return {.at = at, .size = at < end ? end - at : 0, .writes = writes};
+}
+
 bool Engine::is_pinned(const void* at, std::size_t size) const {
   for (const auto* const memories : {&pinned_allocations, &registrations}) {
     for (const auto& [begin, length] : *memories) {

@@ -94,6 +94,8 @@ class Engine {
   };
   Result give(FakeStream& stream, std::shared_ptr<Work> work, const std::vector<Range>& uses);
   std::byte* host_address(DevicePointer at, std::size_t size);
+  /// From `at` to the end of its allocation; empty if it is in none.
+  Range rest_of_allocation(DevicePointer at, bool writes) const;
   bool is_pinned(const void* at, std::size_t size) const;
   bool reads_host_memory(const void* at, std::size_t size) const;
   /// Called when an event is queried. Runs some work.

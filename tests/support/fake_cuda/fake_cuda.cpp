@@ -68,6 +68,32 @@ Result launch(Engine& engine, const FakeFunction& function, const HostGrid& grid
                       {address(args.out), values * kernel.value_bytes, true}});
 }
 
+bool is_resize_kernel(const std::string& name) { return name == "bale_resize" || name == "bale_resize_weights"; }
+
+/// The same for the kernels that resize. They may read all that follows the pointers to decoded images and weights.
+Result launch_resize(Engine& engine, const FakeFunction& function, const HostGrid& grid, FakeStream& stream,
+                     const ResizeArgs& args) {
+  const auto address = [](const void* at) { return reinterpret_cast<DevicePointer>(at); };
+  const std::uint64_t out_bytes = std::uint64_t{args.num_images} * args.width * args.height * 3;
+  const std::uint64_t rows_bytes = args.num_images * sizeof(ResizeRow);
+  const bool weighs = function.name == "bale_resize_weights";
+  ResizeArgs on_host = args;
+  on_host.decoded = reinterpret_cast<const std::uint8_t*>(engine.host_address(address(args.decoded), 1));
+  on_host.rows = reinterpret_cast<const ResizeRow*>(engine.host_address(address(args.rows), rows_bytes));
+  on_host.table = reinterpret_cast<std::int32_t*>(engine.host_address(address(args.table), 1));
+  on_host.out = reinterpret_cast<std::uint8_t*>(engine.host_address(address(args.out), out_bytes));
+  auto work = std::make_shared<Work>();
+  work->what = "kernel " + function.name;
+  work->run = [on_host, grid, weighs] { weighs ? run_resize_weights(on_host, grid) : run_resize(on_host, grid); };
+  std::vector<Engine::Range> uses{{address(args.rows), rows_bytes, false},
+                                  engine.rest_of_allocation(address(args.table), weighs)};
+  if (!weighs) {
+    uses.push_back(engine.rest_of_allocation(address(args.decoded), false));
+    uses.push_back({address(args.out), out_bytes, true});
+  }
+  return engine.give(stream, std::move(work), uses);
+}
+
 }  // namespace
 
 // Every function begins with this.
@@ -401,11 +427,14 @@ Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const ch
   const std::string& ptx = found->second->ptx;
   if (ptx.find(".entry " + std::string(name) + "(") == std::string::npos) return k_not_found;
   auto function = std::make_unique<FakeFunction>(FakeFunction{.name = name, .kernel = host_kernel_named(name)});
-  const std::size_t size = function->name == k_spin_kernel ? sizeof(SpinArgs) : sizeof(ConvertArgs);
+  const bool resizes = is_resize_kernel(function->name);
+  const std::size_t size = function->name == k_spin_kernel ? sizeof(SpinArgs)
+                           : resizes                       ? sizeof(ResizeArgs)
+                                                           : sizeof(ConvertArgs);
   if (ptx.find(std::string(name) + "_param_0[" + std::to_string(size) + "]") == std::string::npos) {
     engine.note("the kernel's parameter has another size than the host's");
   }
-  if (!function->kernel.run && function->name != k_spin_kernel) return k_not_found;
+  if (!function->kernel.run && !resizes && function->name != k_spin_kernel) return k_not_found;
   *handle = handle_of<FunctionHandle>(function);
   engine.functions.push_back(std::move(function));
   return Result::success;
@@ -425,6 +454,11 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
     return engine.give(*stream, std::move(work), {});
   }
   if (grid_x == 0 || grid_y == 0 || grid_y > 65535 || block_x != k_block_threads) return k_invalid_value;
+  if (is_resize_kernel(function.name)) {
+    ResizeArgs resize;
+    std::memcpy(&resize, parameters[0], sizeof resize);
+    return launch_resize(engine, function, {grid_x, grid_y, block_x}, *stream, resize);
+  }
   ConvertArgs args;
   std::memcpy(&args, parameters[0], sizeof args);
   return launch(engine, function, {grid_x, grid_y, block_x}, *stream, args);

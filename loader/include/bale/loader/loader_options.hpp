@@ -66,6 +66,9 @@ struct LoaderOptions {
   bool verify_checksums = true;
   std::uint64_t max_pixels = k_default_max_pixels;  // a stored image with more is a bad sample and is not decoded
 
+  std::uint64_t device_pixels = 0;  // set by CudaLoader, for no other use: JPEGs of up to this many pixels may stay in
+                                    // their rows as they are, for the device to decode
+
   double stall_timeout_s = 120;  // a worker that works on one sample for longer is killed and replaced; waiting for the
                                  // sample's bytes does not count; 0: never
   double storage_timeout_s = 1800;  // next() throws `retryable` if a worker waits longer for a sample's bytes; 0: never

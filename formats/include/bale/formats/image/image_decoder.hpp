@@ -38,6 +38,10 @@ class ImageDecoder {
   ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels, WholeCheck check = WholeCheck::end,
                    PixelMode mode = PixelMode::rgb);
 
+  /// Whether the open image is a JPEG that every JPEG decoder reads: Y, Cb and Cr of 8 bits in one sequential scan,
+  /// coded by Huffman, with luma sampled once or twice as finely as chroma. Until read().
+  bool is_plain_jpeg() const;
+
   /// Seek points of the open image, which must outlive read(). They are ignored if they are damaged or were made from
   /// other bytes. They change only the time, not the pixels and errors.
   void use_seek_points(const KeptSeekPoints& kept);

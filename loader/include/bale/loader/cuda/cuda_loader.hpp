@@ -30,6 +30,13 @@ namespace cuda_detail {
 class CudaSession;
 }
 
+/// Who decodes JPEGs. The device does it by NVIDIA's nvJPEG, whose pixels are not those of libjpeg-turbo: batches differ
+/// from those of a Loader, in pixels only. It is for transforms that crop, resize once by bilinear or bicubic, and mirror.
+enum class DecodeOn : std::uint8_t {
+  host,    // the workers
+  device,  // nvJPEG, if it is found; what it does not decode, the host does
+};
+
 struct CudaOptions {
   int device = 0;               // CUDA's number, among the devices of CUDA_VISIBLE_DEVICES
   std::uint32_t depth = 2;      // batches that are copied ahead of the one that next() returns, 1..1024
@@ -41,6 +48,8 @@ struct CudaOptions {
   bool copy_thread = true;      // start each copy when its batch is ready, in a thread of the loader's own; otherwise only
                                 // next() starts copies
   bool timing = false;          // measure the counters that are marked "timing"
+  DecodeOn decode = DecodeOn::host;
+  std::string nvjpeg_library{};  // path; empty: libnvjpeg.so.13 or .12, found by name
 };
 
 struct CudaCounters {
@@ -50,9 +59,11 @@ struct CudaCounters {
   std::uint64_t pageable_bytes = 0; // of those, from memory that the driver did not page-lock
   double workers_wait_seconds = 0;  // spent in next() waiting for workers
   double device_wait_seconds = 0;   // spent in next() waiting for the device
-  double copy_seconds = 0;          // timing: duration of the copies on the device
+  double copy_seconds = 0;          // timing: duration of the copies on the device, and of decoding there
   double stall_seconds = 0;         // timing: how long streams waited for a copy
   std::uint64_t workers_replaced = 0;
+  std::uint64_t decoded_on_device = 0;      // images, of batches copied so far; the others were decoded by workers
+  std::uint64_t decoded_after_refusal = 0;  // images that workers left to the device, and this process decoded
   std::uint64_t batches_beyond_hold = 0;  // delivered while the caller held `hold` batches or more
 };
 
@@ -66,7 +77,7 @@ class CudaLoader {
   ///   `not_found`         there is no driver or no such device
   ///   `io`                the device does not have enough memory, or the driver failed
   ///   `unsupported`       the transform is ragged or raw
-  ///   `invalid_argument`  an option is out of range or needs a float type
+  ///   `invalid_argument`  an option is out of range or needs a float type, or the device cannot decode for the transform
   CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda = {});
   CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda, Selection selection);
   /// Waits for copies that are running. Batches that are held stay valid.
@@ -101,8 +112,10 @@ class CudaLoader {
   /// Whether the device converts pixels, not the workers.
   bool converts_on_device() const;
   CudaCounters counters() const;
+  /// Whether workers leave JPEGs to the device.
+  bool decodes_on_device() const;
   /// What the driver or the device refused and is done in a slower way, one sentence each, with the driver's reason.
-  /// Complete once start() or next() was called.
+  /// Complete once start() or next() was called, except that a device may stop decoding later.
   std::vector<std::string> fallbacks() const;
 
  private:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "bale/formats/base/bytes.hpp"
@@ -12,6 +13,7 @@
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/box.hpp"
+#include "bale/loader/transform/encoded_image.hpp"
 #include "bale/loader/transform/step.hpp"
 
 namespace bale {
@@ -48,6 +50,9 @@ class SamplePipeline {
   /// a step, too. Lifetime: until the next begin(). Precondition: there is such a view.
   AppliedTransform begun() const;
   std::span<const Step> steps(std::size_t view = 0) const;
+  /// After begin(): what a device has to do instead of finish(), if the image is a plain JPEG (ImageDecoder), and the only
+  /// view is made of it by a resize, in 8 bits. nullopt otherwise.
+  std::optional<EncodedImage> left_to_device() const;
   /// `further` has a place of image_bytes() bytes for each further view.
   AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});
   /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes

@@ -44,6 +44,8 @@ ResizeSpec resize_short_and_center_crop(std::uint32_t source_width, std::uint32_
 /// The part of the source from which the window is computed. Throws `invalid_argument` for sizes of 0 or above 2^30
 /// pixels, and for a window that is not inside the resized image.
 Region resize_needs(const ResizeSpec& spec);
+/// Whether the pass over the rows is the first of the two. Matters only if both sides change.
+bool rows_come_first(const ResizeSpec& spec);
 
 class Resizer {
  public:
