@@ -17,6 +17,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/loader/worker/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
@@ -111,6 +112,7 @@ int run_worker_process(int argc, char** argv, const std::function<void(std::uint
     return code;
   };
   try {
+    limit_simd_by_environment();
     work(ring, number, parent, before_shard);
     return 0;
   } catch (const LackOfResources& error) {

@@ -1,6 +1,7 @@
 #include <exception>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/python/bindings/bindings.hpp"
 
@@ -83,6 +84,7 @@ void bind_errors(nb::module_& module) {
 NB_MODULE(_bale, module) {
   // The loader cleans up objects that are alive when the interpreter exits. A leak report would only worry users.
   nanobind::set_leak_warnings(false);
+  bale::limit_simd_by_environment();
   module.doc() = "The C++ side of bale; use the package `bale`.";
   bale::python::bind_errors(module);
   bale::python::bind_cache(module);

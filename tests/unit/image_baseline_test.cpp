@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bale/formats/image/resample/resample_kernels.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 
@@ -44,8 +44,8 @@ class Pair : public DecoderPair {
 
 /// Makes one instruction set the one in use, until the end of the scope.
 struct UseTarget {
-  explicit UseTarget(const std::string& name) { bale::image_detail::use_resample_target(name); }
-  ~UseTarget() { bale::image_detail::use_resample_target(""); }
+  explicit UseTarget(const std::string& name) { bale::limit_simd(name); }
+  ~UseTarget() { bale::limit_simd(""); }
   UseTarget(const UseTarget&) = delete;
   UseTarget& operator=(const UseTarget&) = delete;
 };
@@ -95,7 +95,7 @@ TEST_CASE("Every region of small baseline JPEGs is that of libjpeg") {
 
 TEST_CASE("Baseline JPEGs of every quality and kind of table are those of libjpeg with every instruction set") {
   std::mt19937 random(3);
-  std::vector<std::string> targets = bale::image_detail::resample_targets();
+  std::vector<std::string> targets = bale::simd_targets();
   targets.emplace_back();  // plain
   for (const std::string& target : targets) {
     const UseTarget use(target);

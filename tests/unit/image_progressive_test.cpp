@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bale/formats/image/jpeg/progressive_decoder.hpp"
-#include "bale/formats/image/resample/resample_kernels.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 
@@ -85,17 +85,17 @@ TEST_CASE("Every region of small progressive JPEGs is that of libjpeg") {
 
 TEST_CASE("Progressive JPEGs of every quality and script are those of libjpeg with every instruction set") {
   std::mt19937 random(3);
-  std::vector<std::string> targets = bale::image_detail::resample_targets();
+  std::vector<std::string> targets = bale::simd_targets();
   targets.emplace_back();  // plain
   for (const std::string& target : targets) {
-    bale::image_detail::use_resample_target(target);
+    bale::limit_simd(target);
     Pair pair(target.empty() ? BaselineUse::plain : BaselineUse::automatic);
     for (int round = 0; round < 150; ++round) {
       const JpegSample sample = progressive(draw_baseline_sample(random, round % 8 == 0 ? 300 : 100), random);
       const Buffer jpeg = make_jpeg(sample, random);
       pair.compare_random(jpeg, sample.width, sample.height, random, 6);
     }
-    bale::image_detail::use_resample_target("");
+    bale::limit_simd("");
     CAPTURE(target);
     CHECK(pair.differences() == 0);
     CHECK(pair.used() == pair.compared());

@@ -7,6 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/resample/resample_kernels.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {
@@ -107,8 +108,8 @@ constexpr Sizes k_sizes[] = {
 
 /// Makes one instruction set the one in use, until the end of the scope.
 struct UseTarget {
-  explicit UseTarget(const std::string& name) { bale::image_detail::use_resample_target(name); }
-  ~UseTarget() { bale::image_detail::use_resample_target(""); }
+  explicit UseTarget(const std::string& name) { bale::limit_simd(name); }
+  ~UseTarget() { bale::limit_simd(""); }
   UseTarget(const UseTarget&) = delete;
   UseTarget& operator=(const UseTarget&) = delete;
 };
@@ -122,7 +123,7 @@ Region inner_window(std::uint32_t width, std::uint32_t height) {
 }  // namespace
 
 TEST_CASE("Every instruction set gives the pixels of the plain passes") {
-  const std::vector<std::string> targets = bale::image_detail::resample_targets();
+  const std::vector<std::string> targets = bale::simd_targets();
   REQUIRE(!targets.empty());
   std::uint32_t seed = 0;
   for (const Sizes& sizes : k_sizes) {
@@ -154,7 +155,7 @@ TEST_CASE("Every instruction set gives the pixels of the plain passes") {
 }
 
 TEST_CASE("Nothing between the rows is touched and nothing after the last") {
-  for (const std::string& target : bale::image_detail::resample_targets()) {
+  for (const std::string& target : bale::simd_targets()) {
     const UseTarget use(target);
     for (const Sizes& sizes : {Sizes{60, 400, 64, 24},
                                {90, 70, 45, 70},

@@ -7,7 +7,7 @@
 #include "bale/formats/image/jpeg/decoder_choice.hpp"
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
 #include "bale/formats/image/jpeg/jpeg_transcoder.hpp"
-#include "bale/formats/image/resample/resample_kernels.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "coefficient_jpegs.hpp"
 #include "image_baseline_support.hpp"
@@ -120,15 +120,15 @@ TEST_CASE("JPEGs of every small size, sampling and coding are transcoded to libj
 
 TEST_CASE("JPEGs of every quality are transcoded to libjpeg's bytes with every instruction set") {
   std::mt19937 random(2);
-  std::vector<std::string> targets = bale::image_detail::resample_targets();
+  std::vector<std::string> targets = bale::simd_targets();
   targets.emplace_back();  // plain
   for (const std::string& target : targets) {
-    bale::image_detail::use_resample_target(target);
+    bale::limit_simd(target);
     Pair pair(target.empty() ? BaselineUse::plain : BaselineUse::automatic);
     for (std::uint32_t round = 0; round < 150; ++round) {
       pair.compare(make_jpeg(with_scans(draw_baseline_sample(random, round % 8 == 0 ? 300 : 100), round), random));
     }
-    bale::image_detail::use_resample_target("");
+    bale::limit_simd("");
     CAPTURE(target);
     CHECK(pair.differences() == 0);
     CHECK(pair.used() == pair.compared());
@@ -138,10 +138,10 @@ TEST_CASE("JPEGs of every quality are transcoded to libjpeg's bytes with every i
 
 TEST_CASE("Every block that a baseline JPEG can hold is transcoded to libjpeg's bytes") {
   std::mt19937 random(3);
-  std::vector<std::string> targets = bale::image_detail::resample_targets();
+  std::vector<std::string> targets = bale::simd_targets();
   targets.emplace_back();
   for (const std::string& target : targets) {
-    bale::image_detail::use_resample_target(target);
+    bale::limit_simd(target);
     Pair pair(target.empty() ? BaselineUse::plain : BaselineUse::automatic);
     for (const bool progressive : {false, true}) {
       const auto compare = [&](const std::vector<CoefficientBlock>& blocks) {
@@ -171,7 +171,7 @@ TEST_CASE("Every block that a baseline JPEG can hold is transcoded to libjpeg's 
         compare(blocks);
       }
     }
-    bale::image_detail::use_resample_target("");
+    bale::limit_simd("");
     CAPTURE(target);
     CHECK(pair.differences() == 0);
     CHECK(pair.used() == pair.compared());

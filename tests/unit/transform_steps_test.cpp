@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/resample/resample_kernels.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/loader/transform/draw/affine_matrix.hpp"
 #include "bale/loader/transform/draw/drawing.hpp"
 #include "bale/loader/transform/portable_math.hpp"
@@ -104,10 +104,10 @@ std::uint64_t hash_of_all_steps() {
 }  // namespace
 
 TEST_CASE("steps: pixels are the same on every CPU, and sizes those that size_after() says") {
-  const auto restore = [] { image_detail::use_resample_target(""); };
-  for (const std::string& target : image_detail::resample_targets()) {
+  const auto restore = [] { limit_simd(""); };
+  for (const std::string& target : simd_targets()) {
     INFO(target);
-    image_detail::use_resample_target(target);
+    limit_simd(target);
     const std::uint64_t hash = hash_of_all_steps();
     restore();
     CHECK(hash == 0xa7839c9d90590e04);

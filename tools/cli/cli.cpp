@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/tools/cli/grammar.hpp"
 #include "bale/tools/terminal/signals.hpp"
@@ -91,6 +92,7 @@ int bale_main(int argc, const char* const* argv, Terminal& terminal) {
   };
   const CacheWarnings warnings(terminal);
   try {
+    limit_simd_by_environment();
     return run(argc, argv, terminal);
   } catch (const OutputClosed&) {
     return k_exit_output_closed;

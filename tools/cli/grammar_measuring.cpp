@@ -1,5 +1,8 @@
 #include "bale/tools/cli/grammar_measuring.hpp"
 
+#include <cstdlib>
+
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/tools/cli/grammar_options.hpp"
 #include "bale/tools/cli/values.hpp"
 
@@ -72,6 +75,13 @@ void declare_bench(BenchCommand& command, CLI::App& app) {
   add_parsed(app, "--max-batches", "N", command.max_batches, parse_positive, "End a pass after this many batches");
   add_parsed(app, "--stages", "STAGE,...", command.stages, parse_stages,
              "Measure only these of read, verify, decode and train");
+  add_parsed(
+      app, "--simd", "NAME",
+      [](const std::string& text) {
+        limit_simd(text);
+        ::setenv("BALE_SIMD", text.c_str(), 1);  // for workers
+      },
+      "Exclude instruction sets better than this one: AVX2, SSE4, ... (Highway's names)");
   add_page(command.page, app);
   add_json(app, command.json, "Print one JSON object: the figures of train, and `stages` with those of each");
   add_quiet(app, command.quiet, "No progress on standard error");

@@ -5,6 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/measure/bench_device.hpp"
@@ -59,10 +60,10 @@ StageResult run_stage(Stage stage, const BenchCommand& command, std::optional<De
 std::string headline(const PipelineCommand& pipeline) {
   const LoaderOptions& options = pipeline.options;
   const bool threads = options.worker_mode == WorkerMode::threads;
-  return fmt::format("{}: batches of {}, {}, {} in the ring", printable(pipeline.spec), options.batch_size,
+  return fmt::format("{}: batches of {}, {}, {} in the ring, {}", printable(pipeline.spec), options.batch_size,
                      options.workers == k_workers_auto ? "one worker per core"
                                                        : plural(options.workers, threads ? "thread" : "worker"),
-                     options.prefetch);
+                     options.prefetch, simd_target());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/tools/report/number_list.hpp"
 #include "bale/tools/report/python_line.hpp"
 #include "bale/tools/terminal/progress.hpp"
@@ -339,6 +340,7 @@ std::string bench_json(const PipelineCommand& pipeline, std::span<const Measured
   Json out = pipeline_options(pipeline);
   out["workers"] = pipeline.options.workers;
   out["prefetch"] = pipeline.options.prefetch;
+  out["simd"] = simd_target();
   Json by_name = Json::object();
   for (const auto& [stage, result] : stages) {
     by_name[std::string(stage_name(stage))] = stage_figures(result);

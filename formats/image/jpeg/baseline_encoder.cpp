@@ -31,7 +31,7 @@ void append_stuffed(std::span<const std::uint8_t> bytes, std::vector<std::byte>&
 
 bool BaselineEncoder::open(const ScanSymbols& symbols, std::size_t num_tables, bool plain) {
   symbols_ = &symbols;
-  has_bmi2_ = !plain && cpu_has_bmi2();
+  has_bmi2_ = !plain && use_bmi2();
   num_bits_ = 0;
   for (std::size_t table = 0; table < num_tables; ++table) {
     const auto counts = symbols.counts(static_cast<ScanTable>(table));

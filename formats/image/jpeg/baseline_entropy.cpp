@@ -81,7 +81,7 @@ bool EntropyDecoder::open(const BaselineFrame& frame, bool plain) {
       }
     }
   }
-  has_bmi2_ = !plain && cpu_has_bmi2();
+  has_bmi2_ = !plain && use_bmi2();
   mcus_across_ = frame.mcus_across;
   restart_interval_ = frame.restart_interval;
   scan_ = frame.scan;

@@ -1,4 +1,4 @@
-// The kernels in SIMD, with the targets of resample_kernels.cpp: a test's choice of target applies to both.
+// The kernels in SIMD, with the targets of resample_kernels.cpp.
 #define HWY_WANT_AVX3_DL
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 

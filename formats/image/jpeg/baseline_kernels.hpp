@@ -54,7 +54,7 @@ struct BaselineKernels {
   void (*gray_to_rgb)(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) = nullptr;
 };
 
-/// The kernels for this CPU, or for the target that use_resample_target() chose.
+/// The kernels for this CPU, or for the target that limit_simd() allows.
 const BaselineKernels& baseline_kernels();
 const BaselineKernels& baseline_kernels_plain();
 

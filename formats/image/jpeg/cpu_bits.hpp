@@ -2,6 +2,7 @@
 // internal.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #if defined(__x86_64__)
@@ -33,8 +34,12 @@ inline bool detect_bmi2() {
 
 // Asked at load: virtual machines take microseconds for each question.
 inline const bool k_cpu_has_bmi2 = detect_bmi2();
+inline std::atomic<bool> g_bmi2_allowed{true};
 
-inline bool cpu_has_bmi2() { return k_cpu_has_bmi2; }
+/// For limit_simd().
+inline void set_bmi2_allowed(bool allowed) { g_bmi2_allowed = allowed; }
+
+inline bool use_bmi2() { return k_cpu_has_bmi2 && g_bmi2_allowed.load(std::memory_order_relaxed); }
 
 /// The low bits of `bits`, put where the bits of `places` are set, the lowest first; zeros elsewhere.
 template <bool k_bmi2>

@@ -49,7 +49,7 @@ void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> 
   group_shift_ = group_shift;
   places_ = order == BlockOrder::zigzag ? k_zigzag_places.data() : k_places[group_shift].data();
   read_every_byte_ = true;
-  has_bmi2_ = !plain && cpu_has_bmi2();
+  has_bmi2_ = !plain && use_bmi2();
   for (BlockPlane& plane : planes) {
     plane.masks.assign(std::size_t{plane.blocks_across} * std::min(plane.end_row, plane.blocks_down), 0);
   }

@@ -53,7 +53,7 @@ struct SymbolKernels {
   std::size_t (*make_symbols)(const CodedValues& from, std::size_t count, ScanSymbol* out, LargestValues& largest);
 };
 
-/// The kernels for this CPU, or for the target that use_resample_target() chose.
+/// The kernels for this CPU, or for the target that limit_simd() allows.
 const SymbolKernels& symbol_kernels();
 
 }  // namespace bale::image_detail

@@ -53,19 +53,5 @@ void resample_down(const PixelView& in, const AxisFilter& filter, const RowsOut&
   HWY_DYNAMIC_DISPATCH(down)(in, filter, out);
 }
 
-std::vector<std::string> resample_targets() {
-  std::vector<std::string> names;
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.emplace_back(hwy::TargetName(target));
-  return names;
-}
-
-void use_resample_target(const std::string& name) {
-  hwy::SetSupportedTargetsForTest(0);
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if (hwy::TargetName(target) == name) hwy::SetSupportedTargetsForTest(target);
-  }
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
 }  // namespace bale::image_detail
 #endif

@@ -3,12 +3,10 @@
 // Internal.
 //
 // Final sums fit in 32 bits, so partial sums are taken modulo 2^32, in the parts that a CPU multiplies fastest. No
-// shared state, except for use_resample_target().
+// shared state.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "bale/formats/image/region.hpp"
 #include "bale/formats/image/resample/resample_filter.hpp"
@@ -35,10 +33,5 @@ void resample_down_16(const PixelView& in, const AxisFilter& filter, const RowsO
 
 void resample_across_plain(const PixelView& in, const AxisFilter& filter, const RowsOut& out);
 void resample_down_plain(const PixelView& in, const AxisFilter& filter, const RowsOut& out);
-
-/// For tests: the instruction sets that both this build and this CPU have, best first, and the choice of one of them
-/// for the whole process. An empty name restores the default choice.
-std::vector<std::string> resample_targets();
-void use_resample_target(const std::string& name);
 
 }  // namespace bale::image_detail
