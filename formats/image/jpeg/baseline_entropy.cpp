@@ -19,9 +19,7 @@ constexpr std::size_t k_num_places = 128;
 // The target at which a run stops, and the one after it, which is read but not used.
 constexpr std::size_t k_targets_behind = 2;
 // The number of steps that the 56 bits after a refill allow.
-constexpr int k_steps_to_refill = 56 / k_probe_bits;
-// The same after a symbol of 16 bits and a value of 11.
-constexpr int k_steps_after_symbol = (56 - 27) / k_probe_bits;
+constexpr int k_steps_to_refill = 56 / k_entry_bits;
 
 using Places = std::array<std::uint16_t, k_num_places>;
 
@@ -33,7 +31,7 @@ constexpr Places make_places(std::uint32_t group_shift) {
   return places;
 }
 
-constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
+constexpr Places k_places[2] = {make_places(0), make_places(1)};
 
 constexpr Places make_zigzag_places() {
   Places places{};
@@ -342,7 +340,7 @@ template <bool k_store>
   const std::uint64_t moved = chain.moved + move;
   if ((moved & probe_entry::k_look_again << 8) != 0) [[unlikely]]
     return false;
-  store<k_store>(chain, chain.table->values[probe]);
+  store<k_store>(chain, move, chain.table->values[probe]);
   chain.in.bits <<= move & 63;
   chain.table = block->ac;
   chain.moved = moved;
@@ -350,28 +348,27 @@ template <bool k_store>
   return true;
 }
 
-/// For a block that is not stored, only the first coefficient matters, as it may be DC.
+/// For a block that is not stored, only DC matters: the second value of an entry, if it has one.
 template <bool k_both>
-[[gnu::always_inline]] inline void EntropyDecoder::store(const Chain& chain, ProbeValues values) {
+[[gnu::always_inline]] inline void EntropyDecoder::store(const Chain& chain, ProbeMove move, ProbeValues values) {
   std::int16_t* const to = chain.block->to;
   const std::uint16_t* const places = chain.block->places + chain.place();
-  to[places[probe_entry::first_place(values)]] = probe_entry::first_value(values);
-  if constexpr (k_both) to[places[probe_entry::second_place(values)]] = probe_entry::second_value(values);
+  if constexpr (k_both) to[places[probe_entry::first_place(values)]] = probe_entry::first_value(values);
+  const std::uint64_t used = chain.in.bits >> (-move & 63);
+  const std::uint64_t rest = used & ((std::uint64_t{1} << probe_entry::rest_bits(values)) - 1);
+  to[places[probe_entry::second_place(values)]] =
+      static_cast<std::int16_t>(probe_entry::second_value(values) + static_cast<std::int32_t>(rest));
 }
 
-inline bool EntropyDecoder::needs_look(const Chain& chain) {
-  return ((chain.moved + chain.table->moves[chain.probe()]) & probe_entry::k_look_again << 8) != 0;
-}
-
-/// Takes `k_count` steps of each chain in turn. False if the entry alone is not sufficient for one of them.
+/// Takes `k_count` steps of each chain in turn. Returns the chain for which the entry alone is not sufficient.
 template <bool k_two, bool k_store, int k_count>
-[[gnu::always_inline]] inline bool EntropyDecoder::steps(Chain& a, Chain& b) {
+[[gnu::always_inline]] inline EntropyDecoder::Stuck EntropyDecoder::steps(Chain& a, Chain& b) {
   if constexpr (k_count == 0) {
-    return true;
+    return Stuck::none;
   } else {
-    if (!step<k_store>(a)) return false;
+    if (!step<k_store>(a)) return Stuck::a;
     if constexpr (k_two) {
-      if (!step<k_store>(b)) return false;
+      if (!step<k_store>(b)) return Stuck::b;
     }
     return steps<k_two, k_store, k_count - 1>(a, b);
   }
@@ -387,7 +384,7 @@ template <bool k_two, bool k_store, int k_count>
   if (probe_entry::length(move) != 0) {
     if (place + probe_entry::advance(move) == k_block_end) {
       // After its last coefficient, a block ends without an end-of-block code.
-      store<true>(chain, values);
+      store<true>(chain, move, values);
       chain.in.use(probe_entry::length(move));
       chain.go_to_next_block();
       return true;
@@ -428,14 +425,14 @@ template <std::size_t k_chains, bool k_store>
     if (a.in.next > a.limit || (k_two && b.in.next > b.limit)) return false;
     a.refill();
     if constexpr (k_two) b.refill();
-    const bool fine = steps<k_two, k_store, k_steps_to_refill>(a, b);
-    if (fine) [[likely]]
-      continue;
-    a.refill();
-    if constexpr (k_two) b.refill();
-    if (needs_look(a) && !step_symbol(a)) return false;
-    if (k_two && needs_look(b) && !step_symbol(b)) return false;
-    steps<k_two, k_store, k_steps_after_symbol>(a, b);
+    const Stuck stuck = steps<k_two, k_store, k_steps_to_refill>(a, b);
+    if (stuck == Stuck::a) [[unlikely]] {
+      a.refill();
+      if (!step_symbol(a)) return false;
+    } else if (stuck == Stuck::b) [[unlikely]] {
+      b.refill();
+      if (!step_symbol(b)) return false;
+    }
   }
   a.refill();
   chains[0] = a;

@@ -135,12 +135,12 @@ class EntropyDecoder {
   [[gnu::always_inline]] static bool run_chains(Chain* chains);
   template <bool k_store>
   [[gnu::always_inline]] static bool step(Chain& chain);
+  enum class Stuck { none, a, b };
   template <bool k_two, bool k_store, int k_count>
-  [[gnu::always_inline]] static bool steps(Chain& a, Chain& b);
+  [[gnu::always_inline]] static Stuck steps(Chain& a, Chain& b);
   template <bool k_both>
-  [[gnu::always_inline]] static void store(const Chain& chain, ProbeValues values);
+  [[gnu::always_inline]] static void store(const Chain& chain, ProbeMove move, ProbeValues values);
   [[gnu::always_inline]] static bool step_symbol(Chain& chain);
-  [[gnu::always_inline]] static bool needs_look(const Chain& chain);
   [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
                                                             std::uint64_t moved, const BlockTarget* block);
   bool go_to(Stream& stream, const SeekPoint& point, std::uint64_t end);

@@ -54,22 +54,22 @@ struct ProbeRange {
   std::int32_t value = 0;
 };
 
-/// Calls `visit`(ProbeRange) for all codes that fit into a probe.
-template <typename Visit>
+/// Calls `visit`(ProbeRange) for all codes that fit into a probe of `k_bits` bits.
+template <int k_bits, typename Visit>
 void for_each_range(const JHUFF_TBL& table, const Visit& visit) {
   std::uint32_t code = 0;
   std::uint32_t index = 0;
-  for (std::uint32_t code_length = 1; code_length <= k_probe_bits; ++code_length, code <<= 1) {
+  for (std::uint32_t code_length = 1; code_length <= k_bits; ++code_length, code <<= 1) {
     for (std::uint32_t i = 0; i < table.bits[code_length]; ++i, ++code, ++index) {
       const std::uint32_t symbol = table.huffval[index];
       const std::uint32_t size = symbol & 15;
       const std::uint32_t total = code_length + size;
-      const std::size_t at = std::size_t{code} << (k_probe_bits - code_length);
-      if (total > k_probe_bits) {
-        visit(ProbeRange{at, std::size_t{1} << (k_probe_bits - code_length), symbol, code_length, total, 0});
+      const std::size_t at = std::size_t{code} << (k_bits - code_length);
+      if (total > k_bits) {
+        visit(ProbeRange{at, std::size_t{1} << (k_bits - code_length), symbol, code_length, total, 0});
         continue;
       }
-      const std::size_t count = std::size_t{1} << (k_probe_bits - total);
+      const std::size_t count = std::size_t{1} << (k_bits - total);
       for (std::uint32_t extra = 0; extra < 1u << size; ++extra) {
         const std::int32_t value = extended_value(size == 0 ? 0 : std::uint64_t{extra} << (64 - size), size);
         visit(ProbeRange{at + extra * count, count, symbol, code_length, total, value});
@@ -88,9 +88,18 @@ template <typename EntryOf>
 void spread(const JHUFF_TBL& table, ProbeEntries& to, const EntryOf& entry_of) {
   to.moves.fill(k_no_move);
   to.values.fill(0);
-  for_each_range(table, [&](const ProbeRange& range) {
-    if (range.total > k_probe_bits) {
+  for_each_range<k_probe_bits>(table, [&](const ProbeRange& range) {
+    if (range.total > k_entry_bits || (range.total > k_probe_bits && range.code_length == k_probe_bits)) {
       std::fill_n(to.values.begin() + range.first, range.count, range.code_length << 8 | range.symbol);
+      return;
+    }
+    if (range.total > k_probe_bits) {
+      for (std::size_t probe = range.first; probe < range.first + range.count; ++probe) {
+        const std::uint64_t bits = std::uint64_t{probe} << (64 - k_probe_bits + range.code_length);
+        const Entry entry = entry_of(range.symbol, range.total, extended_value(bits, range.symbol & 15));
+        to.moves[probe] = entry.move;
+        to.values[probe] = entry.values | ProbeValues{range.total - k_probe_bits} << 48;
+      }
       return;
     }
     const Entry entry = entry_of(range.symbol, range.total, range.value);
@@ -103,10 +112,10 @@ void spread(const JHUFF_TBL& table, ProbeEntries& to, const EntryOf& entry_of) {
 template <typename IsEnd>
 void spread(const JHUFF_TBL& table, SymbolTable& to, const IsEnd& is_end) {
   to.entries.fill({});
-  for_each_range(table, [&](const ProbeRange& range) {
+  for_each_range<SymbolTable::k_bits>(table, [&](const ProbeRange& range) {
     SymbolTable::Entry entry{
         .length = 0, .run = 0, .value = static_cast<std::int16_t>(range.code_length << 8 | range.symbol)};
-    if (range.total <= k_probe_bits && !is_end(range.symbol)) {
+    if (range.total <= SymbolTable::k_bits && !is_end(range.symbol)) {
       entry = {.length = static_cast<std::uint8_t>(range.total),
                .run = static_cast<std::uint8_t>(range.symbol >> 4),
                .value = static_cast<std::int16_t>(range.value)};
@@ -164,7 +173,7 @@ bool ProbeTable::build_ac(const JHUFF_TBL& table) {
     const ProbeMove first = singles.moves[probe];
     moves[probe] = first;
     values[probe] = singles.values[probe];
-    if (advance(first) >= k_end) continue;
+    if (advance(first) >= k_end || length(first) >= k_probe_bits) continue;
     const std::size_t next = probe << length(first) & (k_probes - 1);
     const ProbeMove second = singles.moves[next];
     if (length(second) == 0 || length(first) + length(second) > k_probe_bits) continue;

@@ -1,6 +1,6 @@
 // Huffman tables of a baseline JPEG (T.81, annex C and F.2.2) for fast decoding; internal.
 //
-// A probe of the next eleven bits finds whole coefficients. The table holds run, sign and value if code and value fit
+// A probe of the next ten bits finds whole coefficients. The table holds run, sign and value if code and value fit
 // into the bits, and two AC coefficients if both fit.
 #pragma once
 
@@ -11,8 +11,10 @@
 
 namespace bale::image_detail {
 
-constexpr int k_probe_bits = 11;
+constexpr int k_probe_bits = 10;
 constexpr std::size_t k_probes = std::size_t{1} << k_probe_bits;
+/// The most bits of a coefficient whose code and sign, but not all of its value, are within a probe.
+constexpr int k_entry_bits = 18;
 
 /// Decodes one symbol at a time, with codes of any length.
 class HuffmanCodes {
@@ -52,6 +54,8 @@ inline std::uint32_t first_place(ProbeValues values) { return values & 0xFF; }
 inline std::uint32_t second_place(ProbeValues values) { return values >> 8 & 0xFF; }
 inline std::int16_t first_value(ProbeValues values) { return static_cast<std::int16_t>(values >> 16); }
 inline std::int16_t second_value(ProbeValues values) { return static_cast<std::int16_t>(values >> 32); }
+/// The number of the second value's lowest bits that are after the probe, and to be added to it.
+inline std::uint32_t rest_bits(ProbeValues values) { return static_cast<std::uint32_t>(values >> 48); }
 /// For an entry that holds nothing: length of the code << 8 | symbol if the code alone fits, else 0.
 inline std::uint32_t long_symbol(ProbeValues values) { return values & 0xFFFF; }
 }  // namespace probe_entry
@@ -71,6 +75,7 @@ struct ProbeTable : ProbeEntries {
 
 /// For scans of a progressive JPEG: one symbol and the value after it.
 struct SymbolTable {
+  static constexpr int k_bits = 11;
   /// Bits of code and value; 0 if they do not fit, or if the symbol ends the block: then `value` is its code's length
   /// << 8 | the symbol, or 0 if the code alone does not fit.
   struct Entry {
@@ -78,7 +83,7 @@ struct SymbolTable {
     std::uint8_t run = 0;
     std::int16_t value = 0;
   };
-  std::array<Entry, k_probes> entries;
+  std::array<Entry, std::size_t{1} << k_bits> entries;
   HuffmanCodes codes;
 
   /// False if the table is not supported. The sizes of values are at most `max_size`.
@@ -88,7 +93,7 @@ struct SymbolTable {
   /// The symbol at the top of `bits`, which `entry` alone does not tell: the length of its code << 8 | the symbol, 0 if
   /// there is none.
   std::uint32_t symbol(const Entry& entry, std::uint64_t bits) const {
-    return entry.value != 0 ? static_cast<std::uint16_t>(entry.value) : codes.symbol(bits, k_probe_bits + 1);
+    return entry.value != 0 ? static_cast<std::uint16_t>(entry.value) : codes.symbol(bits, k_bits + 1);
   }
 };
 

@@ -19,7 +19,7 @@ constexpr Places make_places(std::uint32_t group_shift) {
   return places;
 }
 
-constexpr Places k_places[3] = {make_places(0), make_places(1), make_places(2)};
+constexpr Places k_places[2] = {make_places(0), make_places(1)};
 
 constexpr Places make_zigzag_places() {
   Places places{};
@@ -172,7 +172,7 @@ bool ProgressiveEntropy::decode_dc_of_mcus(const ScanHeader& scan) {
     in.use(1);
     return true;
   }
-  SymbolTable::Entry entry = tables_[i].entries[in.bits >> (64 - k_probe_bits)];
+  SymbolTable::Entry entry = tables_[i].entries[in.bits >> (64 - SymbolTable::k_bits)];
   if (entry.length == 0) {
     const std::uint32_t symbol = tables_[i].symbol(entry, in.bits);
     if (symbol == 0) return false;
@@ -247,7 +247,7 @@ template <bool k_refine, bool k_bmi2>
 [[gnu::always_inline]] inline bool ProgressiveEntropy::symbol(Cursor& at, SymbolTable::Entry& entry) const {
   const SymbolTable& table = tables_[0];
   at.in.refill();
-  entry = table.entries[at.in.bits >> (64 - k_probe_bits)];
+  entry = table.entries[at.in.bits >> (64 - SymbolTable::k_bits)];
   if (entry.length != 0) [[likely]] {
     at.in.use(entry.length);
     return true;
