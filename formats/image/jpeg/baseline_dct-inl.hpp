@@ -21,7 +21,7 @@ using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
 constexpr std::size_t k_lanes16 = HWY_MAX_BYTES / 2;
-constexpr std::uint32_t k_group_shift = HWY_MAX_BYTES == 64 ? 2 : HWY_MAX_BYTES == 32 ? 1 : 0;
+constexpr std::uint32_t k_group_shift = HWY_MAX_BYTES == 32 ? 1 : 0;
 
 /// Saturates to 16 bits, and restores the order that interleaving by halves of a 16-byte block changed.
 HWY_INLINE V16 pack(V32 low, V32 high) {
@@ -51,9 +51,7 @@ HWY_INLINE V16 factors(std::int32_t a, std::int32_t b) {
 }
 
 HWY_INLINE V32 multiply(V16 pairs, V16 by) {
-#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
-  return V32{_mm512_madd_epi16(pairs.raw, by.raw)};
-#elif HWY_ARCH_X86 && HWY_MAX_BYTES == 32
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 32
   return V32{_mm256_madd_epi16(pairs.raw, by.raw)};
 #elif HWY_ARCH_X86
   return V32{_mm_madd_epi16(pairs.raw, by.raw)};

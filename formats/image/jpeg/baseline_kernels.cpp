@@ -1,6 +1,6 @@
-// The kernels in SIMD, with the targets of resample_kernels.cpp.
-#define HWY_WANT_AVX3_DL
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+// The kernels in SIMD. Disabled are those targets that resample_kernels.cpp disables, and all better than AVX2 (better
+// targets have lower bits): vectors of 64 bytes make these kernels no faster, and Huffman decoding beside them slower.
+#define HWY_DISABLED_TARGETS ((HWY_AVX2 - 1) | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
 #include "bale/formats/image/jpeg/baseline_kernels.hpp"
 
