@@ -208,7 +208,8 @@ HWY_INLINE void across_rows(const AcrossTable& table, const std::uint8_t* in, st
 
 void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, ResampleScratch& scratch) {
   const std::uint32_t num_quads = filter.taps_stride() / 4;
-  if (filter.size() < k_group || std::size_t{filter.size()} * num_quads > k_max_table_lines) {
+  if (filter.size() < k_group || std::size_t{filter.size()} * num_quads > k_max_table_lines ||
+      !high_parts_fit(filter)) {
     return resample_across_plain(in, filter, out);
   }
   const std::uint32_t num_groups = (filter.size() + k_group - 1) / k_group;

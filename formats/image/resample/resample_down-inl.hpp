@@ -58,7 +58,7 @@ HWY_INLINE void down_row(const RowQuad* quads, std::uint32_t num_quads, std::siz
 
 void down(const PixelView& in, const AxisFilter& filter, const RowsOut& out) {
   const std::size_t row_bytes = std::size_t{in.width} * in.pixel_bytes;
-  if (row_bytes < k_vector_bytes || filter.taps_stride() > 4 * k_max_row_quads) {
+  if (row_bytes < k_vector_bytes || filter.taps_stride() > 4 * k_max_row_quads || !high_parts_fit(filter)) {
     return resample_down_plain(in, filter, out);
   }
   RowQuad quads[k_max_row_quads];

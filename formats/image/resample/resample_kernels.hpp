@@ -1,6 +1,6 @@
-// The two passes of a resize over 8-bit pixels, in Pillow's arithmetic: sums of products in 22-bit fixed point, each pass
-// rounded to 8 bits. In SIMD chosen at run time, and in plain C++ as the reference that every other version must equal.
-// Internal.
+// The two passes of a resize over 8-bit pixels, in Pillow's arithmetic: sums of products in 22-bit fixed point, each
+// pass rounded to 8 bits. In SIMD chosen at run time, and in plain C++ as the reference that every other version must
+// equal. Internal.
 //
 // Final sums fit in 32 bits, so partial sums are taken modulo 2^32, in the parts that a CPU multiplies fastest. No
 // shared state.

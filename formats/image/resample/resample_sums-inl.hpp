@@ -3,6 +3,8 @@
 // A quad is four neighboring taps of one channel, one byte each, in one 32-bit lane. Its four 22-bit weights are split
 // into parts that the CPU multiplies and adds natively:
 // - VNNI: three signed bytes per weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes per part.
+// - x86 without VNNI: a signed half and a signed byte, w = h + 2^16 b; dot products of two halves, for the even and for
+//   the odd taps, and of two bytes. A final sum is h's sum >> 16, plus b's sum, which both fit: see high_parts_fit().
 // - otherwise: two signed halves, w = h0 + 2^16 h1, for the even and for the odd taps; one dot product of two
 //   halves each.
 #if defined(BALE_RESAMPLE_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
@@ -26,6 +28,83 @@ using V32 = hn::Vec<D32>;
 
 constexpr std::size_t k_vector_bytes = HWY_MAX_BYTES;
 constexpr int k_parts = 4;
+
+#if HWY_ARCH_X86 && !BALE_VNNI
+
+constexpr int k_total_shift = k_fraction_bits - 16;
+
+/// Whether no sum of a position's high parts, times bytes, leaves 16 bits. Few taps cannot: each adds at most a half to
+/// its share of 64, and no filter has more than three halves of that in absolute values.
+HWY_INLINE bool high_parts_fit(const AxisFilter& filter) {
+  constexpr std::uint32_t k_few = 64;
+  constexpr std::int32_t k_most = 128;
+  if (filter.taps_stride() <= k_few) return true;
+  for (std::uint32_t i = 0; i < filter.size(); ++i) {
+    std::int32_t sum = 0;
+    for (std::uint32_t tap = 0; tap < filter.num_taps(i); ++tap) {
+      const std::int32_t high = (filter.weights(i)[tap] + 0x8000) >> 16;
+      sum += high < 0 ? -high : high;
+    }
+    if (sum > k_most) return false;
+  }
+  return true;
+}
+
+HWY_INLINE V32 dot_halves(V16 a, V16 b) {
+#if HWY_MAX_BYTES == 64
+  return V32{_mm512_madd_epi16(a.raw, b.raw)};
+#elif HWY_MAX_BYTES == 32
+  return V32{_mm256_madd_epi16(a.raw, b.raw)};
+#else
+  return V32{_mm_madd_epi16(a.raw, b.raw)};
+#endif
+}
+
+/// Of unsigned bytes and signed ones.
+HWY_INLINE V16 dot_bytes(V32 a, V32 b) {
+#if HWY_MAX_BYTES == 64
+  return V16{_mm512_maddubs_epi16(a.raw, b.raw)};
+#elif HWY_MAX_BYTES == 32
+  return V16{_mm256_maddubs_epi16(a.raw, b.raw)};
+#else
+  return V16{_mm_maddubs_epi16(a.raw, b.raw)};
+#endif
+}
+
+HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts) {
+  std::uint32_t low[4];
+  parts[2] = 0;
+  for (int tap = 0; tap < 4; ++tap) {
+    low[tap] = static_cast<std::uint32_t>(weights[tap]) & 0xFFFF;
+    parts[2] |= (static_cast<std::uint32_t>((weights[tap] + 0x8000) >> 16) & 0xFF) << (8 * tap);
+  }
+  parts[0] = low[0] | low[2] << 16;
+  parts[1] = low[1] | low[3] << 16;
+  parts[3] = 0;
+}
+
+class Sums {
+ public:
+  HWY_INLINE Sums() : low_(hn::Set(D32(), k_half)), high_(hn::Zero(D16())) {}
+
+  HWY_INLINE void add(V32 quad, V32 part0, V32 part1, V32 part2, V32 /*part3*/) {
+    const D16 d16;
+    const V16 even = hn::BitCast(d16, hn::And(quad, hn::Set(D32(), 0x00FF00FF)));
+    const V16 odd = hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(hn::RebindToUnsigned<D16>(), quad)));
+    low_ = hn::Add(low_, hn::Add(dot_halves(even, hn::BitCast(d16, part0)), dot_halves(odd, hn::BitCast(d16, part1))));
+    high_ = hn::Add(high_, dot_bytes(quad, part2));
+  }
+  HWY_INLINE V32 total() const { return hn::Add(hn::ShiftRight<16>(low_), dot_halves(high_, hn::Set(D16(), 1))); }
+
+ private:
+  V32 low_;
+  V16 high_;
+};
+
+#else
+
+constexpr int k_total_shift = k_fraction_bits;
+HWY_INLINE bool high_parts_fit(const AxisFilter& /*filter*/) { return true; }
 
 #if BALE_VNNI
 
@@ -103,6 +182,7 @@ class Sums {
 };
 
 #endif
+#endif
 
 /// Saturates to 16 bits, in alternating 16-byte blocks: block b is made of the blocks b of `low` and `high`.
 HWY_INLINE V16 pack_blocks(V32 low, V32 high) {
@@ -130,9 +210,8 @@ HWY_INLINE V8 pack_blocks(V16 low, V16 high) {
 
 /// Block b of the result: four bytes from the block b of each total.
 HWY_INLINE V8 round_to_bytes(const Sums& s0, const Sums& s1, const Sums& s2, const Sums& s3) {
-  const V16 low = pack_blocks(hn::ShiftRight<k_fraction_bits>(s0.total()), hn::ShiftRight<k_fraction_bits>(s1.total()));
-  const V16 high =
-      pack_blocks(hn::ShiftRight<k_fraction_bits>(s2.total()), hn::ShiftRight<k_fraction_bits>(s3.total()));
+  const V16 low = pack_blocks(hn::ShiftRight<k_total_shift>(s0.total()), hn::ShiftRight<k_total_shift>(s1.total()));
+  const V16 high = pack_blocks(hn::ShiftRight<k_total_shift>(s2.total()), hn::ShiftRight<k_total_shift>(s3.total()));
   return pack_blocks(low, high);
 }
 
