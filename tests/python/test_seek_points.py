@@ -1,5 +1,6 @@
 """Seek points beside shards, and JPEGs written anew: as the program makes, checks, keeps and removes them."""
 import io
+import re
 import shutil
 import subprocess
 import tarfile
@@ -115,6 +116,14 @@ def test_the_benchmark_of_decoding_compares_pixels(noisy):
     assert done.returncode == 0, done.stderr
     assert "8 JPEGs" in done.stdout and "; 7 with seek points" in done.stdout
     assert ": 0 differ from libjpeg-turbo's" in done.stdout
+
+
+def test_the_stages_of_a_sample_are_measured(noisy):
+    done = subprocess.run([BUILD / "tests" / "bale_decode_stages", noisy, "1"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("8 JPEGs, ")
+    assert re.findall(r"^(.*): [0-9]+ images per CPU second$", done.stdout, re.M) == ["crop + flip", "crop + flip, seek points",
+                                                                                    "evaluation"]
 
 
 def test_overwrite_removes_seek_points(bale, noisy, tmp_path):

@@ -2,17 +2,17 @@
 // it. Compares libjpeg-turbo, the baseline decoder on the file's own bytes, the same with two images at a time as in
 // the loader's workers, and the same with seek points.
 //
-//   bale_decode_bench FOLDER [ROUNDS]
+//   bale_decode_bench FOLDER [ROUNDS] [--simd NAME]
 //
 // The decoders take turns, and each round starts with another one. All decode the same crops in a round. The printed
-// values are medians over the rounds of the ratios within a round. Before that, the pixels of whole images and of 20
-// crops per image are compared; the exit code is 1 if they differ.
+// values are medians over the rounds of the ratios within a round. Times are CPU time. Before that, the pixels of whole
+// images and of 20 crops per image are compared; the exit code is 1 if they differ.
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,6 +25,7 @@
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
+#include "bale/formats/image/simd_target.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 
 namespace {
@@ -47,8 +48,10 @@ constexpr std::uint64_t k_compared_crops = 20;
 constexpr std::array<const char*, 4> k_names{"libjpeg-turbo", "own decoder", "own decoder, two images side by side",
                                              "own decoder, seek points"};
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 bale::PixelView decode(bale::ImageDecoder& decoder, const Sample& sample, Way way) {
@@ -92,9 +95,9 @@ std::vector<Sample> load(const std::string& folder, double& making_seconds) {
     sample.width = header.width;
     sample.height = header.height;
     sample.crc = bale::crc32c(sample.jpeg);
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = cpu_seconds();
     sample.record = bale::make_seek_points(sample.jpeg);
-    making_seconds += seconds_since(begin);
+    making_seconds += cpu_seconds() - begin;
     samples.push_back(std::move(sample));
   }
   return samples;
@@ -130,13 +133,13 @@ std::uint64_t count_differences(const std::vector<Sample>& samples) {
 double images_per_s(const std::vector<Sample>& samples, Way way) {
   use(way);
   std::array<bale::ImageDecoder, 2> decoders;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = cpu_seconds();
   if (way == Way::own_in_pairs) {
     for (std::size_t i = 0; i + 1 < samples.size(); i += 2) decode_pair(decoders, samples[i], samples[i + 1]);
   } else {
     for (const Sample& sample : samples) decode(decoders[0], sample, way);
   }
-  return static_cast<double>(samples.size()) / seconds_since(begin);
+  return static_cast<double>(samples.size()) / (cpu_seconds() - begin);
 }
 
 double median(std::vector<double> values) {
@@ -192,7 +195,8 @@ int run(const std::string& folder, std::size_t rounds) {
       ratios[n].push_back(speed[n] / speed[0]);
     }
   }
-  fmt::print("one core, medians of {} rounds\n\n| | img/s | x libjpeg-turbo (min .. max) |\n|---|---|---|\n", rounds);
+  fmt::print("one core, {}, medians of {} rounds\n\n| | img/s | x libjpeg-turbo (min .. max) |\n|---|---|---|\n",
+             bale::simd_target(), rounds);
   for (std::size_t n = 0; n < k_ways.size(); ++n) {
     const auto [least, most] = std::minmax_element(ratios[n].begin(), ratios[n].end());
     fmt::print("| {} | {:.0f} | {:.2f} ({:.2f} .. {:.2f}) |\n", k_names[n], median(speeds[n]), median(ratios[n]),
@@ -204,11 +208,15 @@ int run(const std::string& folder, std::size_t rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    fmt::print(stderr, "usage: bale_decode_bench FOLDER [ROUNDS]\n");
-    return 2;
-  }
   try {
+    if (argc >= 4 && std::string(argv[argc - 2]) == "--simd") {
+      bale::limit_simd(argv[argc - 1]);
+      argc -= 2;
+    }
+    if (argc < 2 || argc > 3) {
+      fmt::print(stderr, "usage: bale_decode_bench FOLDER [ROUNDS] [--simd NAME]\n");
+      return 2;
+    }
     return run(argv[1], argc == 3 ? std::max(1ul, std::stoul(argv[2])) : 15);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bale_decode_bench: {}\n", error.what());
