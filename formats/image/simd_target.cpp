@@ -34,9 +34,8 @@ void use_targets(std::int64_t targets) {
 }
 
 bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
@@ -56,10 +55,11 @@ void limit_simd(std::string_view name) {
     image_detail::set_bmi2_allowed(true);
     return;
   }
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](std::int64_t target) { return same_name(name, hwy::TargetName(target)); });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](std::int64_t target) { return same_name(name, hwy::TargetName(target)); });
   if (found == all.end()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("no SIMD target of this build and this CPU is named `{}`", name),
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("no SIMD target of this build and this CPU is named `{}`", name),
                 {.hint = fmt::format("use one of {}", fmt::join(simd_targets(), ", "))});
   }
   // A better target has a lower bit.

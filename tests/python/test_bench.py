@@ -61,6 +61,35 @@ def test_bench_without_the_train_stage_has_no_figures_of_it(bale, packs):
     assert list(result["stages"]) == ["read"] and "images_per_s" not in result
 
 
+def test_bench_says_which_instruction_sets_ran(bale, packs):
+    options = ["--stages", "train", "--workers", "1"]
+    best = bench(bale, packs / "tar", *options)["simd"]
+    assert bench(bale, packs / "tar", *options, "--simd", best.lower())["simd"] == best
+    result = bale("bench", packs / "tar", "--simd", "MMX")
+    assert result.code == 2 and "no SIMD target of this build and this CPU is named `MMX`" in result.err
+    targets = result.err.split("use one of ")[1].split(";")[0].rstrip(".) \n").split(", ")
+    assert targets[0] == best
+    for name in targets:
+        assert bench(bale, packs / "tar", *options, "--simd", name)["simd"] == name
+        out = bale.ok("bench", packs / "tar", *options, "--json", env={"BALE_SIMD": name}).out
+        assert json.loads(out)["simd"] == name
+
+
+def test_workers_use_no_other_instruction_sets(bale, packs):
+    """A worker that inherits a name that it does not know refuses to run."""
+    code = f"""
+import os
+import bale
+os.environ["BALE_SIMD"] = "MMX"
+loader = bale.Loader({str(packs / "tar")!r}, batch_size=4, transform=bale.transforms.train(32), workers=1)
+try:
+    next(iter(loader))
+except bale.Error as error:
+    print(error)
+"""
+    assert "named `MMX`" in run_script(code)
+
+
 def test_bench_prints_a_row_a_stage(bale, packs):
     lines = bale.ok("bench", packs / "tar", "--batch", "16", "--size", "32").out.splitlines()
     assert [line.split()[0] for line in lines[-4:]] == STAGES
