@@ -12,8 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <ctime>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -27,11 +25,13 @@
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/image/simd_target.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
+#include "bale/tests/support/decode_measuring.hpp"
 
 namespace {
 
 using bale::image_detail::BaselineUse;
-namespace fs = std::filesystem;
+using bale::test::cpu_seconds;
+using bale::test::median;
 
 struct Sample {
   std::vector<std::byte> jpeg;
@@ -47,12 +47,6 @@ constexpr std::array<Way, 4> k_ways{Way::libjpeg, Way::own, Way::own_in_pairs, W
 constexpr std::uint64_t k_compared_crops = 20;
 constexpr std::array<const char*, 4> k_names{"libjpeg-turbo", "own decoder", "own decoder, two images side by side",
                                              "own decoder, seek points"};
-
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 bale::PixelView decode(bale::ImageDecoder& decoder, const Sample& sample, Way way) {
   decoder.open(sample.jpeg);
@@ -82,13 +76,8 @@ bool same_pixels(const bale::PixelView& a, const bale::PixelView& b) {
 
 /// Loads the JPEGs of the folder and makes their seek points. Adds the time that this takes to `making_seconds`.
 std::vector<Sample> load(const std::string& folder, double& making_seconds) {
-  std::vector<std::string> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) paths.push_back(entry.path().string());
-  }
-  std::sort(paths.begin(), paths.end());
   std::vector<Sample> samples;
-  for (const std::string& path : paths) {
+  for (const std::string& path : bale::test::files_in(folder)) {
     Sample sample{.jpeg = bale::read_file(path)};
     const bale::ImageHeader header = bale::probe_image(sample.jpeg);
     if (header.kind != bale::ImageKind::jpeg || header.width == 0 || header.height == 0) continue;
@@ -140,12 +129,6 @@ double images_per_s(const std::vector<Sample>& samples, Way way) {
     for (const Sample& sample : samples) decode(decoders[0], sample, way);
   }
   return static_cast<double>(samples.size()) / (cpu_seconds() - begin);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 void stay_on_this_core() {
@@ -207,19 +190,4 @@ int run(const std::string& folder, std::size_t rounds) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    if (argc >= 4 && std::string(argv[argc - 2]) == "--simd") {
-      bale::limit_simd(argv[argc - 1]);
-      argc -= 2;
-    }
-    if (argc < 2 || argc > 3) {
-      fmt::print(stderr, "usage: bale_decode_bench FOLDER [ROUNDS] [--simd NAME]\n");
-      return 2;
-    }
-    return run(argv[1], argc == 3 ? std::max(1ul, std::stoul(argv[2])) : 15);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bale_decode_bench: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return bale::test::measuring_main(argc, argv, "bale_decode_bench", 15, run); }

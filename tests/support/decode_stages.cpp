@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ctime>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,6 +33,7 @@
 #include "bale/formats/image/simd_target.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/loader/transform/view.hpp"
+#include "bale/tests/support/decode_measuring.hpp"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -44,7 +43,8 @@ namespace {
 
 using namespace bale::image_detail;
 using bale::Region;
-namespace fs = std::filesystem;
+using bale::test::cpu_seconds;
+using bale::test::median;
 
 constexpr std::size_t k_output_bytes = 224 * 224 * 3;
 
@@ -63,12 +63,6 @@ struct Regime {
   bale::Transform transform;
   bool seeks;
 };
-
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 /// Cycles of the time stamp counter per second; 0 if the CPU has none.
 double counter_rate() {
@@ -238,14 +232,9 @@ class Stages {
 };
 
 std::vector<Sample> load(const std::string& folder, int file) {
-  std::vector<std::string> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) paths.push_back(entry.path().string());
-  }
-  std::sort(paths.begin(), paths.end());
   std::vector<Sample> samples;
   off_t offset = 0;
-  for (const std::string& path : paths) {
+  for (const std::string& path : bale::test::files_in(folder)) {
     Sample sample{.jpeg = bale::read_file(path)};
     const bale::ImageHeader header = bale::probe_image(sample.jpeg);
     if (header.kind != bale::ImageKind::jpeg || header.width == 0 || header.height == 0) continue;
@@ -281,11 +270,6 @@ std::size_t scan_bytes(const Sample& sample, bool seeks) {
            8;
   };
   return at(pixels.end_mcu_row()) - (seeks ? at(pixels.first_mcu_row()) : 0);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 void measure(std::vector<Sample>& samples, int file, const Regime& regime, std::size_t rounds, double cycles,
@@ -362,19 +346,4 @@ int run(const std::string& folder, std::size_t rounds) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    if (argc >= 4 && std::string(argv[argc - 2]) == "--simd") {
-      bale::limit_simd(argv[argc - 1]);
-      argc -= 2;
-    }
-    if (argc < 2 || argc > 3) {
-      fmt::print(stderr, "usage: bale_decode_stages FOLDER [ROUNDS] [--simd NAME]\n");
-      return 2;
-    }
-    return run(argv[1], argc == 3 ? std::max(1ul, std::stoul(argv[2])) : 9);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bale_decode_stages: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return bale::test::measuring_main(argc, argv, "bale_decode_stages", 9, run); }
