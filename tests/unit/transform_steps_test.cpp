@@ -138,9 +138,9 @@ TEST_CASE("steps: random lists of changes of color are the same as one after the
                step::AutoContrast{}};
   StepRunner runner;
   std::mt19937 random(3);
-  for (const std::string& target : image_detail::resample_targets()) {
+  for (const std::string& target : simd_targets()) {
     INFO(target);
-    image_detail::use_resample_target(target);
+    limit_simd(target);
     for (int i = 0; i < test::by_tier(60, 2000); ++i) {
       std::shuffle(colors.begin(), colors.end(), random);
       const std::span<const Step> some(colors.data(), 1 + random() % 7);
@@ -155,7 +155,7 @@ TEST_CASE("steps: random lists of changes of color are the same as one after the
       CHECK(hash_of(in_place) == hash_of(apart));
     }
   }
-  image_detail::use_resample_target("");
+  limit_simd("");
   CHECK_FALSE(StepRunner::takes_in_place(std::vector<Step>{step::Invert{}, step::VerticalFlip{}}));
 }
 
