@@ -46,7 +46,7 @@ MUTATIONS = [
     Mutation("unknown members are ignored", "loader/transform/json/read_value.hpp",
              "  if (known == given.size()) return one;", "  if (known != 0) return one;", PIXELS),
     Mutation("a step of an unfinished list runs on the next picture", "loader/transform/steps/step_runner.cpp",
-             "  state_->points = {};", "  // nothing", UNIT),
+             "  state_->colors.clear();", "  // nothing", UNIT),
     Mutation("images of any size are made", "loader/transform/draw/step_limits.cpp", "  if (fits && width * height <= k_max_pixels) return;",
              "  if (width > 0) return;", PIXELS),
 ]
