@@ -65,7 +65,7 @@ DeviceDecoder::DeviceDecoder(std::shared_ptr<const Context> context, const Trans
 DeviceDecoder::~DeviceDecoder() {
   const Current current(*context_, std::nothrow);
   if (!current) {  // the device or its driver is gone, and what nvJPEG had there
-    static_cast<void>(nvjpeg_.release());
+    if (nvjpeg_) nvjpeg_->abandon();
     return;
   }
   for (const State& state : states_) {

@@ -107,7 +107,7 @@ class DeviceDecoder {
 
   std::shared_ptr<const Context> context_;
   Transform transform_;
-  std::unique_ptr<const Nvjpeg> nvjpeg_;
+  std::unique_ptr<Nvjpeg> nvjpeg_;
   std::unique_ptr<const Module> module_;
   FunctionHandle weights_kernel_ = nullptr;
   FunctionHandle resize_kernel_ = nullptr;

@@ -47,7 +47,7 @@ std::string text_of(NvjpegStatus status) {
   return fmt::format("nvJPEG status {}", static_cast<int>(status));
 }
 
-std::unique_ptr<const Nvjpeg> Nvjpeg::open(const std::string& path, std::string& refusal) {
+std::unique_ptr<Nvjpeg> Nvjpeg::open(const std::string& path, std::string& refusal) {
   std::vector<std::string> paths{path};
   if (path.empty()) paths.assign(std::begin(k_names), std::end(k_names));
   for (const std::string& one : paths) {

@@ -71,7 +71,7 @@ class Nvjpeg {
  public:
   /// Loads the library `path`, or if that is empty, whichever of the two versions is found by name and works. nullptr
   /// if none does, with the reason in `refusal`. Requires that the context is current.
-  static std::unique_ptr<const Nvjpeg> open(const std::string& path, std::string& refusal);
+  static std::unique_ptr<Nvjpeg> open(const std::string& path, std::string& refusal);
   ~Nvjpeg();
   Nvjpeg(const Nvjpeg&) = delete;
   Nvjpeg& operator=(const Nvjpeg&) = delete;
@@ -81,6 +81,8 @@ class Nvjpeg {
 #undef BALE_NVJPEG_DECLARE
 
   NvjpegHandle handle() const { return handle_; }
+  /// Never destroys the handle: its device is lost.
+  void abandon() { handle_ = nullptr; }
 
  private:
   Nvjpeg() = default;
