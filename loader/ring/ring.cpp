@@ -15,7 +15,6 @@ namespace bale::loader_detail {
 namespace {
 
 constexpr std::uint64_t k_page_bytes = 4096;
-constexpr std::uint64_t k_line_bytes = 64;
 constexpr std::size_t k_message_bytes = 192;  // of k_error_bytes
 constexpr std::size_t k_path_bytes = 320;
 constexpr std::uint64_t k_max_ring_bytes = std::uint64_t{1} << 46;

@@ -29,6 +29,7 @@ namespace bale::loader_detail {
 inline constexpr std::uint32_t k_max_workers = 1024;
 inline constexpr std::uint32_t k_max_rows = 1U << 19;  // per batch
 inline constexpr std::size_t k_error_bytes = 640;
+inline constexpr std::size_t k_line_bytes = 64;  // of a cache line
 
 /// One row: the owner's request and the worker's result.
 struct Row {
@@ -62,10 +63,12 @@ enum class RowPhase : std::uint32_t {
   claimed = 16,  // + the worker's number
 };
 
-struct Slot {
+/// All workers write `claim` and `left`, once per sample each. Each has a cache line of its own.
+struct alignas(k_line_bytes) Slot {
   // Batch number (44 bits) and the next row to claim (20 bits).
   std::atomic<std::uint64_t> claim;
-  std::atomic<std::uint32_t> left;  // rows not finished; a hint: exact only while no worker has died
+  // Rows not finished; a hint: exact only while no worker has died.
+  alignas(k_line_bytes) std::atomic<std::uint32_t> left;
   std::atomic<std::uint32_t> num_rows;
   std::uint64_t epoch;
   std::uint64_t index;  // of the batch in its epoch
