@@ -32,6 +32,7 @@ import sys
 
 import bench_cold
 import bench_common
+import bench_formats
 import bench_pack
 from bench_train import run, say
 
@@ -249,9 +250,8 @@ def row_of(regime, name, rounds):
 def text_of(row):
     def figure(key, digits):
         return f"{row[key]:,.{digits}f}" if row.get(key) is not None else ""
-    ratio = (f"{statistics.median(row['ratios']):.2f} ({min(row['ratios']):.2f} .. {max(row['ratios']):.2f})" if row["ratios"] else "")
-    cells = [row["regime"], row["name"], figure("images_per_s", 0) or "failed", ratio, figure("cpu_s_per_1000", 2),
-             figure("first_batch_s", 2), figure("pss_mb", 0)]
+    cells = [row["regime"], row["name"], figure("images_per_s", 0) or "failed", bench_formats.cell(row["ratios"]),
+             figure("cpu_s_per_1000", 2), figure("first_batch_s", 2), figure("pss_mb", 0)]
     return "| " + " | ".join(cells) + " |"
 
 
