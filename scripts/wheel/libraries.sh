@@ -116,7 +116,8 @@ build_xz-utils() {
     make -s -j "$jobs" && make -s install)
 }
 build_lz4() {
-  compile "$small" lz4 "$source"/lib/{lz4,lz4hc,lz4frame,xxhash}.c
+  # Its copy of xxHash has names of its own, as in lz4's Makefile: libxxhash is linked beside it.
+  compile "$small -DXXH_NAMESPACE=LZ4_" lz4 "$source"/lib/{lz4,lz4hc,lz4frame,xxhash}.c
   cp "$source"/lib/{lz4,lz4hc,lz4frame}.h "$prefix/include/"
   describe liblz4 "$(upstream)" -llz4
 }
