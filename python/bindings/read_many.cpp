@@ -112,7 +112,7 @@ void keep_for_next_call(std::size_t bytes) {
   bytes = std::min(bytes, k_largest);
   if (bytes <= kept.load(std::memory_order_relaxed)) return;
   kept.store(bytes, std::memory_order_relaxed);
-  PyMem_RawFree(PyMem_RawMalloc(bytes));
+  PyMem_Free(PyMem_Malloc(bytes));
 }
 
 std::optional<std::string> name_of(const std::optional<nb::str>& field) {

@@ -3,6 +3,8 @@ themselves are tried on minimal systems: scripts/deb.sh --check and scripts/try_
 import os
 import re
 import subprocess
+import sys
+import sysconfig
 
 import pytest
 from conftest import BUILD, REPO
@@ -86,3 +88,16 @@ def test_the_programs_of_the_debian_package_work_together(package, photos, tmp_p
     done = subprocess.run(["bale", "bench", tmp_path / "packed", "--stages", "train", "--batch", "8", "--size", "32", "--epochs", "1",
                            "--json", "--quiet"], env=env, capture_output=True, text=True)
     assert done.returncode == 0 and '"workers"' in done.stdout, done.stderr
+
+
+def test_bindings_call_what_the_stable_abi_has(tmp_path):
+    """The wheel for Python 3.12 and later is compiled against the limited API, which the module of this build is not."""
+    sources = sorted((REPO / "python" / "bindings").glob("*.[ch]pp"))
+    names = sorted({name for path in sources for name in re.findall(r"\b(_?Py[A-Z]\w*)\(", path.read_text())})
+    assert "PyBytes_FromStringAndSize" in names
+    uses = "".join(f"#ifndef {name}\n(void){name};\n#endif\n" for name in names)
+    limit = min(sys.hexversion >> 16, 0x030C) << 16
+    source = tmp_path / "uses.c"
+    source.write_text(f"#define Py_LIMITED_API {limit:#x}\n#include <Python.h>\nvoid f(void) {{\n{uses}}}\n")
+    done = subprocess.run(["cc", "-fsyntax-only", "-w", f"-I{sysconfig.get_path('include')}", source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
