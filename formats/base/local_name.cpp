@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -43,9 +44,7 @@ const KnownScheme* find_scheme(std::string_view name) {
 /// "s3" of "s3://bucket", and of "s3:/bucket", which pathlib makes of it; empty if the name is not a URL.
 std::string scheme_of(std::string_view name) {
   const std::size_t colon = std::min(name.find(':'), name.size());
-  std::string scheme(name.substr(0, colon));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string scheme = lower_case(name.substr(0, colon));
   const auto is_in_scheme = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
   };

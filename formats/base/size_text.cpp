@@ -4,14 +4,14 @@
 #include <charconv>
 #include <string>
 
+#include "bale/formats/base/ascii_case.hpp"
+
 namespace bale {
 namespace {
 
 /// Bytes in a unit; 0 for an unknown one.
 std::uint64_t unit_bytes(std::string_view unit) {
-  std::string lower(unit);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string lower = lower_case(unit);
   if (lower.empty() || lower == "b") return 1;
   constexpr std::string_view k_prefixes = "kmgt";
   const std::size_t power = k_prefixes.find(lower[0]);

@@ -5,7 +5,6 @@
 #include "bale/formats/image/simd_target.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 
@@ -13,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <hwy/targets.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/jpeg/cpu_bits.hpp"
 
@@ -33,11 +33,6 @@ void use_targets(std::int64_t targets) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 }  // namespace
 
 std::vector<std::string> simd_targets() {
@@ -55,8 +50,9 @@ void limit_simd(std::string_view name) {
     image_detail::set_bmi2_allowed(true);
     return;
   }
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](std::int64_t target) { return same_name(name, hwy::TargetName(target)); });
+  const auto found = std::find_if(all.begin(), all.end(), [&](std::int64_t target) {
+    return lower_case(name) == lower_case(hwy::TargetName(target));
+  });
   if (found == all.end()) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("no SIMD target of this build and this CPU is named `{}`", name),

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
+
 namespace bale {
 
 std::optional<KeyAndExtension> split_member_name(std::string_view name) {
@@ -22,9 +24,7 @@ bool is_reserved_member(std::string_view name) {
 }
 
 std::string field_name(std::string_view extension) {
-  std::string name(extension);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::string name = lower_case(extension);
   return name == "jpeg" ? "jpg" : name;
 }
 

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_range.hpp"
@@ -171,10 +172,7 @@ class Threads {
 }  // namespace
 
 bool is_file_url(std::string_view url) {
-  const auto same = [](char wanted, char given) {
-    return wanted == (given >= 'A' && given <= 'Z' ? static_cast<char>(given - 'A' + 'a') : given);
-  };
-  return url.size() >= k_file_scheme.size() && std::equal(k_file_scheme.begin(), k_file_scheme.end(), url.begin(), same);
+  return begins_with_ignoring_case(url, k_file_scheme);
 }
 
 std::string path_of_file_url(const std::string& url) {

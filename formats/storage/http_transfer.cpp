@@ -7,6 +7,8 @@
 
 #include "bale_version.hpp"
 
+#include "bale/formats/base/ascii_case.hpp"
+
 namespace bale {
 namespace {
 
@@ -32,8 +34,6 @@ bool may_succeed_later(CURLcode code) {
       return false;
   }
 }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view k_blank = " \t\r\n";
@@ -143,7 +143,7 @@ void HttpTransfer::take_header(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;
   std::string name(trimmed(line.substr(0, colon)));
-  std::transform(name.begin(), name.end(), name.begin(), lower);
+  name = lower_case(name);
   response_.headers[std::move(name)] = trimmed(line.substr(colon + 1));
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json_bytes.hpp"
@@ -42,11 +43,7 @@ std::string without_odd_bytes(std::string_view url) {
 }
 
 /// Schemes may be in upper case (RFC 3986, 3.1).
-bool begins_with(std::string_view name, std::string_view scheme) {
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; };
-  return name.size() >= scheme.size() && std::equal(scheme.begin(), scheme.end(), name.begin(),
-                                                    [&](char wanted, char given) { return same(given, wanted); });
-}
+bool begins_with(std::string_view name, std::string_view scheme) { return begins_with_ignoring_case(name, scheme); }
 
 void set_condition(HttpRequest& request, const GetCondition& condition) {
   if (condition.range) {

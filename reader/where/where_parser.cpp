@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/size_text.hpp"
 #include "bale/reader/where/number_text.hpp"
@@ -88,8 +89,7 @@ void WhereParser::next() {
   if (is_letter(c)) {
     token_ = Token::word;
     for (; at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_])); ++at_) {
-      const char letter = text_[at_];
-      word_ += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+      word_ += lower_case(text_[at_]);
     }
     return;
   }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/read_ahead.hpp"
@@ -50,14 +51,6 @@ void check_fields(const ExtractCommand& command, const Dataset& dataset) {
                 {.path = command.spec,
                  .hint = fmt::format("choose among: {}", printable(fmt::format("{}", fmt::join(known, ", "))))});
   }
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return lower;
 }
 
 /// Refuses keys, and directories in them, that differ only by case if the file system ignores case: their files would

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 
 namespace bale {
@@ -14,9 +15,8 @@ namespace {
 constexpr std::array<std::string_view, 10> k_split_names{"dev",      "eval", "test",     "testing", "train",
                                                          "training", "val",  "validate", "valid",   "validation"};
 
-bool is_split_name(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return std::find(k_split_names.begin(), k_split_names.end(), name) != k_split_names.end();
+bool is_split_name(std::string_view name) {
+  return std::find(k_split_names.begin(), k_split_names.end(), lower_case(name)) != k_split_names.end();
 }
 
 }  // namespace

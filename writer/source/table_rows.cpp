@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/json_text.hpp"
@@ -16,13 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 5> k_path_names{"path", "file_name", "filename", "file", "image"};
 constexpr std::array<std::string_view, 4> k_label_names{"label", "class", "target", "y"};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
 /// Position of the column `wanted`; if that is empty, of the first of the `usual` names that exists.
 template <typename NameAt>
 std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::string& wanted,
@@ -33,7 +27,7 @@ std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::st
   if (!wanted.empty()) return std::nullopt;
   for (const std::string_view name : usual) {
     for (std::size_t i = 0; i < count; ++i) {
-      if (lower(name_at(i)) == name) return i;
+      if (lower_case(name_at(i)) == name) return i;
     }
   }
   return std::nullopt;
@@ -49,7 +43,7 @@ std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::st
 }  // namespace
 
 std::optional<TableColumns::Kind> TableColumns::kind_of(const std::string& path) {
-  const std::string name = lower(path);
+  const std::string name = lower_case(path);
   if (name.ends_with(".csv")) return Kind::csv;
   if (name.ends_with(".tsv")) return Kind::tsv;
   if (name.ends_with(".jsonl")) return Kind::jsonl;

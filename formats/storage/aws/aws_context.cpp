@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "bale/formats/base/ascii_case.hpp"
+
 namespace bale {
 
 AwsContext AwsContext::of_process() {
@@ -26,13 +28,6 @@ std::optional<std::string> AwsContext::setting(const std::string& name) const {
 bool AwsContext::is_on(const std::string& name) const {
   const std::string value = lower_case(setting(name).value_or(""));
   return value == "yes" || value == "true" || value == "on" || value == "1";
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
 }
 
 }  // namespace bale

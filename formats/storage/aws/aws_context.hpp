@@ -31,7 +31,4 @@ struct AwsContext {
   bool is_on(const std::string& name) const;
 };
 
-/// `text` with ASCII letters in lower case.
-std::string lower_case(std::string text);
-
 }  // namespace bale

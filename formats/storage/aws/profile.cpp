@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/error_reason.hpp"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/storage/aws/profile.hpp"

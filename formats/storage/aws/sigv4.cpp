@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/storage/aws/aws_context.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
 

@@ -1,0 +1,25 @@
+// Letters of ASCII in lower case, in every locale. Other bytes stay as they are, so UTF-8 stays valid.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace bale {
+
+constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = lower_case(c);
+  return lower;
+}
+
+/// Whether `text` begins with `prefix` but for the case of letters.
+inline bool begins_with_ignoring_case(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(), [](char a, char b) {
+           return lower_case(a) == lower_case(b);
+         });
+}
+
+}  // namespace bale
