@@ -171,9 +171,7 @@ class Threads {
 
 }  // namespace
 
-bool is_file_url(std::string_view url) {
-  return begins_with_ignoring_case(url, k_file_scheme);
-}
+bool is_file_url(std::string_view url) { return begins_with_ignoring_case(url, k_file_scheme); }
 
 std::string path_of_file_url(const std::string& url) {
   std::string path = url.substr(k_file_scheme.size());

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/ascii_case.hpp"
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/aws/credential_sources.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
