@@ -121,7 +121,7 @@ class Loader:
     prefetch : int, default 4
         Number of batches in the ring, for all workers together, including those that you hold.
     on_bad_sample : {'fail', 'skip', 'substitute'}, default 'fail'
-        What a sample does that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,
+        What happens to a sample that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,
         "substitute" gives another sample. `bad_samples` lists them.
     threads : bool, default False
         Decode in threads of this process instead of worker processes.
@@ -181,7 +181,7 @@ class Loader:
         slower way, with one warning; see counters["pageable_bytes"].
     decode : {'host', 'device'}, default 'host'
         "device": the GPU decodes JPEGs by NVIDIA's nvJPEG, if it is installed, for transforms that only crop, resize once and
-        mirror. Its pixels differ from those of the workers, which decode what it does not. Worth it only where `bale tune
+        mirror. Workers decode what nvJPEG does not. Its pixels differ from theirs. Worth it only where `bale tune
         --device cuda` measures that it is faster; see docs/TUNING.md.
     mix : bale.transforms.Mix or None, default None
         Mixup and cutmix; batches then have partner_labels, shares, and partners, the rows that were mixed in. Needs a
