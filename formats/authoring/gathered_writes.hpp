@@ -1,9 +1,9 @@
-// GatheredWrites: writes bytes one after another into a part of a file, in pieces that end at multiples of 256 KiB. For one
-// thread.
+// GatheredWrites: writes bytes one after another into a part of a file, in pieces that end at multiples of 256 KiB. For
+// one thread.
 //
 // The kernel keeps a written file in blocks of memory that are as large as the writes and their offsets allow (Linux,
-// mm/filemap.c, __filemap_get_folio). Reading 110 KB at random from blocks of 4 KiB takes up to half again as long as from
-// those that such pieces make.
+// mm/filemap.c, __filemap_get_folio). Reading 110 KB at random from blocks of 4 KiB takes up to half again as long as
+// from those that such pieces make.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class GatheredWrites {
   /// Offset of the next part.
   std::uint64_t end() const { return written_ + waiting_.size(); }
 
-  /// Appends the parts in order, and does not keep them. Up to a piece waits in memory for what follows. Throws `io`, also
-  /// for bytes that waited.
+  /// Appends the parts in order, and does not keep them. Up to a piece waits in memory for what follows. Throws `io`,
+  /// also for bytes that waited.
   void append(File& file, std::span<const Bytes> parts) {
     for (Bytes part : parts) {
       while (part.size() >= room_in_piece()) {

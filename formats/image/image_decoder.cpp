@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/baseline_frame.hpp"
@@ -22,8 +22,8 @@ namespace {
 
 using image_detail::RegionLayout;
 
-/// Memory for pixels, reused from image to image and never initialized. It shrinks again if a large image is followed by
-/// small ones only: of ImageNet, one image in a hundred needs more than is kept.
+/// Memory for pixels, reused from image to image and never initialized. It shrinks again if a large image is followed
+/// by small ones only: of ImageNet, one image in a hundred needs more than is kept.
 class PixelBuffer {
  public:
   std::uint8_t* get(std::size_t size) {
