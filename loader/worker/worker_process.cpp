@@ -101,9 +101,8 @@ int run_worker_process(int argc, char** argv, const std::function<void(std::uint
   close_other_descriptors();
   // The loader's process handles Ctrl-C in the terminal.
   std::signal(SIGINT, SIG_IGN);
-  // Image buffers are allocated for every row. Returning them to the system each time would cost page faults. Only the
-  // largest are returned, whose decoding takes much longer: in the middle of the heap, their memory would stay.
-  ::mallopt(M_MMAP_THRESHOLD, 3 << 19);
+  // Image buffers are allocated for every row. Returning them to the system each time would cost page faults.
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::prctl(PR_SET_NAME, "bale-worker");  // otherwise the name is the number of a descriptor
   Ring ring = Ring::attach(SharedMemory::attach(std::atoi(argv[1])));
