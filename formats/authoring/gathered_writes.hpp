@@ -1,4 +1,9 @@
-// GatheredWrites: writes bytes one after another into a part of a file, small ones together. For one thread.
+// GatheredWrites: writes bytes one after another into a part of a file, in pieces that end at multiples of 256 KiB. For
+// one thread.
+//
+// The kernel keeps a written file in blocks of memory that are as large as the writes and their offsets allow (Linux,
+// mm/filemap.c, __filemap_get_folio). Reading 110 KB at random from blocks of 4 KiB takes up to half again as long as
+// from those that such pieces make.
 #pragma once
 
 #include <cstdint>
@@ -19,36 +24,39 @@ class GatheredWrites {
   /// Offset of the next part.
   std::uint64_t end() const { return written_ + waiting_.size(); }
 
-  /// Appends the parts in order, and does not keep them. Few bytes wait in memory for those that follow. Throws `io`,
+  /// Appends the parts in order, and does not keep them. Up to a piece waits in memory for what follows. Throws `io`,
   /// also for bytes that waited.
   void append(File& file, std::span<const Bytes> parts) {
-    std::size_t bytes = 0;
-    for (const Bytes part : parts) bytes += part.size();
-    if (bytes > k_few_bytes) {
-      flush(file);
-      file.write_all_at(written_, parts);
-      advance(file, bytes);
-      return;
+    for (Bytes part : parts) {
+      while (part.size() >= room_in_piece()) {
+        const Bytes head = part.first(room_in_piece());
+        if (waiting_.empty()) {
+          write(file, head);
+        } else {
+          waiting_.insert(waiting_.end(), head.begin(), head.end());
+          flush(file);
+        }
+        part = part.subspan(head.size());
+      }
+      waiting_.insert(waiting_.end(), part.begin(), part.end());
     }
-    for (const Bytes part : parts) waiting_.insert(waiting_.end(), part.begin(), part.end());
-    if (waiting_.size() >= k_waiting_bytes) flush(file);
   }
 
   /// Writes the bytes that wait. Throws `io`.
   void flush(File& file) {
-    if (waiting_.empty()) return;
-    file.write_at(written_, waiting_);
-    advance(file, waiting_.size());
+    if (!waiting_.empty()) write(file, waiting_);
     waiting_.clear();
   }
 
  private:
-  // A call of the kernel costs as much as copying some thousand bytes.
-  static constexpr std::size_t k_few_bytes = std::size_t{8} << 10;
-  static constexpr std::size_t k_waiting_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t k_piece_bytes = std::size_t{256} << 10;
 
-  void advance(const File& file, std::uint64_t bytes) {
-    written_ += bytes;
+  /// Up to the next multiple of a piece's size.
+  std::size_t room_in_piece() const { return k_piece_bytes - end() % k_piece_bytes; }
+
+  void write(File& file, Bytes bytes) {
+    file.write_at(written_, bytes);
+    written_ += bytes.size();
     writeback_.advance(file.fd(), written_);
   }
 

@@ -1,14 +1,18 @@
 #include "bale/formats/image/image_decoder.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image_end.hpp"
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/baseline_frame.hpp"
@@ -22,14 +26,18 @@ namespace {
 
 using image_detail::RegionLayout;
 
-/// Memory for pixels, reused from image to image and never initialized. It shrinks again after one huge image.
+/// Memory for pixels, reused from image to image and never initialized. It shrinks again if a large image is followed
+/// by small ones only: of ImageNet, one image in a hundred needs more than is kept.
 class PixelBuffer {
  public:
   std::uint8_t* get(std::size_t size) {
-    const bool outsized = capacity_ > k_keep_bytes && size < capacity_ / 4;
-    if (size > capacity_ || outsized) {
+    const bool is_outsized = capacity_ > k_keep_bytes && size < capacity_ / 4;
+    num_outsized_ = is_outsized ? num_outsized_ + 1 : 0;
+    if (size > capacity_ || num_outsized_ > k_patience) {
+      if (capacity_ > k_keep_bytes) give_back_pages();
       pixels_.reset();  // before the new memory is allocated, so that both never exist at once
       capacity_ = 0;
+      num_outsized_ = 0;
       pixels_.reset(new std::uint8_t[size]);
       capacity_ = size;
     }
@@ -39,9 +47,21 @@ class PixelBuffer {
   std::uint8_t* data() const { return pixels_.get(); }
 
  private:
-  static constexpr std::size_t k_keep_bytes = std::size_t{16} << 20;
+  static constexpr std::size_t k_keep_bytes = std::size_t{3} << 19;
+  static constexpr int k_patience = 8;  // images; crops of large images differ much in size
+
+  /// malloc keeps memory that lies in the middle of its heap. The kernel takes the pages of this block.
+  void give_back_pages() {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(pixels_.get());
+    const std::uintptr_t first = (begin + page - 1) / page * page;
+    const std::uintptr_t end = (begin + capacity_) / page * page;
+    ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+  }
+
   std::unique_ptr<std::uint8_t[]> pixels_;
   std::size_t capacity_ = 0;
+  int num_outsized_ = 0;  // images in a row that need less than a quarter
 };
 
 bool is_inside(const Region& region, const ImageHeader& header) {

@@ -33,9 +33,9 @@ class ProcessDataset {
     return *dataset_;
   }
 
-  /// The index of a shard, as Dataset::use_index() has it. Releases the GIL if that may wait.
+  /// The index of a shard of get(), as Dataset::use_index() has it. Releases the GIL if that may wait.
   IndexInUse use_index(std::size_t shard) {
-    const Dataset& dataset = get();
+    const Dataset& dataset = *dataset_;
     if (const ShardIndex* const kept = kept_indexes_[shard]) return IndexInUse(kept);
     const auto use = [&] {
       const WithoutGil without_gil;

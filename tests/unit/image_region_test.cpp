@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 
@@ -333,4 +335,29 @@ TEST_CASE("Headers, budgets and regions are checked") {
   moved.open(png);
   decoder = std::move(moved);
   CHECK(decoder.read({3, 4, 5, 6}).width == 5);
+}
+
+TEST_CASE("Memory for the pixels of a large image is given back after a few small ones") {
+  const auto allocated = [] {
+    const struct mallinfo2 info = ::mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  if (allocated() == 0) return;  // the malloc of a sanitizer does not count
+  std::mt19937 random(1);
+  const Buffer large = make_png({.width = 1500, .height = 1000}, random);
+  const Buffer small = make_png({.width = 16, .height = 16}, random);
+  bale::ImageDecoder decoder;
+  const auto read = [&](const Buffer& bytes) {
+    const bale::ImageHeader header = decoder.open(bytes);
+    decoder.read({0, 0, header.width, header.height});
+  };
+  read(small);
+  const std::size_t before = allocated();
+  constexpr std::size_t k_pixels = std::size_t{1500} * 1000 * 3;
+  read(large);
+  CHECK(allocated() - before >= k_pixels);
+  read(small);
+  CHECK(allocated() - before >= k_pixels);  // another large one may follow
+  for (int i = 0; i < 20; ++i) read(small);
+  CHECK(allocated() - before < k_pixels / 4);
 }
