@@ -21,6 +21,7 @@
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset_identity.hpp"
 #include "bale/reader/dataset_spec.hpp"
+#include "bale/reader/direct_choice.hpp"
 #include "bale/reader/read_requests.hpp"
 #include "bale/reader/scan_ahead.hpp"
 #include "bale/reader/shard_counter.hpp"
@@ -109,6 +110,42 @@ struct Dataset::State {
   std::atomic<bool> counts_first{false};  // the reader waits for all counts before it reads on
   std::unique_ptr<ScanAhead> scan_ahead;  // if shards are counted later; uses the others, so it is destroyed first
 
+  std::optional<std::size_t> first_local_shard() const {
+    for (std::size_t number = 0; number < entries.size(); ++number) {
+      if (remote_storage_of(entries[number].path) == nullptr) return number;
+    }
+    return std::nullopt;
+  }
+
+  /// Decides DatasetOptions::direct_io, if that was not done by the caller.
+  void choose_direct_io() {
+    if (options.direct_io) return;
+    options.direct_io = false;
+    if (options.counting != Counting::when_opened) return;
+    const std::optional<std::uint64_t> memory = memory_for_files();
+    std::vector<SizedFile> files;
+    for (const Entry& entry : entries) {
+      if (remote_storage_of(entry.path) != nullptr) continue;
+      files.push_back({entry.path, entry.expected != nullptr ? entry.expected->bytes : file_size(entry.path).value_or(0)});
+    }
+    options.direct_io = prefers_direct_io(files, memory);
+  }
+
+  /// Other readers read ahead through the page cache: if shards cannot be read around it, say so.
+  void check_chosen_direct_io() {
+    const std::optional<std::size_t> first = first_local_shard();
+    try {
+      options.direct_io = first && shards->use(*first)->is_direct();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::interrupted) throw;
+      options.direct_io = false;  // reading the shard says what is wrong
+    }
+  }
+
+  ShardOpenOptions opening() const {
+    return {.verify_checksums = options.verify_checksums, .direct_io = options.direct_io.value_or(false)};
+  }
+
   Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const {
     if (options.format == nullptr) return open_shard(entry.path, opening);
     const std::string beside = index_path(entry.path);
@@ -119,7 +156,7 @@ struct Dataset::State {
 
   /// Opens every shard and leaves out those that cannot be opened. Throws the first error if none can be opened.
   void leave_out_lost_shards() {
-    const ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
+    const ShardOpenOptions opening = this->opening();
     std::optional<Error> first;
     std::vector<Entry> kept;
     for (Entry& entry : entries) {
@@ -149,7 +186,7 @@ struct Dataset::State {
 
   Shard open(std::size_t number, const Format* format, const std::shared_ptr<const ShardIndex>& index) const {
     const Entry& entry = entries[number];
-    ShardOpenOptions opening{.verify_checksums = options.verify_checksums, .direct_io = options.direct_io};
+    ShardOpenOptions opening = this->opening();
     opening.check_size = entry.index == nullptr;  // a salvaged shard may be shorter than it was
     const PinnedContent content(entry.digest());
     if (index) return Shard::open(entry.path, *format, index, opening);
@@ -401,8 +438,10 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   const DatasetSpec resolved = resolve_dataset(spec);
   state->parts.reserve(resolved.parts.size());  // entries point into them
   for (const DatasetPart& part : resolved.parts) state->add_part(part);
+  state->choose_direct_io();
   if (options.salvage) state->leave_out_lost_shards();
   state->count_samples();
+  if (!options.direct_io && state->options.direct_io.value_or(false)) state->check_chosen_direct_io();
   state->name_classes();
   if (options.counting == Counting::when_opened) state->options.on_scan = nullptr;
   return Dataset(std::move(state));

@@ -11,7 +11,7 @@ namespace bale {
 void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_t begin, std::uint64_t end,
                    const ReadInOrderOptions& options, const std::function<void(const SampleView&)>& on_sample) {
   const std::uint64_t size = order.size();
-  const bool direct = dataset.options().direct_io;
+  const bool direct = dataset.options().direct_io.value_or(false);
   const auto upcoming = [&](std::uint64_t n) -> std::optional<UpcomingSample> {
     n += begin;
     if (n >= end) return std::nullopt;

@@ -1,6 +1,7 @@
 #include "bale/formats/shard/shard.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <mutex>
 
@@ -108,6 +109,38 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
   return open(path_, *format_, index_, options_).load_field_once(i, field, extent, stored, inflater);
 }
 
+/// Reads the located fields around the page cache, in few requests. If that fails, nothing is fetched: each field is then
+/// read alone, and its error names it.
+template <typename Fields>
+void Shard::fetch_directly(const Fields& fields, Scratch& scratch) const {
+  if (!direct_ || scratch.is_lent()) return;
+  DirectFetch& fetched = scratch.fetched();
+  for (const auto& [field, extent] : fields) {
+    if (index_->fields()[field].located && extent.length > 0) fetched.want({extent.offset, extent.length});
+  }
+  try {
+    fetched.fetch(*direct_);
+  } catch (const Error&) {
+  }
+}
+
+/// The bytes as they are in the container: in `stored`, or where fetch_directly() has put them.
+Bytes Shard::stored_bytes(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                          Scratch& scratch) const {
+  if (!direct_ || !index_->fields()[field].located) {
+    payload_->read(i, field, extent, stored);
+    return stored;
+  }
+  const FileRange range{extent.offset, extent.length};
+  if (const Bytes fetched = scratch.fetched().find(range); !fetched.empty()) return fetched;
+  if (DirectFetch::is_tiny(range)) {
+    payload_->read(i, field, extent, stored);
+  } else {
+    direct_->read_exact(extent.offset, stored);
+  }
+  return stored;
+}
+
 /// Decompresses if needed, compares the checksum, and adds the place to errors.
 Bytes Shard::load_field_once(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                              Inflater& inflater) const {
@@ -117,13 +150,8 @@ Bytes Shard::load_field_once(std::uint64_t i, std::uint32_t field, const Extent&
     return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {
-    if (direct_ && info.located) {
-      direct_->read_exact(extent.offset, stored);
-    } else {
-      payload_->read(i, field, extent, stored);
-    }
-    Bytes bytes = stored;
-    if (info.codec == Codec::zstd) bytes = inflater.inflate(stored);
+    Bytes bytes = stored_bytes(i, field, extent, stored, inflater.scratch);
+    if (info.codec == Codec::zstd) bytes = inflater.inflate(bytes);
     if (options_.verify_checksums && index_->has_checksums() && crc32c(bytes) != extent.crc32c) {
       throw Error(ErrorCode::damaged, fmt::format("field {}: checksum does not match", info.name), where());
     }
@@ -139,6 +167,7 @@ SampleView Shard::read(std::uint64_t i, Scratch& scratch) const {
   const ExtentRow row = index_->row(i);
   std::size_t total = 0;
   for (const auto& [f, extent] : row) total += extent.length;
+  fetch_directly(row, scratch);
   MutableBytes free = scratch.bytes(total);
   std::vector<FieldView>& views = scratch.fields();
   views.clear();
@@ -162,7 +191,7 @@ Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratc
     throw Error(ErrorCode::not_found, fmt::format("sample has no field \"{}\"", printable(field)),
                 {.path = path_, .key = std::string(index_->key(i))});
   }
-  return load_field(i, *id, extent, scratch.bytes(extent.length), scratch);
+  return read_extent(i, *id, extent, scratch);
 }
 
 Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
@@ -170,8 +199,12 @@ Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
   if (!field) {
     throw Error(ErrorCode::not_found, "sample has no image field", {.path = path_, .key = std::string(index_->key(i))});
   }
-  const Extent extent = index_->extent(i, *field);
-  return load_field(i, *field, extent, scratch.bytes(extent.length), scratch);
+  return read_extent(i, *field, index_->extent(i, *field), scratch);
+}
+
+Bytes Shard::read_extent(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch) const {
+  fetch_directly(std::array{FieldExtent{.field = field, .extent = extent}}, scratch);
+  return load_field(i, field, extent, scratch.bytes(extent.length), scratch);
 }
 
 Bytes Shard::seek_points(std::uint64_t i) const {

@@ -98,10 +98,10 @@ void declare_read(ReadCommand& command, CLI::App& app) {
       },
       "Read in a random order: the same seed gives the same one (default: 0)");
   add_parsed(app, "--epochs", "N", command.epochs, parse_positive, "Times to read the dataset (default: 1)");
-  add_jobs(app, command.jobs, "Threads that read (default: one per core; 16 with --direct)");
-  auto* direct = app.add_flag("--direct", command.direct_io,
-                              "Read around the page cache if the file system can: for a fast disk and data that "
-                              "do not fit into memory");
+  add_jobs(app, command.jobs, "Threads that read (default: one per core; 16 around the page cache)");
+  auto* direct = app.add_flag("--direct,!--no-direct", command.direct_io,
+                              "Read around the page cache, if the file system can, or through it (default: around it "
+                              "for a full shuffle of data that do not fit into memory)");
   app.add_flag("--large-transfers", command.large_transfers,
                "Read long runs in transfers of 2 MiB and more, with what lies around them: for a block shuffle from "
                "a disk that is limited in transfers per second")

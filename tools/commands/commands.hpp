@@ -155,7 +155,7 @@ struct ReadCommand {
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
   unsigned jobs = 0;
-  bool direct_io = false;
+  std::optional<bool> direct_io{};  // none: see choose_direct_io() in read.cpp
   bool large_transfers = false;
   bool verify_checksums = true;
   bool json = false;

@@ -42,9 +42,12 @@ enum class Counting : std::uint8_t {
 
 struct DatasetOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
-  /// Bypass the page cache (O_DIRECT) if format and file system support it. For a dataset much larger than memory on a
-  /// fast disk. Nothing is cached or read ahead, so use many threads or workers.
-  bool direct_io = false;
+  /// Bypass the page cache (O_DIRECT) if format and file system support it. For a dataset larger than memory on a fast
+  /// disk. Nothing is cached or read ahead, so use many threads or workers. nullopt: open() decides, and
+  /// Dataset::options() says how. It bypasses the cache if the local shards do not fit into the memory that is available
+  /// (MemAvailable and the limits of control groups, or $BALE_MEMORY_BYTES), less than half of them are cached, and the
+  /// first of them can be read so. It does not if `counting` is not when_opened.
+  std::optional<bool> direct_io = false;
   /// Leave out shards that cannot be opened, and use the undamaged samples of those that are damaged.
   /// Dataset::losses() lists these shards. Dataset::open() then opens every shard.
   bool salvage = false;

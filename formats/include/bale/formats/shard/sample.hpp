@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/shard/direct_fetch.hpp"
 
 namespace bale {
 
@@ -79,6 +80,10 @@ class Scratch {
     if (inflated_.size() <= n) inflated_.resize(n + 1);
     return inflated_[n].take(size);
   }
+  /// Whether bytes() is the caller's memory, so that what is read must be copied there.
+  bool is_lent() const { return !lent_.empty(); }
+  /// What was read around the page cache for the current sample.
+  DirectFetch& fetched() { return fetched_; }
   /// Memory for SampleView::fields.
   std::vector<FieldView>& fields() { return fields_; }
   /// Memory for text that a view needs and that is not stored: a key, the digits of a label.
@@ -88,6 +93,7 @@ class Scratch {
   MutableBytes lent_{};
   RawBuffer buffer_;
   std::vector<RawBuffer> inflated_;
+  DirectFetch fetched_{};
   std::vector<FieldView> fields_;
   std::string text_;
 };

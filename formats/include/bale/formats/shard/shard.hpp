@@ -74,6 +74,8 @@ class Shard {
   /// The ranges of the file that hold sample `i`, sorted and merged. Empty if only the container's library knows.
   std::vector<FileRange> locate(std::uint64_t i) const;
   const Payload& payload() const { return *payload_; }
+  /// Whether ShardOpenOptions::direct_io was set, and format and file system support it.
+  bool is_direct() const { return direct_.has_value(); }
 
   /// Reads everything and compares file size, digest, the checksum of every field, and a new scan of the container with
   /// the index. The scan is left out if damaged bytes could crash it (Format::scan_survives_damage) and the digest does
@@ -93,6 +95,11 @@ class Shard {
                    Inflater& inflater) const;
   Bytes load_field_once(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                         Inflater& inflater) const;
+  template <typename Fields>
+  void fetch_directly(const Fields& fields, Scratch& scratch) const;
+  Bytes stored_bytes(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
+                     Scratch& scratch) const;
+  Bytes read_extent(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch) const;
 
   struct Verification;
   void verify_field(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch,
