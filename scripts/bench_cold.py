@@ -2,8 +2,9 @@
 """Reading a packed dataset that is not in memory, beside what the disk gives and beside the folder it was packed from.
 
 Needs root (to empty the page cache) and fio. FOLDER/CLASS/IMAGE is copied --times over and packed in each format.
-Without --iops: rounds of `bale read --order full --direct`, checksums compared, each beside fio reading as many bytes of the
-same files by random 128 KiB requests, 16 at a time, around the page cache. With --iops N the disk is throttled to N reads
+Without --iops: rounds of `bale read --order full`, checksums compared, each beside fio reading as many bytes of the
+same files by random 128 KiB requests, 16 at a time, around the page cache. The program chooses whether to read around the page cache
+(--way), as if the machine had --memory bytes. With --iops N the disk is throttled to N reads
 a second (cgroup v1, blkio) and `bale read --order block:256,4 --large-transfers` is compared with reading the folder's files in random order.
 The page cache is emptied before every run, and a run is refused that finds files of its input still in it.
 """
@@ -60,11 +61,16 @@ def make_cold(paths):
             sys.exit(f"{path} is still in the page cache: is another program reading it?")
 
 
+# How `bale read` is told to read.
+WAYS = {"chosen": [], "direct": ["--direct"], "cached": ["--no-direct"]}
+
+
 # --- contenders: each returns (bytes, images, seconds)
 
-def bale_read(packed, order, jobs, extra=()):
+def bale_read(packed, order, jobs, extra=(), memory=None):
     options = ["--order", order, "--shuffle", "1", "--json", *extra] + (["--jobs", str(jobs)] if jobs else [])
-    rates = json.loads(subprocess.run([BALE, "read", packed, *options], check=True, capture_output=True).stdout)
+    env = os.environ | ({} if memory is None else {"BALE_MEMORY_BYTES": str(memory)})
+    rates = json.loads(subprocess.run([BALE, "read", packed, *options], check=True, capture_output=True, env=env).stdout)
     return rates["bytes"], rates["samples"], rates["seconds"]
 
 
@@ -137,14 +143,14 @@ def rate(run, images):
     return num_images / seconds if images else num_bytes / seconds / 1e6
 
 
-def measure_full(packed, rounds, jobs):
+def measure_full(packed, rounds, jobs, way, memory):
     """name -> [(own MB/s, fio's MB/s)], one a round."""
     results = {name: [] for name in packed}
     for number in range(rounds):
         for name in sorted(packed, key=lambda n: (list(packed).index(n) + number) % len(packed)):
             files = shards_of(packed[name])
             make_cold(files)
-            own = bale_read(packed[name], "full", jobs, ["--direct"])
+            own = bale_read(packed[name], "full", jobs, WAYS[way], memory)
             make_cold(files)
             results[name].append((rate(own, False), rate(fio_random(files, own[0]), False)))
     return results
@@ -172,6 +178,8 @@ def main():
     parser.add_argument("--times", type=int, help="copies of each image (20; 2 with --iops)")
     parser.add_argument("--rounds", type=int, help="(5; 1 with --iops)")
     parser.add_argument("--iops", type=int, help="throttle the disk to this many reads a second")
+    parser.add_argument("--way", choices=WAYS, default="chosen", help="around the page cache or through it (default: chosen)")
+    parser.add_argument("--memory", type=int, help="bytes of memory that the choice is made for (default: the machine's)")
     parser.add_argument("--jobs", type=int, default=0, help="threads of `bale read` (its default)")
     parser.add_argument("--formats", default="tar,lmdb,hdf5")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("bale-bench"), help="directory to work in")
@@ -189,7 +197,7 @@ def main():
         results = measure_throttled(packed, paths, args.work, args.iops, rounds, args.jobs)
         unit, base = "img/s", "folder"
     else:
-        results = measure_full(packed, rounds, args.jobs)
+        results = measure_full(packed, rounds, args.jobs, args.way, args.memory)
         unit, base = "MB/s", "fio"
 
     rows = [{"format": name, "own": round(statistics.median(own for own, _ in runs)),
@@ -200,7 +208,7 @@ def main():
     if args.json:
         print(json.dumps({"files": len(paths), "iops": args.iops, "unit": unit, "rounds": rounds, "rows": rows}, indent=2))
         return 0
-    what = f"block shuffle, {args.iops} reads/s" if args.iops else "full shuffle"
+    what = f"block shuffle, {args.iops} reads/s" if args.iops else f"full shuffle, {args.way}"
     print(f"\ncold, {what}, {len(paths)} images, median of {rounds} rounds\n")
     print(f"{'':8} {unit:>8} {base:>8} {'ratio':>7}   {'(min .. max)':>16}")
     for row in rows:

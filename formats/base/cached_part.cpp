@@ -14,7 +14,7 @@ namespace {
 std::optional<bool> is_cached(const File& file, std::uint64_t offset) {
 #if defined(RWF_NOWAIT)
   std::byte byte{};
-  const struct iovec vector {.iov_base = &byte, .iov_len = 1};
+  const struct iovec vector { .iov_base = &byte, .iov_len = 1 };
   for (;;) {
     const ssize_t got = ::preadv2(file.fd(), &vector, 1, static_cast<off_t>(offset), RWF_NOWAIT);
     if (got >= 0) return got > 0;

@@ -8,8 +8,8 @@
 namespace bale {
 
 /// Calls `visit` with the directory of each group that this process is in and of each of its parents, whose limits also
-/// apply. In a container the directory may be the host's and may not exist. `controller` names a hierarchy of version 1,
-/// such as "cpu". `root` is put before /proc and /sys.
+/// apply. In a container the directory may be the host's and may not exist. `controller` names a hierarchy of version
+/// 1, such as "cpu". `root` is put before /proc and /sys.
 void visit_control_groups(const std::string& root, std::string_view controller,
                           const std::function<void(const std::string& directory, bool is_version_2)>& visit);
 

@@ -1,7 +1,10 @@
 #include "bale/formats/base/direct_file.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -10,11 +13,21 @@
 #include "bale/formats/base/error.hpp"
 
 namespace bale {
+namespace {
+
+/// Whether the file system refuses a read of one block: some accept the flag and no read, others need larger blocks.
+/// Errors of the disk are left to the reads of samples, which can name them.
+bool refuses_reads(int fd) {
+  alignas(DirectFile::k_block_bytes) std::array<std::byte, DirectFile::k_block_bytes> block;
+  return ::pread(fd, block.data(), block.size(), 0) < 0 && (errno == EINVAL || errno == EOPNOTSUPP);
+}
+
+}  // namespace
 
 std::optional<DirectFile> DirectFile::open(const std::string& path) {
   File file = File::open_read(path);
   const int flags = ::fcntl(file.fd(), F_GETFL);
-  if (flags < 0 || ::fcntl(file.fd(), F_SETFL, flags | O_DIRECT) != 0) return std::nullopt;
+  if (flags < 0 || ::fcntl(file.fd(), F_SETFL, flags | O_DIRECT) != 0 || refuses_reads(file.fd())) return std::nullopt;
   return DirectFile(std::move(file));
 }
 

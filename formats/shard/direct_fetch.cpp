@@ -1,35 +1,32 @@
 #include "bale/formats/shard/direct_fetch.hpp"
 
-#include <utility>
-
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_gap_bytes = std::uint64_t{16} << 10;  // to read this much more costs less than one more request
+constexpr std::uint64_t k_gap_bytes = std::uint64_t{16}
+                                      << 10;  // to read this much more costs less than one more request
 
 }  // namespace
 
 void DirectFetch::fetch(const DirectFile& file) {
   runs_.clear();
-  std::vector<FileRange> ranges = std::exchange(wanted_, {});
-  merge_ranges(ranges, k_gap_bytes);
+  merge_ranges(wanted_, k_gap_bytes);
   std::uint64_t room = 0;
-  for (const FileRange& range : ranges) {
+  for (const FileRange& range : wanted_) {
     if (!is_tiny(range)) room += DirectFile::room_for(range);
   }
-  std::byte* place = buffer_.at_least(room);
   try {
-    for (const FileRange& range : ranges) {
+    std::byte* place = buffer_.at_least(room);
+    for (const FileRange& range : wanted_) {
       if (is_tiny(range)) continue;
       runs_.push_back({range, file.read_into(range, place)});
       place += DirectFile::room_for(range);
     }
   } catch (...) {
-    runs_.clear();
+    clear();
     throw;
   }
-  ranges.clear();
-  wanted_ = std::move(ranges);  // its memory
+  wanted_.clear();
 }
 
 Bytes DirectFetch::find(const FileRange& wanted) const {

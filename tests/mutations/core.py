@@ -50,6 +50,18 @@ MUTATIONS = [
              ("image_progressive",)),
     Mutation("a progressive JPEG may give bits in any order", "formats/image/jpeg/progressive_scans.cpp",
              "      if (known[at] != before) return false;\n", "", ("image_progressive",)),
+    # Reading around the page cache.
+    Mutation("a field is found in what was fetched although it ends after it", "formats/shard/direct_fetch.cpp",
+             "begin <= run.range.length && wanted.length <= run.range.length - begin", "begin <= run.range.length",
+             ("shard", "Ranges of a sample*")),
+    Mutation("what is cached is read around the page cache", "reader/direct_choice.cpp",
+             "return cached_part(files).value_or(0) < k_enough;", "return true;", ("direct_io", "What is cached already*")),
+    Mutation("nobody looks whether a shard can be read around the page cache", "reader/dataset.cpp",
+             "options.direct_io = first && shards->use(*first)->is_direct();", "options.direct_io = true;",
+             ("direct_io", "Shards that cannot be read*")),
+    Mutation("limits of control groups do not count", "formats/base/available_memory.cpp",
+             "if (room && (!least || *room < *least)) least = room;", "static_cast<void>(room);",
+             ("direct_io", "The memory that is available*")),
     # What must be safe before what.
     Mutation("a shard is renamed before its fsync", "writer/shard_job.cpp", "    sync_path(job_.staged_path);\n", "", POWER),
     Mutation("a shard is published before its journal line is safe", "writer/journal_file.cpp",

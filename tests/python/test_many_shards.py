@@ -23,7 +23,8 @@ def tiny_shards(bale, tmp_path_factory):
 
 
 @pytest.mark.parametrize("arguments", [
-    ("read",), ("read", "--jobs", "16", "--order", "full"), ("ls", "--json"), ("verify",), ("stats",), ("inspect",),
+    ("read",), ("read", "--jobs", "16", "--order", "full"),
+    ("read", "--direct", "--order", "full"), ("ls", "--json"), ("verify",), ("stats",), ("inspect",),
     ("bench", "--stages", "train", "--epochs", "1", "--size", "16", "--batch", "64", "--workers", "2"),
     ("bench", "--stages", "train", "--epochs", "1", "--size", "16", "--batch", "64", "--workers", "2", "--threads")],
     ids=lambda arguments: "_".join(arguments[:3:2] + arguments[-1:]))

@@ -45,7 +45,8 @@ class MemoryLimit {
 std::vector<std::string> formats_in_files() {
   std::vector<std::string> names;
   for (const Format* format : formats()) {
-    if (format->on_disk && !format->layouts.empty() && format->layouts.front().keeps_bytes) names.emplace_back(format->name);
+    if (format->on_disk && !format->layouts.empty() && format->layouts.front().keeps_bytes)
+      names.emplace_back(format->name);
   }
   return names;
 }
@@ -149,8 +150,10 @@ TEST_CASE_METHOD(test::InTempDir, "A file that was cut short is the same error a
   }
 }
 
-TEST_CASE_METHOD(test::InTempDir, "A dataset that does not fit into memory and is not cached is read around the page cache") {
-  const std::string path = test::pack_images(test::FakeSource(k_size), dir / "packed", formats().front()->name, k_shard);
+TEST_CASE_METHOD(test::InTempDir,
+                 "A dataset that does not fit into memory and is not cached is read around the page cache") {
+  const std::string path =
+      test::pack_images(test::FakeSource(k_size), dir / "packed", formats().front()->name, k_shard);
   const Dataset cached = Dataset::open(path);
   CHECK(cached.options().direct_io == false);
   const std::vector<SizedFile> files = files_of(cached);
@@ -178,8 +181,10 @@ TEST_CASE_METHOD(test::InTempDir, "A dataset that does not fit into memory and i
   }
 }
 
-TEST_CASE_METHOD(test::InTempDir, "What is cached already is read from the page cache, however little memory there is") {
-  const std::string path = test::pack_images(test::FakeSource(k_size), dir / "packed", formats().front()->name, k_shard);
+TEST_CASE_METHOD(test::InTempDir,
+                 "What is cached already is read from the page cache, however little memory there is") {
+  const std::string path =
+      test::pack_images(test::FakeSource(k_size), dir / "packed", formats().front()->name, k_shard);
   const Dataset dataset = Dataset::open(path);
   const std::vector<SizedFile> files = files_of(dataset);
   for (const SizedFile& file : files) read_file(file.path);
@@ -198,7 +203,8 @@ TEST_CASE_METHOD(test::InTempDir, "Shards that cannot be read around the page ca
 }
 
 TEST_CASE_METHOD(test::InTempDir, "A memory limit that is not a number is refused") {
-  const std::string path = test::pack_images(test::FakeSource(k_size), dir / "packed", formats().front()->name, k_shard);
+  const std::string path =
+      test::pack_images(test::FakeSource(k_size), dir / "packed", formats().front()->name, k_shard);
   const MemoryLimit limit("much");
   const Error error = test::error_of([&] { Dataset::open(path, {.direct_io = std::nullopt}); });
   CHECK(error.code() == ErrorCode::invalid_argument);
@@ -218,7 +224,8 @@ TEST_CASE("The memory that is available is the least that the machine and the co
                      {self, "0::/job\n"},
                      {groups + "job/memory.max", "500000\n"},
                      {groups + "job/memory.current", "300000\n"},
-                     {groups + "job/memory.stat", "anon 200000\nactive_file 60000\ninactive_file 40000\n"}}) == 300'000);
+                     {groups + "job/memory.stat", "anon 200000\nactive_file 60000\ninactive_file 40000\n"}}) ==
+        300'000);
   // A parent's limit; no limit of its own.
   CHECK(memory_with({{machine, kib},
                      {self, "0::/a/b\n"},
@@ -233,6 +240,6 @@ TEST_CASE("The memory that is available is the least that the machine and the co
                      {groups + "memory/memory.usage_in_bytes", "100\n"},
                      {groups + "memory/job/memory.limit_in_bytes", "700000\n"},
                      {groups + "memory/job/memory.usage_in_bytes", "650000\n"},
-                     {groups + "memory/job/memory.stat", "active_file 1\ntotal_active_file 1000\ntotal_inactive_file 99000\n"}}) ==
-        150'000);
+                     {groups + "memory/job/memory.stat",
+                      "active_file 1\ntotal_active_file 1000\ntotal_inactive_file 99000\n"}}) == 150'000);
 }

@@ -10,6 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/large_reads.hpp"
 #include "bale/formats/base/random.hpp"
+#include "bale/formats/shard/direct_fetch.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
@@ -62,6 +63,44 @@ TEST_CASE_METHOD(test::InTempDir, "Reads around the page cache give the file's b
   for (const std::uint64_t offset : {expected.size() - 199, expected.size(), expected.size() + 10'000}) {
     CHECK_THROWS_AS(file->read_exact(offset, beyond), Error);
   }
+}
+
+TEST_CASE_METHOD(test::InTempDir, "Ranges of a sample are fetched around the page cache, and found again") {
+  const std::string path = dir / "file";
+  const auto expected = write_random(path, 5'000'123);
+  const auto file = DirectFile::open(path);
+  if (!file) {
+    WARN("no reads around the page cache on this file system");
+    return;
+  }
+  DirectFetch fetched;
+  const auto is_found = [&](const FileRange& range) {
+    const Bytes bytes = fetched.find(range);
+    return bytes.size() == range.length && std::memcmp(bytes.data(), expected.data() + range.offset, range.length) == 0;
+  };
+  // Out of order, neighbors, a tiny one beside another and one alone, the file's end, more than the first memory holds.
+  const std::vector<FileRange> ranges = {{4'999'000, 1'123}, {10'000, 700}, {1'000, 5'000}, {6'100, 3}, {100'000, 2'500'000}};
+  const FileRange tiny{4'000'000, 3};
+  for (int round = 0; round < 2; ++round) {
+    for (const FileRange& range : ranges) fetched.want(range);
+    fetched.want(tiny);
+    fetched.fetch(*file);
+    for (const FileRange& range : ranges) CHECK(is_found(range));
+    CHECK(fetched.find(tiny).empty());
+    CHECK(fetched.find({4'998'999, 2}).empty());
+    CHECK(fetched.find({4'999'000, 1'124}).empty());
+  }
+  fetched.want({50'000, 1'000});
+  fetched.fetch(*file);
+  CHECK(is_found({50'000, 1'000}));
+  CHECK(fetched.find(ranges[0]).empty());
+  fetched.want({50'000, 1'000});
+  fetched.want({4'999'000, 2'000});
+  CHECK_THROWS_AS(fetched.fetch(*file), Error);
+  CHECK(fetched.find({50'000, 1'000}).empty());
+  fetched.want({70'000, 1'000});
+  fetched.fetch(*file);
+  CHECK(is_found({70'000, 1'000}));
 }
 
 TEST_CASE_METHOD(

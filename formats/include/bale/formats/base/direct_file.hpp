@@ -23,8 +23,8 @@ class DirectFile {
 
   /// Bytes of memory that read_into() takes for the range: the whole blocks that it touches.
   static std::uint64_t room_for(const FileRange& range);
-  /// Reads the range into `room`, memory of room_for(range) bytes at a multiple of k_block_bytes, and returns where in it
-  /// the range is. Throws what read_exact() throws.
+  /// Reads the range into `room`, memory of room_for(range) bytes at a multiple of k_block_bytes, and returns where in
+  /// it the range is. Throws what read_exact() throws.
   Bytes read_into(const FileRange& range, std::byte* room) const;
 
   /// A multiple of every device's logical block size.

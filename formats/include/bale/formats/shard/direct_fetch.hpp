@@ -15,12 +15,15 @@ namespace bale {
 
 class DirectFetch {
  public:
-  void clear() { runs_.clear(); }
+  void clear() {
+    wanted_.clear();
+    runs_.clear();
+  }
   /// Says that a range will be part of the next fetch().
   void want(const FileRange& range) { wanted_.push_back(range); }
-  /// Forgets what it has, and reads the wanted ranges into memory of its own. Neighbors are one request. Tiny ranges without
-  /// a neighbor, such as labels in a column of their own, are left out: a block of the page cache holds many of them.
-  /// Throws what DirectFile::read_into() throws, with nothing fetched.
+  /// Forgets what it has, and reads the wanted ranges into memory of its own. Neighbors are one request. Tiny ranges
+  /// without a neighbor, such as labels in a column of their own, are left out: a block of the page cache holds many of
+  /// them. Throws what DirectFile::read_into() throws, with nothing fetched.
   void fetch(const DirectFile& file);
   static bool is_tiny(const FileRange& range) { return range.length <= k_tiny_bytes; }
   /// The bytes of a range that was fetched, else empty.
