@@ -3,8 +3,7 @@
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_gap_bytes = std::uint64_t{16}
-                                      << 10;  // to read this much more costs less than one more request
+constexpr std::uint64_t k_gap_bytes = std::uint64_t{16} << 10;  // to read them costs less than one more request
 
 }  // namespace
 
