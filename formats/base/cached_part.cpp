@@ -1,11 +1,14 @@
 #include "bale/formats/base/cached_part.hpp"
 
+#include <fcntl.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/read_limit.hpp"
 
 namespace bale {
 namespace {
@@ -34,8 +37,7 @@ std::optional<double> cached_part(std::span<const SizedFile> files) {
   constexpr std::uint64_t k_probes = 64;
   std::uint64_t total = 0;
   for (const SizedFile& file : files) total += file.bytes;
-  const std::uint64_t step = total / k_probes;
-  if (step == 0) return std::nullopt;
+  const std::uint64_t step = std::max(total / k_probes, k_page_bytes);  // a look may bring its page into the cache
   std::uint64_t found = 0;
   std::uint64_t begin = 0;  // of the file, in all bytes
   std::uint64_t next = step / 2;
@@ -45,6 +47,7 @@ std::optional<double> cached_part(std::span<const SizedFile> files) {
       const std::uint64_t end = begin + sized.bytes;
       if (next < end) {
         const File file = File::open_read(sized.path);
+        ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_RANDOM);  // no more than that page
         for (; next < end; next += step, ++probes) {
           const auto cached = is_cached(file, next - begin);
           if (!cached) return std::nullopt;
@@ -56,6 +59,7 @@ std::optional<double> cached_part(std::span<const SizedFile> files) {
   } catch (const Error&) {
     return std::nullopt;
   }
+  if (probes == 0) return std::nullopt;
   return static_cast<double>(found) / static_cast<double>(probes);
 }
 

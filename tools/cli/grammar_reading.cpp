@@ -99,9 +99,13 @@ void declare_read(ReadCommand& command, CLI::App& app) {
       "Read in a random order: the same seed gives the same one (default: 0)");
   add_parsed(app, "--epochs", "N", command.epochs, parse_positive, "Times to read the dataset (default: 1)");
   add_jobs(app, command.jobs, "Threads that read (default: one per core; 16 around the page cache)");
-  auto* direct = app.add_flag("--direct,!--no-direct", command.direct_io,
-                              "Read around the page cache, if the file system can, or through it (default: around it "
-                              "for a full shuffle of data that do not fit into memory)");
+  auto* direct = app.add_flag_callback(
+      "--direct", [&command] { command.direct_io = true; },
+      "Read around the page cache if the file system can (default: for a full shuffle of data that do not fit into "
+      "memory)");
+  app.add_flag_callback(
+         "--no-direct", [&command] { command.direct_io = false; }, "Always read through the page cache")
+      ->excludes(direct);
   app.add_flag("--large-transfers", command.large_transfers,
                "Read long runs in transfers of 2 MiB and more, with what lies around them: for a block shuffle from "
                "a disk that is limited in transfers per second")
