@@ -153,36 +153,40 @@ DeviceMemory::~DeviceMemory() {
   if (const Current current(*context_, std::nothrow); current) context_->driver().cuMemFree_v2(address_);
 }
 
-HostMemory::HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes) : context_(std::move(context)) {
-  const Current current(*context_);
-  const Driver& driver = context_->driver();
+HostMemory::HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes, PageLock wanted)
+    : context_(std::move(context)) {
   void* memory = nullptr;
-  const Result result = driver.cuMemHostAlloc(&memory, size_bytes, k_host_alloc_portable);
-  if (result != Result::success) {
-    refusal_ = driver.text(result);
-    memory = ::operator new(size_bytes, k_host_alignment);
+  if (wanted == PageLock::on) {
+    const Current current(*context_);
+    const Driver& driver = context_->driver();
+    const Result result = driver.cuMemHostAlloc(&memory, size_bytes, k_host_alloc_portable);
+    is_locked_ = result == Result::success;
+    if (!is_locked_) refusal_ = driver.text(result);
   }
+  if (!is_locked_) memory = ::operator new(size_bytes, k_host_alignment);
   data_ = static_cast<std::byte*>(memory);
 }
 
 HostMemory::~HostMemory() {
-  if (!refusal_.empty()) {
+  if (!is_locked_) {
     ::operator delete(data_, k_host_alignment);
   } else if (const Current current(*context_, std::nothrow); current) {
     context_->driver().cuMemFreeHost(data_);
   }
 }
 
-LockedRange::LockedRange(std::shared_ptr<const Context> context, MutableBytes memory)
+LockedRange::LockedRange(std::shared_ptr<const Context> context, MutableBytes memory, PageLock wanted)
     : context_(std::move(context)), memory_(memory) {
+  if (wanted == PageLock::off) return;
   const Current current(*context_);
   const Driver& driver = context_->driver();
   const Result result = driver.cuMemHostRegister_v2(memory_.data(), memory_.size(), k_host_register_portable);
-  if (result != Result::success) refusal_ = driver.text(result);
+  is_locked_ = result == Result::success;
+  if (!is_locked_) refusal_ = driver.text(result);
 }
 
 LockedRange::~LockedRange() {
-  if (!refusal_.empty()) return;
+  if (!is_locked_) return;
   if (const Current current(*context_, std::nothrow); current) {
     context_->driver().cuMemHostUnregister(memory_.data());
   }

@@ -119,22 +119,27 @@ class DeviceMemory {
   DevicePointer address_ = 0;
 };
 
+/// Whether memory that copies start from is page-locked.
+enum class PageLock : bool { off, on };
+
 /// Host memory that copies start from: page-locked, or ordinary memory if the driver refuses that. Both are right; copies
 /// from ordinary memory are slower, and the thread that starts them does a part of the work.
 class HostMemory {
  public:
-  HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes);
+  HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes, PageLock wanted = PageLock::on);
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
   std::byte* data() const { return data_; }
-  /// Why it is not page-locked; empty if it is.
+  bool is_locked() const { return is_locked_; }
+  /// Why the driver does not page-lock it; empty if it does, or was not asked.
   const std::string& refusal() const { return refusal_; }
 
  private:
   std::shared_ptr<const Context> context_;
   std::byte* data_ = nullptr;
+  bool is_locked_ = false;
   std::string refusal_;
 };
 
@@ -142,17 +147,19 @@ class HostMemory {
 /// freed.
 class LockedRange {
  public:
-  LockedRange(std::shared_ptr<const Context> context, MutableBytes memory);
+  LockedRange(std::shared_ptr<const Context> context, MutableBytes memory, PageLock wanted = PageLock::on);
   ~LockedRange();
   LockedRange(const LockedRange&) = delete;
   LockedRange& operator=(const LockedRange&) = delete;
 
-  /// Why the memory is not page-locked; empty if it is.
+  bool is_locked() const { return is_locked_; }
+  /// Why the driver does not page-lock the memory; empty if it does, or was not asked.
   const std::string& refusal() const { return refusal_; }
 
  private:
   std::shared_ptr<const Context> context_;
   MutableBytes memory_;
+  bool is_locked_ = false;
   std::string refusal_;
 };
 
