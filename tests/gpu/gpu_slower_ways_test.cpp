@@ -24,9 +24,8 @@ double mean_difference(const Snapshot& a, const Snapshot& b) {
 }
 
 CudaOptions decoding_device() {
-  CudaOptions cuda{.decode = DecodeOn::device};
-  if (const char* const library = std::getenv("BALE_NVJPEG")) cuda.nvjpeg_library = library;
-  return cuda;
+  const char* const library = std::getenv("BALE_NVJPEG");
+  return {.decode = DecodeOn::device, .nvjpeg_library = library != nullptr ? library : ""};
 }
 
 }  // namespace
