@@ -9,9 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/cuda/driver.hpp"
@@ -166,21 +168,24 @@ class LockedRange {
 /// Kernels, compiled for the device when they are loaded.
 class Module {
  public:
-  /// `ptx`: NUL-terminated text. nullptr if the driver cannot compile it or the device cannot run it, with the reason in
-  /// `refusal`.
+  /// `ptx`: NUL-terminated text. `kernels`: those of it that will be used. nullptr if the driver cannot compile it or the
+  /// device cannot run it, with the reason in `refusal`.
   static std::unique_ptr<const Module> load(std::shared_ptr<const Context> context, const char* ptx,
-                                            std::string& refusal);
+                                            const std::vector<std::string>& kernels, std::string& refusal);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  FunctionHandle function(const std::string& name) const;
+  /// Precondition: load() was given the name.
+  FunctionHandle function(const std::string& name) const { return functions_.at(name); }
 
  private:
   Module(std::shared_ptr<const Context> context, ModuleHandle handle);
+  Result find(const std::string& kernel);
 
   std::shared_ptr<const Context> context_;
   ModuleHandle handle_;
+  std::map<std::string, FunctionHandle> functions_;
 };
 
 }  // namespace bale::cuda_detail

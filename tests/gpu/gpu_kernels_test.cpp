@@ -17,6 +17,8 @@ using cuda_detail::HostMemory;
 
 namespace {
 
+const std::vector<std::string> k_kernels = {"bale_resize_weights", "bale_resize"};  // in their order
+
 /// Memory on the device with the values of a vector.
 class Uploaded {
  public:
@@ -64,7 +66,7 @@ std::vector<std::uint8_t> resized(const Device& device, const cuda_detail::Modul
                                .num_images = static_cast<std::uint32_t>(images.rows.size())};
   void* parameters[] = {&args};
   const cuda_detail::Driver& driver = device.context()->driver();
-  for (const char* const kernel : {"bale_resize_weights", "bale_resize"}) {
+  for (const std::string& kernel : k_kernels) {
     const auto function = module.function(kernel);
     const cuda_detail::Current current(*device.context());
     driver.check(driver.cuLaunchKernel(function, grid_x, grid_y, 1, cuda_detail::k_block_threads, 1, 1, 0,
@@ -79,7 +81,7 @@ std::vector<std::uint8_t> resized(const Device& device, const cuda_detail::Modul
 TEST_CASE("Kernels on the device crop, resize and mirror as the workers do, bit for bit") {
   const Device device;
   std::string refusal;
-  const auto module = cuda_detail::Module::load(device.context(), cuda_detail::k_resize_kernels_ptx, refusal);
+  const auto module = cuda_detail::Module::load(device.context(), cuda_detail::k_resize_kernels_ptx, k_kernels, refusal);
   if (!module) {
     note_skip("the device does not take the kernels: " + refusal);
     return;

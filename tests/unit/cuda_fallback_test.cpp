@@ -19,10 +19,12 @@ struct Refusal {
   int result;
 };
 // CUresult: not permitted, not supported, out of memory; no compiler for PTX, PTX too new, PTX that is invalid, no
-// code for this device, compilation disabled.
+// code for this device, compilation disabled, a compiler that does not start, not supported; and the same of a driver that
+// compiles when the kernel is looked for.
 constexpr Refusal k_no_locking[] = {{"cuMemHostRegister_v2", 800}, {"cuMemHostRegister_v2", 801}, {"cuMemHostAlloc", 2}};
 constexpr Refusal k_no_kernels[] = {{"cuModuleLoadData", 221}, {"cuModuleLoadData", 222}, {"cuModuleLoadData", 218},
-                                    {"cuModuleLoadData", 209}, {"cuModuleLoadData", 223}};
+                                    {"cuModuleLoadData", 209}, {"cuModuleLoadData", 223}, {"cuModuleLoadData", 303},
+                                    {"cuModuleLoadData", 801}, {"cuModuleGetFunction", 209}, {"cuModuleGetFunction", 221}};
 
 struct Delivered {
   std::vector<Snapshot> batches{};
