@@ -36,7 +36,7 @@ def results_of(lines):
 def run(program, seconds, tests=(), before=()):
     """The report of those tests, or of all; `before`: the words of a program that runs test_gpu."""
     environment = {**os.environ, "BALE_WORKER": program_path("bale-worker"), "BALE_NVJPEG": library_path()}
-    words = [*before, str(program)] + ([",".join(tests)] if tests else [])
+    words = [*before, os.path.abspath(program)] + ([",".join(tests)] if tests else [])
     try:
         done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               timeout=seconds)

@@ -62,6 +62,7 @@ else
   "$home/scripts/wheel/gpu_tests.sh" "$cache" "$folder/test_gpu"
 fi
 strip "$folder/test_gpu"
+gzip -9 "$folder/test_gpu"
 cat >"$folder/run.sh" <<'RUN'
 #!/usr/bin/env bash
 # usage: run.sh [OPTION of gpu_acceptance.py...]     PYTHON names another Python than python3
@@ -79,6 +80,7 @@ PYTHON
 [ -n "$wheel" ] || { echo "no wheel here is for $("$python" --version)" >&2; exit 1; }
 "$python" -m zipfile -e "$wheel" site
 chmod +x site/bale/bin/*
+gunzip -kf test_gpu.gz
 for library in "$PWD"/libnvjpeg.so.1?; do
   [ ! -e "$library" ] || export BALE_NVJPEG=${BALE_NVJPEG:-$library}
 done

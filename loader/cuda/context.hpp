@@ -124,8 +124,8 @@ class DeviceMemory {
 /// Whether memory that copies start from is page-locked.
 enum class PageLock : bool { off, on };
 
-/// Host memory that copies start from: page-locked, or ordinary memory if the driver refuses that. Both are right; copies
-/// from ordinary memory are slower, and the thread that starts them does a part of the work.
+/// Host memory that copies start from: page-locked, or ordinary memory if the driver refuses that. Both are right;
+/// copies from ordinary memory are slower, and the thread that starts them does a part of the work.
 class HostMemory {
  public:
   HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes, PageLock wanted = PageLock::on);
@@ -168,8 +168,8 @@ class LockedRange {
 /// Kernels, compiled for the device when they are loaded.
 class Module {
  public:
-  /// `ptx`: NUL-terminated text. `kernels`: those of it that will be used. nullptr if the driver cannot compile it or the
-  /// device cannot run it, with the reason in `refusal`.
+  /// `ptx`: NUL-terminated text. `kernels`: those of it that will be used. nullptr if the driver cannot compile it or
+  /// the device cannot run it, with the reason in `refusal`.
   static std::unique_ptr<const Module> load(std::shared_ptr<const Context> context, const char* ptx,
                                             const std::vector<std::string>& kernels, std::string& refusal);
   ~Module();

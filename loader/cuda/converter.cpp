@@ -55,9 +55,8 @@ void Converter::run(StreamHandle stream, DevicePointer in, DevicePointer rows, D
   void* parameters[] = {&args};
   const Current current(*context_);
   const Driver& driver = context_->driver();
-  driver.check(
-      driver.cuLaunchKernel(kernel_, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
-      "start a kernel");
+  driver.check(driver.cuLaunchKernel(kernel_, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
+               "start a kernel");
 }
 
 }  // namespace bale::cuda_detail

@@ -45,7 +45,8 @@ std::string hint_for(Result result) {
     case Result::no_device:
       return "look at nvidia-smi and CUDA_VISIBLE_DEVICES, or load batches into ordinary memory (no device)";
     case Result::stub_library:
-      return "this is the toolkit's library for linking: take its folder out of LD_LIBRARY_PATH, and install NVIDIA's driver";
+      return "this is the toolkit's library for linking: take its folder out of LD_LIBRARY_PATH, and install NVIDIA's "
+             "driver";
     case Result::device_unavailable:
       return "another process may have the device for itself: look at nvidia-smi";
     case Result::system_not_ready:

@@ -81,7 +81,8 @@ std::vector<std::uint8_t> resized(const Device& device, const cuda_detail::Modul
 TEST_CASE("Kernels on the device crop, resize and mirror as the workers do, bit for bit") {
   const Device device;
   std::string refusal;
-  const auto module = cuda_detail::Module::load(device.context(), cuda_detail::k_resize_kernels_ptx, k_kernels, refusal);
+  const auto module =
+      cuda_detail::Module::load(device.context(), cuda_detail::k_resize_kernels_ptx, k_kernels, refusal);
   if (!module) {
     note_skip("the device does not take the kernels: " + refusal);
     return;

@@ -64,7 +64,9 @@ exit 1
 """)
     program.chmod(0o755)
     show = """
-report = driver.run(sys.argv[1], float(sys.argv[3]), [sys.argv[2]])
+import os
+os.chdir(os.path.dirname(sys.argv[1]))
+report = driver.run("test_gpu", float(sys.argv[3]), [sys.argv[2]])
 print(report["result"], report["exit_code"], report["tests"], sep="\\n")
 print(*driver.page(report, None), sep="\\n")
 """
