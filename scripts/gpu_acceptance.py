@@ -2,12 +2,14 @@
 """Is bale right and fast on this machine's GPU? One page of Markdown and one JSON file, in at most 8 minutes.
 
 Run it on a machine with an NVIDIA GPU, in the Python that has PyTorch and bale. FOLDER is what scripts/gpu_carry.sh prepared:
-packed/ (a packed dataset) and images/ (the same as CLASS/IMAGE files). Nothing is fetched.
+packed/ (a packed dataset), images/ (the same as CLASS/IMAGE files) and test_gpu (C++ tests). Nothing is fetched.
 
-1. right: batches on the device are those of the host, bit for bit, for every dtype, layout and size; kept, resumed, mixed, from
-   other streams; a captured graph is refused. How far nvJPEG's pixels are from the workers' is measured, if it is there. compute-sanitizer runs over a part of it if it is installed.
-2. copies: the loader's copies beside a plain copy from page-locked memory, and the share of them that no step waited for.
-3. training: ResNet-50 in bf16, channels_last, beside the same steps on one resident batch, decode="device",
+1. driver: test_gpu, the C++ tests over this machine's driver, and a part of them under compute-sanitizer if it is installed.
+2. right: batches on the device are those of the host, bit for bit, for every dtype, layout and size; kept, resumed, mixed, from
+   other streams; a captured graph is refused. How far nvJPEG's pixels are from the workers' is measured, if it is there.
+   compute-sanitizer runs over a part of it if it is installed.
+3. copies: the loader's copies beside a plain copy from page-locked memory, and the share of them that no step waited for.
+4. training: ResNet-50 in bf16, channels_last, beside the same steps on one resident batch, decode="device",
    DataLoader + ImageFolder and DALI (device="mixed").
 
 Exit code: 0 if everything that was checked is right, 1 if not. Speeds below the aims are reported and change no exit code.
@@ -22,10 +24,12 @@ import sys
 import time
 
 import gpu_acceptance_checks as checks
+import gpu_acceptance_driver as driver
 import gpu_acceptance_training as training
 
 AIMS = {"copies": 0.9, "resident": 0.98, "utilization": 0.95}
 WORKERS = (1, 4, 8, 16)
+DRIVER_TESTS_S, SANITIZED_TESTS_S = 120, 60
 
 
 def environment():
@@ -69,6 +73,7 @@ def sanitized(spec, seconds):
 def page(report):
     """The report as Markdown."""
     lines = ["# bale on a GPU", ""] + [f"- {name}: {value}" for name, value in report["environment"].items()] + [""]
+    lines += driver.page(report["driver_tests"], report["sanitized_driver_tests"])
     lines += ["## Right", "", "| check | result |", "|---|---|"]
     lines += [f"| {name} | {result} |" for name, result in report["right"].items()]
     if report["sanitizer"] is not None:
@@ -104,13 +109,17 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(), help="directory of acceptance.md and acceptance.json (.)")
     parser.add_argument("--minutes", type=float, default=8, help="time limit (8)")
     parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--tests", type=pathlib.Path, help="test_gpu (FOLDER/test_gpu)")
     parser.add_argument("--fake", action="store_true", help="the driver is bale's fake one (LD_LIBRARY_PATH): no PyTorch, no speeds")
     args = parser.parse_args()
     begin = time.monotonic()
     left = lambda: args.minutes * 60 - (time.monotonic() - begin)  # noqa: E731
 
     spec = args.folder / "packed"
+    test_gpu = args.tests or args.folder / "test_gpu"
     report = {"environment": environment(), "sanitizer": None, "training": []}
+    report["driver_tests"] = driver.driver_tests(test_gpu, DRIVER_TESTS_S)
+    report["sanitized_driver_tests"] = driver.sanitized(test_gpu, SANITIZED_TESTS_S)
     report["right"] = checks.run(spec, args.fake)
     try:
         report["decoding"] = checks.decoding(str(spec), args.fake)
@@ -134,6 +143,8 @@ def main():
     is_right = all(result == "ok" or result.startswith("not run") for result in report["right"].values())
     is_right = is_right and all("error" not in row for row in [report["decoding"], *report["copies"]])
     is_right = is_right and (report["sanitizer"] is None or report["sanitizer"].get("exit_code") == 0)
+    is_right = is_right and report["driver_tests"]["result"] == "ok"
+    is_right = is_right and (report["sanitized_driver_tests"] is None or report["sanitized_driver_tests"]["result"] == "ok")
     return 0 if is_right else 1
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Prepares a folder for a machine that has an NVIDIA GPU, Python and PyTorch, and maybe neither network nor compiler: copy the
 # folder there and run `bash FOLDER/run.sh`, which writes FOLDER/out/acceptance.md and .json (scripts/gpu_acceptance.py).
-# usage: scripts/gpu_carry.sh FOLDER [--wheels FOLDER] [--images NUMBER] [--nvjpeg FILE] [--check SUITE]
-#   FOLDER            new; at most 60 MB: wheels, a packed dataset of generated images, the acceptance run
+# usage: scripts/gpu_carry.sh FOLDER [--wheels FOLDER] [--cache FOLDER | --tests FILE] [--images NUMBER] [--nvjpeg FILE] [--check SUITE]
+#   FOLDER            new; at most 60 MB: wheels, a packed dataset of generated images, C++ tests over the driver, the acceptance run
 #   --wheels FOLDER   where the wheels are (dist; docs/INSTALL.md); the machine needs a Python that one of them is for
+#   --cache FOLDER    of scripts/wheels.sh, which made them (build/wheel-cache): the C++ tests are built there
+#   --tests FILE      C++ tests that are built already: a test_gpu of these sources, whose libraries the machine has
 #   --images NUMBER   how many images (600)
 #   --nvjpeg FILE     a libnvjpeg.so.12 or .13 for decode="device" (9 MB; of PyPI's nvidia-nvjpeg-cu12), if the machine has none
 #   --check SUITE     then runs it on a minimal Debian 12 (bookworm) or 13 (trixie) without network, over the fake driver of the
@@ -11,15 +13,17 @@
 set -euo pipefail
 home=$(cd "$(dirname "$0")/.." && pwd)
 
-folder='' wheels=$home/dist images=600 nvjpeg='' suite=''
+folder='' wheels=$home/dist cache=$home/build/wheel-cache tests='' images=600 nvjpeg='' suite=''
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
-    --wheels | --images | --nvjpeg | --check) [ $# -ge 2 ] || { echo "no value after $1" >&2; exit 2; } ;;&
+    -h | --help) sed -n '2,12s/^# //p' "$0"; exit 0 ;;
+    --wheels | --cache | --tests | --images | --nvjpeg | --check) [ $# -ge 2 ] || { echo "no value after $1" >&2; exit 2; } ;;&
     --wheels) wheels=$2; shift ;;
-    --nvjpeg)
+    --cache) cache=$2; shift ;;
+    --nvjpeg | --tests)
       [ -f "$2" ] || { echo "no file $2" >&2; exit 2; }
-      nvjpeg=$2; shift ;;
+      if [ "$1" = --nvjpeg ]; then nvjpeg=$2; else tests=$2; fi
+      shift ;;
     --images)
       [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || { echo "not a number of images: $2" >&2; exit 2; }
       images=$2; shift ;;
@@ -36,11 +40,12 @@ done
 [ -n "$folder" ] || { echo "no folder (scripts/gpu_carry.sh --help)" >&2; exit 2; }
 [ ! -e "$folder" ] || { echo "$folder is there already" >&2; exit 2; }
 compgen -G "$wheels/bale-*.whl" >/dev/null || { echo "no wheels in $wheels (docs/INSTALL.md says how to make them)" >&2; exit 2; }
-fake=${BALE_BUILD_DIR:-$home/build}/tests/fake_cuda/libcuda.so.1
+[ -n "$tests" ] || [ -d "$cache" ] || { echo "no cache of wheels at $cache: name it with --cache, or built tests with --tests" >&2; exit 2; }
+fakes=${BALE_BUILD_DIR:-$home/build}/tests/fake_cuda
 if [ -n "$suite" ]; then
   . "$home/scripts/bare_system.sh"
   need_bare_systems || exit
-  [ -e "$fake" ] || { echo "no fake driver at $fake: cmake --build build --target bale_fake_cuda, with BALE_TESTS=ON" >&2; exit 2; }
+  [ -e "$fakes/libnvjpeg.so.12" ] || { echo "no fake driver in $fakes: cmake --build build --target bale_fake_nvjpeg, with BALE_TESTS=ON" >&2; exit 2; }
 fi
 
 mkdir -p "$folder"
@@ -51,6 +56,13 @@ trap 'rm -rf "$work"; [ -z "$copy" ] || rm -rf --one-file-system "$copy"' EXIT
 cp "$wheels"/bale-*.whl "$folder/"
 cp "$home"/scripts/gpu_acceptance*.py "$folder/"
 [ -z "$nvjpeg" ] || cp -L "$nvjpeg" "$folder/"
+if [ -n "$tests" ]; then
+  cp "$tests" "$folder/test_gpu"
+else
+  "$home/scripts/wheel/gpu_tests.sh" "$cache" "$folder/test_gpu"
+fi
+strip "$folder/test_gpu"
+gzip -9 "$folder/test_gpu"
 cat >"$folder/run.sh" <<'RUN'
 #!/usr/bin/env bash
 # usage: run.sh [OPTION of gpu_acceptance.py...]     PYTHON names another Python than python3
@@ -68,6 +80,7 @@ PYTHON
 [ -n "$wheel" ] || { echo "no wheel here is for $("$python" --version)" >&2; exit 1; }
 "$python" -m zipfile -e "$wheel" site
 chmod +x site/bale/bin/*
+gunzip -kf test_gpu.gz
 for library in "$PWD"/libnvjpeg.so.1?; do
   [ ! -e "$library" ] || export BALE_NVJPEG=${BALE_NVJPEG:-$library}
 done
@@ -94,8 +107,8 @@ cp -a "$bare_directory/$suite" "$copy"
 inside "$copy" /root bash -ec 'apt-get update >/tmp/log 2>&1; apt-get install -y --no-install-recommends python3-numpy >/tmp/log 2>&1'
 cp -a "$folder" "$copy/root/carried"
 mkdir "$copy/root/fake"
-cp "$fake" "$copy/root/fake/"
+cp "$fakes"/lib* "$copy/root/fake/"
 # The fake driver runs the kernels' own source, which needs some of the libraries that this machine's build is linked to.
-ldd "$fake" | awk '$2 == "=>" && $1 !~ /^lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so/ {print $3}' | xargs -r cp -t "$copy/root/fake/"
+ldd "$fakes"/lib* | awk '$2 == "=>" && $1 !~ /^lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|cuda)\.so/ {print $3}' | sort -u | xargs -r cp -t "$copy/root/fake/"
 unshare --net bash -ec '. "$1"; inside "$2" /root/carried env LD_LIBRARY_PATH=/root/fake bash run.sh --fake' carried \
   "$home/scripts/bare_system.sh" "$copy"

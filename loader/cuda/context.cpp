@@ -21,6 +21,8 @@ bool refuses_kernels(Result result) {
     case Result::unsupported_ptx_version:
     case Result::jit_compilation_disabled:
     case Result::invalid_source:
+    case Result::shared_object_init_failed:
+    case Result::not_supported:
       return true;
     default:
       return false;
@@ -153,51 +155,63 @@ DeviceMemory::~DeviceMemory() {
   if (const Current current(*context_, std::nothrow); current) context_->driver().cuMemFree_v2(address_);
 }
 
-HostMemory::HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes) : context_(std::move(context)) {
-  const Current current(*context_);
-  const Driver& driver = context_->driver();
+HostMemory::HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes, PageLock wanted)
+    : context_(std::move(context)) {
   void* memory = nullptr;
-  const Result result = driver.cuMemHostAlloc(&memory, size_bytes, k_host_alloc_portable);
-  if (result != Result::success) {
-    refusal_ = driver.text(result);
-    memory = ::operator new(size_bytes, k_host_alignment);
+  if (wanted == PageLock::on) {
+    const Current current(*context_);
+    const Driver& driver = context_->driver();
+    const Result result = driver.cuMemHostAlloc(&memory, size_bytes, k_host_alloc_portable);
+    is_locked_ = result == Result::success;
+    if (!is_locked_) refusal_ = driver.text(result);
   }
+  if (!is_locked_) memory = ::operator new(size_bytes, k_host_alignment);
   data_ = static_cast<std::byte*>(memory);
 }
 
 HostMemory::~HostMemory() {
-  if (!refusal_.empty()) {
+  if (!is_locked_) {
     ::operator delete(data_, k_host_alignment);
   } else if (const Current current(*context_, std::nothrow); current) {
     context_->driver().cuMemFreeHost(data_);
   }
 }
 
-LockedRange::LockedRange(std::shared_ptr<const Context> context, MutableBytes memory)
+LockedRange::LockedRange(std::shared_ptr<const Context> context, MutableBytes memory, PageLock wanted)
     : context_(std::move(context)), memory_(memory) {
+  if (wanted == PageLock::off) return;
   const Current current(*context_);
   const Driver& driver = context_->driver();
   const Result result = driver.cuMemHostRegister_v2(memory_.data(), memory_.size(), k_host_register_portable);
-  if (result != Result::success) refusal_ = driver.text(result);
+  is_locked_ = result == Result::success;
+  if (!is_locked_) refusal_ = driver.text(result);
 }
 
 LockedRange::~LockedRange() {
-  if (!refusal_.empty()) return;
+  if (!is_locked_) return;
   if (const Current current(*context_, std::nothrow); current) {
     context_->driver().cuMemHostUnregister(memory_.data());
   }
 }
 
 std::unique_ptr<const Module> Module::load(std::shared_ptr<const Context> context, const char* ptx,
-                                           std::string& refusal) {
+                                           const std::vector<std::string>& kernels, std::string& refusal) {
   const Current current(*context);
   const Driver& driver = context->driver();
   ModuleHandle handle = nullptr;
-  const Result result = driver.cuModuleLoadData(&handle, ptx);
+  Result result = driver.cuModuleLoadData(&handle, ptx);
+  std::unique_ptr<Module> module;
   if (!refuses_kernels(result)) {
     driver.check(result, "load the kernels");
-    return std::unique_ptr<const Module>(new Module(std::move(context), handle));
+    module.reset(new Module(std::move(context), handle));
+    // A driver that loads lazily (CUDA_MODULE_LOADING) may refuse a kernel now.
+    for (const std::string& kernel : kernels) {
+      result = module->find(kernel);
+      if (refuses_kernels(result)) break;
+      driver.check(result, fmt::format("find the kernel {}", kernel));
+    }
   }
+  if (!refuses_kernels(result)) return module;
   refusal = driver.text(result);
   return nullptr;
 }
@@ -209,12 +223,9 @@ Module::~Module() {
   if (const Current current(*context_, std::nothrow); current) context_->driver().cuModuleUnload(handle_);
 }
 
-FunctionHandle Module::function(const std::string& name) const {
-  const Current current(*context_);
-  FunctionHandle function = nullptr;
-  const Driver& driver = context_->driver();
-  driver.check(driver.cuModuleGetFunction(&function, handle_, name.c_str()), fmt::format("find the kernel {}", name));
-  return function;
+/// Requires that the context is current.
+Result Module::find(const std::string& kernel) {
+  return context_->driver().cuModuleGetFunction(&functions_[kernel], handle_, kernel.c_str());
 }
 
 }  // namespace bale::cuda_detail

@@ -9,9 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/cuda/driver.hpp"
@@ -119,22 +121,27 @@ class DeviceMemory {
   DevicePointer address_ = 0;
 };
 
-/// Host memory that copies start from: page-locked, or ordinary memory if the driver refuses that. Both are right; copies
-/// from ordinary memory are slower, and the thread that starts them does a part of the work.
+/// Whether memory that copies start from is page-locked.
+enum class PageLock : bool { off, on };
+
+/// Host memory that copies start from: page-locked, or ordinary memory if the driver refuses that. Both are right;
+/// copies from ordinary memory are slower, and the thread that starts them does a part of the work.
 class HostMemory {
  public:
-  HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes);
+  HostMemory(std::shared_ptr<const Context> context, std::size_t size_bytes, PageLock wanted = PageLock::on);
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
   std::byte* data() const { return data_; }
-  /// Why it is not page-locked; empty if it is.
+  bool is_locked() const { return is_locked_; }
+  /// Why the driver does not page-lock it; empty if it does, or was not asked.
   const std::string& refusal() const { return refusal_; }
 
  private:
   std::shared_ptr<const Context> context_;
   std::byte* data_ = nullptr;
+  bool is_locked_ = false;
   std::string refusal_;
 };
 
@@ -142,38 +149,43 @@ class HostMemory {
 /// freed.
 class LockedRange {
  public:
-  LockedRange(std::shared_ptr<const Context> context, MutableBytes memory);
+  LockedRange(std::shared_ptr<const Context> context, MutableBytes memory, PageLock wanted = PageLock::on);
   ~LockedRange();
   LockedRange(const LockedRange&) = delete;
   LockedRange& operator=(const LockedRange&) = delete;
 
-  /// Why the memory is not page-locked; empty if it is.
+  bool is_locked() const { return is_locked_; }
+  /// Why the driver does not page-lock the memory; empty if it does, or was not asked.
   const std::string& refusal() const { return refusal_; }
 
  private:
   std::shared_ptr<const Context> context_;
   MutableBytes memory_;
+  bool is_locked_ = false;
   std::string refusal_;
 };
 
 /// Kernels, compiled for the device when they are loaded.
 class Module {
  public:
-  /// `ptx`: NUL-terminated text. nullptr if the driver cannot compile it or the device cannot run it, with the reason in
-  /// `refusal`.
+  /// `ptx`: NUL-terminated text. `kernels`: those of it that will be used. nullptr if the driver cannot compile it or
+  /// the device cannot run it, with the reason in `refusal`.
   static std::unique_ptr<const Module> load(std::shared_ptr<const Context> context, const char* ptx,
-                                            std::string& refusal);
+                                            const std::vector<std::string>& kernels, std::string& refusal);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  FunctionHandle function(const std::string& name) const;
+  /// Precondition: load() was given the name.
+  FunctionHandle function(const std::string& name) const { return functions_.at(name); }
 
  private:
   Module(std::shared_ptr<const Context> context, ModuleHandle handle);
+  Result find(const std::string& kernel);
 
   std::shared_ptr<const Context> context_;
   ModuleHandle handle_;
+  std::map<std::string, FunctionHandle> functions_;
 };
 
 }  // namespace bale::cuda_detail

@@ -12,15 +12,17 @@ extern const char* const k_mix_kernels_ptx;
 
 std::unique_ptr<const Converter> Converter::load(std::shared_ptr<const Context> context, const Transform& delivered,
                                                  bool mixes, std::string& refusal) {
-  auto module = Module::load(context, mixes ? k_mix_kernels_ptx : k_convert_kernels_ptx, refusal);
+  KernelChoice choice(delivered, mixes);
+  auto module = Module::load(context, mixes ? k_mix_kernels_ptx : k_convert_kernels_ptx, {choice.name}, refusal);
   if (!module) return nullptr;
-  return std::unique_ptr<const Converter>(new Converter(std::move(context), delivered, mixes, std::move(module)));
+  return std::unique_ptr<const Converter>(
+      new Converter(std::move(context), delivered, std::move(choice), std::move(module)));
 }
 
-Converter::Converter(std::shared_ptr<const Context> context, const Transform& delivered, bool mixes,
+Converter::Converter(std::shared_ptr<const Context> context, const Transform& delivered, KernelChoice choice,
                      std::unique_ptr<const Module> module)
     : context_(std::move(context)),
-      choice_(delivered, mixes),
+      choice_(std::move(choice)),
       width_(delivered.width),
       height_(delivered.height),
       module_(std::move(module)),
@@ -53,9 +55,8 @@ void Converter::run(StreamHandle stream, DevicePointer in, DevicePointer rows, D
   void* parameters[] = {&args};
   const Current current(*context_);
   const Driver& driver = context_->driver();
-  driver.check(
-      driver.cuLaunchKernel(kernel_, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
-      "start a kernel");
+  driver.check(driver.cuLaunchKernel(kernel_, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
+               "start a kernel");
 }
 
 }  // namespace bale::cuda_detail

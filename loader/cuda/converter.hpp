@@ -25,7 +25,7 @@ class Converter {
            std::uint32_t num_images) const;
 
  private:
-  Converter(std::shared_ptr<const Context> context, const Transform& delivered, bool mixes,
+  Converter(std::shared_ptr<const Context> context, const Transform& delivered, KernelChoice choice,
             std::unique_ptr<const Module> module);
   void load_table();
 

@@ -108,7 +108,7 @@ CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOpt
       loader_(make_loader(spec, of_workers(options_, kernels_, decoder_ != nullptr), std::move(selection))),
       device_(std::make_shared<DeviceSide>(context_, options_.transform, options_.batch_size, cuda_,
                                            std::move(kernels_.on_device), decoder_ != nullptr)),
-      blocks_(context_, device_->tables_layout.size_bytes * loader_.options().prefetch),
+      blocks_(context_, device_->tables_layout.size_bytes * loader_.options().prefetch, page_lock()),
       state_(loader_.state()),
       size_(loader_.size()),
       left_to_take_(size_) {
@@ -118,7 +118,7 @@ CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOpt
   for (std::uint32_t block = options_.prefetch; block > 0; --block) free_blocks_.push_back(block - 1);
   if (!kernels_.on_host) return;
   const std::size_t batch_bytes = std::size_t{options_.batch_size} * delivered.image_bytes();
-  host_converted_ = std::make_unique<const HostMemory>(context_, batch_bytes * options_.prefetch);
+  host_converted_ = std::make_unique<const HostMemory>(context_, batch_bytes * options_.prefetch, page_lock());
 }
 
 CudaSession::~CudaSession() {
@@ -134,7 +134,7 @@ void CudaSession::start() {
   const std::lock_guard lock(mutex_);
   if (locked_ring_) return;
   loader_.start();
-  locked_ring_ = std::make_unique<const LockedRange>(context_, loader_.pixel_memory());
+  locked_ring_ = std::make_unique<const LockedRange>(context_, loader_.pixel_memory(), page_lock());
   if (cuda_.copy_thread && options_.workers > 0) start_copy_thread();
 }
 
@@ -303,7 +303,7 @@ void CudaSession::let_go_of_copied() {
     const Copy& copy = copies_.front();
     counters_.copied_bytes += copy.bytes;
     const HostMemory& from = host_converted_ ? *host_converted_ : blocks_;
-    const bool is_locked = from.refusal().empty() && locked_ring_->refusal().empty();
+    const bool is_locked = from.is_locked() && locked_ring_->is_locked();
     if (!is_locked) counters_.pageable_bytes += copy.bytes;
     if (copy.begun) counters_.copy_seconds += Event::seconds_between(*copy.begun, *copy.done);
     free_blocks_.push_back(copy.block);

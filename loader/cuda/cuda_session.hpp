@@ -136,6 +136,7 @@ class CudaSession {
     std::shared_ptr<const Event> end;
   };
 
+  PageLock page_lock() const { return cuda_.page_lock ? PageLock::on : PageLock::off; }
   void stage(std::unique_lock<std::recursive_mutex>& lock, const std::function<void()>& on_wait);
   void take(std::optional<Batch> batch);
   bool can_stage() const;

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t k_most_decoded_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t k_alignment_bytes = 256;
+constexpr const char* k_weights_kernel = "bale_resize_weights";
+constexpr const char* k_resize_kernel = "bale_resize";
 constexpr std::uint32_t k_items_a_thread = 4;
 constexpr std::uint32_t k_max_grid_y = 65535;
 constexpr std::uint32_t k_patience = 2;  // batches of which the device decodes no image, before it gets no more
@@ -49,10 +51,10 @@ std::unique_ptr<DeviceDecoder> DeviceDecoder::load(std::shared_ptr<const Context
                                                    const Transform& transform, std::uint64_t max_pixels,
                                                    std::string& refusal) {
   std::unique_ptr<DeviceDecoder> decoder(new DeviceDecoder(context, transform, max_pixels));
-  decoder->module_ = Module::load(context, k_resize_kernels_ptx, refusal);
+  decoder->module_ = Module::load(context, k_resize_kernels_ptx, {k_weights_kernel, k_resize_kernel}, refusal);
   if (!decoder->module_) return nullptr;
-  decoder->weights_kernel_ = decoder->module_->function("bale_resize_weights");
-  decoder->resize_kernel_ = decoder->module_->function("bale_resize");
+  decoder->weights_kernel_ = decoder->module_->function(k_weights_kernel);
+  decoder->resize_kernel_ = decoder->module_->function(k_resize_kernel);
   const Current current(*context);
   decoder->nvjpeg_ = Nvjpeg::open(library, refusal);
   return decoder->nvjpeg_ ? std::move(decoder) : nullptr;

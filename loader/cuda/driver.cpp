@@ -44,6 +44,20 @@ std::string hint_for(Result result) {
       return "lower batch_size, depth or hold, or what else is on the device";
     case Result::no_device:
       return "look at nvidia-smi and CUDA_VISIBLE_DEVICES, or load batches into ordinary memory (no device)";
+    case Result::stub_library:
+      return "this is the toolkit's library for linking: take its folder out of LD_LIBRARY_PATH, and install NVIDIA's "
+             "driver";
+    case Result::device_unavailable:
+      return "another process may have the device for itself: look at nvidia-smi";
+    case Result::system_not_ready:
+      return "a service of the driver is not running, such as nvidia-fabricmanager on machines with NVSwitch";
+    case Result::system_driver_mismatch:
+      return "the driver was updated, and its kernel module was not: restart the machine";
+    case Result::compat_not_supported:
+      return "take the folder of CUDA's compatibility libraries out of LD_LIBRARY_PATH, or update the driver";
+    case Result::operating_system:
+    case Result::unknown:
+      return "if nvidia-smi fails, too, the driver does not work: restart the machine, or WSL";
     case Result::not_initialized:
       return "CUDA cannot be used in a process that was forked from one that uses it: start it by spawn";
     default:
@@ -69,7 +83,8 @@ std::string Driver::text(Result result) const {
 
 void Driver::check(Result result, std::string_view action) const {
   if (result == Result::success) return;
-  const bool no_device = result == Result::no_device || result == Result::invalid_device;
+  const bool no_device =
+      result == Result::no_device || result == Result::invalid_device || result == Result::stub_library;
   throw Error(no_device ? ErrorCode::not_found : ErrorCode::io,
               fmt::format("CUDA: cannot {}: {}", action, text(result)), {.hint = hint_for(result)});
 }

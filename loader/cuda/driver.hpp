@@ -18,6 +18,8 @@ enum class Result : int {
   out_of_memory = 2,
   not_initialized = 3,
   deinitialized = 4,  // the process is ending, and the driver has already shut down
+  stub_library = 34,
+  device_unavailable = 46,
   no_device = 100,
   invalid_device = 101,
   invalid_image = 200,
@@ -27,8 +29,15 @@ enum class Result : int {
   unsupported_ptx_version = 222,
   jit_compilation_disabled = 223,
   invalid_source = 300,
+  shared_object_init_failed = 303,
+  operating_system = 304,
   not_ready = 600,
+  not_supported = 801,
+  system_not_ready = 802,
+  system_driver_mismatch = 803,
+  compat_not_supported = 804,
   stream_capture_implicit = 906,
+  unknown = 999,
 };
 
 enum class CaptureStatus : int { none = 0, active = 1, invalidated = 2 };

@@ -203,11 +203,12 @@ build_protobuf() {
   rm -f "$prefix/lib/libprotobuf.a"
 }
 build_cli11() { by_cmake "$small" "$source" -DCLI11_BUILD_TESTS=OFF -DCLI11_BUILD_EXAMPLES=OFF -DCLI11_BUILD_DOCS=OFF -DCLI11_SINGLE_FILE=OFF; }
+build_catch2() { by_cmake "$small" "$source" -DCATCH_INSTALL_DOCS=OFF; }  # not in a wheel: for gpu_tests.sh
 build_nlohmann-json3() { by_cmake "$small" "$source" -DJSON_BuildTests=OFF; }
 
 make_tools
 export PATH=$cache/python/bin:$PATH PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
-fetch_sources
+fetch_sources "${@}"
 jobs=${BALE_JOBS:-$(nproc)}
 again=("$@") lacking=()
 for name in "${again[@]:-${BALE_WHEEL_SOURCES[@]}}"; do

@@ -11,10 +11,10 @@ _private_apt() {
     -o Dir::State::lists="$cache/apt/lists" -o APT::Sandbox::User=root "${@:2}"
 }
 
-# fetch_sources: the source of each package as Debian 12 patches it, in $cache/sources/NAME.
+# fetch_sources [NAME...]: the source of each package, or of these, as Debian 12 patches it, in $cache/sources/NAME.
 fetch_sources() {
   local name version missing=()
-  for name in "${BALE_WHEEL_SOURCES[@]}"; do [ -e "$cache/sources/$name/.version" ] || missing+=("$name"); done
+  for name in "${@:-${BALE_WHEEL_SOURCES[@]}}"; do [ -e "$cache/sources/$name/.version" ] || missing+=("$name"); done
   [ ${#missing[@]} -gt 0 ] || return 0
   local keys=/usr/share/keyrings/debian-archive-keyring.gpg mirror=${BALE_DEBIAN_MIRROR:-http://deb.debian.org}
   mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial" "$cache/sources/packages"

@@ -248,23 +248,74 @@ def test_streams_and_events(run, quick, kind):
     """, HEAD + device_of(kind))
 
 
-def test_a_device_without_streams(run):
-    """As torch.mps: batches are copied when they are asked for."""
-    run("""
+WITHOUT_STREAMS = """
     class OnDevice(torch.Tensor):
         pass
-    real_to, log = torch.Tensor.to, []
+    real_to, copies = torch.Tensor.to, []
     def to(self, *args, **kwargs):
-        if args and args[0] == torch.device("mps"):
-            log.append(kwargs)
+        if args and args[0] == torch.device(KIND):
+            copies.append(kwargs)
             return torch.Tensor.clone(self).as_subclass(OnDevice)
         return real_to(self, *args, **kwargs)
     torch.Tensor.to = to
     with small() as loader, small() as expected:
-        for (images, labels), (others, theirs) in zip(bt.Prefetcher(loader, "mps"), expected, strict=True):
+        for number, ((images, labels), (others, theirs)) in enumerate(zip(bt.Prefetcher(loader, KIND), expected, strict=True)):
             assert isinstance(images, OnDevice) and torch.equal(images.as_subclass(torch.Tensor), others)
             assert torch.equal(labels.as_subclass(torch.Tensor), theirs)
-    assert len(log) == 10
+            assert len(copies) == 2 * (number + 1)      # none ahead
+    assert len(copies) == 10 and not any(options["non_blocking"] for options in copies)
+"""
+STREAMS = DEVICE.partition("    class OnDevice")[0]
+
+
+@pytest.mark.parametrize("kind, module", [
+    ("mps", ""),
+    ("mps", STREAMS + "\n    torch.mps = Streams"),                                      # as PyTorch 2.15 may have them
+    ("hpu", STREAMS + "\n    del Streams.stream\n    torch.hpu = Streams"),
+    ("xpu", STREAMS + "\n    Streams.is_available = staticmethod(lambda: False)\n    torch.xpu = Streams"),
+    ("vulkan", ""),
+])
+def test_a_device_without_streams(run, kind, module):
+    """No module, one that lacks a part or has no device, or copies that must not be ahead: they are made when they are asked for."""
+    run(f"\n    KIND = {kind!r}" + module + WITHOUT_STREAMS)
+
+
+def test_tensors_without_record_stream(run):
+    """As those of torch.xpu were: then copies wait for the work before them, whose memory they may get."""
+    run("""
+    def record_stream(self, stream):
+        log.append(("refused",))
+        raise NotImplementedError("Could not run 'aten::record_stream'")
+    OnDevice.record_stream = record_stream
+    for epoch in range(2):
+        with small() as loader, small() as expected:
+            for (images, labels), (others, theirs) in zip(bt.Prefetcher(loader, KIND), expected, strict=True):
+                assert torch.equal(images.as_subclass(torch.Tensor), others)
+        copies = [at for at, step in enumerate(log) if step[0] == "copy"][::2]
+        waits = [log[at - 1] == ("wait_stream", "side", "main") for at in copies]
+        assert waits == ([False] * 2 + [True] * 3 if epoch == 0 else [True] * 5), waits
+        log_before, log[:] = list(log), []
+        assert log_before.count(("refused",)) == (1 if epoch == 0 else 0)
+    """, HEAD + device_of("xpu"))
+
+
+def test_what_is_page_locked_for(run):
+    run("""
+    import types
+    from bale.torch.copy_stream import can_pin
+    def accelerator(kind):
+        here = kind is not None
+        return types.SimpleNamespace(is_available=lambda: here, current_accelerator=lambda: torch.device(kind) if here else None)
+    torch.cuda.is_available = lambda: False
+    if hasattr(torch, "accelerator"):
+        del torch.accelerator
+    assert not can_pin() and not small(pin=True).pin
+    for kind, can in ((None, False), ("mps", False), ("xpu", True), ("cpu", False)):
+        torch.accelerator = accelerator(kind)
+        assert can_pin() == can and small(pin=True).pin == can and not small().pin, kind
+    torch.accelerator = accelerator(None)
+    torch.cuda.is_available = lambda: True
+    assert can_pin() and small(pin=True).pin
     """)
 
 

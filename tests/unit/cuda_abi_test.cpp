@@ -22,6 +22,15 @@ TEST_CASE("Functions and numbers of the driver are those of cuda.h") {
   CHECK(static_cast<int>(Result::out_of_memory) == CUDA_ERROR_OUT_OF_MEMORY);
   CHECK(static_cast<int>(Result::not_initialized) == CUDA_ERROR_NOT_INITIALIZED);
   CHECK(static_cast<int>(Result::deinitialized) == CUDA_ERROR_DEINITIALIZED);
+  CHECK(static_cast<int>(Result::stub_library) == CUDA_ERROR_STUB_LIBRARY);
+  CHECK(static_cast<int>(Result::device_unavailable) == CUDA_ERROR_DEVICE_UNAVAILABLE);
+  CHECK(static_cast<int>(Result::shared_object_init_failed) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
+  CHECK(static_cast<int>(Result::operating_system) == CUDA_ERROR_OPERATING_SYSTEM);
+  CHECK(static_cast<int>(Result::not_supported) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(static_cast<int>(Result::system_not_ready) == CUDA_ERROR_SYSTEM_NOT_READY);
+  CHECK(static_cast<int>(Result::system_driver_mismatch) == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+  CHECK(static_cast<int>(Result::compat_not_supported) == CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
+  CHECK(static_cast<int>(Result::unknown) == CUDA_ERROR_UNKNOWN);
   CHECK(static_cast<int>(Result::no_device) == CUDA_ERROR_NO_DEVICE);
   CHECK(static_cast<int>(Result::invalid_device) == CUDA_ERROR_INVALID_DEVICE);
   CHECK(static_cast<int>(Result::not_ready) == CUDA_ERROR_NOT_READY);

@@ -18,8 +18,7 @@ namespace {
   return false;
 }
 
-void copy_in(const Context& context, DevicePointer to, const HostMemory& from, std::size_t size,
-             const Stream& stream) {
+void copy_in(const Context& context, DevicePointer to, const HostMemory& from, std::size_t size, const Stream& stream) {
   const Current current(context);
   context.driver().check(context.driver().cuMemcpyHtoDAsync_v2(to, from.data(), size, stream.handle()), "copy");
 }
@@ -53,6 +52,20 @@ TEST_CASE("Errors of the driver are one line that says what failed, and why") {
   CHECK(text_of(719) == "CUDA: cannot do this: made up (CUDA_ERROR_OF_A_TEST)");
   CHECK(text_of(2).find("CUDA_ERROR_OUT_OF_MEMORY); lower batch_size") != std::string::npos);
   CHECK(text_of(3).find("forked") != std::string::npos);
+  // Drivers that do not work: what to do.
+  for (const auto& [result, hint] : {std::pair{34, "LD_LIBRARY_PATH"},
+                                     {46, "nvidia-smi"},
+                                     {100, "nvidia-smi"},
+                                     {304, "WSL"},
+                                     {802, "nvidia-fabricmanager"},
+                                     {803, "restart the machine"},
+                                     {804, "update the driver"},
+                                     {999, "WSL"}}) {
+    CHECK_THAT(text_of(result), ContainsSubstring(hint));
+  }
+  for (const int result : {34, 100, 101}) {
+    CHECK(code_of([&] { driver.check(static_cast<Result>(result), "start the driver"); }) == ErrorCode::not_found);
+  }
 }
 
 #ifndef __SANITIZE_ADDRESS__  // these do what AddressSanitizer does not allow

@@ -19,10 +19,14 @@ struct Refusal {
   int result;
 };
 // CUresult: not permitted, not supported, out of memory; no compiler for PTX, PTX too new, PTX that is invalid, no
-// code for this device, compilation disabled.
-constexpr Refusal k_no_locking[] = {{"cuMemHostRegister_v2", 800}, {"cuMemHostRegister_v2", 801}, {"cuMemHostAlloc", 2}};
-constexpr Refusal k_no_kernels[] = {{"cuModuleLoadData", 221}, {"cuModuleLoadData", 222}, {"cuModuleLoadData", 218},
-                                    {"cuModuleLoadData", 209}, {"cuModuleLoadData", 223}};
+// code for this device, compilation disabled, a compiler that does not start, not supported; and the same of a driver
+// that compiles when the kernel is looked for.
+constexpr Refusal k_no_locking[] = {
+    {"cuMemHostRegister_v2", 800}, {"cuMemHostRegister_v2", 801}, {"cuMemHostAlloc", 2}};
+constexpr Refusal k_no_kernels[] = {
+    {"cuModuleLoadData", 221}, {"cuModuleLoadData", 222},    {"cuModuleLoadData", 218},
+    {"cuModuleLoadData", 209}, {"cuModuleLoadData", 223},    {"cuModuleLoadData", 303},
+    {"cuModuleLoadData", 801}, {"cuModuleGetFunction", 209}, {"cuModuleGetFunction", 221}};
 
 struct Delivered {
   std::vector<Snapshot> batches{};
@@ -65,7 +69,8 @@ TEST_CASE("Without page-locked memory the batches are the same, and it is counte
       CHECK(slower.batches == usual.batches);
       CHECK(slower.counters.pageable_bytes > 0);
       REQUIRE(slower.fallbacks.size() == 1);
-      CHECK(slower.fallbacks[0].find("the driver does not page-lock memory, so copies to the device are slower: ") == 0);
+      CHECK(slower.fallbacks[0].find("the driver does not page-lock memory, so copies to the device are slower: ") ==
+            0);
     }
     CHECK(two_epochs(pack.path, options, {}, {k_no_locking[0], k_no_locking[2], k_no_kernels[0]}).batches ==
           usual.batches);
@@ -94,9 +99,8 @@ TEST_CASE("A device that does not take the kernels gets mirrored and mixed pixel
     for (const PixelLayout layout : {PixelLayout::nchw, PixelLayout::nhwc}) {
       for (const std::uint32_t size : {20U, 13U}) {
         const LoaderOptions options = float_batches(dtype, layout, size);
-        for (const CudaOptions& cuda :
-             {CudaOptions{.flip_probability = 0.5}, CudaOptions{.mix = {.mixup_alpha = 0.8}},
-              CudaOptions{.flip_probability = 0.5, .mix = {.cutmix_alpha = 1}}}) {
+        for (const CudaOptions& cuda : {CudaOptions{.flip_probability = 0.5}, CudaOptions{.mix = {.mixup_alpha = 0.8}},
+                                        CudaOptions{.flip_probability = 0.5, .mix = {.cutmix_alpha = 1}}}) {
           const Delivered usual = two_epochs(pack.path, options, cuda, {});
           CHECK(usual.converts);
           const Delivered slower = two_epochs(pack.path, options, cuda, {k_no_kernels[0]});
@@ -124,8 +128,9 @@ TEST_CASE("A stream that is being captured gets no batch, and none is lost") {
   std::optional<DeviceBatch> batch = loader.next(trainer.stream());
   const std::uint64_t first = batch->index();
   fake_cuda::set_captured(graph.handle(), true);
-  const std::string told = "this stream is being captured into a CUDA graph; take the batch before the capture, and copy it "
-                           "into the memory that the graph reads";
+  const std::string told =
+      "this stream is being captured into a CUDA graph; take the batch before the capture, and copy it "
+      "into the memory that the graph reads";
   CHECK(message_of([&] { loader.next(graph.handle()); }) == told);
   CHECK(message_of([&] { batch->use_on(graph.handle()); }) == told);
   fake_cuda::set_captured(graph.handle(), false);

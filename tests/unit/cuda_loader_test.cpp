@@ -14,49 +14,6 @@ using namespace bale::test;
 using cuda_detail::Context;
 using fake_cuda::Pace;
 
-namespace {
-
-
-std::vector<Snapshot> on_device(CudaLoader& loader, int num_epochs = 1) {
-  Trainer trainer(Context::open(0));
-  for (int epoch = 0; epoch < num_epochs; ++epoch) train_epoch(loader, trainer);
-  return trainer.finish();
-}
-
-}  // namespace
-
-TEST_CASE("Batches on the device are those of the host, of every type, layout and kind") {
-  const Pack pack(43);
-  std::vector<Transform> transforms = {train_transform(32), val_transform(24, 32), padded_transform(96, 100)};
-  for (const PixelLayout layout : {PixelLayout::nhwc, PixelLayout::nchw}) {
-    for (const std::uint32_t size : {32U, 30U, 7U}) {
-      transforms.push_back(float_transform(DType::float16, layout, size));
-      transforms.push_back(float_transform(DType::bfloat16, layout, size));
-      transforms.push_back(float_transform(DType::float32, layout, size));
-    }
-    transforms.push_back(train_transform(20));
-    transforms.back().layout = layout;
-    for (const std::uint32_t width : {100U, 97U}) {  // zeros around the image, which are no zeros of the image
-      transforms.push_back(padded_transform(96, width));
-      transforms.back().dtype = DType::float16;
-      transforms.back().layout = layout;
-      transforms.back().normalize = true;
-    }
-  }
-  for (const Transform& transform : transforms) {
-    LoaderOptions options = small_batches(2, WorkerMode::threads);
-    options.transform = transform;
-    Loader host(pack.path, options);
-    const auto expected = snapshots(host);
-    for (const bool convert : {true, false}) {
-      const FakeDevice device;
-      CudaLoader loader(pack.path, options, {.convert = convert});
-      CHECK(loader.converts_on_device() == (convert && transform.dtype != DType::uint8));
-      CHECK(on_device(loader) == expected);
-    }
-  }
-}
-
 TEST_CASE("The device's pace, the workers and the sizes of rings change nothing") {
   const Pack pack(50);
   LoaderOptions options = small_batches(0);

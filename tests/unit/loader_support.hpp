@@ -27,12 +27,17 @@ struct Pack {
   std::string path;
 };
 
-/// Small batches of small images, everything else as it is by default; workers are the ones that were built with the
-/// tests.
+/// The worker that was built with the tests, or that of BALE_WORKER, for tests that run on another machine.
+inline std::string worker_program() {
+  const char* const named = std::getenv("BALE_WORKER");
+  return named != nullptr ? named : BALE_TEST_WORKER;
+}
+
+/// Small batches of small images, everything else as it is by default.
 inline LoaderOptions small_batches(unsigned workers, WorkerMode mode = WorkerMode::processes) {
   LoaderOptions options{.batch_size = 8, .workers = workers, .worker_mode = mode, .seed = 5};
   options.transform = train_transform(32);
-  options.worker_program = BALE_TEST_WORKER;
+  options.worker_program = worker_program();
   return options;
 }
 

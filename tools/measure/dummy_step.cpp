@@ -13,9 +13,11 @@ extern const char* const k_spin_kernel_ptx;
 
 namespace {
 
+constexpr const char* k_spin_kernel = "bale_spin";
+
 std::unique_ptr<const Module> loaded(const std::shared_ptr<const Context>& context) {
   std::string refusal;
-  auto module = Module::load(context, k_spin_kernel_ptx, refusal);
+  auto module = Module::load(context, k_spin_kernel_ptx, {k_spin_kernel}, refusal);
   if (module) return module;
   throw Error(ErrorCode::unsupported, "the device does not take the kernel of --step-ms: " + refusal,
               {.hint = "update its driver, or leave --step-ms out"});
@@ -24,7 +26,7 @@ std::unique_ptr<const Module> loaded(const std::shared_ptr<const Context>& conte
 }  // namespace
 
 DummyStep::DummyStep(std::shared_ptr<const Context> context)
-    : context_(std::move(context)), module_(loaded(context_)), kernel_(module_->function("bale_spin")) {}
+    : context_(std::move(context)), module_(loaded(context_)), kernel_(module_->function(k_spin_kernel)) {}
 
 void DummyStep::run(StreamHandle stream, double seconds) const {
   SpinArgs args{.nanoseconds = static_cast<std::uint64_t>(seconds * 1e9)};

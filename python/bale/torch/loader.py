@@ -11,6 +11,7 @@ import torch.utils.dlpack
 from bale import transforms
 from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
+from bale.torch.copy_stream import can_pin
 from bale.torch.fields import check_names, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
 from bale.torch.given import Part, given
@@ -141,7 +142,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     with_samples : bool, default False
         Return one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`.
     pin : bool, default False
-        Return page-locked copies if CUDA is available.
+        Return page-locked copies if there is a device to which they are copied faster (CUDA; with PyTorch 2.6 or later
+        XPU and others).
     device : torch.device, str, int or None, default None
         "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time; "cpu" is
         the same as None. The tensors are the loader's memory, which a later batch reuses when the last of them is gone.
@@ -275,7 +277,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         self._warned = False
         self.with_mask, self.with_samples = with_mask, with_samples
         self.pin_memory, self.persistent_workers = pin, persistent_workers
-        self.pin = pin and torch.cuda.is_available() and self.device is None
+        self.pin = pin and self.device is None and can_pin()
         self._shortens = tail == "uneven" and not with_mask
         self._follow(sampler)
         self._is_made = True

@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import functools
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bale import transforms
-from bale.torch.nested import change_entry, map_tensors, tensors
+from bale.torch.copy_stream import CopyStream, streams_of
+from bale.torch.nested import change_entry, map_tensors
 from bale.torch.ranks import Sampler
 
 _END = object()
@@ -18,10 +18,10 @@ _END = object()
 class Prefetcher:
     """Iterates over the batches of `loader`, with every tensor on `device`.
 
-    On a device with streams (CUDA), the next batch is copied and normalized on a separate stream while you work on this
-    one. A batch on the host, and its slot, is kept until its copy is done. So the loader is one batch ahead, but
-    state_dict() is the state after the last batch that you got. Copies are asynchronous if the loader's batches are
-    page-locked: pin=True, or a DataLoader's pin_memory=True. On other devices (CPU), the batches are not copied ahead.
+    On a device with streams (CUDA, ROCm, XPU and others), the next batch is copied and normalized on a separate stream while
+    you work on this one. A batch on the host, and its slot, is kept until its copy is done. So the loader is one batch ahead,
+    but state_dict() is the state after the last batch that you got. Copies are asynchronous if the loader's batches are
+    page-locked: pin=True, or a DataLoader's pin_memory=True. On other devices (CPU, MPS), the batches are not copied ahead.
 
     len(), set_epoch(), state_dict(), load_state_dict(), `sampler`, `dataset`, `batch_size` and all other attributes are
     the loader's, if it has them.
@@ -88,7 +88,7 @@ class Prefetcher:
         # After the last batch that was given, while the loader itself is ahead.
         self._state: dict[str, Any] | None = None
         self._turn = 0  # counts iterators: a new one takes over from the last
-        self._lane: _Lane | None = None
+        self._copies: CopyStream | None = None
 
     def __len__(self) -> int:
         return len(self.loader)  # type: ignore[arg-type]
@@ -96,38 +96,38 @@ class Prefetcher:
     def __iter__(self) -> Iterator[Any]:
         self._state = None
         self._turn += 1
-        if self._lane is not None:
-            self._lane.drain()
+        if self._copies is not None:
+            self._copies.drain()
         batches = iter(self.loader)
-        streams = _streams(self.device)
+        streams = streams_of(self.device)
         if streams is None:
             return map(functools.partial(self._moved, non_blocking=False), batches)
         self._state = self._loaders_state()
-        self._lane = _Lane(self.device, streams)
-        return self._ahead(batches, self._lane, self._turn)
+        self._copies = CopyStream(self.device, streams)
+        return self._ahead(batches, self._copies, self._turn)
 
-    def _ahead(self, batches: Iterator[Any], lane: _Lane, turn: int) -> Iterator[Any]:
+    def _ahead(self, batches: Iterator[Any], copies: CopyStream, turn: int) -> Iterator[Any]:
         try:
-            pending = [self._next(batches, lane)]
+            pending = [self._next(batches, copies)]
             while pending[0] is not _END:
                 if isinstance(pending[0], Exception):
                     raise pending.pop()
                 state = self._loaders_state()
-                pending.append(self._next(batches, lane))
+                pending.append(self._next(batches, copies))
                 self._state = state
-                yield lane.received(pending.pop(0))
+                yield copies.received(pending.pop(0))
                 if turn != self._turn:
                     raise RuntimeError("this iterator is void: its Prefetcher was iterated again")
         finally:
-            lane.drain()
+            copies.drain()
         self._state = None
 
-    def _next(self, batches: Iterator[Any], lane: _Lane) -> Any:
+    def _next(self, batches: Iterator[Any], copies: CopyStream) -> Any:
         """Starts the next copy. Returns it, or the exception to raise after the batch before it was returned."""
         try:
-            lane.let_go()
+            copies.let_go()
             batch = next(batches, _END)
-            return batch if batch is _END else lane.copy(batch, self._moved)
+            return batch if batch is _END else copies.copy(batch, self._moved)
         except Exception as error:
             return error
 
@@ -225,54 +225,3 @@ class Pixels:
             make = functools.partial(torch.tensor, dtype=torch.float32, device=device)
             self._constants[device] = (make(mean).view(3, 1, 1), make(std).view(3, 1, 1), make(255.0))
         return self._constants[device]
-
-
-class _Lane:
-    """A stream for copies, and the batches on the host that it still reads."""
-
-    def __init__(self, device: torch.device, streams: Any) -> None:
-        self._device, self._streams = device, streams
-        self._stream = streams.Stream(device=device)
-        self._read: deque[tuple[Any, Any]] = deque()  # (event after the copy, batch of the host)
-
-    def copy(self, batch: Any, moved: Callable[..., Any]) -> tuple[Any, Any]:
-        if any(tensor.device.type != "cpu" for tensor in tensors(batch)):  # made by the work's stream
-            self._stream.wait_stream(self._streams.current_stream(self._device))
-        with self._streams.stream(self._stream):
-            event = self._streams.Event()
-            try:
-                copy = moved(batch, non_blocking=True)
-            finally:  # copies are running also if it failed half-way
-                event.record(self._stream)
-                self._read.append((event, batch))
-        return copy, event
-
-    def received(self, copied: tuple[Any, Any]) -> Any:
-        """The batch, for the current stream: work there waits for the copy, and the next use of the memory for that work."""
-        copy, event = copied
-        current = self._streams.current_stream(self._device)
-        current.wait_event(event)
-        for tensor in tensors(copy):
-            tensor.record_stream(current)
-        return copy
-
-    def let_go(self) -> None:
-        """Releases batches that were read. At most one is kept, so a loader needs one slot more."""
-        while self._read and (len(self._read) > 1 or self._read[0][0].query()):
-            self._let_go_of_oldest()
-
-    def drain(self) -> None:
-        while self._read:
-            self._let_go_of_oldest()
-
-    def _let_go_of_oldest(self) -> None:
-        self._read[0][0].synchronize()
-        self._read.popleft()
-
-
-def _streams(device: torch.device) -> Any:
-    """The module with the streams of the device, such as torch.cuda; None if it has no streams."""
-    if device.type == "cpu":
-        return None
-    module = getattr(torch, device.type, None)
-    return module if hasattr(module, "Stream") and hasattr(module, "Event") else None

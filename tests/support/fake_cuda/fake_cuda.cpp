@@ -16,6 +16,7 @@ namespace {
 
 constexpr DevicePointer k_device_bit = DevicePointer{1} << 62;
 constexpr std::size_t k_alignment_bytes = 256;
+constexpr std::size_t k_device_bytes = std::size_t{1} << 34;
 constexpr const char* k_spin_kernel = "bale_spin";
 
 constexpr auto k_invalid_value = static_cast<Result>(1);
@@ -464,7 +465,33 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
   return launch(engine, function, {grid_x, grid_y, block_x}, *stream, args);
 }
 
-// For tests that are not in C++: the findings, one per line, and the number of live objects.
+// Of the driver, but only tests call these: they capture a stream into a graph, without the graph, and ask for the device's memory.
+[[gnu::visibility("default")]] Result cuStreamBeginCapture_v2(StreamHandle handle, CaptureMode) {
+  BALE_ENTER(true);
+  BALE_STREAM(handle);
+  stream->captured = true;
+  return Result::success;
+}
+
+[[gnu::visibility("default")]] Result cuStreamEndCapture(StreamHandle handle, void** graph) {
+  BALE_ENTER(true);
+  BALE_STREAM(handle);
+  stream->captured = false;
+  *graph = nullptr;
+  return Result::success;
+}
+
+[[gnu::visibility("default")]] Result cuGraphDestroy(void*) { return Result::success; }
+
+[[gnu::visibility("default")]] Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  BALE_ENTER(true);
+  *total = k_device_bytes;
+  *free = *total;
+  for (const auto& [address, allocation] : engine.allocations) *free -= allocation.size;
+  return Result::success;
+}
+
+// For tests that are not in C++, or run over any driver: the findings, one per line, and the number of live objects.
 [[gnu::visibility("default")]] const char* fake_cuda_findings() {
   static std::string lines;
   lines.clear();
@@ -482,6 +509,7 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
 [[gnu::visibility("default")]] void fake_cuda_fail_once(const char* function, int result) {
   fail_once(function, 0, result);
 }
+[[gnu::visibility("default")]] void fake_cuda_take_pageable() { take_pageable(); }
 [[gnu::visibility("default")]] void fake_cuda_refuse(const char* function, int result) {
   take_pageable();
   refuse(function, result);

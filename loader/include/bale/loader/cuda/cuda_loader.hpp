@@ -47,6 +47,7 @@ struct CudaOptions {
   MixOptions mix{};             // needs a float type
   bool copy_thread = true;      // start each copy when its batch is ready, in a thread of the loader's own; otherwise only
                                 // next() starts copies
+  bool page_lock = true;        // page-lock what copies start from; without it they are slower, and the system may swap the ring
   bool timing = false;          // measure the counters that are marked "timing"
   DecodeOn decode = DecodeOn::host;
   std::string nvjpeg_library{};  // path; empty: libnvjpeg.so.13 or .12, found by name
