@@ -87,6 +87,10 @@ for python in "${pythons[@]}"; do
     --config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE="$cache/$target/tools/toolchain.cmake" \
     --config-settings=cmake.define.Python_INCLUDE_DIR="$headers" \
     "${cross[@]}" --config-settings=cmake.define.BALE_ONE_LIBRARY=ON --config-settings=cmake.define.BALE_LICENSES="$cache/licenses"
-  PATH=$environment/bin:$PATH auditwheel repair --plat "manylinux_2_28_$target" --wheel-dir "$out" "$cache"/unrepaired/bale-*.whl
+  # `--plat NAME` takes the names for this machine only; without it the tag is that of what the wheel needs, for any machine.
+  PATH=$environment/bin:$PATH auditwheel repair --wheel-dir "$out" "$cache"/unrepaired/bale-*.whl
+done
+for wheel in "$out"/bale-*_"$target".whl; do
+  case "$wheel" in *manylinux_2_2[0-8]_"$target".whl) ;; *) echo "$wheel needs more than glibc 2.28" >&2; exit 1 ;; esac
 done
 for wheel in "$out"/bale-*.whl; do echo "$wheel: $(($(stat -c %s "$wheel") / 1024)) KiB"; done

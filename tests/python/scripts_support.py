@@ -1,7 +1,9 @@
 """Running the scripts of tests/python/scripts, and comparing what two runs report."""
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 
 import numpy as np
@@ -32,15 +34,28 @@ def report_of(output):
     return json.loads(re.findall(r"^(?:\[default\d+\]:)?(\{.*\})$", output, re.MULTILINE)[-1])
 
 
+def output_of(command, folder, environment, tries):
+    """Its stdout. A command that hangs is killed with all that it started, and run again if `tries` says so."""
+    for left in reversed(range(tries)):
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+                              env=environment, start_new_session=True) as process:
+            try:
+                out, err = process.communicate(timeout=300)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                out, err = process.communicate()
+                assert left, f"not finished in time: {command}\n{out}\n{err}"
+                continue
+        assert process.returncode == 0, f"exit {process.returncode}\n{out}\n{err}"
+        return out
+
+
 def reports_of(command, photos_and_pack, folder, *args, **env):
-    """Of a command with a DataLoader and with bale."""
+    """Of a command with a DataLoader and with bale. A DataLoader forks its workers beside threads, and may hang."""
     reports = []
-    for more in ([], ["--bale"]):
+    for more, tries in (([], 2), (["--bale"], 1)):
         whole = [*map(str, [*command, *photos_and_pack, *more, *args])]
-        done = subprocess.run(whole, capture_output=True, text=True, timeout=300, cwd=folder, stdin=subprocess.DEVNULL,
-                              env={**ENVIRONMENT, "OMP_NUM_THREADS": "1", **env})
-        assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-        reports.append(report_of(done.stdout))
+        reports.append(report_of(output_of(whole, folder, {**ENVIRONMENT, "OMP_NUM_THREADS": "1", **env}, tries)))
     return reports
 
 
