@@ -31,6 +31,9 @@ BALE_WHEEL_PACKAGES=(dpkg-dev debian-archive-keyring nasm make perl pkg-config p
 # For wheels.sh --target aarch64 and check_aarch64.sh: the system's libraries of such a machine, and what runs its programs.
 BALE_ARM_PACKAGES=(qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross libc6-arm64-cross)
 
+# For release.sh, besides: minimal systems, and the site.
+BALE_RELEASE_PACKAGES=(debootstrap doxygen)
+
 # install_packages NAME...: installs those that are missing, quietly; says what to do where it cannot.
 install_packages() {
   local missing=() name

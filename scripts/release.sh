@@ -25,6 +25,8 @@ version=$(sed -n 's/^project(bale VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 grep -q "^## \[$version\]" CHANGELOG.md || { echo "CHANGELOG.md has no heading for $version" >&2; exit 1; }
 [ -z "$(git status --porcelain)" ] || { echo "there are uncommitted changes" >&2; exit 1; }
 [ -z "$(ls -A "$out" 2>/dev/null)" ] || { echo "$out is not empty" >&2; exit 1; }
+. scripts/packages.sh
+install_packages "${BALE_RELEASE_PACKAGES[@]}"
 if [ -n "$checked" ]; then
   . scripts/bare_system.sh
   need_bare_systems || exit
@@ -35,7 +37,7 @@ scripts/wheels.sh --out "$out" --cache "$cache" --target aarch64
 "$cache/python/bin/python" -m pip install --quiet --disable-pip-version-check build
 "$cache/python/bin/python" -m build --sdist --outdir "$out" .
 scripts/deb.sh --out "$out" ${checked:+--check bookworm}
-BALE_BUILD_DIR=$PWD/build/deb scripts/site.sh "$out/site"
+BALE_BUILD_DIR=$PWD/build/deb BALE_PYTHON_PACKAGE=$(realpath "$cache/$(uname -m)")/wheel/python scripts/site.sh "$out/site"
 tar -C "$out" --sort=name --owner=0 --group=0 --mtime="@$(git log -1 --format=%ct)" -czf "$out/bale-$version-site.tar.gz" site
 rm -rf "$out/site"
 if [ -n "$checked" ]; then
