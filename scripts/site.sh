@@ -2,8 +2,8 @@
 # Builds the documentation site from docs/, the READMEs of the rooms, `bale --help`, the docstrings and the C++
 # headers.
 # usage: scripts/site.sh [DIRECTORY]     default: build/site; open DIRECTORY/index.html
-# Needs build/bin/bale and build/python (scripts/build.sh; $BALE_BUILD_DIR, $BALE_PYTHON_PACKAGE name others), Doxygen and, the first
-# time, PyPI. A link that leads nowhere is an error.
+# Needs build/bin/bale and build/python (scripts/test.sh builds them; $BALE_BUILD_DIR and $BALE_PYTHON_PACKAGE name others),
+# Doxygen and, the first time, PyPI. A link that leads nowhere is an error.
 set -euo pipefail
 home=$(cd "$(dirname "$0")/.." && pwd)
 case "${1:-}" in -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;; esac
