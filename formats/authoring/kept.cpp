@@ -3,14 +3,9 @@
 #include <pthread.h>
 #include <sys/statvfs.h>
 
-#include <charconv>
-#include <cstdlib>
 #include <limits>
-#include <string_view>
 
-#include <fmt/format.h>
-
-#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/bytes_variable.hpp"
 
 namespace bale {
 namespace {
@@ -42,14 +37,7 @@ SharedCache<Frame>& kept_frames() { return caches().frames; }
 SharedCache<Stream>& kept_spills() { return caches().spills; }
 
 std::uint64_t kept_spill_limit(const std::string& directory) {
-  if (const char* const set = std::getenv("BALE_SPILL_BYTES"); set != nullptr && *set != '\0') {
-    const std::string_view text(set);
-    std::uint64_t limit = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (problem == std::errc{} && end == text.data() + text.size()) return limit;
-    throw Error(ErrorCode::invalid_argument, fmt::format("BALE_SPILL_BYTES is \"{}\"", printable(text)),
-                {.hint = "set it to a number of bytes"});
-  }
+  if (const auto limit = bytes_in_variable("BALE_SPILL_BYTES")) return *limit;
   struct statvfs info {};
   if (::statvfs(directory.c_str(), &info) != 0) return std::numeric_limits<std::uint64_t>::max();
   return (std::uint64_t{info.f_bavail} * info.f_frsize + kept_spills().bytes()) / 2;

@@ -94,7 +94,7 @@ TEST_CASE("Workers of each kind, ranks and rings of any size give the batches of
   check(options, {});
 }
 
-TEST_CASE("Copies and waiting are timed where that is asked for") {
+TEST_CASE("Copies and waiting are timed if that is asked for") {
   const Pack pack(40);
   const Device device;
   CudaLoader loader(pack.path, float_batches(DType::float16, PixelLayout::nhwc), {.timing = true});

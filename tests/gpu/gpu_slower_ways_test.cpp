@@ -40,9 +40,7 @@ TEST_CASE("Copies from ordinary memory give the same batches, and are counted") 
     expect_pageable_copies();
     CudaLoader loader(pack.path, options, {.depth = 1, .hold = 1, .page_lock = false});
     SlowTrainer trainer(device.context());
-    for (int epoch = 0; epoch < 2; ++epoch) {
-      while (const auto batch = loader.next(trainer.stream())) trainer.step(*batch);
-    }
+    for (int epoch = 0; epoch < 2; ++epoch) train_epoch(loader, trainer);
     CHECK(trainer.finish() == on_host(pack.path, options, 2));
     CHECK(loader.counters().pageable_bytes > 0);
     CHECK(loader.counters().pageable_bytes == loader.counters().copied_bytes);

@@ -60,9 +60,7 @@ TEST_CASE("Memory is not reused while a consumer that is behind still reads it")
     const Device device;
     CudaLoader loader(pack.path, options, k_one_of_each);
     SlowTrainer trainer(device.context());
-    for (int epoch = 0; epoch < 3; ++epoch) {
-      while (const auto batch = loader.next(trainer.stream())) trainer.step(*batch);
-    }
+    for (int epoch = 0; epoch < 3; ++epoch) train_epoch(loader, trainer);
     CHECK(trainer.finish() == expected);
   }
 }

@@ -319,7 +319,7 @@ TEST_CASE("Batches let go of by other threads while the next ones are asked for"
   CHECK(trainer.finish() == snapshots(host, 4));
 }
 
-TEST_CASE("Copies and waiting are counted, and timed where that is asked for") {
+TEST_CASE("Copies and waiting are counted, and timed if that is asked for") {
   const Pack pack(40);
   const FakeDevice device;
   LoaderOptions options = small_batches(2, WorkerMode::threads);

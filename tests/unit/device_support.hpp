@@ -143,7 +143,8 @@ class Trainer {
 };
 
 /// The rest of the current epoch.
-inline void train_epoch(CudaLoader& loader, Trainer& trainer) {
+template <typename AnyTrainer>
+void train_epoch(CudaLoader& loader, AnyTrainer& trainer) {
   while (const auto batch = loader.next(trainer.stream())) trainer.step(*batch);
 }
 
