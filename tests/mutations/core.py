@@ -56,7 +56,7 @@ MUTATIONS = [
              ("shard", "Ranges of a sample*")),
     Mutation("what is cached is read around the page cache", "reader/direct_choice.cpp",
              "value_or(0) < k_enough;", "value_or(0) < 2 + k_enough;", ("direct_io", "What is cached already*")),
-    Mutation("nobody looks whether a shard can be read around the page cache", "reader/dataset.cpp",
+    Mutation("nobody looks whether a shard can be read around the page cache", "reader/dataset_opening.cpp",
              "options.direct_io = first && shards->use(*first)->is_direct();", "options.direct_io = first && shards->use(*first)->size() > 0;",
              ("direct_io", "Shards that cannot be read*")),
     Mutation("limits of control groups do not count", "formats/base/available_memory.cpp",
