@@ -2,17 +2,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 
+from bale.child_process import call_program
 from bale.errors import make_error
+from bale.progress_bar import ProgramMessages, bar_class, is_watched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import IO, Any, NoReturn
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, NoReturn
 
     from typing_extensions import Unpack
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 _BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
 _CODES = {2: "invalid_argument", 3: "damaged", 5: "retryable", 130: "interrupted"}
 _LEFT_OUT = 4  # finished, but samples were left out, as was asked
-_PATIENCE_S = 10.0
-_LOOK_UP_MS = 200
 
 
 def program_path(name: str = "bale") -> str:
@@ -90,8 +87,8 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     if source is not None:
         from bale.sample_sources import pack_samples, pack_splits, tables_of
 
-        is_shown = _is_watched() if progress is None else progress
-        bar = _tqdm() if is_shown and not options.get("quiet") else None
+        is_shown = is_watched() if progress is None else progress
+        bar = bar_class() if is_shown and not options.get("quiet") else None
         tables = tables_of(source, dict(options))
         if tables:
             return pack_splits(tables, destination, bar, dict(options))
@@ -309,14 +306,14 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
     import tempfile
 
     if progress is None:
-        progress = _is_watched()
-    bar = _tqdm() if progress and not options.get("quiet") else None
+        progress = is_watched()
+    bar = bar_class() if progress and not options.get("quiet") else None
     flags = ["--json-progress"] if bar else []
     words = [program_path(), command, "--json", *flags, *_arguments(options), "--", *map(os.fsdecode, positional)]
-    with tempfile.TemporaryFile() as out, _Messages(command, bar) as messages:
+    with tempfile.TemporaryFile() as out, ProgramMessages(command, bar) as messages:
         # Without tqdm the program shows its own progress, and its messages with it.
         own = progress and not bar
-        code = _call(words, None if own else messages.take, out)
+        code = call_program(words, None if own else messages.take, out)
         out.seek(0)
         printed = out.read()
     if code in fine:
@@ -357,151 +354,3 @@ def _with_keywords(command: str, text: str) -> str:
     parts = re.split("(`bale [^`]*`)", text)
     parts[::2] = [re.sub(r"(?<![\w-])--([a-z][a-z-]*)", keyword, part) for part in parts[::2]]
     return "".join(parts)
-
-
-class _Messages:
-    """Handles the lines that the program writes to standard error. If `bar`, the class of progress bars, is not None, it
-    shows progress in a bar and prints notes above it."""
-
-    def __init__(self, command: str, bar: Any) -> None:
-        self._command = command
-        self._make = bar
-        self._bar: Any = None
-        self._counted = ""
-        self.error = ""
-
-    def __enter__(self) -> _Messages:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def take(self, line: str) -> None:
-        if line.startswith('{"progress"'):
-            self._show(line)
-        elif line.startswith("bale: "):
-            self.error = line[len("bale: "):]
-        elif self._make is not None:
-            self._make.write(line, file=sys.stderr)
-
-    def _show(self, line: str) -> None:
-        import json
-
-        counts = json.loads(line)["progress"]
-        if self._bar is None:
-            if counts["total_samples"]:
-                self._counted, unit = "samples", "img"
-            elif counts["total_bytes"]:  # a pack without a count of its samples
-                self._counted, unit = "bytes", "B"
-            else:
-                return
-            self._bar = self._make(desc=self._command, mininterval=0, unit=unit, unit_scale=unit == "B")
-        self._bar.total = counts[f"total_{self._counted}"]
-        shards = f"{counts['shards']}/{counts['total_shards']} shards"
-        skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
-        self._bar.set_postfix_str(shards + skipped, refresh=False)
-        self._bar.update(counts[self._counted] - self._bar.n)
-
-
-def _is_watched() -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    in_notebook = "IPKernelApp" in getattr(shell, "config", ())
-    return in_notebook or (sys.stderr is not None and sys.stderr.isatty())
-
-
-def _tqdm() -> Any:
-    """The class of progress bars, the notebook's one in a notebook; None if tqdm is not installed."""
-    try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
-        return None
-    return tqdm
-
-
-def bar_of_samples(progress: bool | None, name: str, total: int) -> Any:
-    """A bar of tqdm for work of this process; None if none is wanted. `progress` is as for pack()."""
-    kind = _tqdm() if (_is_watched() if progress is None else progress) else None
-    return kind and kind(desc=name, unit="img", total=total)
-
-
-def _call(words: list[str], take_line: Callable[[str], None] | None, out: IO[bytes]) -> int:
-    """Runs a program, calls `take_line` with each line of its standard error, and returns its exit code. Without
-    `take_line`, the program writes to this process's standard error.
-
-    Ctrl-C in a terminal reaches the program by itself. A signal to this process alone is passed on."""
-    import subprocess
-
-    process, received = None, []
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
-        handler = None
-    try:
-        if handler:  # raised inside Popen, it would leave a program running without a handle
-            signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
-        try:
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,
-                                       stderr=subprocess.PIPE if take_line else None)
-        finally:
-            if handler:
-                signal.signal(signal.SIGINT, handler)
-        if handler and received:
-            handler(*received[0])
-        if take_line and process.stderr:
-            for line in _lines(process.stderr.fileno()):
-                take_line(os.fsdecode(line))
-        return _wait(process)
-    except BaseException:
-        if process is not None:
-            _end(process)
-        raise
-    finally:
-        if process is not None and process.stderr is not None:
-            process.stderr.close()
-
-
-def _await(fd: int) -> None:
-    """Waits until `fd` can be read, and looks up in between: a signal that arrives just before a call blocks does not end it."""
-    import select
-
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    while not poll.poll(_LOOK_UP_MS):
-        pass
-
-
-def _lines(fd: int) -> Iterator[bytes]:
-    rest = b""
-    while True:
-        _await(fd)
-        new = os.read(fd, 1 << 16)
-        if not new:
-            break
-        *lines, rest = (rest + new).split(b"\n")
-        yield from lines
-    if rest:
-        yield rest
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    try:
-        ended = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):  # Linux before 5.3, or a Python that was built for one
-        return process.wait()
-    try:
-        _await(ended)
-    finally:
-        os.close(ended)
-    return process.wait()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    from subprocess import TimeoutExpired
-
-    for wait_s, then in ((0.3, signal.SIGINT), (_PATIENCE_S, signal.SIGKILL)):
-        try:
-            process.wait(wait_s)
-            return
-        except TimeoutExpired:
-            process.send_signal(then)
-    process.wait()

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from bale import _bale
-from bale.program import bar_of_samples
+from bale.progress_bar import bar_of_samples
 
 _AHEAD = 64
 

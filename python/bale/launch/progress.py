@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import sys
 
-from bale.program import _is_watched, _tqdm
+from bale.progress_bar import bar_class, is_watched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ class PartProgress:
 
     def __init__(self, engine: str, total: int, shown: bool | None) -> None:
         self._engine, self._total, self._packed, self._failed = engine, total, 0, 0
-        is_watched = _is_watched()
-        self._shown = is_watched if shown is None else shown
-        make = _tqdm() if self._shown and is_watched else None  # a log gets lines
+        watched = is_watched()
+        self._shown = watched if shown is None else shown
+        make = bar_class() if self._shown and watched else None  # a log gets lines
         self._bar: Any = make(desc=engine, total=total, unit="part") if make else None
 
     def __enter__(self) -> PartProgress:
