@@ -5,9 +5,9 @@
 
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "bale/tests/support/fake_cuda/engine.hpp"
+#include "bale/tests/support/fake_cuda/launches.hpp"
 
 using namespace bale::test::fake_cuda;
 using namespace bale::cuda_detail;
@@ -17,7 +17,6 @@ namespace {
 constexpr DevicePointer k_device_bit = DevicePointer{1} << 62;
 constexpr std::size_t k_alignment_bytes = 256;
 constexpr std::size_t k_device_bytes = std::size_t{1} << 34;
-constexpr const char* k_spin_kernel = "bale_spin";
 
 constexpr auto k_invalid_value = static_cast<Result>(1);
 constexpr auto k_invalid_image = static_cast<Result>(200);
@@ -45,54 +44,6 @@ Handle handle_of(const Object& object) {
 bool is_mapped(std::byte* memory, std::size_t size) {
   std::vector<unsigned char> resident((size + 4095) / 4096);
   return ::mincore(memory, size, resident.data()) == 0;
-}
-
-/// Launches a kernel of the loader with its arguments translated to host memory.
-Result launch(Engine& engine, const FakeFunction& function, const HostGrid& grid, FakeStream& stream,
-              const ConvertArgs& args) {
-  const HostKernel& kernel = function.kernel;
-  const std::uint64_t values = std::uint64_t{args.num_images} * args.width * args.height * 3;
-  const auto address = [](const void* at) { return reinterpret_cast<DevicePointer>(at); };
-  const auto host = [&](const void* at, std::size_t size) { return engine.host_address(address(at), size); };
-  ConvertArgs on_host = args;
-  on_host.in = reinterpret_cast<const std::uint8_t*>(host(args.in, values));
-  on_host.rows = reinterpret_cast<const ConvertRow*>(host(args.rows, args.num_images * sizeof(ConvertRow)));
-  on_host.table = host(args.table, kernel.table_bytes);
-  on_host.out = host(args.out, values * kernel.value_bytes);
-  auto work = std::make_shared<Work>();
-  work->what = "kernel " + function.name;
-  work->run = [on_host, grid, run = kernel.run] { run(on_host, grid); };
-  return engine.give(stream, std::move(work),
-                     {{address(args.in), values, false},
-                      {address(args.rows), args.num_images * sizeof(ConvertRow), false},
-                      {address(args.table), kernel.table_bytes, false},
-                      {address(args.out), values * kernel.value_bytes, true}});
-}
-
-bool is_resize_kernel(const std::string& name) { return name == "bale_resize" || name == "bale_resize_weights"; }
-
-/// The same for the kernels that resize. They may read all that follows the pointers to decoded images and weights.
-Result launch_resize(Engine& engine, const FakeFunction& function, const HostGrid& grid, FakeStream& stream,
-                     const ResizeArgs& args) {
-  const auto address = [](const void* at) { return reinterpret_cast<DevicePointer>(at); };
-  const std::uint64_t out_bytes = std::uint64_t{args.num_images} * args.width * args.height * 3;
-  const std::uint64_t rows_bytes = args.num_images * sizeof(ResizeRow);
-  const bool weighs = function.name == "bale_resize_weights";
-  ResizeArgs on_host = args;
-  on_host.decoded = reinterpret_cast<const std::uint8_t*>(engine.host_address(address(args.decoded), 1));
-  on_host.rows = reinterpret_cast<const ResizeRow*>(engine.host_address(address(args.rows), rows_bytes));
-  on_host.table = reinterpret_cast<std::int32_t*>(engine.host_address(address(args.table), 1));
-  on_host.out = reinterpret_cast<std::uint8_t*>(engine.host_address(address(args.out), out_bytes));
-  auto work = std::make_shared<Work>();
-  work->what = "kernel " + function.name;
-  work->run = [on_host, grid, weighs] { weighs ? run_resize_weights(on_host, grid) : run_resize(on_host, grid); };
-  std::vector<Engine::Range> uses{{address(args.rows), rows_bytes, false},
-                                  engine.rest_of_allocation(address(args.table), weighs)};
-  if (!weighs) {
-    uses.push_back(engine.rest_of_allocation(address(args.decoded), false));
-    uses.push_back({address(args.out), out_bytes, true});
-  }
-  return engine.give(stream, std::move(work), uses);
 }
 
 }  // namespace
@@ -428,14 +379,11 @@ Result cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const ch
   const std::string& ptx = found->second->ptx;
   if (ptx.find(".entry " + std::string(name) + "(") == std::string::npos) return k_not_found;
   auto function = std::make_unique<FakeFunction>(FakeFunction{.name = name, .kernel = host_kernel_named(name)});
-  const bool resizes = is_resize_kernel(function->name);
-  const std::size_t size = function->name == k_spin_kernel ? sizeof(SpinArgs)
-                           : resizes                       ? sizeof(ResizeArgs)
-                                                           : sizeof(ConvertArgs);
+  const std::size_t size = parameter_bytes(*function);
   if (ptx.find(std::string(name) + "_param_0[" + std::to_string(size) + "]") == std::string::npos) {
     engine.note("the kernel's parameter has another size than the host's");
   }
-  if (!function->kernel.run && !resizes && function->name != k_spin_kernel) return k_not_found;
+  if (!can_launch(*function)) return k_not_found;
   *handle = handle_of<FunctionHandle>(function);
   engine.functions.push_back(std::move(function));
   return Result::success;
@@ -445,27 +393,11 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
                       unsigned, unsigned, StreamHandle stream_handle, void** parameters, void**) {
   BALE_ENTER(true);
   BALE_STREAM(stream_handle);
-  const FakeFunction& function = *reinterpret_cast<FakeFunction*>(handle);
-  if (function.name == k_spin_kernel) {
-    SpinArgs spin;
-    std::memcpy(&spin, parameters[0], sizeof spin);
-    auto work = std::make_shared<Work>();
-    work->what = "kernel " + function.name;
-    work->run = [spin] { std::this_thread::sleep_for(std::chrono::nanoseconds(spin.nanoseconds)); };
-    return engine.give(*stream, std::move(work), {});
-  }
-  if (grid_x == 0 || grid_y == 0 || grid_y > 65535 || block_x != k_block_threads) return k_invalid_value;
-  if (is_resize_kernel(function.name)) {
-    ResizeArgs resize;
-    std::memcpy(&resize, parameters[0], sizeof resize);
-    return launch_resize(engine, function, {grid_x, grid_y, block_x}, *stream, resize);
-  }
-  ConvertArgs args;
-  std::memcpy(&args, parameters[0], sizeof args);
-  return launch(engine, function, {grid_x, grid_y, block_x}, *stream, args);
+  return launch(engine, *reinterpret_cast<FakeFunction*>(handle), {grid_x, grid_y, block_x}, *stream, parameters[0]);
 }
 
-// Of the driver, but only tests call these: they capture a stream into a graph, without the graph, and ask for the device's memory.
+// Of the driver, but only tests call these: they capture a stream into a graph, without the graph, and ask for the
+// device's memory.
 [[gnu::visibility("default")]] Result cuStreamBeginCapture_v2(StreamHandle handle, CaptureMode) {
   BALE_ENTER(true);
   BALE_STREAM(handle);
@@ -521,72 +453,3 @@ Result cuLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, u
 }
 
 }  // extern "C"
-
-namespace bale::test::fake_cuda {
-
-void reset(std::uint64_t seed) { Engine::get().reset(seed); }
-void set_pace(Pace pace) { Engine::get().set_pace(pace); }
-
-void set_num_devices(int count) {
-  const std::lock_guard lock(Engine::get().mutex);
-  Engine::get().num_devices = count;
-}
-
-void fail_once(const std::string& function, std::uint64_t after, int result) {
-  const std::lock_guard lock(Engine::get().mutex);
-  Engine::get().faults[function] = {after, static_cast<Result>(result)};
-}
-
-void refuse(const std::string& function, int result) {
-  const std::lock_guard lock(Engine::get().mutex);
-  Engine::get().refused[function] = static_cast<Result>(result);
-}
-
-void take_pageable() {
-  const std::lock_guard lock(Engine::get().mutex);
-  Engine::get().takes_pageable = true;
-}
-
-void set_captured(void* stream, bool captured) {
-  const std::lock_guard lock(Engine::get().mutex);
-  Engine::get().streams.at(static_cast<StreamHandle>(stream))->captured = captured;
-}
-
-void break_device(int result) {
-  const std::lock_guard lock(Engine::get().mutex);
-  Engine::get().broken = static_cast<Result>(result);
-}
-
-void on_call(std::function<void(const char*)> callback) {
-  const std::lock_guard lock(Engine::get().mutex);
-  Engine::get().callback = std::move(callback);
-}
-
-std::uint64_t num_calls(const std::string& function) {
-  const std::lock_guard lock(Engine::get().mutex);
-  return Engine::get().calls[function];
-}
-
-std::vector<std::string> findings() {
-  const std::lock_guard lock(Engine::get().mutex);
-  return Engine::get().findings;
-}
-
-Live live() {
-  Engine& engine = Engine::get();
-  const std::lock_guard lock(engine.mutex);
-  Live live{.contexts = engine.retained,
-            .streams = static_cast<int>(engine.streams.size()) - 2,
-            .events = static_cast<int>(engine.events.size()),
-            .allocations = static_cast<int>(engine.allocations.size()),
-            .pinned_allocations = static_cast<int>(engine.pinned_allocations.size()),
-            .registrations = static_cast<int>(engine.registrations.size()),
-            .modules = static_cast<int>(engine.modules.size())};
-  for (const auto& [address, allocation] : engine.allocations) live.device_bytes += allocation.size;
-  return live;
-}
-
-std::size_t num_current() { return thread_state().current.size(); }
-int capture_mode() { return static_cast<int>(thread_state().mode); }
-
-}  // namespace bale::test::fake_cuda
