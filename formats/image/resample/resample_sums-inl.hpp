@@ -3,7 +3,7 @@
 // A quad is four neighboring taps of one channel, one byte each, in one 32-bit lane. Its four 22-bit weights are split
 // into parts that the CPU multiplies and adds natively:
 // - VNNI: three signed bytes per weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes per part.
-// - x86 without VNNI: a signed half and a signed byte, w = h + 2^16 b; dot products of two halves, for the even and for
+// - x86 with SSSE3, without VNNI: a signed half and a signed byte, w = h + 2^16 b; dot products of two halves, for the even and for
 //   the odd taps, and of two bytes. A final sum is h's sum >> 16, plus b's sum, which both fit: see high_parts_fit().
 // - otherwise: two signed halves, w = h0 + 2^16 h1, for the even and for the odd taps; one dot product of two
 //   halves each.
@@ -29,7 +29,7 @@ using V32 = hn::Vec<D32>;
 constexpr std::size_t k_vector_bytes = HWY_MAX_BYTES;
 constexpr int k_parts = 4;
 
-#if HWY_ARCH_X86 && !BALE_VNNI
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3 && !BALE_VNNI
 
 constexpr int k_total_shift = k_fraction_bits - 16;
 
