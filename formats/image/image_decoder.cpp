@@ -1,8 +1,5 @@
 #include "bale/formats/image/image_decoder.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -19,50 +16,17 @@
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 #include "bale/formats/image/jpeg/progressive_decoder.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
+#include "bale/formats/image/reused_memory.hpp"
 #include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {
 
 using image_detail::RegionLayout;
+using image_detail::ReusedMemory;
 
-/// Memory for pixels, reused from image to image and never initialized. It shrinks again if a large image is followed
-/// by small ones only: of ImageNet, one image in a hundred needs more than is kept.
-class PixelBuffer {
- public:
-  std::uint8_t* get(std::size_t size) {
-    const bool is_outsized = capacity_ > k_keep_bytes && size < capacity_ / 4;
-    num_outsized_ = is_outsized ? num_outsized_ + 1 : 0;
-    if (size > capacity_ || num_outsized_ > k_patience) {
-      if (capacity_ > k_keep_bytes) give_back_pages();
-      pixels_.reset();  // before the new memory is allocated, so that both never exist at once
-      capacity_ = 0;
-      num_outsized_ = 0;
-      pixels_.reset(new std::uint8_t[size]);
-      capacity_ = size;
-    }
-    return pixels_.get();
-  }
-  /// The memory that get() returned last.
-  std::uint8_t* data() const { return pixels_.get(); }
-
- private:
-  static constexpr std::size_t k_keep_bytes = std::size_t{3} << 19;
-  static constexpr int k_patience = 8;  // images; crops of large images differ much in size
-
-  /// malloc keeps memory that lies in the middle of its heap. The kernel takes the pages of this block.
-  void give_back_pages() {
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto begin = reinterpret_cast<std::uintptr_t>(pixels_.get());
-    const std::uintptr_t first = (begin + page - 1) / page * page;
-    const std::uintptr_t end = (begin + capacity_) / page * page;
-    ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
-  }
-
-  std::unique_ptr<std::uint8_t[]> pixels_;
-  std::size_t capacity_ = 0;
-  int num_outsized_ = 0;  // images in a row that need less than a quarter
-};
+/// More than most images need.
+constexpr std::size_t k_kept_pixel_bytes = std::size_t{1} << 20;
 
 bool is_inside(const Region& region, const ImageHeader& header) {
   return region.width != 0 && region.height != 0 && region.x < header.width && region.y < header.height &&
@@ -81,7 +45,7 @@ void require_whole(Bytes bytes, bool has_end, std::uint64_t max_pixels, WholeChe
 }
 
 template <typename Decoder, typename... Mode>
-PixelView read_region(Decoder& decoder, const Region& region, PixelBuffer& buffer, Mode... mode) {
+PixelView read_region(Decoder& decoder, const Region& region, ReusedMemory& buffer, Mode... mode) {
   const RegionLayout layout = decoder.start(region, mode...);
   std::uint8_t* const pixels = buffer.get(layout.rows * layout.stride);
   decoder.read(pixels);
@@ -95,7 +59,7 @@ PixelView to_gray(const PixelView& rgb, std::uint8_t* out) {
   return {.rgb = out, .stride = stride, .width = rgb.width, .height = rgb.height, .pixel_bytes = 1};
 }
 
-PixelView to_opaque(const PixelView& rgb, PixelBuffer& buffer) {
+PixelView to_opaque(const PixelView& rgb, ReusedMemory& buffer) {
   const std::size_t stride = std::size_t{rgb.width} * 4;
   std::uint8_t* const out = buffer.get(stride * rgb.height);
   for (std::uint32_t y = 0; y < rgb.height; ++y) {
@@ -118,8 +82,8 @@ struct ImageDecoder::State {
   image_detail::BaselineDecoder baseline;
   image_detail::ProgressiveDecoder progressive;
   image_detail::PngDecoder png;
-  PixelBuffer buffer;
-  PixelBuffer converted;  // pixels of another mode than RGB, if they cannot take the place of these
+  ReusedMemory buffer{k_kept_pixel_bytes};
+  ReusedMemory converted{k_kept_pixel_bytes};  // pixels of another mode than RGB, if they cannot take the place of these
   PixelMode mode = PixelMode::rgb;
   const std::uint8_t* array = nullptr;  // pixels of an image that is already decoded
   Bytes whole{};                        // an image that read() decodes as a whole
@@ -226,7 +190,7 @@ struct ImageDecoder::State {
     }
     if (!done && !progressive.decode(jpeg.info(), region, pixels_for(region))) return read_region(jpeg, region, buffer);
     jpeg.close();
-    return {.rgb = pixels_for(region),
+    return {.rgb = buffer.data(),  // pixels_for() may replace the memory
             .stride = std::size_t{region.width} * 3,
             .width = region.width,
             .height = region.height};

@@ -361,3 +361,28 @@ TEST_CASE("Memory for the pixels of a large image is given back after a few smal
   for (int i = 0; i < 20; ++i) read(small);
   CHECK(allocated() - before < k_pixels / 4);
 }
+
+TEST_CASE("Memory that shrinks after a large image is not replaced below the pixels of a small one") {
+  std::mt19937 random(2);
+  const Buffer large = make_png({.width = 1500, .height = 1000}, random);
+  const Buffer png = make_png({.width = 16, .height = 16}, random);
+  const Buffer jpeg = make_jpeg({.width = 60, .height = 40, .sampling = {{1, 1}}}, random);
+  const auto pixels_of = [](bale::ImageDecoder& decoder, const Buffer& bytes) {
+    const bale::ImageHeader header = decoder.open(bytes);
+    const bale::PixelView view = decoder.read({0, 0, header.width, header.height});
+    std::vector<std::uint8_t> pixels;
+    for (std::uint32_t y = 0; y < view.height; ++y) {
+      const std::uint8_t* const row = view.rgb + y * view.stride;
+      pixels.insert(pixels.end(), row, row + std::size_t{view.width} * 3);
+    }
+    return pixels;
+  };
+  bale::ImageDecoder fresh;
+  const std::vector<std::uint8_t> expected = pixels_of(fresh, jpeg);
+  for (int num_png = 0; num_png < 3; ++num_png) {
+    bale::ImageDecoder decoder;
+    pixels_of(decoder, large);
+    for (int i = 0; i < num_png; ++i) pixels_of(decoder, png);
+    for (int i = 0; i < 20; ++i) CHECK(pixels_of(decoder, jpeg) == expected);
+  }
+}

@@ -3,21 +3,9 @@
 #include <cstring>
 
 namespace bale::image_detail {
-namespace {
-
-constexpr std::size_t k_keep_bytes = std::size_t{4} << 20;
-
-}  // namespace
-
 void SegmentReader::open(Bytes scan) {
   const std::size_t needed = scan.size() + k_padding_bytes;
-  if (needed > capacity_ || (capacity_ > k_keep_bytes && needed < capacity_ / 4)) {
-    buffer_.reset();
-    capacity_ = 0;
-    const std::size_t capacity = needed + needed / 4;
-    buffer_.reset(new std::uint8_t[capacity]);
-    capacity_ = capacity;
-  }
+  buffer_.get(needed + needed / 4);
   begin_ = as_uchar(scan);
   rest_ = begin_;
   end_ = rest_ + scan.size();
@@ -26,7 +14,7 @@ void SegmentReader::open(Bytes scan) {
 }
 
 void SegmentReader::next() {
-  std::uint8_t* to = buffer_.get();
+  std::uint8_t* to = buffer_.data();
   walked_ = 0;
   walked_to_ = rest_;
   marker_ = k_no_marker;
@@ -47,7 +35,7 @@ void SegmentReader::next() {
     *to++ = 0xFF;
     rest_ += 2;
   }
-  size_ = static_cast<std::size_t>(to - buffer_.get());
+  size_ = static_cast<std::size_t>(to - buffer_.data());
   std::memset(to, 0, k_padding_bytes);
 }
 

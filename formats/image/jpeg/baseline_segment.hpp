@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/image/reused_memory.hpp"
 
 namespace bale::image_detail {
 
@@ -22,7 +22,7 @@ class SegmentReader {
   /// Reads the next segment, up to its marker. It replaces the previous one.
   void next();
 
-  const std::uint8_t* data() const { return buffer_.get(); }
+  const std::uint8_t* data() const { return buffer_.data(); }
   std::size_t size() const { return size_; }
   /// The marker that ended the segment: the byte after 0xFF.
   std::uint32_t marker() const { return marker_; }
@@ -32,8 +32,7 @@ class SegmentReader {
   std::size_t raw_offset(std::size_t index);
 
  private:
-  std::unique_ptr<std::uint8_t[]> buffer_;
-  std::size_t capacity_ = 0;
+  ReusedMemory buffer_{std::size_t{256} << 10};  // more than most JPEGs have
   const std::uint8_t* begin_ = nullptr;
   const std::uint8_t* rest_ = nullptr;
   const std::uint8_t* end_ = nullptr;

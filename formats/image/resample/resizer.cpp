@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/resample/nearest.hpp"
 #include "bale/formats/image/resample/resample_kernels.hpp"
+#include "bale/formats/image/reused_memory.hpp"
 
 namespace bale {
 namespace {
@@ -120,14 +120,13 @@ struct Resizer::State {
   image_detail::NearestResize nearest;
   AxisFilter across;
   AxisFilter down;
-  std::vector<std::uint8_t> between;  // output of the first pass
+  image_detail::ReusedMemory between{std::size_t{512} << 10};  // output of the first pass
   image_detail::ResampleScratch scratch;
 
   /// The memory between the passes as `height` rows of `width` pixels.
   PixelView make_between(std::uint32_t width, std::uint32_t height, std::uint32_t pixel_bytes) {
     const std::size_t stride = std::size_t{width} * pixel_bytes;
-    if (between.size() < stride * height) between.resize(stride * height);
-    return {.rgb = between.data(), .stride = stride, .width = width, .height = height, .pixel_bytes = pixel_bytes};
+    return {.rgb = between.get(stride * height), .stride = stride, .width = width, .height = height, .pixel_bytes = pixel_bytes};
   }
 
   void pass_across(const PixelView& in, const RowsOut& out) {

@@ -1,0 +1,64 @@
+// Memory that is reused from image to image; internal.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace bale::image_detail {
+
+/// Never initialized. If it has more than `kept` bytes, it shrinks after a few images in a row that need less than half
+/// of it, to what the largest of them needs.
+class ReusedMemory {
+ public:
+  explicit ReusedMemory(std::size_t kept) : kept_(kept) {}
+
+  /// At least `size` bytes, which replace those of the last call.
+  std::uint8_t* get(std::size_t size) {
+    const bool is_outsized = capacity_ > kept_ && size < capacity_ / 2;
+    num_outsized_ = is_outsized ? num_outsized_ + 1 : 0;
+    largest_ = is_outsized ? std::max(largest_, size) : 0;
+    if (size > capacity_) {
+      renew(size);
+    } else if (num_outsized_ > k_patience) {
+      renew(largest_);
+    }
+    return memory_.get();
+  }
+  /// The memory that get() returned last.
+  std::uint8_t* data() const { return memory_.get(); }
+
+ private:
+  static constexpr int k_patience = 8;  // images; crops of large images differ much in size
+
+  void renew(std::size_t size) {
+    if (capacity_ > kept_) give_back_pages();
+    memory_.reset();  // before the new memory is allocated, so that both never exist at once
+    capacity_ = 0;
+    num_outsized_ = 0;
+    largest_ = 0;
+    memory_.reset(new std::uint8_t[size]);
+    capacity_ = size;
+  }
+
+  /// malloc keeps memory that lies in the middle of its heap. The kernel takes the pages of this block.
+  void give_back_pages() {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory_.get());
+    const std::uintptr_t first = (begin + page - 1) / page * page;
+    const std::uintptr_t end = (begin + capacity_) / page * page;
+    if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+  }
+
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t kept_;
+  std::size_t capacity_ = 0;
+  int num_outsized_ = 0;     // images in a row that need less than half
+  std::size_t largest_ = 0;  // what these need
+};
+
+}  // namespace bale::image_detail
