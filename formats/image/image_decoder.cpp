@@ -83,7 +83,7 @@ struct ImageDecoder::State {
   image_detail::ProgressiveDecoder progressive;
   image_detail::PngDecoder png;
   ReusedMemory buffer{k_kept_pixel_bytes};
-  ReusedMemory converted{k_kept_pixel_bytes};  // pixels of another mode than RGB, if they cannot take the place of these
+  ReusedMemory converted{k_kept_pixel_bytes};  // pixels of another mode than RGB, if they cannot take these bytes
   PixelMode mode = PixelMode::rgb;
   const std::uint8_t* array = nullptr;  // pixels of an image that is already decoded
   Bytes whole{};                        // an image that read() decodes as a whole

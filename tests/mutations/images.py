@@ -109,4 +109,7 @@ MUTATIONS = [
              "pixels + region.y * stride + std::size_t{region.x} * pixel_bytes,", "pixels,", (*KINDS, "-k", "crops_are")),
     Mutation("a resized WebP becomes a PNG of its name", "writer/image_edits.cpp",
              "  if (!encodes) {", "  if (false) {", (*KINDS, "-k", "resizing_makes")),
+    Mutation("memory that shrinks is replaced below decoded pixels", "formats/image/image_decoder.cpp",
+             ".rgb = buffer.data(),  // pixels_for() may replace the memory", ".rgb = pixels_for(region),",
+             ("image_region", "Memory that shrinks*")),
 ]

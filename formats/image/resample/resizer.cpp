@@ -126,7 +126,8 @@ struct Resizer::State {
   /// The memory between the passes as `height` rows of `width` pixels.
   PixelView make_between(std::uint32_t width, std::uint32_t height, std::uint32_t pixel_bytes) {
     const std::size_t stride = std::size_t{width} * pixel_bytes;
-    return {.rgb = between.get(stride * height), .stride = stride, .width = width, .height = height, .pixel_bytes = pixel_bytes};
+    std::uint8_t* const rows = between.get(stride * height);
+    return {.rgb = rows, .stride = stride, .width = width, .height = height, .pixel_bytes = pixel_bytes};
   }
 
   void pass_across(const PixelView& in, const RowsOut& out) {
