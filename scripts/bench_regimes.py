@@ -118,7 +118,7 @@ class Bench:
             return lambda: run([self.args.python, RUNS, "single", name, packs[pack], self.args.seconds])
         return ({f"bale {pack}": measure("bale", pack) for pack in packs}
                 | {f"bale {pack}, read_many": measure("bale, read_many", pack) for pack in packs}
-                | {peer: measure(peer, "lmdb") for peer in ("py-lmdb",) if peer in self.peers})
+                | {peer: measure(peer, "lmdb") for peer in ("py-lmdb", "py-lmdb, lists") if peer in self.peers})
 
     def layouts(self, _):
         pixels = ["--size", PIXELS]
