@@ -37,6 +37,8 @@ constexpr std::int32_t k_odd[4][4] = {
 
 // libjpeg-turbo's SIMD adds two values in 16 bits, so half of the 16-bit range is safe.
 constexpr std::int32_t k_max_value = 16383;
+// T.81, A.3.1: the level shift, which is added to samples at last.
+constexpr std::int32_t k_center = 128;
 // Above this, the clamping table of libjpeg without SIMD wraps around.
 constexpr std::int32_t k_max_sample = 511;
 

@@ -17,6 +17,7 @@ using D16 = hn::ScalableTag<std::int16_t>;
 using D32 = hn::ScalableTag<std::int32_t>;
 using D64 = hn::ScalableTag<std::int64_t>;
 using DHalf8 = hn::Half<D8>;
+using V8 = hn::Vec<D8>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
@@ -30,6 +31,18 @@ HWY_INLINE V16 pack(V32 low, V32 high) {
 #else
   const hn::Half<D16> half;
   return hn::Combine(D16(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+}
+
+/// Saturates to bytes: each 16 bytes get those of `low`, then those of `high`. Highway 1.0.3 has no such operation.
+HWY_INLINE V8 pack_bytes(V16 low, V16 high) {
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 32
+  return V8{_mm256_packus_epi16(low.raw, high.raw)};
+#elif HWY_ARCH_X86
+  return V8{_mm_packus_epi16(low.raw, high.raw)};
+#else
+  const hn::Half<D8> half;
+  return hn::Combine(D8(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
 #endif
 }
 
@@ -75,21 +88,25 @@ HWY_INLINE V16 descale(const Sum& sum) {
   return pack(hn::ShiftRight<k_shift>(sum.low), hn::ShiftRight<k_shift>(sum.high));
 }
 
-/// Transforms the vectors in place: element i of each lane is in vector i.
-template <int k_shift>
+/// Transforms the vectors in place: element i of each lane is in vector i. Adds `k_offset` to the results. If
+/// `k_inputs` is 4, elements 4 to 7 are zero and not read.
+template <int k_shift, int k_offset, int k_inputs>
 HWY_INLINE void transform(V16 (&v)[8]) {
-  const Sum half = {hn::Set(D32(), 1 << (k_shift - 1)), hn::Set(D32(), 1 << (k_shift - 1))};
-  const Pairs in04(v[0], v[4]);
-  const Pairs in26(v[2], v[6]);
-  const Sum sum = add(multiply(in04, 1 << k_dct_bits, 1 << k_dct_bits), half);
-  const Sum difference = add(multiply(in04, 1 << k_dct_bits, -(1 << k_dct_bits)), half);
+  constexpr bool k_all = k_inputs == 8;
+  const V32 half = hn::Set(D32(), (1 << (k_shift - 1)) + (k_offset << k_shift));
+  const V16 zero = hn::Zero(D16());
+  const Pairs in04(v[0], k_all ? v[4] : zero);
+  const Pairs in26(v[2], k_all ? v[6] : zero);
+  const Sum sum = add(multiply(in04, 1 << k_dct_bits, 1 << k_dct_bits), {half, half});
+  const Sum difference = k_all ? add(multiply(in04, 1 << k_dct_bits, -(1 << k_dct_bits)), {half, half}) : sum;
   const Sum outer = multiply(in26, k_0_541 + k_0_765, k_0_541);
   const Sum inner = multiply(in26, k_0_541, k_0_541 - k_1_847);
   const Sum even[4] = {add(sum, outer), add(difference, inner), subtract(difference, inner), subtract(sum, outer)};
   const Pairs in13(v[1], v[3]);
-  const Pairs in57(v[5], v[7]);
+  const Pairs in57(k_all ? v[5] : zero, k_all ? v[7] : zero);
   for (int i = 0; i < 4; ++i) {
-    const Sum odd = add(multiply(in13, k_odd[i][0], k_odd[i][1]), multiply(in57, k_odd[i][2], k_odd[i][3]));
+    Sum odd = multiply(in13, k_odd[i][0], k_odd[i][1]);
+    if (k_all) odd = add(odd, multiply(in57, k_odd[i][2], k_odd[i][3]));
     v[i] = descale<k_shift>(add(even[i], odd));
     v[7 - i] = descale<k_shift>(subtract(even[i], odd));
   }
@@ -122,13 +139,78 @@ HWY_INLINE void transpose(V16 (&v)[8]) {
   }
 }
 
-HWY_INLINE V16 largest(const V16 (&v)[8]) {
-  V16 most = hn::Abs(v[0]);
-  for (int i = 1; i < 8; ++i) most = hn::Max(most, hn::Abs(v[i]));
-  return most;
+/// Stores two rows of each block.
+HWY_INLINE void store_two_rows(hn::Vec<D64> rows, std::uint8_t* to, std::size_t stride) {
+#if HWY_MAX_BYTES == 32
+  const V8 bytes = hn::BitCast(D8(), hn::Vec<D64>{_mm256_permute4x64_epi64(rows.raw, 0xD8)});
+#else
+  const V8 bytes = hn::BitCast(D8(), rows);
+#endif
+  hn::StoreU(hn::LowerHalf(DHalf8(), bytes), DHalf8(), to);
+  hn::StoreU(hn::UpperHalf(DHalf8(), bytes), DHalf8(), to + stride);
+}
+
+/// Stores vectors of columns as rows of bytes.
+HWY_INLINE void store_columns(const V16 (&v)[8], const SamplesOut& out, std::uint8_t* to) {
+  const D8 d8;
+  const D16 d16;
+  const D32 d32;
+  const D64 d64;
+  V8 a[4];  // two columns: i and 4 + i
+  for (int i = 0; i < 4; ++i) a[i] = pack_bytes(v[i], v[4 + i]);
+  const V16 columns02 = hn::BitCast(d16, hn::InterleaveLower(d8, a[0], a[2]));
+  const V16 columns46 = hn::BitCast(d16, hn::InterleaveUpper(d8, a[0], a[2]));
+  const V16 columns13 = hn::BitCast(d16, hn::InterleaveLower(d8, a[1], a[3]));
+  const V16 columns57 = hn::BitCast(d16, hn::InterleaveUpper(d8, a[1], a[3]));
+  const V8 left[2] = {hn::InterleaveLower(d8, hn::BitCast(d8, columns02), hn::BitCast(d8, columns13)),
+                      hn::InterleaveUpper(d8, hn::BitCast(d8, columns02), hn::BitCast(d8, columns13))};
+  const V8 right[2] = {hn::InterleaveLower(d8, hn::BitCast(d8, columns46), hn::BitCast(d8, columns57)),
+                       hn::InterleaveUpper(d8, hn::BitCast(d8, columns46), hn::BitCast(d8, columns57))};
+  for (std::size_t i = 0; i < 2; ++i, to += 4 * out.stride) {
+    const V32 left32 = hn::BitCast(d32, left[i]);
+    const V32 right32 = hn::BitCast(d32, right[i]);
+    store_two_rows(hn::BitCast(d64, hn::InterleaveLower(d32, left32, right32)), to, out.stride);
+    store_two_rows(hn::BitCast(d64, hn::InterleaveUpper(d32, left32, right32)), to + 2 * out.stride, out.stride);
+  }
+}
+
+/// What has to be within limits. Values between the passes need no check: if one is above k_max_value, a sample is
+/// above k_max_sample, because each is a weighted sum of the samples of its row.
+struct Extremes {
+  HWY_INLINE Extremes() : excess(hn::Zero(D16())), most(excess), least(excess) {}
+  HWY_INLINE void add_sample(V16 sample) {
+    most = hn::Max(most, sample);
+    least = hn::Min(least, sample);
+  }
+  HWY_INLINE bool are_good() const {
+    const D16 d16;
+    return hn::AllFalse(d16, hn::Gt(excess, hn::Zero(d16))) &&
+           hn::AllFalse(d16, hn::Gt(most, hn::Set(d16, k_center + k_max_sample))) &&
+           hn::AllFalse(d16, hn::Lt(least, hn::Set(d16, k_center - k_max_sample)));
+  }
+
+  V16 excess;  // above zero if a coefficient was too large
+  V16 most;    // of the samples
+  V16 least;
+};
+
+/// Transforms one group. If `k_inputs` is 4, only the first four rows and columns of its blocks are not zero.
+template <std::size_t k_inputs>
+HWY_INLINE void transform_group(V16 (&v)[8], const Quantizers& quantizers, Extremes& extremes) {
+  const D16 d16;
+  for (std::size_t row = 0; row < k_inputs; ++row) {
+    const V16 limit = hn::LoadDup128(d16, quantizers.limits.data() + row * 8);
+    extremes.excess = hn::Max(extremes.excess, hn::Sub(hn::Abs(v[row]), limit));
+    v[row] = hn::Mul(v[row], hn::LoadDup128(d16, quantizers.factors.data() + row * 8));
+  }
+  transform<k_first_shift, 0, k_inputs>(v);
+  transpose(v);
+  transform<k_second_shift, k_center, k_inputs>(v);
+  for (const V16 column : v) extremes.add_sample(column);
 }
 
 alignas(16) constexpr std::int16_t k_not_dc[8] = {0, -1, -1, -1, -1, -1, -1, -1};
+alignas(16) constexpr std::int16_t k_last_columns[8] = {0, 0, 0, 0, -1, -1, -1, -1};
 
 inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantizers& quantizers,
                         const SamplesOut& out) {
@@ -136,48 +218,40 @@ inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quan
   const V16 zero = hn::Zero(d16);
   // All lanes except the first of each block.
   const V16 not_dc = hn::LoadDup128(d16, k_not_dc);
-  V16 excess = zero;  // above zero if a value was too large
+  const V16 last_columns = hn::LoadDup128(d16, k_last_columns);
+  Extremes extremes;
   for (std::size_t group = 0; group < num_groups; ++group) {
     std::int16_t* const in = groups + group * k_lanes16 * 8;
     std::uint8_t* const to = out.samples + group * k_lanes16;
     V16 v[8];
-    V16 any = zero;
     for (std::size_t row = 0; row < 8; ++row) {
       v[row] = hn::Load(d16, in + row * k_lanes16);
       hn::Store(zero, d16, in + row * k_lanes16);
-      if (row > 0) any = hn::Or(any, v[row]);
     }
-    if (hn::AllTrue(d16, hn::Eq(hn::Or(any, hn::And(v[0], not_dc)), zero))) {
+    const V16 in_rows123 = hn::Or(hn::Or(v[1], v[2]), v[3]);
+    const V16 in_rows4567 = hn::Or(hn::Or(v[4], v[5]), hn::Or(v[6], v[7]));
+    const V16 in_low_rows = hn::Or(v[0], in_rows123);
+    if (!hn::AllTrue(d16, hn::Eq(hn::Or(in_rows4567, hn::And(in_low_rows, last_columns)), zero))) {
+      transform_group<8>(v, quantizers, extremes);
+    } else if (!hn::AllTrue(d16, hn::Eq(hn::Or(in_rows123, hn::And(v[0], not_dc)), zero))) {
+      transform_group<4>(v, quantizers, extremes);
+    } else {
       const V16 dc = v[0];
-      excess = hn::Max(excess, hn::Sub(hn::Abs(dc), hn::Set(d16, quantizers.limits[0])));
+      extremes.excess = hn::Max(extremes.excess, hn::Sub(hn::Abs(dc), hn::Set(d16, quantizers.limits[0])));
       const V16 scaled = hn::Mul(dc, hn::Set(d16, quantizers.factors[0]));
-      const V16 sample = hn::ShiftRight<3>(hn::Add(scaled, hn::Set(d16, 4)));
-      excess = hn::Max(excess, hn::Sub(hn::Abs(sample), hn::Set(d16, k_max_sample)));
+      const V16 sample = hn::ShiftRight<3>(hn::Add(scaled, hn::Set(d16, 4 + (k_center << 3))));
+      extremes.add_sample(sample);
       // Copies the first lane of each block to all its lanes.
       const V32 two = hn::BitCast(D32(), hn::InterleaveLower(d16, sample, sample));
       const D64 d64;
       const auto four = hn::BitCast(d64, hn::InterleaveLower(D32(), two, two));
-      const V16 all = hn::BitCast(d16, hn::InterleaveLower(d64, four, four));
-      const auto bytes = hn::DemoteTo(DHalf8(), hn::Add(all, hn::Set(d16, 128)));
+      const auto bytes = hn::DemoteTo(DHalf8(), hn::BitCast(d16, hn::InterleaveLower(d64, four, four)));
       for (std::size_t row = 0; row < 8; ++row) hn::StoreU(bytes, DHalf8(), to + row * out.stride);
       continue;
     }
-    for (std::size_t row = 0; row < 8; ++row) {
-      const V16 value = v[row];
-      excess = hn::Max(excess, hn::Sub(hn::Abs(value), hn::LoadDup128(d16, quantizers.limits.data() + row * 8)));
-      v[row] = hn::Mul(value, hn::LoadDup128(d16, quantizers.factors.data() + row * 8));
-    }
-    transform<k_first_shift>(v);
-    excess = hn::Max(excess, hn::Sub(largest(v), hn::Set(d16, k_max_value)));
-    transpose(v);
-    transform<k_second_shift>(v);
-    excess = hn::Max(excess, hn::Sub(largest(v), hn::Set(d16, k_max_sample)));
-    transpose(v);
-    for (std::size_t row = 0; row < 8; ++row) {
-      hn::StoreU(hn::DemoteTo(DHalf8(), hn::Add(v[row], hn::Set(d16, 128))), DHalf8(), to + row * out.stride);
-    }
+    store_columns(v, out, to);
   }
-  return hn::AllTrue(d16, hn::Eq(excess, zero));
+  return extremes.are_good();
 }
 
 }  // namespace bale::image_detail::HWY_NAMESPACE

@@ -13,7 +13,6 @@ namespace bale::image_detail::HWY_NAMESPACE {
 
 using DU16 = hn::RebindToUnsigned<D16>;
 using VU16 = hn::Vec<DU16>;
-using V8 = hn::Vec<D8>;
 
 HWY_INLINE VU16 load_wide(const std::uint8_t* from) { return hn::PromoteTo(DU16(), hn::LoadU(DHalf8(), from)); }
 HWY_INLINE VU16 three_times(VU16 value) { return hn::Add(value, hn::Add(value, value)); }
@@ -80,24 +79,29 @@ HWY_INLINE Rgb16 convert(V16 luma, V16 cb, V16 cr) {
   return {red, green, blue};
 }
 
-HWY_INLINE V8 to_bytes(V16 low, V16 high) {
-  return hn::Combine(D8(), hn::DemoteTo(DHalf8(), high), hn::DemoteTo(DHalf8(), low));
-}
-
-HWY_INLINE V16 load_signed(const std::uint8_t* from) { return hn::BitCast(D16(), load_wide(from)); }
+/// Bytes as 16-bit values, in the order that pack_bytes() undoes.
+struct Wide {
+  HWY_INLINE explicit Wide(const std::uint8_t* from) {
+    const D8 d8;
+    const V8 bytes = hn::LoadU(d8, from);
+    low = hn::BitCast(D16(), hn::InterleaveLower(d8, bytes, hn::Zero(d8)));
+    high = hn::BitCast(D16(), hn::InterleaveUpper(d8, bytes, hn::Zero(d8)));
+  }
+  V16 low;
+  V16 high;
+};
 
 inline void to_rgb(const std::uint8_t* luma, const std::array<const std::uint8_t*, 2>& chroma, std::size_t count,
                    std::uint8_t* rgb) {
-  const V16 center = hn::Set(D16(), 128);
-  const auto pixels_at = [&](std::size_t i) {
-    return convert(load_signed(luma + i), hn::Sub(load_signed(chroma[0] + i), center),
-                   hn::Sub(load_signed(chroma[1] + i), center));
-  };
+  const V16 center = hn::Set(D16(), k_center);
   for (std::size_t i = 0; i < count; i += 2 * k_lanes16) {
-    const Rgb16 low = pixels_at(i);
-    const Rgb16 high = pixels_at(i + k_lanes16);
-    hn::StoreInterleaved3(to_bytes(low.red, high.red), to_bytes(low.green, high.green), to_bytes(low.blue, high.blue),
-                          D8(), rgb + 3 * i);
+    const Wide y(luma + i);
+    const Wide cb(chroma[0] + i);
+    const Wide cr(chroma[1] + i);
+    const Rgb16 low = convert(y.low, hn::Sub(cb.low, center), hn::Sub(cr.low, center));
+    const Rgb16 high = convert(y.high, hn::Sub(cb.high, center), hn::Sub(cr.high, center));
+    hn::StoreInterleaved3(pack_bytes(low.red, high.red), pack_bytes(low.green, high.green),
+                          pack_bytes(low.blue, high.blue), D8(), rgb + 3 * i);
   }
 }
 
