@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/image/jpeg/optimal_codes.hpp"
