@@ -319,8 +319,8 @@ bool EntropyDecoder::add_predictions(const Run& run) const {
 }
 
 /// Moves to the next block if `step` ends the current one.
-inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, ProbeTable* table,
-                                                   std::uint64_t moved, const BlockTarget* block) {
+inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, ProbeTable* table, std::uint64_t moved,
+                                                   const BlockTarget* block) {
 #if defined(__x86_64__)
   // In assembly, because compilers emit a branch here.
   asm("test %[flag], %k[step]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "

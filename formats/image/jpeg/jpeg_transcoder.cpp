@@ -126,8 +126,8 @@ bool JpegTranscoder::read(const jpeg_decompress_struct& info, const BaselineFram
   return !rows_come || reader_.ends_exactly();
 }
 
-/// Takes the counts of the symbols from the file, which are those of libjpeg unless blocks or predictions are others, or
-/// sixteen zeros have a symbol although no coefficient follows. Then false.
+/// Takes the counts of the symbols from the file, which are those of libjpeg unless blocks or predictions are others,
+/// or sixteen zeros have a symbol although no coefficient follows. Then false.
 bool JpegTranscoder::take_counts(const BaselineFrame& frame) {
   if (frame.restart_interval != 0 || fills_mcus_differently_) return false;
   symbols_.open();
