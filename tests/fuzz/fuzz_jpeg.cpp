@@ -5,65 +5,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/formats/image/jpeg/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
+#include "bale/tests/fuzz/jpeg_regions.hpp"
 
 namespace {
 
+using namespace bale::test;
 using bale::image_detail::BaselineUse;
-using Record = std::vector<std::byte>;
-
-constexpr std::size_t k_head_bytes = 12;
-// Larger images only take longer.
-constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 14;
-
-struct Result {
-  std::vector<std::uint8_t> pixels{};
-  std::string error{};
-
-  bool operator==(const Result&) const = default;
-};
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-bale::Region draw(const unsigned char* head, std::uint32_t width, std::uint32_t height) {
-  const auto value = [head](std::size_t i) { return static_cast<std::uint32_t>(head[i] << 8 | head[i + 1]); };
-  bale::Region region{.x = value(0) % width, .y = value(2) % height};
-  region.width = 1 + value(4) % (width - region.x);
-  region.height = 1 + value(6) % (height - region.y);
-  return region;
-}
-
-/// Called between the opening of an image and its reading.
-using Meanwhile = void (*)(bale::ImageDecoder& decoder, const bale::Region& region);
-
-Result decode(bale::ImageDecoder& decoder, BaselineUse use, const unsigned char* head, bale::Bytes jpeg,
-              const Record& record = {}, Meanwhile meanwhile = nullptr) {
-  bale::image_detail::set_baseline_use(use);
-  Result result;
-  try {
-    const bale::ImageHeader header = decoder.open(jpeg, k_max_pixels, bale::WholeCheck::none);
-    if (!record.empty()) decoder.use_seek_points({.record = record, .image_crc32c = bale::crc32c(jpeg)});
-    const bale::Region region = draw(head, header.width, header.height);
-    if (meanwhile != nullptr) meanwhile(decoder, region);
-    const bale::PixelView view = decoder.read(region);
-    for (std::size_t y = 0; y < view.height; ++y) {
-      const std::uint8_t* const row = view.rgb + y * view.stride;
-      result.pixels.insert(result.pixels.end(), row, row + std::size_t{view.width} * 3);
-    }
-  } catch (const bale::Error& error) {
-    result.error = error.what();
-  }
-  return result;
-}
 
 /// Decodes the image side by side with a good one, which must come out well whatever the other is.
 void decode_beside_another(bale::ImageDecoder& decoder, const bale::Region& region) {
@@ -104,7 +57,7 @@ void mend_checksum(Record& record) {
 }
 
 void check_seek_points(bale::ImageDecoder& decoder, const unsigned char* head, bale::Bytes jpeg,
-                        const Result& expected) {
+                       const Result& expected) {
   const std::uint32_t bytes_between = head[8] % 4 == 0 ? 100 : 0;
   const Record record = bale::make_seek_points(jpeg, bytes_between);
   if (record.empty()) return;

@@ -15,6 +15,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(unsigned char* data, std::size_t size,
+                                                                     std::size_t max_size, unsigned int seed);
 
 namespace {
 
@@ -58,6 +60,15 @@ void change(Input& input, const std::vector<Input>& all, bale::KeyedRandom& rand
   }
 }
 
+/// What the target itself calls a change.
+void change_by_target(Input& input, bale::KeyedRandom& random) {
+  constexpr std::size_t k_max_size = 65'536;
+  const std::size_t size = std::min(input.size(), k_max_size);
+  input.resize(k_max_size);
+  input.resize(LLVMFuzzerCustomMutator(reinterpret_cast<unsigned char*>(input.data()), size, k_max_size,
+                                       static_cast<unsigned int>(random.below(1u << 31))));
+}
+
 void run(const Input& input, const std::string& last_input) {
   bale::File::create(last_input).write_at(0, input);
   const Input exact(input);  // no room behind the end, so that reading beyond it is seen
@@ -81,7 +92,9 @@ int main(int argc, char** argv) {
       for (std::uint64_t v = 0; v < variations; ++v) {
         bale::KeyedRandom random{i, v};
         Input input = inputs[i];
-        for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes) change(input, inputs, random);
+        for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes) {
+          LLVMFuzzerCustomMutator != nullptr ? change_by_target(input, random) : change(input, inputs, random);
+        }
         run(input, argv[2]);
       }
     }

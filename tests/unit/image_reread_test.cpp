@@ -25,7 +25,7 @@ struct Written {
     for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
       REQUIRE(reader.next_row(planes, row));
       planes.fill_mcus(row);
-      REQUIRE(symbols.add_row(planes, row));
+      REQUIRE(symbols.add_row(planes, row, true));
     }
     REQUIRE(reader.ends_exactly());
     BaselineEncoder encoder;

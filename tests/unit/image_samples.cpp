@@ -120,6 +120,7 @@ std::vector<std::byte> make_jpeg(const JpegSample& sample, std::mt19937& random)
   for (int i = 0; i < components; ++i) {
     info.comp_info[i].h_samp_factor = sample.sampling[static_cast<std::size_t>(i)].horizontal;
     info.comp_info[i].v_samp_factor = sample.sampling[static_cast<std::size_t>(i)].vertical;
+    if (sample.one_table) info.comp_info[i].dc_tbl_no = info.comp_info[i].ac_tbl_no = 0;
   }
   info.restart_interval = static_cast<unsigned>(sample.restart_interval);
   info.optimize_coding = sample.optimized ? TRUE : FALSE;

@@ -25,6 +25,7 @@ struct JpegSample {
   int restart_interval = 0;  // MCUs
   bool optimized = false;    // Huffman tables of its own
   bool arithmetic = false;
+  bool one_table = false;  // all components have the same Huffman tables
   /// `drawn`: a progressive script that is drawn at random and gives every bit.
   enum class Scans { one, separate, progressive, unrefined, drawn } scans = Scans::one;
 };

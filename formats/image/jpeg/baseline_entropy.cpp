@@ -50,18 +50,17 @@ constexpr Places make_passing_places() {
 
 constexpr Places k_passing_places = make_passing_places();
 
-// The table of a chain after its last block: its entries read no bits.
-const ProbeTable k_stop_table{};
-
 }  // namespace
 
-bool EntropyDecoder::open(const BaselineFrame& frame, bool plain) {
-  std::array<const ProbeTable*, 3> dc{};
-  std::array<const ProbeTable*, 3> ac{};
+bool EntropyDecoder::open(const BaselineFrame& frame, bool plain, bool counts) {
+  std::array<ProbeTable*, 3> dc{};
+  std::array<ProbeTable*, 3> ac{};
+  counts_ = counts;
   num_blocks_ = 0;
   for (std::uint32_t i = 0; i < frame.num_components; ++i) {
     const BaselineComponent& component = frame.components[i];
-    for (std::uint32_t j = 0; j < i; ++j) {
+    // Luma's symbols are counted separately.
+    for (std::uint32_t j = counts ? 1 : 0; j < i; ++j) {
       if (frame.components[j].dc_codes == component.dc_codes) dc[i] = dc[j];
       if (frame.components[j].ac_codes == component.ac_codes) ac[i] = ac[j];
     }
@@ -72,6 +71,10 @@ bool EntropyDecoder::open(const BaselineFrame& frame, bool plain) {
     if (ac[i] == nullptr) {
       if (!ac_tables_[i].build_ac(*component.ac_codes)) return false;
       ac[i] = &ac_tables_[i];
+    }
+    if (counts) {
+      dc_tables_[i].clear_uses();
+      ac_tables_[i].clear_uses();
     }
     for (std::uint32_t row = 0; row < component.blocks_down; ++row) {
       for (std::uint32_t column = 0; column < component.blocks_across; ++column) {
@@ -101,7 +104,7 @@ EntropyDecoder::BlockTarget EntropyDecoder::passing_target(std::size_t n, const 
 }
 
 EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
-  return {&k_stop_table, &k_stop_table, &passed_values_[0].back() - 1, k_passing_places.data()};
+  return {&stop_table_, &stop_table_, &passed_values_[0].back() - 1, k_passing_places.data()};
 }
 
 void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift,
@@ -202,7 +205,7 @@ bool EntropyDecoder::end_run() {
 
 bool EntropyDecoder::finish_row() {
   while (!failed_ && !row_is_done()) {
-    if (!run_one(chain_, stores_, has_bmi2_)) return false;
+    if (!run_one(chain_, stores_, counts_, has_bmi2_)) return false;
     end_run();
   }
   return !failed_;
@@ -240,26 +243,30 @@ bool EntropyDecoder::close_chain(const Chain& chain, const Run& run, const Block
 
 /// The same code for two instruction sets: most of the work is variable shifts, which are cheap only with BMI2.
 struct EntropyDecoder::ChainsUntilOneIsDone {
-  template <std::size_t k_chains, bool k_store>
+  template <std::size_t k_chains, Use k_use>
   static bool plain(Chain* chains) {
-    return run_chains<k_chains, k_store>(chains);
+    return run_chains<k_chains, k_use>(chains);
   }
-  template <std::size_t k_chains, bool k_store>
+  template <std::size_t k_chains, Use k_use>
   BALE_WITH_BMI2 static bool with_bmi2(Chain* chains) {
-    return run_chains<k_chains, k_store>(chains);
+    return run_chains<k_chains, k_use>(chains);
+  }
+  template <std::size_t k_chains, Use k_use>
+  static bool any(Chain* chains, bool has_bmi2) {
+    return has_bmi2 ? with_bmi2<k_chains, k_use>(chains) : plain<k_chains, k_use>(chains);
   }
 };
 
-bool EntropyDecoder::run_one(Chain& chain, bool store, bool has_bmi2) {
+bool EntropyDecoder::run_one(Chain& chain, bool store, bool counts, bool has_bmi2) {
   using Run = ChainsUntilOneIsDone;
-  if (store) return has_bmi2 ? Run::with_bmi2<1, true>(&chain) : Run::plain<1, true>(&chain);
-  return has_bmi2 ? Run::with_bmi2<1, false>(&chain) : Run::plain<1, false>(&chain);
+  if (!store) return Run::any<1, Use::skip>(&chain, has_bmi2);
+  if (!counts) return Run::any<1, Use::store>(&chain, has_bmi2);
+  return Run::any<1, Use::store_and_count>(&chain, has_bmi2);
 }
 
 /// Also stores the coefficients of skipped blocks, of which only DC is read.
 bool EntropyDecoder::run_two(std::array<Chain, 2>& chains, bool has_bmi2) {
-  using Run = ChainsUntilOneIsDone;
-  return has_bmi2 ? Run::with_bmi2<2, true>(chains.data()) : Run::plain<2, true>(chains.data());
+  return ChainsUntilOneIsDone::any<2, Use::store>(chains.data(), has_bmi2);
 }
 
 bool EntropyDecoder::decode_rows_at(std::span<const SeekPoint> points) {
@@ -275,7 +282,7 @@ bool EntropyDecoder::decode_rows_at(std::span<const SeekPoint> points) {
   for (std::size_t n = 0; n < count; ++n) chains[n] = open_chain(runs[n], behind[n]);
   bool good = count == 1 || run_two(chains, has_bmi2_);
   for (std::size_t n = 0; n < count; ++n) {
-    good = good && run_one(chains[n], true, has_bmi2_);
+    good = good && run_one(chains[n], true, false, has_bmi2_);
     good = close_chain(chains[n], runs[n], behind[n]) && good;
   }
   return good;
@@ -312,8 +319,8 @@ bool EntropyDecoder::add_predictions(const Run& run) const {
 }
 
 /// Moves to the next block if `step` ends the current one.
-inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
-                                                   std::uint64_t moved, const BlockTarget* block) {
+inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain, ProbeTable* table, std::uint64_t moved,
+                                                   const BlockTarget* block) {
 #if defined(__x86_64__)
   // In assembly, because compilers emit a branch here.
   asm("test %[flag], %k[step]\n\tcmovne %[to_table], %[table]\n\tcmovne %[to_moved], %[moved]\n\tcmovne %[to_block], "
@@ -332,7 +339,7 @@ inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain,
 
 // Has no unpredictable branches: arithmetic decides whether a block ends. False, with nothing done, if the entry alone
 // is not sufficient.
-template <bool k_store>
+template <EntropyDecoder::Use k_use>
 [[gnu::always_inline]] inline bool EntropyDecoder::step(Chain& chain) {
   const BlockTarget* const block = chain.block;
   const std::size_t probe = chain.probe();
@@ -340,7 +347,8 @@ template <bool k_store>
   const std::uint64_t moved = chain.moved + move;
   if ((moved & probe_entry::k_look_again << 8) != 0) [[unlikely]]
     return false;
-  store<k_store>(chain, move, chain.table->values[probe]);
+  if constexpr (k_use == Use::store_and_count) ++chain.table->uses[probe];
+  store<k_use != Use::skip>(chain, move, chain.table->values[probe]);
   chain.in.bits <<= move & 63;
   chain.table = block->ac;
   chain.moved = moved;
@@ -361,29 +369,34 @@ template <bool k_both>
 }
 
 /// Takes `k_count` steps of each chain in turn. Returns the chain for which the entry alone is not sufficient.
-template <bool k_two, bool k_store, int k_count>
+template <bool k_two, EntropyDecoder::Use k_use, int k_count>
 [[gnu::always_inline]] inline EntropyDecoder::Stuck EntropyDecoder::steps(Chain& a, Chain& b) {
   if constexpr (k_count == 0) {
     return Stuck::none;
   } else {
-    if (!step<k_store>(a)) return Stuck::a;
+    if (!step<k_use>(a)) return Stuck::a;
     if constexpr (k_two) {
-      if (!step<k_store>(b)) return Stuck::b;
+      if (!step<k_use>(b)) return Stuck::b;
     }
-    return steps<k_two, k_store, k_count - 1>(a, b);
+    return steps<k_two, k_use, k_count - 1>(a, b);
   }
 }
 
 /// Decodes one symbol of any length. False if there is none. To be called after a refill.
+template <EntropyDecoder::Use k_use>
 [[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
   const std::size_t probe = chain.probe();
   const ProbeMove move = chain.table->moves[probe];
   const ProbeValues values = chain.table->values[probe];
   std::uint64_t place = chain.place();
   std::uint32_t symbol = probe_entry::long_symbol(values);
+  const auto count = [&chain](std::uint32_t found) {
+    if constexpr (k_use == Use::store_and_count) ++chain.table->uses_without_entry[found & 0xFF];
+  };
   if (probe_entry::length(move) != 0) {
     if (place + probe_entry::advance(move) == k_block_end) {
       // After its last coefficient, a block ends without an end-of-block code.
+      if constexpr (k_use == Use::store_and_count) ++chain.table->uses[probe];
       store<true>(chain, move, values);
       chain.in.use(probe_entry::length(move));
       chain.go_to_next_block();
@@ -395,11 +408,13 @@ template <bool k_two, bool k_store, int k_count>
     symbol = chain.table->codes.symbol(chain.in.bits, probe_entry::length(move) == 0 ? k_probe_bits + 1 : 1);
     if (symbol == 0) return false;
     if (place != 0 && (symbol & 0xFF) == 0) {
+      count(symbol);
       chain.in.use(symbol >> 8);
       chain.go_to_next_block();
       return true;
     }
   }
+  count(symbol);
   // A DC symbol has a run of zero.
   place += symbol >> 4 & 15;
   if (place >= k_block_end) return false;
@@ -416,7 +431,7 @@ template <bool k_two, bool k_store, int k_count>
   return true;
 }
 
-template <std::size_t k_chains, bool k_store>
+template <std::size_t k_chains, EntropyDecoder::Use k_use>
 [[gnu::always_inline]] inline bool EntropyDecoder::run_chains(Chain* chains) {
   constexpr bool k_two = k_chains == 2;
   Chain a = chains[0];
@@ -425,13 +440,13 @@ template <std::size_t k_chains, bool k_store>
     if (a.in.next > a.limit || (k_two && b.in.next > b.limit)) return false;
     a.refill();
     if constexpr (k_two) b.refill();
-    const Stuck stuck = steps<k_two, k_store, k_steps_to_refill>(a, b);
+    const Stuck stuck = steps<k_two, k_use, k_steps_to_refill>(a, b);
     if (stuck == Stuck::a) [[unlikely]] {
       a.refill();
-      if (!step_symbol(a)) return false;
+      if (!step_symbol<k_use>(a)) return false;
     } else if (stuck == Stuck::b) [[unlikely]] {
       b.refill();
-      if (!step_symbol(b)) return false;
+      if (!step_symbol<k_use>(b)) return false;
     }
   }
   a.refill();
@@ -441,6 +456,14 @@ template <std::size_t k_chains, bool k_store>
     chains[1] = b;
   }
   return true;
+}
+
+void EntropyDecoder::add_counts(bool of_luma, SymbolCounts& dc, SymbolCounts& ac) const {
+  const std::size_t first = of_luma ? 0 : 1;
+  for (std::size_t i = first; i < (of_luma ? 1 : dc_tables_.size()); ++i) {
+    dc_tables_[i].add_uses(dc);
+    ac_tables_[i].add_uses(ac);
+  }
 }
 
 bool EntropyDecoder::locate_row(SeekPoint& point) {

@@ -22,8 +22,9 @@ class EntropyDecoder {
   static constexpr std::uint32_t k_max_rows = 2;
 
   /// False if a table is not supported. go_to_top(), go_to() or decode_rows_at() must follow.
-  /// `plain` is for tests: no instructions that only some CPUs have.
-  bool open(const BaselineFrame& frame, bool plain);
+  /// `plain` is for tests: no instructions that only some CPUs have. `counts`: begin_row() and finish_row() count the
+  /// symbols of what they store.
+  bool open(const BaselineFrame& frame, bool plain, bool counts = false);
 
   /// Goes to the first row of MCUs.
   void go_to_top();
@@ -51,6 +52,8 @@ class EntropyDecoder {
   bool ends_well(bool at_bottom) const;
   /// After the image's last row: whether the end-of-image marker follows at once, and no byte follows it.
   bool ends_exactly() const { return ends_exactly(streams_[0]); }
+  /// Adds the symbols that were counted, of luma (the first component) or of chroma (all others).
+  void add_counts(bool of_luma, SymbolCounts& dc, SymbolCounts& ac) const;
   /// The number of bits that were read since the last restart, or since the top.
   std::size_t used_bits() const { return used_bits(streams_[0]); }
 
@@ -67,8 +70,8 @@ class EntropyDecoder {
  private:
   /// Where one block of a row of MCUs goes. Targets are in scan order.
   struct BlockTarget {
-    const ProbeTable* dc = nullptr;
-    const ProbeTable* ac = nullptr;
+    ProbeTable* dc = nullptr;
+    ProbeTable* ac = nullptr;
     std::int16_t* to = nullptr;
     const std::uint16_t* places = nullptr;  // offsets in `to`, by zigzag index
   };
@@ -86,8 +89,8 @@ class EntropyDecoder {
     std::uint32_t column = 0;
     std::uint32_t row = 0;
     std::uint32_t across = 1;  // blocks of the component across an MCU
-    const ProbeTable* dc = nullptr;
-    const ProbeTable* ac = nullptr;
+    ProbeTable* dc = nullptr;
+    ProbeTable* ac = nullptr;
   };
   /// Consecutive MCUs of one row in one segment.
   struct Run {
@@ -115,7 +118,7 @@ class EntropyDecoder {
     BitWindow in;  // `count` as of the last refill
     const BlockTarget* block = nullptr;
     const BlockTarget* last = nullptr;
-    const ProbeTable* table = nullptr;
+    ProbeTable* table = nullptr;
     const std::uint8_t* limit = nullptr;  // if `in.next` is after it, too much was read
     // A sum of moves: the bits used since the last refill, and above them the place of the next coefficient.
     std::uint64_t moved = 0;
@@ -129,19 +132,22 @@ class EntropyDecoder {
   Chain open_chain(const Run& run, BlockTarget& behind);
   bool close_chain(const Chain& chain, const Run& run, const BlockTarget& behind) const;
   bool add_predictions(const Run& run) const;
-  static bool run_one(Chain& chain, bool store, bool has_bmi2);
+  static bool run_one(Chain& chain, bool store, bool counts, bool has_bmi2);
   static bool run_two(std::array<Chain, 2>& chains, bool has_bmi2);
-  template <std::size_t k_chains, bool k_store>
+  /// What is done with what is decoded.
+  enum class Use { skip, store, store_and_count };
+  template <std::size_t k_chains, Use k_use>
   [[gnu::always_inline]] static bool run_chains(Chain* chains);
-  template <bool k_store>
+  template <Use k_use>
   [[gnu::always_inline]] static bool step(Chain& chain);
   enum class Stuck { none, a, b };
-  template <bool k_two, bool k_store, int k_count>
+  template <bool k_two, Use k_use, int k_count>
   [[gnu::always_inline]] static Stuck steps(Chain& a, Chain& b);
   template <bool k_both>
   [[gnu::always_inline]] static void store(const Chain& chain, ProbeMove move, ProbeValues values);
+  template <Use k_use>
   [[gnu::always_inline]] static bool step_symbol(Chain& chain);
-  [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, const ProbeTable* table,
+  [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, ProbeTable* table,
                                                             std::uint64_t moved, const BlockTarget* block);
   bool go_to(Stream& stream, const SeekPoint& point, std::uint64_t end);
   static bool restart(Stream& stream, std::uint32_t interval);
@@ -151,6 +157,8 @@ class EntropyDecoder {
 
   std::array<ProbeTable, 3> dc_tables_;
   std::array<ProbeTable, 3> ac_tables_;
+  // The table of a chain after its last block: its entries read no bits.
+  ProbeTable stop_table_{};
   std::array<BlockOfMcu, 6> blocks_;
   std::uint32_t num_blocks_ = 0;
   std::array<Stream, k_max_rows> streams_;
@@ -162,6 +170,7 @@ class EntropyDecoder {
   Chain chain_;
   BlockTarget behind_;  // the target that the stop target replaced
   bool stores_ = false;
+  bool counts_ = false;
   bool failed_ = false;
   std::uint32_t end_stored_ = 0;
   Bytes scan_{};

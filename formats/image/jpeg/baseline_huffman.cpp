@@ -1,6 +1,7 @@
 #include "bale/formats/image/jpeg/baseline_huffman.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace bale::image_detail {
 namespace {
@@ -181,6 +182,23 @@ bool ProbeTable::build_ac(const JHUFF_TBL& table) {
     if (advance(second) < k_end) values[probe] = join(values[probe], advance(first), singles.values[next]);
   }
   return true;
+}
+
+void ProbeTable::clear_uses() {
+  uses.fill(0);
+  uses_without_entry.fill(0);
+}
+
+void ProbeTable::add_uses(SymbolCounts& counts) const {
+  std::transform(counts.begin(), counts.end(), uses_without_entry.begin(), counts.begin(), std::plus<>());
+  for (std::size_t probe = 0; probe < k_probes; ++probe) {
+    if (uses[probe] == 0) continue;
+    const std::uint64_t bits = std::uint64_t{probe} << (64 - k_probe_bits);
+    const std::uint32_t first = codes.symbol(bits, 1);
+    const std::uint32_t first_length = (first >> 8) + (first & 15);
+    counts[first & 0xFF] += uses[probe];
+    if (length(moves[probe]) > first_length) counts[codes.symbol(bits << first_length, 1) & 0xFF] += uses[probe];
+  }
 }
 
 bool SymbolTable::build_dc(const JHUFF_TBL& table) {

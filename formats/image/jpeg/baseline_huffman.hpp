@@ -65,12 +65,22 @@ struct ProbeEntries {
   std::array<ProbeValues, k_probes> values;
 };
 
+/// By symbol.
+using SymbolCounts = std::array<std::uint32_t, 256>;
+
 struct ProbeTable : ProbeEntries {
   HuffmanCodes codes;
+  /// How often a decoder that counts used each entry, and symbols without an entry.
+  std::array<std::uint32_t, k_probes> uses;
+  SymbolCounts uses_without_entry;
 
   /// False if the table is not supported.
   bool build_dc(const JHUFF_TBL& table);
   bool build_ac(const JHUFF_TBL& table);
+
+  void clear_uses();
+  /// Adds the symbols that were used to `counts`.
+  void add_uses(SymbolCounts& counts) const;
 };
 
 /// For scans of a progressive JPEG: one symbol and the value after it.

@@ -8,7 +8,7 @@
 namespace bale::image_detail {
 
 bool CoefficientReader::begin_baseline(const BaselineFrame& frame, CoefficientPlanes& planes, bool plain) {
-  if (!baseline_.open(frame, plain)) return false;
+  if (!baseline_.open(frame, plain, true)) return false;
   const CoefficientRows first = planes.rows(0);
   baseline_.store_in({&first, 1}, {0, frame.mcus_across}, 0, BlockOrder::zigzag);
   baseline_.go_to_top();

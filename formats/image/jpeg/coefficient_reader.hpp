@@ -22,6 +22,8 @@ class CoefficientReader {
   bool next_row(CoefficientPlanes& planes, std::uint32_t mcu_row);
   /// After the last row.
   bool ends_exactly() const { return baseline_.ends_exactly(); }
+  /// The symbols of the file by table, with those of blocks that only fill MCUs.
+  void add_counts(bool of_luma, SymbolCounts& dc, SymbolCounts& ac) const { baseline_.add_counts(of_luma, dc, ac); }
   /// The number of bits of a scan without restarts, without byte stuffing.
   std::uint64_t num_bits() const { return baseline_.used_bits(); }
 

@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t k_max_blocks = std::uint64_t{1} << 20;
 constexpr std::size_t k_keep_bytes = std::size_t{4} << 20;
 
+constexpr std::uint32_t k_sixteen_zeros = 0xF0;
+
 std::atomic<std::uint64_t> g_count{0};
 
 std::optional<BaselineFrame> frame_of(const jpeg_decompress_struct& info) {
@@ -72,6 +74,8 @@ std::optional<Bytes> JpegTranscoder::transcode(const JpegDecoder& from, std::siz
   const jpeg_decompress_struct& info = from.info();
   const std::optional<BaselineFrame> frame = frame_of(info);
   if (!frame || !read(info, *frame)) return std::nullopt;
+  const bool is_counted = !info.progressive_mode && take_counts(*frame);
+  if (!is_counted && !make_symbols(*frame, true)) return std::nullopt;
   if (!encoder_.open(symbols_, frame->num_components == 1 ? 2 : k_scan_tables, plain_)) return std::nullopt;
   if (out_.capacity() > k_keep_bytes) out_ = {};
   out_.clear();
@@ -79,6 +83,7 @@ std::optional<Bytes> JpegTranscoder::transcode(const JpegDecoder& from, std::siz
   const bool grows = out_.size() + encoder_.num_bits() / 8 >= end ||
                      (has_the_same_scan(*frame) && out_.size() + frame->scan.size() >= end);
   if (!grows) {
+    if (is_counted && !make_symbols(*frame, false)) return std::nullopt;
     encoder_.write(frame->mcus_down, out_, points_);
     out_.insert(out_.end(), {std::byte{0xFF}, std::byte{0xD9}});
   }
@@ -106,8 +111,8 @@ bool JpegTranscoder::has_the_same_scan(const BaselineFrame& frame) const {
 
 bool JpegTranscoder::read(const jpeg_decompress_struct& info, const BaselineFrame& frame) {
   planes_.open(frame);
-  symbols_.open();
   fills_mcus_differently_ = false;
+  long_runs_ = 0;
   const bool rows_come = !info.progressive_mode;
   if (!(rows_come ? reader_.begin_baseline(frame, planes_, plain_)
                   : reader_.read_progressive(info, frame, planes_, plain_))) {
@@ -116,9 +121,34 @@ bool JpegTranscoder::read(const jpeg_decompress_struct& info, const BaselineFram
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
     if (rows_come && !reader_.next_row(planes_, row)) return false;
     if (planes_.fill_mcus(row)) fills_mcus_differently_ = true;
-    if (!symbols_.add_row(planes_, row)) return false;
+    if (rows_come) long_runs_ += count_long_runs(planes_, row);
   }
   return !rows_come || reader_.ends_exactly();
+}
+
+/// Takes the counts of the symbols from the file, which are those of libjpeg unless blocks or predictions are others,
+/// or sixteen zeros have a symbol although no coefficient follows. Then false.
+bool JpegTranscoder::take_counts(const BaselineFrame& frame) {
+  if (frame.restart_interval != 0 || fills_mcus_differently_) return false;
+  symbols_.open();
+  std::uint64_t long_runs = 0;
+  for (const bool of_luma : {true, false}) {
+    SymbolCounts dc{};
+    SymbolCounts ac{};
+    reader_.add_counts(of_luma, dc, ac);
+    long_runs += ac[k_sixteen_zeros];
+    symbols_.set_counts(of_luma ? ScanTable::luma_dc : ScanTable::chroma_dc, dc);
+    symbols_.set_counts(of_luma ? ScanTable::luma_ac : ScanTable::chroma_ac, ac);
+  }
+  return long_runs == long_runs_;
+}
+
+bool JpegTranscoder::make_symbols(const BaselineFrame& frame, bool counts) {
+  if (counts) symbols_.open();
+  for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
+    if (!symbols_.add_row(planes_, row, counts)) return false;
+  }
+  return true;
 }
 
 bool JpegTranscoder::is_equal(const jpeg_decompress_struct& info) {

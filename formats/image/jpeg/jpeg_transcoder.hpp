@@ -32,6 +32,8 @@ class JpegTranscoder {
 
  private:
   bool read(const jpeg_decompress_struct& info, const BaselineFrame& frame);
+  bool take_counts(const BaselineFrame& frame);
+  bool make_symbols(const BaselineFrame& frame, bool counts);
   bool has_the_same_scan(const BaselineFrame& frame) const;
   bool is_equal(const jpeg_decompress_struct& info);
 
@@ -42,6 +44,7 @@ class JpegTranscoder {
   BaselineEncoder encoder_;
   std::vector<SeekPoint> points_;
   bool fills_mcus_differently_ = false;
+  std::uint64_t long_runs_ = 0;  // symbols for sixteen zeros that the coefficients need
   std::vector<std::byte> out_;
 };
 

@@ -62,7 +62,7 @@ CodedValues ScanSymbols::make_room(std::size_t num_blocks) {
   return {places, reinterpret_cast<std::int16_t*>(places + length)};
 }
 
-bool ScanSymbols::add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row) {
+bool ScanSymbols::add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, bool counts) {
   const RowOfBlocks row = blocks_of_row(planes, mcu_row);
   const CodedValues values = make_room(row.num_places * row.num_mcus);
   const SymbolKernels& kernels = symbol_kernels();
@@ -71,7 +71,7 @@ bool ScanSymbols::add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row
   const std::size_t num_values = kernels.collect(row, predictions, values);
   ScanSymbol* const first = symbols_.get() + size_;
   const std::size_t num_symbols = kernels.make_symbols(values, num_values, first, largest);
-  count({first, num_symbols});
+  if (counts) count({first, num_symbols});
   size_ += num_symbols;
   row_ends_.push_back(size_);
   predictions_.push_back(predictions);
@@ -86,11 +86,19 @@ void ScanSymbols::count(std::span<const ScanSymbol> symbols) {
   if (symbols.size() % 2 != 0) ++counts_[0][symbols.back() & k_symbol_mask];
 }
 
-std::array<std::uint32_t, k_symbols> ScanSymbols::counts(ScanTable table) const {
-  std::array<std::uint32_t, k_symbols> sums{};
+void ScanSymbols::set_counts(ScanTable table, const SymbolCounts& counts) {
+  std::ranges::copy(counts, counts_[0].begin() + static_cast<std::size_t>(table) * k_symbols);
+}
+
+SymbolCounts ScanSymbols::counts(ScanTable table) const {
+  SymbolCounts sums{};
   const std::size_t first = static_cast<std::size_t>(table) * k_symbols;
   for (std::size_t i = 0; i < k_symbols; ++i) sums[i] = counts_[0][first + i] + counts_[1][first + i];
   return sums;
+}
+
+std::uint64_t count_long_runs(const CoefficientPlanes& planes, std::uint32_t mcu_row) {
+  return symbol_kernels().count_long_runs(blocks_of_row(planes, mcu_row));
 }
 
 }  // namespace bale::image_detail

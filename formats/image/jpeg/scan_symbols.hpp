@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bale/formats/image/jpeg/aligned_memory.hpp"
+#include "bale/formats/image/jpeg/baseline_huffman.hpp"
 #include "bale/formats/image/jpeg/coefficient_planes.hpp"
 #include "bale/formats/image/jpeg/optimal_codes.hpp"
 #include "bale/formats/image/jpeg/symbol_kernels.hpp"
@@ -22,8 +23,10 @@ class ScanSymbols {
  public:
   /// Begins a scan.
   void open();
-  /// Adds the next row of MCUs. False if a coefficient is too large for a baseline JPEG of 8 bits.
-  bool add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row);
+  /// Adds the next row of MCUs. False if a coefficient is too large for a baseline JPEG of 8 bits. `counts`: their
+  /// symbols are counted here, not by set_counts().
+  bool add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, bool counts);
+  void set_counts(ScanTable table, const SymbolCounts& counts);
 
   /// Those of each row of MCUs, in the order of the scan.
   std::span<const ScanSymbol> row(std::uint32_t mcu_row) const {
@@ -31,8 +34,7 @@ class ScanSymbols {
   }
   /// The DC values of the components before each row.
   const std::array<std::int32_t, 3>& predictions(std::uint32_t mcu_row) const { return predictions_[mcu_row]; }
-  /// By symbol.
-  std::array<std::uint32_t, k_symbols> counts(ScanTable table) const;
+  SymbolCounts counts(ScanTable table) const;
 
  private:
   using Counts = std::array<std::uint32_t, k_scan_tables * k_symbols>;
@@ -49,5 +51,8 @@ class ScanSymbols {
   // In turns, because counting the same symbol twice waits for the first time.
   std::array<Counts, 2> counts_{};
 };
+
+/// The number of symbols for runs of sixteen zeros in a row of MCUs.
+std::uint64_t count_long_runs(const CoefficientPlanes& planes, std::uint32_t mcu_row);
 
 }  // namespace bale::image_detail

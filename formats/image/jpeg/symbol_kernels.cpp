@@ -34,6 +34,22 @@ constexpr std::uint32_t k_index_mask = 0xFF;
 constexpr std::uint32_t k_table_mask = k_symbol_mask & ~k_index_mask;
 constexpr std::uint32_t k_last_index = 63;
 
+/// Which coefficients of a block are not zero. DC counts as one of them.
+HWY_ATTR HWY_INLINE std::uint64_t mask_of_block(const std::int16_t* block) {
+  const hn::ScalableTag<std::int16_t> d;
+  constexpr std::size_t k_lanes = hn::MaxLanes(d);
+  static_assert(64 % k_lanes == 0);
+  std::uint64_t mask = 1;
+  for (std::size_t i = 0; i < 64; i += k_lanes) {
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, hn::Ne(hn::Load(d, block + i), hn::Zero(d)), bits);
+    std::uint64_t part;
+    std::memcpy(&part, bits, sizeof(part));
+    mask |= part << i;
+  }
+  return mask;
+}
+
 #if BALE_COMPRESS
 
 /// Appends the coefficients of a block that are not zero, and DC, and their places. Returns the mask of them.
@@ -64,17 +80,7 @@ HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::
 
 HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::uint32_t ac_table,
                                                 std::uint16_t* places, std::int16_t* values) {
-  const hn::ScalableTag<std::int16_t> d;
-  constexpr std::size_t k_lanes = hn::MaxLanes(d);
-  static_assert(64 % k_lanes == 0);
-  std::uint64_t mask = 1;
-  for (std::size_t i = 0; i < 64; i += k_lanes) {
-    std::uint8_t bits[8] = {};
-    hn::StoreMaskBits(d, hn::Ne(hn::Load(d, block + i), hn::Zero(d)), bits);
-    std::uint64_t part;
-    std::memcpy(&part, bits, sizeof(part));
-    mask |= part << i;
-  }
+  const std::uint64_t mask = mask_of_block(block);
   for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
     const auto at = static_cast<std::uint32_t>(std::countr_zero(rest));
     *places++ = static_cast<std::uint16_t>(ac_table << 8 | at);
@@ -110,6 +116,32 @@ std::size_t collect(const RowOfBlocks& row, std::array<std::int32_t, 3>& predict
   std::memset(places, 0, CodedValues::k_padding * sizeof(*places));
   std::memset(values, 0, CodedValues::k_padding * sizeof(*values));
   return static_cast<std::size_t>(places - to.places);
+}
+
+std::uint64_t count_long_runs(const RowOfBlocks& row) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < row.num_places; ++i) {
+    const RowOfBlocks::Place& place = row.places[i];
+    for (std::size_t mcu = 0; mcu < row.num_mcus; ++mcu) {
+      const std::uint64_t mask = mask_of_block(place.coefficients + mcu * place.step);
+      // Each coefficient that is not zero, and the fifteen places after it.
+      std::uint64_t near = mask | mask << 1;
+      near |= near << 2;
+      near |= near << 4;
+      near |= near << 8;
+      const auto first_after = static_cast<std::uint32_t>(std::bit_width(mask));
+      const std::uint64_t below = ~std::uint64_t{0} >> (64 - first_after);
+      if ((near & below) == below) [[likely]]
+        continue;
+      std::uint64_t rest = mask;
+      while ((rest & (rest - 1)) != 0) {
+        const auto from = std::countr_zero(rest);
+        rest &= rest - 1;
+        count += static_cast<std::uint64_t>(std::countr_zero(rest) - from - 1) >> 4;
+      }
+    }
+  }
+  return count;
 }
 
 std::size_t make_symbols(const CodedValues& from, std::size_t count, ScanSymbol* out, LargestValues& largest) {
@@ -171,7 +203,8 @@ std::size_t make_symbols(const CodedValues& from, std::size_t count, ScanSymbol*
 }  // namespace
 
 const SymbolKernels& symbol_kernels_of_target() {
-  static constexpr SymbolKernels k_kernels = {.collect = collect, .make_symbols = make_symbols};
+  static constexpr SymbolKernels k_kernels = {
+      .count_long_runs = count_long_runs, .collect = collect, .make_symbols = make_symbols};
   return k_kernels;
 }
 

@@ -46,6 +46,8 @@ struct LargestValues {
 };
 
 struct SymbolKernels {
+  /// The number of runs of sixteen zeros that get a symbol.
+  std::uint64_t (*count_long_runs)(const RowOfBlocks& row);
   /// Fills `to`, pads it with zeros, and returns the number of values. `predictions` are the DC values before, and get
   /// the last ones. Differences must fit into 16 bits.
   std::size_t (*collect)(const RowOfBlocks& row, std::array<std::int32_t, 3>& predictions, const CodedValues& to);
