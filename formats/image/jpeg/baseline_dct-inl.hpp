@@ -7,44 +7,18 @@
 #define BALE_BASELINE_DCT_INL
 #endif
 
+#include "bale/formats/image/pack_blocks-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D8 = hn::ScalableTag<std::uint8_t>;
-using D16 = hn::ScalableTag<std::int16_t>;
-using D32 = hn::ScalableTag<std::int32_t>;
 using D64 = hn::ScalableTag<std::int64_t>;
 using DHalf8 = hn::Half<D8>;
-using V8 = hn::Vec<D8>;
-using V16 = hn::Vec<D16>;
-using V32 = hn::Vec<D32>;
 
 constexpr std::size_t k_lanes16 = HWY_MAX_BYTES / 2;
 constexpr std::uint32_t k_group_shift = HWY_MAX_BYTES == 32 ? 1 : 0;
-
-/// Saturates to 16 bits, and restores the order that interleaving by halves of a 16-byte block changed.
-HWY_INLINE V16 pack(V32 low, V32 high) {
-#if HWY_ARCH_X86
-  return hn::ReorderDemote2To(D16(), low, high);
-#else
-  const hn::Half<D16> half;
-  return hn::Combine(D16(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
-#endif
-}
-
-/// Saturates to bytes: each 16 bytes get those of `low`, then those of `high`. Highway 1.0.3 has no such operation.
-HWY_INLINE V8 pack_bytes(V16 low, V16 high) {
-#if HWY_ARCH_X86 && HWY_MAX_BYTES == 32
-  return V8{_mm256_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86
-  return V8{_mm_packus_epi16(low.raw, high.raw)};
-#else
-  const hn::Half<D8> half;
-  return hn::Combine(D8(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
-#endif
-}
 
 /// Two vectors interleaved, to be multiplied by a pair of factors and added.
 struct Pairs {
@@ -85,7 +59,7 @@ HWY_INLINE Sum subtract(const Sum& a, const Sum& b) { return {hn::Sub(a.low, b.l
 
 template <int k_shift>
 HWY_INLINE V16 descale(const Sum& sum) {
-  return pack(hn::ShiftRight<k_shift>(sum.low), hn::ShiftRight<k_shift>(sum.high));
+  return pack_blocks(hn::ShiftRight<k_shift>(sum.low), hn::ShiftRight<k_shift>(sum.high));
 }
 
 /// Transforms the vectors in place: element i of each lane is in vector i. Adds `k_offset` to the results. If
@@ -157,7 +131,7 @@ HWY_INLINE void store_columns(const V16 (&v)[8], const SamplesOut& out, std::uin
   const D32 d32;
   const D64 d64;
   V8 a[4];  // two columns: i and 4 + i
-  for (int i = 0; i < 4; ++i) a[i] = pack_bytes(v[i], v[4 + i]);
+  for (int i = 0; i < 4; ++i) a[i] = pack_blocks(v[i], v[4 + i]);
   const V16 columns02 = hn::BitCast(d16, hn::InterleaveLower(d8, a[0], a[2]));
   const V16 columns46 = hn::BitCast(d16, hn::InterleaveUpper(d8, a[0], a[2]));
   const V16 columns13 = hn::BitCast(d16, hn::InterleaveLower(d8, a[1], a[3]));

@@ -79,7 +79,7 @@ HWY_INLINE Rgb16 convert(V16 luma, V16 cb, V16 cr) {
   return {red, green, blue};
 }
 
-/// Bytes as 16-bit values, in the order that pack_bytes() undoes.
+/// Bytes as 16-bit values, in the order that pack_blocks() undoes.
 struct Wide {
   HWY_INLINE explicit Wide(const std::uint8_t* from) {
     const D8 d8;
@@ -100,8 +100,8 @@ inline void to_rgb(const std::uint8_t* luma, const std::array<const std::uint8_t
     const Wide cr(chroma[1] + i);
     const Rgb16 low = convert(y.low, hn::Sub(cb.low, center), hn::Sub(cr.low, center));
     const Rgb16 high = convert(y.high, hn::Sub(cb.high, center), hn::Sub(cr.high, center));
-    hn::StoreInterleaved3(pack_bytes(low.red, high.red), pack_bytes(low.green, high.green),
-                          pack_bytes(low.blue, high.blue), D8(), rgb + 3 * i);
+    hn::StoreInterleaved3(pack_blocks(low.red, high.red), pack_blocks(low.green, high.green),
+                          pack_blocks(low.blue, high.blue), D8(), rgb + 3 * i);
   }
 }
 

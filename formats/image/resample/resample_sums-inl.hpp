@@ -3,7 +3,8 @@
 // A quad is four neighboring taps of one channel, one byte each, in one 32-bit lane. Its four 22-bit weights are split
 // into parts that the CPU multiplies and adds natively:
 // - VNNI: three signed bytes per weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes per part.
-// - x86 with SSSE3, without VNNI: a signed half and a signed byte, w = h + 2^16 b; dot products of two halves, for the even and for
+// - x86 with SSSE3, without VNNI: a signed half and a signed byte, w = h + 2^16 b; dot products of two halves, for the
+// even and for
 //   the odd taps, and of two bytes. A final sum is h's sum >> 16, plus b's sum, which both fit: see high_parts_fit().
 // - otherwise: two signed halves, w = h0 + 2^16 h1, for the even and for the odd taps; one dot product of two
 //   halves each.
@@ -14,17 +15,12 @@
 #define BALE_RESAMPLE_SUMS_INL
 #endif
 
+#include "bale/formats/image/pack_blocks-inl.hpp"
+
 BALE_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-using D8 = hn::ScalableTag<std::uint8_t>;
-using D16 = hn::ScalableTag<std::int16_t>;
-using D32 = hn::ScalableTag<std::int32_t>;
-using V8 = hn::Vec<D8>;
-using V16 = hn::Vec<D16>;
-using V32 = hn::Vec<D32>;
 
 constexpr std::size_t k_vector_bytes = HWY_MAX_BYTES;
 constexpr int k_parts = 4;
@@ -183,30 +179,6 @@ class Sums {
 
 #endif
 #endif
-
-/// Saturates to 16 bits, in alternating 16-byte blocks: block b is made of the blocks b of `low` and `high`.
-HWY_INLINE V16 pack_blocks(V32 low, V32 high) {
-#if HWY_ARCH_X86
-  return hn::ReorderDemote2To(D16(), low, high);
-#else
-  const hn::Half<D16> half;
-  return hn::Combine(D16(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
-#endif
-}
-
-/// Saturates to bytes, in the same order. Highway 1.0.3 has no such operation.
-HWY_INLINE V8 pack_blocks(V16 low, V16 high) {
-#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
-  return V8{_mm512_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86 && HWY_MAX_BYTES == 32
-  return V8{_mm256_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86
-  return V8{_mm_packus_epi16(low.raw, high.raw)};
-#else
-  const hn::Half<D8> half;
-  return hn::Combine(D8(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
-#endif
-}
 
 /// Block b of the result: four bytes from the block b of each total.
 HWY_INLINE V8 round_to_bytes(const Sums& s0, const Sums& s1, const Sums& s2, const Sums& s3) {
