@@ -32,7 +32,7 @@ class SegmentReader {
   std::size_t raw_offset(std::size_t index);
 
  private:
-  ReusedMemory buffer_{std::size_t{256} << 10};  // more than most JPEGs have
+  ReusedMemory buffer_{std::size_t{1} << 20};  // more than most JPEGs have
   const std::uint8_t* begin_ = nullptr;
   const std::uint8_t* rest_ = nullptr;
   const std::uint8_t* end_ = nullptr;

@@ -120,7 +120,7 @@ struct Resizer::State {
   image_detail::NearestResize nearest;
   AxisFilter across;
   AxisFilter down;
-  image_detail::ReusedMemory between{std::size_t{512} << 10};  // output of the first pass
+  image_detail::ReusedMemory between{std::size_t{1} << 20};  // output of the first pass
   image_detail::ResampleScratch scratch;
 
   /// The memory between the passes as `height` rows of `width` pixels.
