@@ -42,7 +42,7 @@ def run(command, timeout=None):
     environment = {**os.environ, "BALE_BUILD_DIR": str(COPY / "build"), "PYTHONPATH": str(COPY / "build" / "python"),
                    "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(command, cwd=COPY, capture_output=True, text=True, timeout=timeout, env=environment)
+        done = subprocess.run(command, cwd=COPY, capture_output=True, text=True, errors="replace", timeout=timeout, env=environment)
     except subprocess.TimeoutExpired:
         return None, "timeout"
     return done.returncode, done.stdout + done.stderr
