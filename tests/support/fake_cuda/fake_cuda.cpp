@@ -18,7 +18,6 @@ constexpr DevicePointer k_device_bit = DevicePointer{1} << 62;
 constexpr std::size_t k_alignment_bytes = 256;
 constexpr std::size_t k_device_bytes = std::size_t{1} << 34;
 
-constexpr auto k_invalid_value = static_cast<Result>(1);
 constexpr auto k_invalid_image = static_cast<Result>(200);
 constexpr auto k_invalid_handle = static_cast<Result>(400);
 constexpr auto k_not_found = static_cast<Result>(500);

@@ -10,7 +10,6 @@ namespace {
 using namespace bale::cuda_detail;
 
 constexpr const char* k_spin_kernel = "bale_spin";
-constexpr auto k_invalid_value = static_cast<Result>(1);
 
 /// Launches a kernel of the loader with its arguments translated to host memory.
 Result launch_convert(Engine& engine, const FakeFunction& function, const HostGrid& grid, FakeStream& stream,

@@ -5,6 +5,8 @@
 
 namespace bale::test::fake_cuda {
 
+inline constexpr auto k_invalid_value = static_cast<cuda_detail::Result>(1);
+
 /// Size of the one parameter that a kernel takes.
 std::size_t parameter_bytes(const FakeFunction& function);
 bool can_launch(const FakeFunction& function);
