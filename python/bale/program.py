@@ -6,7 +6,8 @@ import sys
 
 from bale.child_process import call_program
 from bale.errors import make_error
-from bale.progress_bar import ProgramMessages, bar_class, is_watched
+from bale.program_messages import ProgramMessages
+from bale.progress_bar import bar_class, is_watched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
