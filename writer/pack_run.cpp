@@ -168,14 +168,9 @@ class Packer {
     for (Slot& slot : slots_) {
       if (!slot.finished) remaining.push_back(&slot);
     }
-    run_parallel(remaining.size(), options_.jobs != 0 ? options_.jobs : default_jobs(), [&](std::size_t number) {
-      try {
-        write_one(*remaining[number]);
-      } catch (...) {
-        progress_.stop = true;  // the other jobs need not finish their shards
-        throw;
-      }
-    });
+    const auto write = [&](std::size_t number) { write_one(*remaining[number]); };
+    const unsigned jobs = options_.jobs != 0 ? options_.jobs : default_jobs();
+    run_parallel(remaining.size(), jobs, write, [&] { progress_.stop = true; });
   }
 
   void write_one(Slot& slot) {

@@ -185,22 +185,18 @@ class PartPacker {
     for (Slot& slot : slots_) {
       if (!slot.finished) remaining.push_back(&slot);
     }
-    run_parallel(remaining.size(), jobs_ != 0 ? jobs_ : 2 * usable_cores(), [&](std::size_t number) {
+    const auto write = [&](std::size_t number) {
       Slot& slot = *remaining[number];
       try {
-        try {
-          write_one(slot);
-        } catch (const Error& error) {
-          // Another attempt may have finished the shard, and removed the temporary files of this one.
-          const bool is_final = error.code() == ErrorCode::changed || error.code() == ErrorCode::interrupted;
-          if (is_final || !finished_by_another(slot)) throw;
-        }
-      } catch (...) {
-        progress_.stop = true;  // the other jobs need not finish their shards
-        throw;
+        write_one(slot);
+      } catch (const Error& error) {
+        // Another attempt may have finished the shard, and removed the temporary files of this one.
+        const bool is_final = error.code() == ErrorCode::changed || error.code() == ErrorCode::interrupted;
+        if (is_final || !finished_by_another(slot)) throw;
       }
       progress_.shards += 1;
-    });
+    };
+    run_parallel(remaining.size(), jobs_ != 0 ? jobs_ : 2 * usable_cores(), write, [&] { progress_.stop = true; });
   }
 
   bool finished_by_another(Slot& slot) {

@@ -15,7 +15,8 @@ unsigned usable_cores() {
   return limited_by(cpu_quota(), affinity_cores().value_or(std::thread::hardware_concurrency()));
 }
 
-void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work) {
+void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work,
+                  const std::function<void()>& stop_others) {
   const unsigned wanted = jobs != 0 ? jobs : usable_cores();
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
@@ -26,8 +27,10 @@ void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std
         work(i);
       } catch (...) {
         const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
         next = count;
+        if (failure) return;
+        failure = std::current_exception();
+        if (stop_others) stop_others();
         return;
       }
     }

@@ -11,6 +11,9 @@ unsigned usable_cores();
 
 /// Calls `work(i)` for every i in [0, count) on up to `jobs` threads (0: one per core), lowest first. After an
 /// exception no further piece is begun; the first exception is rethrown here once all threads are done.
-void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work);
+/// `stop_others`, if given, is called once, after the first exception was kept: it may end the pieces that are under
+/// way, and what they throw then is never taken for the failure. It must not throw.
+void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work,
+                  const std::function<void()>& stop_others = {});
 
 }  // namespace bale

@@ -9,6 +9,8 @@ MUTATIONS = [
              "    return false;\n  }\n\n  void check_samples", "    return true;\n  }\n\n  void check_samples", (*MERGE, "other_numbers")),
     Mutation("a copy is not compared with its digest", "writer/shard_copy.cpp",
              "  if (digest_text(stream.digest()) != copy.shard.digest) refuse", "  if (false) refuse", (*MERGE, "damage")),
+    Mutation("a shard that was only stopped hides the failure", "formats/base/parallel.cpp", "        if (failure) return;\n", "",
+             ("parallel", "A piece that is stopped*")),
     Mutation("equal keys of two datasets are not looked for", "writer/join.cpp",
              "    if (const auto repeated = find_repeated_key(shards_.size(), index_of)) {",
              "    if (const auto repeated = find_repeated_key(0, index_of)) {", (*MERGE, "conflicts")),

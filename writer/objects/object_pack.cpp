@@ -168,14 +168,9 @@ class ObjectPacker {
     for (std::size_t number = 0; number < slots_.size(); ++number) {
       if (!slots_[number].finished) remaining.push_back(number);
     }
-    run_parallel(remaining.size(), options_.jobs != 0 ? options_.jobs : 2 * usable_cores(), [&](std::size_t i) {
-      try {
-        write_one(remaining[i]);
-      } catch (...) {
-        progress_.stop = true;  // the other jobs need not finish their shards
-        throw;
-      }
-    });
+    const auto write = [&](std::size_t i) { write_one(remaining[i]); };
+    const unsigned jobs = options_.jobs != 0 ? options_.jobs : 2 * usable_cores();
+    run_parallel(remaining.size(), jobs, write, [&] { progress_.stop = true; });
   }
 
   void write_one(std::size_t number) {

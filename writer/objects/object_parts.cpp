@@ -151,15 +151,12 @@ class ObjectPart {
     if (remaining.empty()) return;
     const StagingDirectory staging(options_.staging_directory);
     try_options(options_, staging.path());
-    run_parallel(remaining.size(), options_.jobs != 0 ? options_.jobs : 2 * usable_cores(), [&](std::size_t i) {
-      try {
-        write_one(*remaining[i], staging.path());
-      } catch (...) {
-        progress_.stop = true;  // the other jobs need not finish their shards
-        throw;
-      }
+    const auto write = [&](std::size_t i) {
+      write_one(*remaining[i], staging.path());
       progress_.shards += 1;
-    });
+    };
+    const unsigned jobs = options_.jobs != 0 ? options_.jobs : 2 * usable_cores();
+    run_parallel(remaining.size(), jobs, write, [&] { progress_.stop = true; });
   }
 
   void write_one(Slot& slot, const std::string& staging) {
