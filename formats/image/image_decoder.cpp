@@ -22,6 +22,7 @@
 namespace bale {
 namespace {
 
+using BaselineState = image_detail::BaselineDecoder::State;
 using image_detail::RegionLayout;
 using image_detail::ReusedMemory;
 
@@ -91,10 +92,11 @@ struct ImageDecoder::State {
   ImageHeader header{};  // kind `unknown` if no image is open
   std::size_t num_bytes = 0;
   KeptSeekPoints kept{};
-  /// The result of decode_ahead(): whether the baseline decoder decoded the region into the buffer, or could not.
+  /// Of decode_ahead(): how far the baseline decoder is with decoding the region into the buffer.
   struct Ahead {
     Region region{};
-    bool done = false;
+    BaselineState state{};
+    bool is_under_way() const { return state == BaselineState::under_way; }
   };
   std::optional<Ahead> ahead{};
 
@@ -115,8 +117,15 @@ struct ImageDecoder::State {
 
   image_detail::SeekPointsUse entry() const { return {.kept = kept, .image_bytes = num_bytes}; }
 
-  bool can_decode_ahead(const Region& region) const {
-    return header.kind == ImageKind::jpeg && !ahead && is_inside(region, header);
+  /// False if there is nothing that can be done beside another image.
+  bool begin_ahead(const Region& region) {
+    if (header.kind != ImageKind::jpeg || !is_inside(region, header)) return false;
+    if (!ahead || ahead->region != region) {
+      ahead = {};
+      const BaselineState begun = baseline.begin(jpeg.info(), region, entry(), pixels_for(region));
+      ahead = Ahead{.region = region, .state = begun};
+    }
+    return ahead->is_under_way();
   }
 
   /// Throws `unsupported` if the image that is open has no pixels of the mode.
@@ -183,7 +192,7 @@ struct ImageDecoder::State {
   PixelView read_jpeg(const Region& region) {
     bool done;
     if (ahead && ahead->region == region) {
-      done = ahead->done;
+      done = ahead->is_under_way() ? baseline.finish() : ahead->state == BaselineState::done;
     } else {
       std::uint8_t* const pixels = pixels_for(region);
       done = baseline.decode(jpeg.info(), region, entry(), pixels);
@@ -250,26 +259,16 @@ PixelView ImageDecoder::read(const Region& region) {
   return state_->read(header, region);
 }
 
-void ImageDecoder::decode_ahead(const Upcoming& first, const Upcoming& second) {
-  using image_detail::BaselineDecoder;
-  const std::array<State*, 2> states{first.decoder->state_.get(), second.decoder->state_.get()};
-  const std::array<Region, 2> regions{first.region, second.region};
-  if (!states[0]->can_decode_ahead(regions[0]) || !states[1]->can_decode_ahead(regions[1])) return;
-  std::array<BaselineDecoder::Begun, 2> begun{};
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    State& state = *states[i];
-    begun[i] = state.baseline.begin(state.jpeg.info(), regions[i], state.entry(), state.pixels_for(regions[i]));
-    state.ahead = State::Ahead{.region = regions[i], .done = begun[i] == BaselineDecoder::Begun::done};
-  }
-  const auto is_at_top = [&](std::size_t i) { return begun[i] == BaselineDecoder::Begun::at_top; };
-  if (is_at_top(0) && is_at_top(1)) {
-    const std::array<bool, 2> done = BaselineDecoder::finish_both(states[0]->baseline, states[1]->baseline);
-    for (std::size_t i = 0; i < states.size(); ++i) states[i]->ahead->done = done[i];
-  } else {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      if (is_at_top(i)) states[i]->ahead->done = states[i]->baseline.finish();
-    }
-  }
+std::array<bool, 2> ImageDecoder::decode_ahead(const Upcoming& first, const Upcoming& second) {
+  State& a = *first.decoder->state_;
+  State& b = *second.decoder->state_;
+  const bool a_can = a.begin_ahead(first.region);
+  const bool b_can = b.begin_ahead(second.region);
+  if (!a_can || !b_can) return {!a_can, !b_can};
+  const auto [a_state, b_state] = image_detail::BaselineDecoder::go_on_beside(a.baseline, b.baseline);
+  a.ahead->state = a_state;
+  b.ahead->state = b_state;
+  return {!a.ahead->is_under_way(), !b.ahead->is_under_way()};
 }
 
 }  // namespace bale

@@ -185,9 +185,9 @@ std::optional<EncodedImage> SamplePipeline::left_to_device() const {
                       .resize = *resize};
 }
 
-void SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {
-  ImageDecoder::decode_ahead({&first.state_->decoder, first.state_->needed},
-                             {&second.state_->decoder, second.state_->needed});
+std::array<bool, 2> SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {
+  return ImageDecoder::decode_ahead({&first.state_->decoder, first.state_->needed},
+                                    {&second.state_->decoder, second.state_->needed});
 }
 
 AppliedTransform SamplePipeline::finish(MutableBytes out, std::span<const MutableBytes> further) {

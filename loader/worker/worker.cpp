@@ -15,6 +15,8 @@ namespace bale::loader_detail {
 namespace {
 
 constexpr int k_idle_check_ms = 400;
+/// After this many rows beside it, an image is decoded alone, so that its batch does not wait for long.
+constexpr std::uint32_t k_most_partners = 8;
 
 /// Whether a worker has died at this row before. Such a row is filled alone, so that no other row is taken for the
 /// cause if a worker dies again.
@@ -167,24 +169,20 @@ void Worker::attempt_finish(Lane& lane) {
   } else {
     ring_.finish(lane.claim, lane.error);
   }
+  lane.is_held = false;
   ring_.worker(number_).rows_done.fetch_add(1);
 }
 
-void Worker::fill(Lane& lane) {
-  attempt_begin(lane);
-  attempt_finish(lane);
-}
-
-void Worker::fill_both() {
-  for (Lane& lane : lanes_) attempt_begin(lane);
-  const auto is_decoded = [](const Lane& lane) { return !lane.has_failed() && !lane.encoded; };
-  if (is_decoded(lanes_[0]) && is_decoded(lanes_[1])) {
-    try {
-      SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
-    } catch (const std::bad_alloc&) {  // then each is decoded by itself
-    }
+/// Decodes both images until one of them is decoded, and finishes that row.
+void Worker::decode_beside() {
+  std::array<bool, 2> ready{true, true};
+  try {
+    ready = SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
+  } catch (const std::bad_alloc&) {  // then each is decoded by itself
   }
-  for (Lane& lane : lanes_) attempt_finish(lane);
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (ready[i]) attempt_finish(lanes_[i]);
+  }
 }
 
 /// If the index says that the image is complete and checksums prove its bytes unchanged, there is nothing to check. An
@@ -226,33 +224,52 @@ void Worker::learn(const Row& row, Bytes image) {
   }
 }
 
+/// Claims a row for a lane that has none, and begins it.
+Worker::Took Worker::take_row(Lane& lane, Lane& other) {
+  const auto claim = ring_.claim(number_);
+  if (!claim) return Took::nothing;
+  lane.claim = *claim;
+  lane.is_held = true;
+  lane.num_partners = 0;
+  const bool is_alone = config_.transform.kind == Transform::Kind::raw || is_suspect(row_of(lane));
+  if (is_alone && other.is_held) attempt_finish(other);
+  attempt_begin(lane);
+  if (!is_alone && !lane.has_failed() && !lane.encoded) return Took::begun;
+  attempt_finish(lane);
+  return Took::finished;
+}
+
+/// False if there was nothing to do.
+bool Worker::step_busy() {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    Lane& other = lanes_[1 - i];
+    if (lane.is_held) continue;
+    if (other.is_held && other.num_partners++ == k_most_partners) {
+      attempt_finish(other);
+      return true;
+    }
+    const Took took = take_row(lane, other);
+    if (took == Took::finished) return true;
+    if (took == Took::nothing) {
+      const bool held_one = other.is_held;
+      if (held_one) attempt_finish(other);
+      return held_one;
+    }
+  }
+  decode_beside();
+  return true;
+}
+
 bool Worker::step() {
   // Busy is set before the claim: a worker that is stopped after this may hold a row, or keep one from other workers.
   WorkerEntry& entry = ring_.worker(number_);
   const std::uint64_t now = now_ns();
   entry.seen_ns.store(now);
   entry.busy_since_ns.store(now);
-  const auto claim = ring_.claim(number_);
-  if (!claim) {
-    entry.busy_since_ns.store(0);
-    return false;
-  }
-  lanes_[0].claim = *claim;
-  const bool alone = config_.transform.kind == Transform::Kind::raw || is_suspect(row_of(lanes_[0]));
-  const auto second = alone ? std::nullopt : ring_.claim(number_);
-  if (!second) {
-    fill(lanes_[0]);
-  } else {
-    lanes_[1].claim = *second;
-    if (is_suspect(row_of(lanes_[1]))) {
-      fill(lanes_[1]);
-      fill(lanes_[0]);
-    } else {
-      fill_both();
-    }
-  }
-  entry.busy_since_ns.store(0);
-  return true;
+  const bool did_work = step_busy();
+  if (!lanes_[0].is_held && !lanes_[1].is_held) entry.busy_since_ns.store(0);
+  return did_work;
 }
 
 void Worker::run(const std::function<bool()>& should_continue) {
@@ -265,6 +282,10 @@ void Worker::run(const std::function<bool()>& should_continue) {
     if (!should_continue()) return;
     if (!ring_.stopped()) ring_.wait_for_work(seen, k_idle_check_ms);
   }
+  for (Lane& lane : lanes_) {
+    if (lane.is_held) attempt_finish(lane);
+  }
+  ring_.worker(number_).busy_since_ns.store(0);
 }
 
 }  // namespace bale::loader_detail

@@ -28,8 +28,9 @@ class Worker {
   /// `ring` and `config` must outlive the worker.
   Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
 
-  /// Fills one row, or two whose images can be decoded together. Returns false if there is no row to claim. Errors
-  /// are stored in the rows.
+  /// Claims up to two rows and fills one of them, or both. Their images are decoded together, and the one that takes
+  /// longer goes on beside that of the next row. Returns false if there is no row to claim, and none is held. Errors are
+  /// stored in the rows.
   bool step();
   /// Fills rows until the ring is stopped or `should_continue` returns false. It is called while there is no row to
   /// claim, at least twice per second.
@@ -47,6 +48,8 @@ class Worker {
     std::vector<MutableBytes> further_places;
     std::vector<transform_detail::ImageSteps> views;  // for targets
     Scratch scratch{};
+    bool is_held = false;             // it has a row, whose image may be partly decoded
+    std::uint32_t num_partners = 0;  // rows of the other lane since then
     Claim claim{};
     ShardInUse shard{};
     Bytes image{};
@@ -57,8 +60,10 @@ class Worker {
     bool has_failed() const { return failure || !error.empty(); }
   };
 
-  void fill(Lane& lane);
-  void fill_both();
+  enum class Took { nothing, begun, finished };
+  Took take_row(Lane& lane, Lane& other);
+  bool step_busy();
+  void decode_beside();
   template <typename Work>
   static void attempt(Lane& lane, const Work& work);
   void attempt_begin(Lane& lane);

@@ -2,7 +2,7 @@
 //
 //   bale_decode_stages FOLDER [ROUNDS] [--simd NAME]
 //
-// The samples are the JPEGs of the folder, read from the page cache, two at a time as in the loader's workers. They are
+// The samples are the JPEGs of the folder, read from the page cache, in two lanes as in the loader's workers. They are
 // made as for training (RandomResizedCrop and flip), the same with seek points, and as for evaluation (Resize 256,
 // center crop 224). Times are CPU time. Most stages cannot run alone: their time is that of all stages up to them,
 // minus that of all before them, medians of the rounds. An image that the baseline decoder does not read, such as a
@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -115,35 +116,34 @@ class HuffmanStage {
   void finish() {
     if (seeks_) return finish_from_points();
     while (row_ < pixels_.end_mcu_row() && entropy_.finish_row()) end_row();
+    row_ = pixels_.end_mcu_row();
   }
-  static void finish_both(HuffmanStage& a, HuffmanStage& b) {
-    while (!a.seeks_ && a.row_ < a.pixels_.end_mcu_row() && b.row_ < b.pixels_.end_mcu_row()) {
-      if (!EntropyDecoder::decode_beside(a.entropy_, b.entropy_)) break;
+  static std::array<bool, 2> go_on_beside(HuffmanStage& a, HuffmanStage& b) {
+    if (a.seeks_) return {true, true};
+    while (!a.is_done() && !b.is_done()) {
+      if (!EntropyDecoder::decode_beside(a.entropy_, b.entropy_)) return {true, true};
       if (a.entropy_.row_is_done()) a.end_row();
       if (b.entropy_.row_is_done()) b.end_row();
     }
-    a.finish();
-    b.finish();
+    return {a.is_done(), b.is_done()};
   }
 
  private:
+  bool is_done() const { return row_ >= pixels_.end_mcu_row(); }
   bool begin_row() { return entropy_.begin_row(row_ >= pixels_.first_mcu_row()); }
   void end_row() {
     if (++row_ < pixels_.end_mcu_row()) begin_row();
   }
   void finish_from_points() {
-    while (row_ < pixels_.end_mcu_row()) {
-      const std::uint32_t count = std::min(pixels_.end_mcu_row() - row_, EntropyDecoder::k_max_rows);
-      if (!entropy_.decode_rows_at({points_.points.data() + row_, count + 1})) return;
-      row_ += count;
-    }
+    entropy_.begin_rows_at({points_.points.data() + row_, points_.points.data() + pixels_.end_mcu_row() + 1});
+    while (row_ < pixels_.end_mcu_row() && entropy_.next_row()) ++row_;
   }
   void allocate() {
     for (CoefficientRows& rows : rows_) {
       for (std::uint32_t i = 0; i < frame_.num_components; ++i) {
         const std::size_t across = pixels_.blocks_across(i);
         const std::size_t size = across * frame_.components[i].blocks_down * k_block_size;
-        rows[i] = {.coefficients = reinterpret_cast<std::int16_t*>(memory_[num_used_++ % 6].get(size * 2)),
+        rows[i] = {.coefficients = reinterpret_cast<std::int16_t*>(memory_[num_used_++ % memory_.size()].get(size * 2)),
                    .blocks_across = across};
       }
     }
@@ -156,13 +156,13 @@ class HuffmanStage {
   RegionPixels pixels_{};
   SeekPoints points_{};
   std::array<CoefficientRows, EntropyDecoder::k_max_rows> rows_{};
-  std::array<AlignedMemory, 6> memory_{};
+  std::array<AlignedMemory, 3 * EntropyDecoder::k_max_rows> memory_{};
   std::size_t num_used_ = 0;
   bool seeks_ = false;
   std::uint32_t row_ = 0;
 };
 
-/// One core's work on all samples, two at a time.
+/// One core's work on all samples, in two lanes.
 class Stages {
  public:
   Stages(const std::vector<Sample>& samples, int file, const Regime& regime)
@@ -183,39 +183,57 @@ class Stages {
     for (const Sample& sample : samples_) sum_ += bale::crc32c(sample.jpeg);
   }
   void huffman(HuffmanStage::Part part) {
-    for (std::size_t i = 0; i + 1 < samples_.size(); i += 2) {
-      const bool first = huffman_[0].begin(samples_[i], regime_.seeks, part);
-      const bool second = huffman_[1].begin(samples_[i + 1], regime_.seeks, part);
-      if (first && second) {
-        HuffmanStage::finish_both(huffman_[0], huffman_[1]);
-      } else if (first || second) {
-        huffman_[first ? 0 : 1].finish();
-      }
-    }
+    std::array<bool, 2> has_rows{};
+    in_lanes([&](std::size_t lane, const Sample& sample) { has_rows[lane] = huffman_[lane].begin(sample, regime_.seeks, part); },
+             [&] {
+               if (!has_rows[0] || !has_rows[1]) return std::array<bool, 2>{!has_rows[0], !has_rows[1]};
+               return HuffmanStage::go_on_beside(huffman_[0], huffman_[1]);
+             },
+             [&](std::size_t lane, const Sample&) {
+               if (has_rows[lane]) huffman_[lane].finish();
+             });
   }
   void decode() {
-    for (std::size_t i = 0; i + 1 < samples_.size(); i += 2) {
-      for (std::size_t n = 0; n < 2; ++n) {
-        decoders_[n].open(samples_[i + n].jpeg, bale::k_default_max_pixels, bale::WholeCheck::none);
-        if (regime_.seeks) decoders_[n].use_seek_points(kept(samples_[i + n]));
-      }
-      bale::ImageDecoder::decode_ahead({&decoders_[0], samples_[i].region}, {&decoders_[1], samples_[i + 1].region});
-      for (std::size_t n = 0; n < 2; ++n) decoders_[n].read(samples_[i + n].region);
-    }
+    std::array<bale::ImageDecoder::Upcoming, 2> upcoming;
+    in_lanes(
+        [&](std::size_t lane, const Sample& sample) {
+          decoders_[lane].open(sample.jpeg, bale::k_default_max_pixels, bale::WholeCheck::none);
+          if (regime_.seeks) decoders_[lane].use_seek_points(kept(sample));
+          upcoming[lane] = {&decoders_[lane], sample.region};
+        },
+        [&] { return bale::ImageDecoder::decode_ahead(upcoming[0], upcoming[1]); },
+        [&](std::size_t lane, const Sample& sample) { decoders_[lane].read(sample.region); });
   }
   void make() {
-    for (std::size_t i = 0; i + 1 < samples_.size(); i += 2) {
-      for (std::size_t n = 0; n < 2; ++n) {
-        const Sample& sample = samples_[i + n];
-        pipelines_[n].begin(sample.jpeg, {.seed = 1, .sample = i + n},
-                            regime_.seeks ? kept(sample) : bale::KeptSeekPoints{}, bale::WholeCheck::none);
-      }
-      bale::SamplePipeline::decode_ahead(pipelines_[0], pipelines_[1]);
-      for (bale::SamplePipeline& pipeline : pipelines_) pipeline.finish(out_);
-    }
+    in_lanes(
+        [&](std::size_t lane, const Sample& sample) {
+          const auto number = static_cast<std::uint64_t>(&sample - samples_.data());
+          pipelines_[lane].begin(sample.jpeg, {.seed = 1, .sample = number},
+                                 regime_.seeks ? kept(sample) : bale::KeptSeekPoints{}, bale::WholeCheck::none);
+        },
+        [&] { return bale::SamplePipeline::decode_ahead(pipelines_[0], pipelines_[1]); },
+        [&](std::size_t lane, const Sample&) { pipelines_[lane].finish(out_); });
   }
 
  private:
+  /// All samples in two lanes. `go_on` returns which lanes are ready to be finished, as ImageDecoder::decode_ahead().
+  template <typename Begin, typename GoOn, typename Finish>
+  void in_lanes(const Begin& begin, const GoOn& go_on, const Finish& finish) {
+    std::array<const Sample*, 2> held{};
+    std::size_t next = 0;
+    while (true) {
+      for (std::size_t lane = 0; lane < 2 && next < samples_.size(); ++lane) {
+        if (held[lane] == nullptr) begin(lane, *(held[lane] = &samples_[next++]));
+      }
+      if (held[0] == nullptr && held[1] == nullptr) return;
+      const bool both = held[0] != nullptr && held[1] != nullptr;
+      const std::array<bool, 2> ready = both ? go_on() : std::array<bool, 2>{true, true};
+      for (std::size_t lane = 0; lane < 2; ++lane) {
+        if (ready[lane] && held[lane] != nullptr) finish(lane, *std::exchange(held[lane], nullptr));
+      }
+    }
+  }
+
   static bale::KeptSeekPoints kept(const Sample& sample) {
     return {.record = sample.record, .image_crc32c = sample.crc};
   }

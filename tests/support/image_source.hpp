@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/image/image.hpp"
@@ -14,9 +15,11 @@ namespace bale::test {
 class ImageSource : public Source {
  public:
   /// Samples listed in `bad` are not images.
-  explicit ImageSource(std::uint64_t size, std::set<std::uint64_t> bad = {}) : classes_{"ant", "bee", "cat"} {
+  explicit ImageSource(std::uint64_t size, std::set<std::uint64_t> bad = {}) {
     for (std::uint64_t i = 0; i < size; ++i) images_.push_back(bad.contains(i) ? not_an_image() : image(i));
   }
+  /// These images.
+  explicit ImageSource(std::vector<std::vector<std::byte>> images) : images_(std::move(images)) {}
 
   std::uint64_t size() const override { return images_.size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
@@ -58,7 +61,7 @@ class ImageSource : public Source {
 
   std::vector<std::vector<std::byte>> images_;
   std::vector<std::string> fields_{"jpg", "cls"};
-  std::vector<std::string> classes_;
+  std::vector<std::string> classes_{"ant", "bee", "cat"};
   NoticeLog notices_;
 };
 

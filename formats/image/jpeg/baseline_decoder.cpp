@@ -19,24 +19,24 @@ std::uint64_t seek_count() { return g_seek_count; }
 
 bool BaselineDecoder::decode(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry,
                              std::uint8_t* rgb) {
-  const Begun begun = begin(info, region, entry, rgb);
-  return begun == Begun::done || (begun == Begun::at_top && finish());
+  const State begun = begin(info, region, entry, rgb);
+  return begun == State::done || (begun == State::under_way && finish());
 }
 
-BaselineDecoder::Begun BaselineDecoder::begin(const jpeg_decompress_struct& info, const Region& region,
+BaselineDecoder::State BaselineDecoder::begin(const jpeg_decompress_struct& info, const Region& region,
                                               const SeekPointsUse& entry, std::uint8_t* rgb) {
   const BaselineUse use = baseline_use();
-  if (use == BaselineUse::never) return Begun::refused;
+  if (use == BaselineUse::never) return State::refused;
   const std::optional<BaselineFrame> frame = baseline_frame(info);
-  if (!frame) return Begun::refused;
+  if (!frame) return State::refused;
   const BaselineKernels& kernels = use == BaselineUse::plain ? baseline_kernels_plain() : baseline_kernels();
-  if (!prepare(*frame, region, kernels)) return Begun::refused;
+  if (!prepare(*frame, region, kernels)) return State::refused;
   if (points_.read(entry.kept, entry.image_bytes, *frame) && decode_from_points(rgb)) {
     g_count.fetch_add(1, std::memory_order_relaxed);
     g_seek_count.fetch_add(1, std::memory_order_relaxed);
-    return Begun::done;
+    return State::done;
   }
-  return begin_at_top(rgb) ? Begun::at_top : Begun::refused;
+  return begin_at_top(rgb) ? State::under_way : State::refused;
 }
 
 bool BaselineDecoder::begin_at_top(std::uint8_t* rgb) {
@@ -69,16 +69,20 @@ bool BaselineDecoder::finish() {
   return true;
 }
 
-std::array<bool, 2> BaselineDecoder::finish_both(BaselineDecoder& a, BaselineDecoder& b) {
-  std::array<bool, 2> good{true, true};
-  while (good[0] && good[1] && !a.is_at_end() && !b.is_at_end()) {
-    if (!EntropyDecoder::decode_beside(a.entropy_, b.entropy_)) break;
-    good[0] = !a.entropy_.row_is_done() || a.end_row();
-    good[1] = !b.entropy_.row_is_done() || b.end_row();
+std::array<BaselineDecoder::State, 2> BaselineDecoder::go_on_beside(BaselineDecoder& a, BaselineDecoder& b) {
+  const auto state_of = [](bool good) { return good ? State::done : State::refused; };
+  bool a_is_good = true;
+  bool b_is_good = true;
+  while (a_is_good && b_is_good && !a.is_at_end() && !b.is_at_end()) {
+    // Which of them it was is not known.
+    if (!EntropyDecoder::decode_beside(a.entropy_, b.entropy_)) return {state_of(a.finish()), state_of(b.finish())};
+    a_is_good = !a.entropy_.row_is_done() || a.end_row();
+    b_is_good = !b.entropy_.row_is_done() || b.end_row();
   }
-  good[0] = good[0] && a.finish();
-  good[1] = good[1] && b.finish();
-  return good;
+  const auto state_after = [&](BaselineDecoder& one, bool is_good) {
+    return is_good && !one.is_at_end() ? State::under_way : state_of(is_good && one.finish());
+  };
+  return {state_after(a, a_is_good), state_after(b, b_is_good)};
 }
 
 bool BaselineDecoder::decode_from_points(std::uint8_t* rgb) {
@@ -89,12 +93,10 @@ bool BaselineDecoder::decode_from_points(std::uint8_t* rgb) {
   const std::vector<SeekPoint>& points = points_.points;
   if (between == 1 && frame_.restart_interval == 0) {
     allocate(EntropyDecoder::k_max_rows);
-    for (std::uint32_t mcu_row = first_row; mcu_row < end_row;) {
-      const std::uint32_t count = std::min(end_row - mcu_row, EntropyDecoder::k_max_rows);
-      if (!entropy_.decode_rows_at({points.data() + mcu_row, count + 1})) return false;
-      for (std::uint32_t i = 0; i < count; ++i, ++mcu_row) {
-        if (!pixels_.finish_row(mcu_row, coefficients_[i])) return false;
-      }
+    entropy_.begin_rows_at({points.data() + first_row, points.data() + end_row + 1});
+    for (std::uint32_t mcu_row = first_row; mcu_row < end_row; ++mcu_row) {
+      const auto place = entropy_.next_row();
+      if (!place || !pixels_.finish_row(mcu_row, coefficients_[*place])) return false;
     }
     return true;
   }

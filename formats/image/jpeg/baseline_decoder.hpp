@@ -38,13 +38,14 @@ class BaselineDecoder {
   /// points of another image, or that lead to data that looks damaged, do not change the result.
   bool decode(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry, std::uint8_t* rgb);
 
-  /// decode() in two parts. With good seek points, begin() does all of it.
-  enum class Begun { refused, done, at_top };
-  Begun begin(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry, std::uint8_t* rgb);
-  /// For a decoder that is `at_top`. Returns what decode() returns.
+  /// decode() in parts. begin() mostly leaves an image under way; with good seek points, it does all of it.
+  enum class State { refused, done, under_way };
+  State begin(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry, std::uint8_t* rgb);
+  /// For a decoder that is under way. Returns what decode() returns.
   bool finish();
-  /// The same for two decoders, interleaved: much faster than one after the other.
-  static std::array<bool, 2> finish_both(BaselineDecoder& a, BaselineDecoder& b);
+  /// Decodes two images that are under way, interleaved, until one of them is not any more: much faster than one after
+  /// the other. The other one can go on beside a third.
+  static std::array<State, 2> go_on_beside(BaselineDecoder& a, BaselineDecoder& b);
 
  private:
   bool prepare(const BaselineFrame& frame, const Region& region, const BaselineKernels& kernels);

@@ -269,36 +269,62 @@ bool EntropyDecoder::run_two(std::array<Chain, 2>& chains, bool has_bmi2) {
   return ChainsUntilOneIsDone::any<2, Use::store>(chains.data(), has_bmi2);
 }
 
-bool EntropyDecoder::decode_rows_at(std::span<const SeekPoint> points) {
-  static_assert(k_max_rows == 2);
-  const std::size_t count = points.size() - 1;
-  std::array<Run, k_max_rows> runs;
-  std::array<Chain, k_max_rows> chains;
-  std::array<BlockTarget, k_max_rows> behind;
-  for (std::size_t n = 0; n < count; ++n) {
-    if (!go_to(streams_[n], points[n], points[n + 1].position)) return false;
-    runs[n] = {.stream = &streams_[n], .targets = &targets_[n], .first = 0, .count = end_stored_};
-  }
-  for (std::size_t n = 0; n < count; ++n) chains[n] = open_chain(runs[n], behind[n]);
-  bool good = count == 1 || run_two(chains, has_bmi2_);
-  for (std::size_t n = 0; n < count; ++n) {
-    good = good && run_one(chains[n], true, false, has_bmi2_);
-    good = close_chain(chains[n], runs[n], behind[n]) && good;
-  }
-  return good;
+void EntropyDecoder::begin_rows_at(std::span<const SeekPoint> points) {
+  points_ = points;
+  num_begun_ = 0;
+  num_taken_ = 0;
+  is_decoded_.fill(false);
+  for (RowLane& lane : lanes_) lane.is_busy = false;
 }
 
-bool EntropyDecoder::rows_end_at(std::span<const SeekPoint> points, bool at_bottom) {
-  const std::size_t count = points.size() - 1;
-  for (std::size_t n = 0; n < count; ++n) {
-    Stream& stream = streams_[n];
-    if (at_bottom && n + 1 == count) return ends_exactly(stream);
-    const std::size_t used = used_bits(stream);
-    const std::uint64_t first = points[n].position / 8;
-    if ((first + stream.segment.raw_offset(used / 8)) * 8 + used % 8 != points[n + 1].position) return false;
-    if (stream.predictions != points[n + 1].predictions) return false;
+std::optional<std::uint32_t> EntropyDecoder::next_row() {
+  const std::uint32_t place = num_taken_ % k_max_rows;
+  while (!is_decoded_[place]) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      if (!lanes_[i].is_busy && !begin_row_at_point(i)) return std::nullopt;
+    }
+    if (!run_lanes()) return std::nullopt;
+  }
+  is_decoded_[place] = false;
+  ++num_taken_;
+  return place;
+}
+
+/// Does nothing if no row is left, or no place is free.
+bool EntropyDecoder::begin_row_at_point(std::size_t lane) {
+  if (num_begun_ + 1 == points_.size() || num_begun_ == num_taken_ + k_max_rows) return true;
+  const std::uint32_t row = num_begun_++;
+  const std::uint32_t place = row % k_max_rows;
+  if (!go_to(streams_[place], points_[row], points_[row + 1].position)) return false;
+  const Run run{.stream = &streams_[place], .targets = &targets_[place], .first = 0, .count = end_stored_};
+  lanes_[lane] = {.is_busy = true, .place = place, .run = run};
+  chains_[lane] = open_chain(run, lanes_[lane].behind);
+  return true;
+}
+
+/// Decodes the rows of both lanes, or of the busy one, until one of them is done.
+bool EntropyDecoder::run_lanes() {
+  if (lanes_[0].is_busy && lanes_[1].is_busy) {
+    if (!run_two(chains_, has_bmi2_)) return false;
+  } else if (!run_one(chains_[lanes_[0].is_busy ? 0 : 1], true, false, has_bmi2_)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    RowLane& lane = lanes_[i];
+    if (!lane.is_busy || !chains_[i].is_done()) continue;
+    if (!close_chain(chains_[i], lane.run, lane.behind)) return false;
+    is_decoded_[lane.place] = true;
+    lane.is_busy = false;
   }
   return true;
+}
+
+bool EntropyDecoder::row_ends_at(std::uint32_t place, const SeekPoint& begin, const SeekPoint& end) {
+  Stream& stream = streams_[place];
+  const std::size_t used = used_bits(stream);
+  const std::uint64_t first = begin.position / 8;
+  return (first + stream.segment.raw_offset(used / 8)) * 8 + used % 8 == end.position &&
+         stream.predictions == end.predictions;
 }
 
 /// Turns DC differences into DC values.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,10 +19,10 @@ namespace bale::image_detail {
 
 class EntropyDecoder {
  public:
-  /// The most rows that decode_rows_at() can decode at once.
-  static constexpr std::uint32_t k_max_rows = 2;
+  /// The most places for rows that begin_rows_at() uses.
+  static constexpr std::uint32_t k_max_rows = 4;
 
-  /// False if a table is not supported. go_to_top(), go_to() or decode_rows_at() must follow.
+  /// False if a table is not supported. go_to_top(), go_to() or begin_rows_at() must follow.
   /// `plain` is for tests: no instructions that only some CPUs have. `counts`: begin_row() and finish_row() count the
   /// symbols of what they store.
   bool open(const BaselineFrame& frame, bool plain, bool counts = false);
@@ -29,7 +30,7 @@ class EntropyDecoder {
   /// Goes to the first row of MCUs.
   void go_to_top();
 
-  /// Sets where later rows store the MCUs of `stored`: the n-th of rows decoded at once goes to `to[n]`. Blocks are
+  /// Sets where later rows store the MCUs of `stored`: in `to[0]`, or one after the other after begin_rows_at(). Blocks are
   /// stored in groups of 1 << `group_shift`, of which 0 is the only one for zigzag order.
   void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift,
                 BlockOrder order = BlockOrder::natural);
@@ -61,11 +62,17 @@ class EntropyDecoder {
   bool locate_row(SeekPoint& point);
   /// Goes to the row of MCUs `row`, which starts at `point`. It and all rows to be decoded after it end before `end`.
   bool go_to(std::uint32_t row, const SeekPoint& point, std::uint64_t end);
-  /// Decodes rows, interleaved: row i starts at points[i] and ends before points[i + 1]. At most k_max_rows rows, up to
-  /// the last MCU that is stored. For scans without restarts.
-  bool decode_rows_at(std::span<const SeekPoint> points);
-  /// After it: whether each row ended in the very state of the next point. For the image's last row, ends_exactly().
-  bool rows_end_at(std::span<const SeekPoint> points, bool at_bottom);
+  /// Begins with rows whose starts are known: row i starts at points[i] and ends before points[i + 1]. They are decoded
+  /// up to the last MCU that is stored, and stored in k_max_rows places. For scans without restarts. `points` must
+  /// outlive the decoding.
+  void begin_rows_at(std::span<const SeekPoint> points);
+  /// Decodes the next of these rows, and interleaved with it those after it. Returns its place in `to` of store_in(),
+  /// which is used again after the next call. nullopt if libjpeg must decode the image.
+  std::optional<std::uint32_t> next_row();
+  /// After the next_row() that returned `place`: whether that row, which started at `begin`, ended in the very state of
+  /// `end`. For the image's last row, whether it ended as ends_exactly() says.
+  bool row_ends_at(std::uint32_t place, const SeekPoint& begin, const SeekPoint& end);
+  bool ends_exactly(std::uint32_t place) const { return ends_exactly(streams_[place]); }
 
  private:
   /// Where one block of a row of MCUs goes. Targets are in scan order.
@@ -150,6 +157,8 @@ class EntropyDecoder {
   [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, ProbeTable* table,
                                                             std::uint64_t moved, const BlockTarget* block);
   bool go_to(Stream& stream, const SeekPoint& point, std::uint64_t end);
+  bool begin_row_at_point(std::size_t lane);
+  bool run_lanes();
   static bool restart(Stream& stream, std::uint32_t interval);
   static void start_segment(Stream& stream);
   static std::size_t used_bits(const Stream& stream);
@@ -169,6 +178,19 @@ class EntropyDecoder {
   Run run_;
   Chain chain_;
   BlockTarget behind_;  // the target that the stop target replaced
+  // Rows that start at points.
+  struct RowLane {
+    bool is_busy = false;
+    std::uint32_t place = 0;
+    Run run{};
+    BlockTarget behind{};
+  };
+  std::span<const SeekPoint> points_;
+  std::uint32_t num_begun_ = 0;
+  std::uint32_t num_taken_ = 0;
+  std::array<bool, k_max_rows> is_decoded_{};  // by place
+  std::array<RowLane, 2> lanes_;
+  std::array<Chain, 2> chains_;
   bool stores_ = false;
   bool counts_ = false;
   bool failed_ = false;

@@ -2,7 +2,10 @@
 
 #include <cstring>
 
+#include "bale/formats/image/jpeg/byte_stuffing.hpp"
+
 namespace bale::image_detail {
+
 void SegmentReader::open(Bytes scan) {
   const std::size_t needed = scan.size() + k_padding_bytes;
   buffer_.get(needed + needed / 4);
@@ -18,6 +21,10 @@ void SegmentReader::next() {
   walked_ = 0;
   walked_to_ = rest_;
   marker_ = k_no_marker;
+  static_assert(k_unstuffing_padding <= k_padding_bytes);
+  const UnstuffedTo most = remove_stuffing(rest_, end_, to);
+  rest_ = most.from;
+  to = most.to;
   while (rest_ < end_) {
     const auto length = static_cast<std::size_t>(end_ - rest_);
     const auto* const found = static_cast<const std::uint8_t*>(std::memchr(rest_, 0xFF, length));

@@ -72,14 +72,13 @@ bool CoefficientReader::compare(const BaselineFrame& frame, const CoefficientPla
     }
   }
   baseline_.store_in(rows, {0, frame.mcus_across}, 0, BlockOrder::zigzag);
-  for (std::uint32_t row = 0; row < frame.mcus_down; row += k_rows) {
-    const std::uint32_t count = std::min(k_rows, frame.mcus_down - row);
-    const auto there = points.subspan(row, count + 1);
-    if (!baseline_.decode_rows_at(there)) return false;
-    if (!baseline_.rows_end_at(there, row + count == frame.mcus_down)) return false;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (!take_equal_row(planes, row + i, rows[i])) return false;
-    }
+  baseline_.begin_rows_at(points);
+  for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
+    const auto place = baseline_.next_row();
+    if (!place) return false;
+    const bool ends_well = row + 1 == frame.mcus_down ? baseline_.ends_exactly(*place)
+                                                      : baseline_.row_ends_at(*place, points[row], points[row + 1]);
+    if (!ends_well || !take_equal_row(planes, row, rows[*place])) return false;
   }
   return true;
 }

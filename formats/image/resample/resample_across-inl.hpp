@@ -19,6 +19,7 @@ constexpr std::uint32_t k_blocks = k_vector_bytes / 16;
 constexpr std::uint32_t k_group = 4 * k_blocks;
 constexpr std::size_t k_max_table_lines = 1u << 16;  // 4 MiB; a larger table does not pay off
 constexpr std::size_t k_overread = 64;
+constexpr std::uint32_t k_rows_together = 2;
 
 /// The table of a pass over the columns; borrows.
 struct AcrossTable {
@@ -157,53 +158,78 @@ HWY_INLINE std::uint32_t fill_table(const AxisFilter& filter, std::uint32_t num_
   return largest;
 }
 
-/// The pixels of one group.
-template <class Gather>
-HWY_INLINE V8 across_group(const AcrossTable& table, std::uint32_t num_quads, std::uint32_t group,
-                           const std::uint8_t* in) {
+/// The pixels of one group, of `k_rows` rows: what the table has for it is loaded once.
+template <class Gather, std::size_t k_rows>
+HWY_INLINE void across_group(const AcrossTable& table, std::uint32_t num_quads, std::uint32_t group,
+                             const std::uint8_t* in, std::size_t in_stride, V8 (&pixels)[k_rows]) {
   const D8 d8;
   const D32 d32;
-  Sums sums[4];
+  V32 totals[k_rows][4];
   for (std::uint32_t j = 0; j < 4; ++j) {
     const std::uint32_t vector = group * 4 + j;
     const std::uint32_t* offsets = table.offsets + vector * k_blocks;
     const std::uint8_t* parts = table.weights + std::size_t{vector} * num_quads * k_parts * k_vector_bytes;
+    Sums sums[k_rows];
     for (std::uint32_t k = 0; k < num_quads; ++k, parts += k_parts * k_vector_bytes) {
-      sums[j].add(hn::BitCast(d32, Gather::load(in + 12 * k, offsets, parts)), hn::BitCast(d32, hn::Load(d8, parts)),
-                  hn::BitCast(d32, hn::Load(d8, parts + k_vector_bytes)),
-                  hn::BitCast(d32, hn::Load(d8, parts + 2 * k_vector_bytes)),
-                  hn::BitCast(d32, hn::Load(d8, parts + 3 * k_vector_bytes)));
+      const V32 p0 = hn::BitCast(d32, hn::Load(d8, parts));
+      const V32 p1 = hn::BitCast(d32, hn::Load(d8, parts + k_vector_bytes));
+      const V32 p2 = hn::BitCast(d32, hn::Load(d8, parts + 2 * k_vector_bytes));
+      const V32 p3 = hn::BitCast(d32, hn::Load(d8, parts + 3 * k_vector_bytes));
+      for (std::size_t row = 0; row < k_rows; ++row) {
+        const V8 quads = Gather::load(in + row * in_stride + 12 * k, offsets, parts);
+        sums[row].add(hn::BitCast(d32, quads), p0, p1, p2, p3);
+      }
     }
+    for (std::size_t row = 0; row < k_rows; ++row) totals[row][j] = sums[row].total();
   }
-  return round_to_bytes(sums[0], sums[1], sums[2], sums[3]);
+  for (std::size_t row = 0; row < k_rows; ++row) {
+    pixels[row] = round_to_bytes(totals[row][0], totals[row][1], totals[row][2], totals[row][3]);
+  }
 }
 
-template <class Gather>
-HWY_INLINE void across_row(const AcrossTable& table, std::uint32_t num_quads, const std::uint8_t* in,
-                           std::uint8_t* out) {
+/// Where rows are read and written.
+struct AcrossRows {
+  const std::uint8_t* in = nullptr;
+  std::size_t in_stride = 0;
+  std::uint8_t* out = nullptr;
+  std::size_t out_stride = 0;
+};
+
+template <class Gather, std::size_t k_rows>
+HWY_INLINE void across_next_rows(const AcrossTable& table, std::uint32_t num_quads, const AcrossRows& rows) {
   for (std::uint32_t group = 0; group < table.num_groups; ++group) {
     const std::uint32_t x = group_start(group, table.width);
-    const V8 pixels = across_group<Gather>(table, num_quads, group, in);
-    if (std::size_t{x + k_group} * 3 + k_store_overrun <= std::size_t{table.width} * 3) {
-      store_pixels(pixels, out + std::size_t{x} * 3);
-    } else {
-      std::uint8_t rest[k_group * 3 + k_store_overrun];
-      store_pixels(pixels, rest);
-      std::memcpy(out + std::size_t{x} * 3, rest, k_group * 3);
+    V8 pixels[k_rows];
+    across_group<Gather, k_rows>(table, num_quads, group, rows.in, rows.in_stride, pixels);
+    const bool has_room = std::size_t{x + k_group} * 3 + k_store_overrun <= std::size_t{table.width} * 3;
+    for (std::size_t row = 0; row < k_rows; ++row) {
+      std::uint8_t* const to = rows.out + row * rows.out_stride + std::size_t{x} * 3;
+      if (has_room) {
+        store_pixels(pixels[row], to);
+      } else {
+        std::uint8_t rest[k_group * 3 + k_store_overrun];
+        store_pixels(pixels[row], rest);
+        std::memcpy(to, rest, k_group * 3);
+      }
     }
   }
 }
 
-template <class Gather>
-HWY_INLINE void across_rows(const AcrossTable& table, const std::uint8_t* in, std::size_t in_stride,
-                            std::uint32_t num_rows, std::uint8_t* out, std::size_t out_stride) {
-  for (std::uint32_t y = 0; y < num_rows; ++y, in += in_stride, out += out_stride) {
-    if (table.num_quads == 1) {
-      across_row<Gather>(table, 1, in, out);  // the common case: removes the loop over quads
-    } else {
-      across_row<Gather>(table, table.num_quads, in, out);
-    }
+template <class Gather, std::size_t k_rows>
+HWY_INLINE void take_rows(const AcrossTable& table, AcrossRows& rows) {
+  if (table.num_quads == 1) {
+    across_next_rows<Gather, k_rows>(table, 1, rows);  // the common case: removes the loop over quads
+  } else {
+    across_next_rows<Gather, k_rows>(table, table.num_quads, rows);
   }
+  rows.in += k_rows * rows.in_stride;
+  rows.out += k_rows * rows.out_stride;
+}
+
+template <class Gather>
+HWY_INLINE void across_rows(const AcrossTable& table, std::uint32_t num_rows, AcrossRows rows) {
+  for (; num_rows >= k_rows_together; num_rows -= k_rows_together) take_rows<Gather, k_rows_together>(table, rows);
+  for (; num_rows > 0; --num_rows) take_rows<Gather, 1>(table, rows);
 }
 
 void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, ResampleScratch& scratch) {
@@ -219,16 +245,18 @@ void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, R
   const std::uint32_t largest = fill_table(filter, num_groups, num_quads, offsets, weights);
   const AcrossTable table{offsets, weights, num_groups, num_quads, filter.size()};
   const RowSplit split = split_rows(in, largest + std::size_t{12} * num_quads + k_overread, scratch);
-  std::uint8_t* rest = out.rgb + split.num_direct * out.stride;
+  const AcrossRows direct{in.rgb, in.stride, out.rgb, out.stride};
+  const AcrossRows copied{split.copied, split.copied_stride, out.rgb + split.num_direct * out.stride, out.stride};
+  const std::uint32_t num_copied = in.height - split.num_direct;
 #if BALE_VNNI
   if (fill_windows(num_groups * 4, num_quads, offsets, weights)) {
-    across_rows<GatherWindow>(table, in.rgb, in.stride, split.num_direct, out.rgb, out.stride);
-    across_rows<GatherWindow>(table, split.copied, split.copied_stride, in.height - split.num_direct, rest, out.stride);
+    across_rows<GatherWindow>(table, split.num_direct, direct);
+    across_rows<GatherWindow>(table, num_copied, copied);
     return;
   }
 #endif
-  across_rows<GatherBlocks>(table, in.rgb, in.stride, split.num_direct, out.rgb, out.stride);
-  across_rows<GatherBlocks>(table, split.copied, split.copied_stride, in.height - split.num_direct, rest, out.stride);
+  across_rows<GatherBlocks>(table, split.num_direct, direct);
+  across_rows<GatherBlocks>(table, num_copied, copied);
 }
 
 }  // namespace bale::image_detail::HWY_NAMESPACE

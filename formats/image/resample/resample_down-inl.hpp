@@ -44,7 +44,7 @@ HWY_INLINE V8 down_at(const RowQuad* quads, std::uint32_t num_quads, std::size_t
     sums[2].add(hn::BitCast(d32, hn::InterleaveLower(d16, high01, high23)), p0, p1, p2, p3);
     sums[3].add(hn::BitCast(d32, hn::InterleaveUpper(d16, high01, high23)), p0, p1, p2, p3);
   }
-  return round_to_bytes(sums[0], sums[1], sums[2], sums[3]);
+  return round_to_bytes(sums[0].total(), sums[1].total(), sums[2].total(), sums[3].total());
 }
 
 /// One row of the result. The last vector overlaps the one before it, so nothing after the row is accessed.

@@ -181,9 +181,9 @@ class Sums {
 #endif
 
 /// Block b of the result: four bytes from the block b of each total.
-HWY_INLINE V8 round_to_bytes(const Sums& s0, const Sums& s1, const Sums& s2, const Sums& s3) {
-  const V16 low = pack_blocks(hn::ShiftRight<k_total_shift>(s0.total()), hn::ShiftRight<k_total_shift>(s1.total()));
-  const V16 high = pack_blocks(hn::ShiftRight<k_total_shift>(s2.total()), hn::ShiftRight<k_total_shift>(s3.total()));
+HWY_INLINE V8 round_to_bytes(V32 t0, V32 t1, V32 t2, V32 t3) {
+  const V16 low = pack_blocks(hn::ShiftRight<k_total_shift>(t0), hn::ShiftRight<k_total_shift>(t1));
+  const V16 high = pack_blocks(hn::ShiftRight<k_total_shift>(t2), hn::ShiftRight<k_total_shift>(t3));
   return pack_blocks(low, high);
 }
 

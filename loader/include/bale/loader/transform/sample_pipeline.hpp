@@ -4,6 +4,7 @@
 // Threads: used by one thread at a time.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,8 +57,9 @@ class SamplePipeline {
   /// `further` has a place of image_bytes() bytes for each further view.
   AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});
   /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes
-  /// less time than one after the other. Results and errors of finish() are the same.
-  static void decode_ahead(SamplePipeline& first, SamplePipeline& second);
+  /// less time than one after the other, until one of them is decoded. Returns, for each, whether it is ready for
+  /// finish(). At least one is; the other one can go on beside a third. Results and errors of finish() are the same.
+  static std::array<bool, 2> decode_ahead(SamplePipeline& first, SamplePipeline& second);
 
  private:
   struct State;
