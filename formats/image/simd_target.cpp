@@ -48,6 +48,7 @@ void limit_simd(std::string_view name) {
   if (name.empty()) {
     use_targets(0);
     image_detail::set_bmi2_allowed(true);
+    image_detail::assume_wide_units(false);
     return;
   }
   const auto found = std::find_if(all.begin(), all.end(), [&](std::int64_t target) {
@@ -63,6 +64,7 @@ void limit_simd(std::string_view name) {
   std::for_each(found, all.end(), [&](std::int64_t target) { allowed |= target; });
   use_targets(allowed);
   image_detail::set_bmi2_allowed(*found <= HWY_AVX2);
+  image_detail::assume_wide_units(*found <= HWY_AVX3_DL);
 }
 
 void limit_simd_by_environment() {

@@ -147,7 +147,7 @@ class HuffmanStage {
                    .blocks_across = across};
       }
     }
-    entropy_.store_in({rows_.data(), seeks_ ? rows_.size() : 1}, pixels_.mcus(), pixels_.group_shift());
+    entropy_.store_in({rows_.data(), seeks_ ? rows_.size() : 1}, pixels_.mcus(), pixels_.layout());
   }
 
   JpegDecoder jpeg_{};

@@ -107,9 +107,8 @@ EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
   return {&stop_table_, &stop_table_, &passed_values_[0].back() - 1, k_passing_places.data()};
 }
 
-void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift,
-                              BlockOrder order) {
-  const Places& places = order == BlockOrder::zigzag ? k_zigzag_places : k_places[group_shift];
+void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, const BlockLayout& layout) {
+  const Places& places = layout.order == BlockOrder::zigzag ? k_zigzag_places : k_places[layout.group_shift];
   end_stored_ = stored.end;
   for (std::size_t n = 0; n < to.size(); ++n) {
     Targets& targets = targets_[n];
@@ -123,7 +122,7 @@ void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRang
         }
         const CoefficientRow& row = to[n][block.component];
         const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
-        targets.push_back({block.dc, block.ac, block_in(row.coefficients, index, group_shift), places.data()});
+        targets.push_back({block.dc, block.ac, block_in(row.coefficients, index, layout.group_shift), places.data()});
       }
     }
     targets.resize(targets.size() + k_targets_behind);

@@ -30,10 +30,9 @@ class EntropyDecoder {
   /// Goes to the first row of MCUs.
   void go_to_top();
 
-  /// Sets where later rows store the MCUs of `stored`: in `to[0]`, or one after the other after begin_rows_at(). Blocks are
-  /// stored in groups of 1 << `group_shift`, of which 0 is the only one for zigzag order.
-  void store_in(std::span<const CoefficientRows> to, const McuRange& stored, std::uint32_t group_shift,
-                BlockOrder order = BlockOrder::natural);
+  /// Sets where later rows store the MCUs of `stored`: in `to[0]`, or one after the other after begin_rows_at(). The
+  /// blocks lie there as `layout` says.
+  void store_in(std::span<const CoefficientRows> to, const McuRange& stored, const BlockLayout& layout);
   /// Moves the place where the next rows are stored, by component, by this number of coefficients.
   void store_after(const std::array<std::size_t, 3>& steps);
 

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bale/formats/image/jpeg/coefficient_rows.hpp"
+
 namespace bale::image_detail {
 
 constexpr std::size_t k_row_padding_bytes = 64;
@@ -37,8 +39,9 @@ struct ChromaRows {
 };
 
 struct BaselineKernels {
-  /// A group has 1 << group_shift blocks.
+  /// 1 << group_shift blocks are transformed at once. In natural order they are a group.
   std::uint32_t group_shift = 0;
+  BlockOrder order = BlockOrder::natural;
   /// Turns groups of coefficients into samples, and sets the coefficients to zero. False if a value is so large that
   /// decoders may differ.
   bool (*inverse_dct)(std::int16_t* groups, std::size_t num_groups, const Quantizers& quantizers,
@@ -54,7 +57,8 @@ struct BaselineKernels {
   void (*gray_to_rgb)(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb) = nullptr;
 };
 
-/// The kernels for this CPU, or for the target that limit_simd() allows.
+/// The kernels for this CPU, or for the target that limit_simd() allows. Vectors of 64 bytes are used if the CPU has
+/// execution units that wide, or if limit_simd() names a target that has them.
 const BaselineKernels& baseline_kernels();
 const BaselineKernels& baseline_kernels_plain();
 

@@ -10,7 +10,7 @@ namespace bale::image_detail {
 bool CoefficientReader::begin_baseline(const BaselineFrame& frame, CoefficientPlanes& planes, bool plain) {
   if (!baseline_.open(frame, plain, true)) return false;
   const CoefficientRows first = planes.rows(0);
-  baseline_.store_in({&first, 1}, {0, frame.mcus_across}, 0, BlockOrder::zigzag);
+  baseline_.store_in({&first, 1}, {0, frame.mcus_across}, {.order = BlockOrder::zigzag});
   baseline_.go_to_top();
   return true;
 }
@@ -43,7 +43,7 @@ bool CoefficientReader::read_progressive(const jpeg_decompress_struct& info, con
     to.coefficients = plane.blocks;
   }
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) planes.clear_row(row);
-  progressive_.open(frame, {block_planes_.data(), all.size()}, 0, plain, BlockOrder::zigzag);
+  progressive_.open(frame, {block_planes_.data(), all.size()}, {.order = BlockOrder::zigzag}, plain);
   if (!scans_.open(info)) return false;
   while (true) {
     if (!progressive_.decode(scans_) || !progressive_.read_every_byte()) return false;
@@ -71,7 +71,7 @@ bool CoefficientReader::compare(const BaselineFrame& frame, const CoefficientPla
       at += planes.planes()[i].row_size();
     }
   }
-  baseline_.store_in(rows, {0, frame.mcus_across}, 0, BlockOrder::zigzag);
+  baseline_.store_in(rows, {0, frame.mcus_across}, {.order = BlockOrder::zigzag});
   baseline_.begin_rows_at(points);
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
     const auto place = baseline_.next_row();

@@ -7,12 +7,20 @@
 
 namespace bale::image_detail {
 
-/// The coefficients of one component's blocks, for one row of MCUs. Adjacent blocks form groups, whose size is a power
-/// of two. A group stores the first rows of all its blocks, then the second rows, and so on: SIMD reads them at once.
-/// All zero before they are written.
+/// The order of a block's coefficients in memory: rows of eight, or by zigzag index.
+enum class BlockOrder { natural, zigzag };
+
+/// How blocks lie in memory. In natural order, 1 << group_shift adjacent blocks form a group. It stores the first rows of all
+/// its blocks, then the second rows, and so on: SIMD reads them at once. In zigzag order blocks form no groups.
+struct BlockLayout {
+  BlockOrder order = BlockOrder::natural;
+  std::uint32_t group_shift = 0;
+};
+
+/// The coefficients of one component's blocks, for one row of MCUs. All zero before they are written.
 struct CoefficientRow {
   std::int16_t* coefficients = nullptr;
-  std::size_t blocks_across = 0;  // blocks per row of blocks, a multiple of the group size
+  std::size_t blocks_across = 0;  // blocks per row of blocks, a multiple of those that are transformed at once
 };
 using CoefficientRows = std::array<CoefficientRow, 3>;
 
@@ -33,9 +41,6 @@ constexpr std::uint16_t place_in_group(std::size_t zigzag_index, std::uint32_t g
   const std::uint32_t place = k_zigzag[zigzag_index];
   return static_cast<std::uint16_t>((place / 8 * 8 << group_shift) + place % 8);
 }
-
-/// The order of a block's coefficients in memory: rows of eight, or by zigzag index. Zigzag blocks form no groups.
-enum class BlockOrder { natural, zigzag };
 
 /// A range of MCUs in a row.
 struct McuRange {

@@ -1,5 +1,5 @@
-// Functions compiled a second time for CPUs with BMI2, whose variable shifts and selections of bits are cheap;
-// internal.
+// What CPUs have beyond what Highway asks: functions compiled a second time for CPUs with BMI2, whose variable shifts and
+// selections of bits are cheap, and how wide their execution units are; internal.
 #pragma once
 
 #include <atomic>
@@ -32,14 +32,40 @@ inline bool detect_bmi2() {
 #endif
 }
 
+/// Whether vectors of 64 bytes are executed at once, without a lower clock: AMD's Zen 5 (family 1Ah) and later. Zen 4
+/// executes them in halves; of Intel's CPUs it is not measured.
+inline bool detect_wide_units() {
+#if defined(__x86_64__)
+  constexpr unsigned k_zen_5 = 0x1A;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  const bool is_amd = ebx == signature_AMD_ebx && ecx == signature_AMD_ecx && edx == signature_AMD_edx;
+  if (!is_amd || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  const unsigned family = eax >> 8 & 0xF;
+  return family == 0xF && family + (eax >> 20 & 0xFF) >= k_zen_5;
+#else
+  return false;
+#endif
+}
+
 // Asked at load: virtual machines take microseconds for each question.
 inline const bool k_cpu_has_bmi2 = detect_bmi2();
+inline const bool k_cpu_has_wide_units = detect_wide_units();
+inline std::atomic<bool> g_wide_units_assumed{false};
 inline std::atomic<bool> g_bmi2_allowed{true};
 
 /// For limit_simd().
 inline void set_bmi2_allowed(bool allowed) { g_bmi2_allowed = allowed; }
 
 inline bool use_bmi2() { return k_cpu_has_bmi2 && g_bmi2_allowed.load(std::memory_order_relaxed); }
+
+/// For limit_simd().
+inline void assume_wide_units(bool assumed) { g_wide_units_assumed = assumed; }
+
+inline bool use_wide_units() { return k_cpu_has_wide_units || g_wide_units_assumed.load(std::memory_order_relaxed); }
 
 /// The low bits of `bits`, put where the bits of `places` are set, the lowest first; zeros elsewhere.
 template <bool k_bmi2>

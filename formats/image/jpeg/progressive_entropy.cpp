@@ -40,14 +40,14 @@ constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t last) {
 
 }  // namespace
 
-void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> planes, std::uint32_t group_shift,
-                              bool plain, BlockOrder order) {
+void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> planes, const BlockLayout& layout,
+                              bool plain) {
   planes_ = planes;
   mcus_across_ = frame.mcus_across;
   end_mcu_row_ = planes[0].end_row / planes[0].mcu_down;
   restart_interval_ = frame.restart_interval;
-  group_shift_ = group_shift;
-  places_ = order == BlockOrder::zigzag ? k_zigzag_places.data() : k_places[group_shift].data();
+  group_shift_ = layout.group_shift;
+  places_ = layout.order == BlockOrder::zigzag ? k_zigzag_places.data() : k_places[layout.group_shift].data();
   read_every_byte_ = true;
   has_bmi2_ = !plain && use_bmi2();
   for (BlockPlane& plane : planes) {

@@ -46,10 +46,9 @@ struct BlockPlane {
 
 class ProgressiveEntropy {
  public:
-  /// Begins an image, whose planes must outlive the decoding. Blocks are stored in groups of 1 << `group_shift`.
-  /// `plain` is for tests: no instructions that only some CPUs have.
-  void open(const BaselineFrame& frame, std::span<BlockPlane> planes, std::uint32_t group_shift, bool plain,
-            BlockOrder order = BlockOrder::natural);
+  /// Begins an image, whose planes must outlive the decoding. `plain` is for
+  /// tests: no instructions that only some CPUs have.
+  void open(const BaselineFrame& frame, std::span<BlockPlane> planes, const BlockLayout& layout, bool plain);
 
   /// Decodes the current scan down to the last row that is stored. False if libjpeg must decode the image.
   bool decode(const ProgressiveScans& scans);
