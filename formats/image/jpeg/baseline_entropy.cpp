@@ -33,15 +33,7 @@ constexpr Places make_places(std::uint32_t group_shift) {
 
 constexpr Places k_places[2] = {make_places(0), make_places(1)};
 
-constexpr Places make_zigzag_places() {
-  Places places{};
-  for (std::size_t i = 0; i < k_num_places; ++i) places[i] = static_cast<std::uint16_t>(std::min<std::size_t>(i, 63));
-  return places;
-}
-
-constexpr Places k_zigzag_places = make_zigzag_places();
-
-// For a block that is not stored: one place for DC, and one for all other coefficients.
+// For a block that is not stored, in natural order: one place for DC, and one for all other coefficients.
 constexpr Places make_passing_places() {
   Places places{};
   for (std::size_t i = 1; i < k_num_places; ++i) places[i] = 1;
@@ -49,6 +41,7 @@ constexpr Places make_passing_places() {
 }
 
 constexpr Places k_passing_places = make_passing_places();
+constexpr std::size_t k_passed_values = 2;
 
 }  // namespace
 
@@ -87,7 +80,10 @@ bool EntropyDecoder::open(const BaselineFrame& frame, bool plain, bool counts) {
   restart_interval_ = frame.restart_interval;
   scan_ = frame.scan;
   passed_.clear();
-  for (auto& values : passed_values_) values.resize((std::size_t{num_blocks_} * mcus_across_ + 1) * 2);
+  order_ = BlockOrder::natural;
+  for (auto& values : passed_values_) {
+    values.resize((std::size_t{num_blocks_} * mcus_across_ + 1) * k_passed_values + k_block_end);
+  }
   return true;
 }
 
@@ -99,8 +95,11 @@ void EntropyDecoder::go_to_top() {
   start_segment(stream);
 }
 
+/// In zigzag order, the next blocks' values overwrite all but DC.
 EntropyDecoder::BlockTarget EntropyDecoder::passing_target(std::size_t n, const BlockOfMcu& block, std::size_t number) {
-  return {block.dc, block.ac, passed_values_[n].data() + 2 * number, k_passing_places.data()};
+  std::int16_t* const values = passed_values_[n].data();
+  if (order_ == BlockOrder::zigzag) return {block.dc, block.ac, values + number, nullptr};
+  return {block.dc, block.ac, values + k_passed_values * number, k_passing_places.data()};
 }
 
 EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
@@ -108,7 +107,10 @@ EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
 }
 
 void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, const BlockLayout& layout) {
-  const Places& places = layout.order == BlockOrder::zigzag ? k_zigzag_places : k_places[layout.group_shift];
+  const std::uint16_t* const places =
+      layout.order == BlockOrder::zigzag ? nullptr : k_places[layout.group_shift].data();
+  order_ = layout.order;
+  passed_.clear();
   end_stored_ = stored.end;
   for (std::size_t n = 0; n < to.size(); ++n) {
     Targets& targets = targets_[n];
@@ -122,7 +124,7 @@ void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRang
         }
         const CoefficientRow& row = to[n][block.component];
         const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
-        targets.push_back({block.dc, block.ac, block_in(row.coefficients, index, layout.group_shift), places.data()});
+        targets.push_back({block.dc, block.ac, block_in(row.coefficients, index, layout.group_shift), places});
       }
     }
     targets.resize(targets.size() + k_targets_behind);
@@ -204,7 +206,7 @@ bool EntropyDecoder::end_run() {
 
 bool EntropyDecoder::finish_row() {
   while (!failed_ && !row_is_done()) {
-    if (!run_one(chain_, stores_, counts_, has_bmi2_)) return false;
+    if (!run_one(chain_, stores_, counts_)) return false;
     end_run();
   }
   return !failed_;
@@ -212,8 +214,9 @@ bool EntropyDecoder::finish_row() {
 
 bool EntropyDecoder::decode_beside(EntropyDecoder& a, EntropyDecoder& b) {
   // If one of them fails, neither has changed, except for stored coefficients, which will be stored again.
+  if (a.order_ != b.order_) return false;
   std::array<Chain, 2> chains{a.chain_, b.chain_};
-  if (!run_two(chains, a.has_bmi2_ && b.has_bmi2_)) return false;
+  if (!run_two(chains, a.order_, a.has_bmi2_ && b.has_bmi2_)) return false;
   a.chain_ = chains[0];
   b.chain_ = chains[1];
   const bool a_goes_on = !a.chain_.is_done() || a.end_run();
@@ -242,30 +245,39 @@ bool EntropyDecoder::close_chain(const Chain& chain, const Run& run, const Block
 
 /// The same code for two instruction sets: most of the work is variable shifts, which are cheap only with BMI2.
 struct EntropyDecoder::ChainsUntilOneIsDone {
-  template <std::size_t k_chains, Use k_use>
+  template <std::size_t k_chains, How k_how>
   static bool plain(Chain* chains) {
-    return run_chains<k_chains, k_use>(chains);
+    return run_chains<k_chains, k_how>(chains);
   }
-  template <std::size_t k_chains, Use k_use>
+  template <std::size_t k_chains, How k_how>
   BALE_WITH_BMI2 static bool with_bmi2(Chain* chains) {
-    return run_chains<k_chains, k_use>(chains);
+    return run_chains<k_chains, k_how>(chains);
   }
   template <std::size_t k_chains, Use k_use>
-  static bool any(Chain* chains, bool has_bmi2) {
-    return has_bmi2 ? with_bmi2<k_chains, k_use>(chains) : plain<k_chains, k_use>(chains);
+  static bool any(Chain* chains, BlockOrder order, bool has_bmi2) {
+    constexpr How k_in_rows{k_use, BlockOrder::natural};
+    constexpr How k_in_zigzag{k_use, BlockOrder::zigzag};
+    if (order == BlockOrder::natural) {
+      return has_bmi2 ? with_bmi2<k_chains, k_in_rows>(chains) : plain<k_chains, k_in_rows>(chains);
+    }
+    return has_bmi2 ? with_bmi2<k_chains, k_in_zigzag>(chains) : plain<k_chains, k_in_zigzag>(chains);
   }
 };
 
-bool EntropyDecoder::run_one(Chain& chain, bool store, bool counts, bool has_bmi2) {
-  using Run = ChainsUntilOneIsDone;
-  if (!store) return Run::any<1, Use::skip>(&chain, has_bmi2);
-  if (!counts) return Run::any<1, Use::store>(&chain, has_bmi2);
-  return Run::any<1, Use::store_and_count>(&chain, has_bmi2);
+template <EntropyDecoder::Use k_use>
+bool EntropyDecoder::run_one(Chain& chain, BlockOrder order, bool has_bmi2) {
+  return ChainsUntilOneIsDone::any<1, k_use>(&chain, order, has_bmi2);
+}
+
+bool EntropyDecoder::run_one(Chain& chain, bool store, bool counts) const {
+  if (!store) return run_one<Use::skip>(chain, order_, has_bmi2_);
+  return counts ? run_one<Use::store_and_count>(chain, order_, has_bmi2_)
+                : run_one<Use::store>(chain, order_, has_bmi2_);
 }
 
 /// Also stores the coefficients of skipped blocks, of which only DC is read.
-bool EntropyDecoder::run_two(std::array<Chain, 2>& chains, bool has_bmi2) {
-  return ChainsUntilOneIsDone::any<2, Use::store>(chains.data(), has_bmi2);
+bool EntropyDecoder::run_two(std::array<Chain, 2>& chains, BlockOrder order, bool has_bmi2) {
+  return ChainsUntilOneIsDone::any<2, Use::store>(chains.data(), order, has_bmi2);
 }
 
 void EntropyDecoder::begin_rows_at(std::span<const SeekPoint> points) {
@@ -304,8 +316,8 @@ bool EntropyDecoder::begin_row_at_point(std::size_t lane) {
 /// Decodes the rows of both lanes, or of the busy one, until one of them is done.
 bool EntropyDecoder::run_lanes() {
   if (lanes_[0].is_busy && lanes_[1].is_busy) {
-    if (!run_two(chains_, has_bmi2_)) return false;
-  } else if (!run_one(chains_[lanes_[0].is_busy ? 0 : 1], true, false, has_bmi2_)) {
+    if (!run_two(chains_, order_, has_bmi2_)) return false;
+  } else if (!run_one(chains_[lanes_[0].is_busy ? 0 : 1], true, false)) {
     return false;
   }
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -364,7 +376,7 @@ inline void EntropyDecoder::go_on_where_block_ends(ProbeMove step, Chain& chain,
 
 // Has no unpredictable branches: arithmetic decides whether a block ends. False, with nothing done, if the entry alone
 // is not sufficient.
-template <EntropyDecoder::Use k_use>
+template <EntropyDecoder::How k_how>
 [[gnu::always_inline]] inline bool EntropyDecoder::step(Chain& chain) {
   const BlockTarget* const block = chain.block;
   const std::size_t probe = chain.probe();
@@ -372,8 +384,8 @@ template <EntropyDecoder::Use k_use>
   const std::uint64_t moved = chain.moved + move;
   if ((moved & probe_entry::k_look_again << 8) != 0) [[unlikely]]
     return false;
-  if constexpr (k_use == Use::store_and_count) ++chain.table->uses[probe];
-  store<k_use != Use::skip>(chain, move, chain.table->values[probe]);
+  if constexpr (k_how.use == Use::store_and_count) ++chain.table->uses[probe];
+  store<k_how>(chain, move, chain.table->values[probe]);
   chain.in.bits <<= move & 63;
   chain.table = block->ac;
   chain.moved = moved;
@@ -382,33 +394,40 @@ template <EntropyDecoder::Use k_use>
 }
 
 /// For a block that is not stored, only DC matters: the second value of an entry, if it has one.
-template <bool k_both>
+template <EntropyDecoder::How k_how>
 [[gnu::always_inline]] inline void EntropyDecoder::store(const Chain& chain, ProbeMove move, ProbeValues values) {
-  std::int16_t* const to = chain.block->to;
-  const std::uint16_t* const places = chain.block->places + chain.place();
-  if constexpr (k_both) to[places[probe_entry::first_place(values)]] = probe_entry::first_value(values);
+  std::size_t first = probe_entry::first_place(values);
+  std::size_t second = probe_entry::second_place(values);
+  std::int16_t* to = chain.block->to;
+  if constexpr (k_how.order == BlockOrder::zigzag) {
+    to += chain.place();  // an entry that leaves the block is not sufficient, and not stored
+  } else {
+    const std::uint16_t* const places = chain.block->places + chain.place();
+    first = places[first];
+    second = places[second];
+  }
+  if constexpr (k_how.use != Use::skip) to[first] = probe_entry::first_value(values);
   const std::uint64_t used = chain.in.bits >> (-move & 63);
   const std::uint64_t rest = used & ((std::uint64_t{1} << probe_entry::rest_bits(values)) - 1);
-  to[places[probe_entry::second_place(values)]] =
-      static_cast<std::int16_t>(probe_entry::second_value(values) + static_cast<std::int32_t>(rest));
+  to[second] = static_cast<std::int16_t>(probe_entry::second_value(values) + static_cast<std::int32_t>(rest));
 }
 
 /// Takes `k_count` steps of each chain in turn. Returns the chain for which the entry alone is not sufficient.
-template <bool k_two, EntropyDecoder::Use k_use, int k_count>
+template <bool k_two, EntropyDecoder::How k_how, int k_count>
 [[gnu::always_inline]] inline EntropyDecoder::Stuck EntropyDecoder::steps(Chain& a, Chain& b) {
   if constexpr (k_count == 0) {
     return Stuck::none;
   } else {
-    if (!step<k_use>(a)) return Stuck::a;
+    if (!step<k_how>(a)) return Stuck::a;
     if constexpr (k_two) {
-      if (!step<k_use>(b)) return Stuck::b;
+      if (!step<k_how>(b)) return Stuck::b;
     }
-    return steps<k_two, k_use, k_count - 1>(a, b);
+    return steps<k_two, k_how, k_count - 1>(a, b);
   }
 }
 
 /// Decodes one symbol of any length. False if there is none. To be called after a refill.
-template <EntropyDecoder::Use k_use>
+template <EntropyDecoder::How k_how>
 [[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
   const std::size_t probe = chain.probe();
   const ProbeMove move = chain.table->moves[probe];
@@ -416,13 +435,13 @@ template <EntropyDecoder::Use k_use>
   std::uint64_t place = chain.place();
   std::uint32_t symbol = probe_entry::long_symbol(values);
   const auto count = [&chain](std::uint32_t found) {
-    if constexpr (k_use == Use::store_and_count) ++chain.table->uses_without_entry[found & 0xFF];
+    if constexpr (k_how.use == Use::store_and_count) ++chain.table->uses_without_entry[found & 0xFF];
   };
   if (probe_entry::length(move) != 0) {
     if (place + probe_entry::advance(move) == k_block_end) {
       // After its last coefficient, a block ends without an end-of-block code.
-      if constexpr (k_use == Use::store_and_count) ++chain.table->uses[probe];
-      store<true>(chain, move, values);
+      if constexpr (k_how.use == Use::store_and_count) ++chain.table->uses[probe];
+      store<k_how>(chain, move, values);
       chain.in.use(probe_entry::length(move));
       chain.go_to_next_block();
       return true;
@@ -445,7 +464,8 @@ template <EntropyDecoder::Use k_use>
   if (place >= k_block_end) return false;
   chain.in.use(symbol >> 8);
   const std::uint32_t size = symbol & 15;
-  chain.block->to[chain.block->places[place]] = static_cast<std::int16_t>(extended_value(chain.in.bits, size));
+  const std::size_t at = k_how.order == BlockOrder::zigzag ? place : chain.block->places[place];
+  chain.block->to[at] = static_cast<std::int16_t>(extended_value(chain.in.bits, size));
   chain.in.use(size);
   if (place + 1 == k_block_end) {
     chain.go_to_next_block();
@@ -456,7 +476,7 @@ template <EntropyDecoder::Use k_use>
   return true;
 }
 
-template <std::size_t k_chains, EntropyDecoder::Use k_use>
+template <std::size_t k_chains, EntropyDecoder::How k_how>
 [[gnu::always_inline]] inline bool EntropyDecoder::run_chains(Chain* chains) {
   constexpr bool k_two = k_chains == 2;
   Chain a = chains[0];
@@ -465,13 +485,13 @@ template <std::size_t k_chains, EntropyDecoder::Use k_use>
     if (a.in.next > a.limit || (k_two && b.in.next > b.limit)) return false;
     a.refill();
     if constexpr (k_two) b.refill();
-    const Stuck stuck = steps<k_two, k_use, k_steps_to_refill>(a, b);
+    const Stuck stuck = steps<k_two, k_how, k_steps_to_refill>(a, b);
     if (stuck == Stuck::a) [[unlikely]] {
       a.refill();
-      if (!step_symbol<k_use>(a)) return false;
+      if (!step_symbol<k_how>(a)) return false;
     } else if (stuck == Stuck::b) [[unlikely]] {
       b.refill();
-      if (!step_symbol<k_use>(b)) return false;
+      if (!step_symbol<k_how>(b)) return false;
     }
   }
   a.refill();

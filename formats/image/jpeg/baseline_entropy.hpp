@@ -79,7 +79,7 @@ class EntropyDecoder {
     ProbeTable* dc = nullptr;
     ProbeTable* ac = nullptr;
     std::int16_t* to = nullptr;
-    const std::uint16_t* places = nullptr;  // offsets in `to`, by zigzag index
+    const std::uint16_t* places = nullptr;  // offsets in `to`, by zigzag index; none in zigzag order
   };
   using Targets = std::vector<BlockTarget>;
   /// The state of decoding one row.
@@ -138,20 +138,26 @@ class EntropyDecoder {
   Chain open_chain(const Run& run, BlockTarget& behind);
   bool close_chain(const Chain& chain, const Run& run, const BlockTarget& behind) const;
   bool add_predictions(const Run& run) const;
-  static bool run_one(Chain& chain, bool store, bool counts, bool has_bmi2);
-  static bool run_two(std::array<Chain, 2>& chains, bool has_bmi2);
-  /// What is done with what is decoded.
+  /// What is done with what is decoded, and the order in which it is stored.
   enum class Use { skip, store, store_and_count };
-  template <std::size_t k_chains, Use k_use>
-  [[gnu::always_inline]] static bool run_chains(Chain* chains);
+  struct How {
+    Use use = Use::skip;
+    BlockOrder order = BlockOrder::natural;
+  };
   template <Use k_use>
+  static bool run_one(Chain& chain, BlockOrder order, bool has_bmi2);
+  bool run_one(Chain& chain, bool store, bool counts) const;
+  static bool run_two(std::array<Chain, 2>& chains, BlockOrder order, bool has_bmi2);
+  template <std::size_t k_chains, How k_how>
+  [[gnu::always_inline]] static bool run_chains(Chain* chains);
+  template <How k_how>
   [[gnu::always_inline]] static bool step(Chain& chain);
   enum class Stuck { none, a, b };
-  template <bool k_two, Use k_use, int k_count>
+  template <bool k_two, How k_how, int k_count>
   [[gnu::always_inline]] static Stuck steps(Chain& a, Chain& b);
-  template <bool k_both>
+  template <How k_how>
   [[gnu::always_inline]] static void store(const Chain& chain, ProbeMove move, ProbeValues values);
-  template <Use k_use>
+  template <How k_how>
   [[gnu::always_inline]] static bool step_symbol(Chain& chain);
   [[gnu::always_inline]] static void go_on_where_block_ends(ProbeMove step, Chain& chain, ProbeTable* table,
                                                             std::uint64_t moved, const BlockTarget* block);
@@ -172,7 +178,8 @@ class EntropyDecoder {
   std::array<Stream, k_max_rows> streams_;
   std::array<Targets, k_max_rows> targets_;
   Targets passed_;                                                   // targets of a row that is not stored
-  std::array<std::vector<std::int16_t>, k_max_rows> passed_values_;  // two per block: DC, and one for all others
+  std::array<std::vector<std::int16_t>, k_max_rows> passed_values_;  // of blocks that are not stored
+  BlockOrder order_ = BlockOrder::natural;
   // The current run of MCUs, of the row that was begun.
   Run run_;
   Chain chain_;
