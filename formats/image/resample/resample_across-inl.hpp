@@ -19,7 +19,7 @@ constexpr std::uint32_t k_blocks = k_vector_bytes / 16;
 constexpr std::uint32_t k_group = 4 * k_blocks;
 constexpr std::size_t k_max_table_lines = 1u << 16;  // 4 MiB; a larger table does not pay off
 constexpr std::size_t k_overread = 64;
-constexpr std::uint32_t k_rows_together = 2;
+constexpr std::uint32_t k_rows_together = 4;
 
 /// The table of a pass over the columns; borrows.
 struct AcrossTable {
