@@ -29,6 +29,15 @@ from servers.process import running
 from servers.s3 import KEY_ID, S3, SECRET, Moto, Rclone  # noqa: F401
 
 
+TRY_AGAIN = 5
+
+
+def time_limit(code):
+    """The variables of a run that ends with this exit code, or this code of a bale.Error: a time limit that runs out soon, or one
+    that a slow machine does not reach."""
+    return {"BALE_NETWORK_TIMEOUT": "1" if code in (TRY_AGAIN, "retryable") else "60"}
+
+
 RANGES = pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no-ranges"])
 
 

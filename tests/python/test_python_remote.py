@@ -8,7 +8,7 @@ import pytest
 from conftest import FORMATS, by_tier, format_options
 from python_support import ENVIRONMENT, command, run_script
 from remote_support import (KEY_ID, SECRET, Hub, clean_environment, files_size, heavy_images, rclone,  # noqa: F401
-                            serve, wait_for)
+                            serve, time_limit, wait_for)
 from torch_support import torch  # noqa: F401 - a fixture
 
 PACK_OPTIONS = ["--name", "p", "--shard-samples", "8"]
@@ -278,7 +278,7 @@ ERRORS = [({"status": 404}, "not_found"), ({"status": 403}, "io"), ({"status": 5
 def test_errors_have_codes(server, env, script, pattern, fault, code):
     """No policy for bad samples is asked about a server that fails."""
     server.add(pattern, times=None, **fault)
-    found, text = caught(script, server.url, '{"workers": 2}', env={**env, "BALE_NETWORK_TIMEOUT": "1"})
+    found, text = caught(script, server.url, '{"workers": 2}', env={**env, **time_limit(code)})
     assert found == code and server.url in text and (pattern == "*" or "p-000003.tar" in text), (found, text)
 
 

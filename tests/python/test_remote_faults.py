@@ -12,7 +12,7 @@ import threading
 
 import pytest
 from conftest import LONG, PROGRAM, by_tier, fields_by_key, tree_bytes
-from remote_support import LatencyProxy, ask, free_port, heavy_images, remote, serve, wait_for  # noqa: F401
+from remote_support import LatencyProxy, ask, free_port, heavy_images, remote, serve, time_limit, wait_for  # noqa: F401
 
 FAILURE, TRY_AGAIN, INTERRUPTED = 1, 5, 130
 
@@ -243,7 +243,7 @@ def test_faults_that_stay(bale, remote, server, expected, fault, code, pattern, 
     """They end the run, after the time limit if they might have passed. When they are over, it is resumed."""
     words = ["convert", server.url, tmp_path / "out", "--name", "q", "--shard-samples", "10"]
     added = server.add(pattern, times=None, **fault)
-    result = remote(*words, env={"BALE_NETWORK_TIMEOUT": "1"})
+    result = remote(*words, env=time_limit(code))
     assert result.code == code, result
     assert server.url in result.error_line() and (".tar" not in pattern or "p-000001.tar" in result.error_line())
     assert not (tmp_path / "out" / "manifest.json").exists()

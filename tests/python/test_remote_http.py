@@ -7,7 +7,7 @@ import urllib.parse
 import pytest
 from conftest import ALL_LAYOUTS, FORMATS, format_options, key_list, shards, tree_bytes
 from remote_support import (FaultServer, Hub, files_size, free_port, heavy, nginx_of, packed,  # noqa: F401
-                            remote, serve)
+                            remote, serve, time_limit)
 
 FAILURE, USAGE, DAMAGE, TRY_AGAIN = 1, 2, 3, 5
 HEAD = 16 << 10  # what is asked for first of a file, to learn its size and version
@@ -282,7 +282,7 @@ def test_redirects(bale, remote, packed, server, serve, status, host):
 @pytest.mark.parametrize("target", ["{url}/loop", "file:///etc/passwd", "ftp://127.0.0.1/x", "http://"])
 def test_redirects_to_nowhere(remote, server, target):
     server.add("*", times=None, redirect=target.format(url=server.url))
-    result = remote("ls", f"{server.url}/loop", env={"BALE_NETWORK_TIMEOUT": "2"})
+    result = remote("ls", f"{server.url}/loop", env=time_limit(FAILURE))
     assert result.code == FAILURE and server.url in result.error_line()
     assert "root:" not in result.out + result.err and len(server.log) <= 100
 
@@ -415,7 +415,7 @@ def test_hub_has_no_such_file(remote, hub, spec):
 
 @pytest.mark.parametrize("spec", ["hf://datasets/owner", "http://", "hf://models/a/b/c", "https:///path", "http://host:port/x"])
 def test_malformed_names(remote, spec):
-    result = remote("ls", spec, env={"BALE_NETWORK_TIMEOUT": "1"})
+    result = remote("ls", spec, env=time_limit(FAILURE))
     assert result.code in (FAILURE, USAGE) and spec in result.error_line()
 
 

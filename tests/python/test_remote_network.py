@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import fields_by_key
 from python_support import ENVIRONMENT, command
-from remote_support import RemoteBale, clean_environment, heavy, heavy_tar, remote, serve, wait_for  # noqa: F401
+from remote_support import RemoteBale, clean_environment, heavy, heavy_tar, remote, serve, time_limit, wait_for  # noqa: F401
 
 USAGE, TRY_AGAIN = 2, 5
 POLICIES = ["fail", "skip", "substitute"]
@@ -65,8 +65,7 @@ def test_a_shard_that_cannot_be_fetched_ends_the_run(server, env, workers, polic
     """Whatever on_bad_sample says: no sample is bad."""
     import json
     server.add("*-000002.tar", times=None, skip=1 if status == 412 else 0, status=status)
-    env["BALE_NETWORK_TIMEOUT"] = "1"
-    result = run(ONE_EPOCH, server.url, json.dumps({**WORKERS[workers], "on_bad_sample": policy}), env=env)
+    result = run(ONE_EPOCH, server.url, json.dumps({**WORKERS[workers], "on_bad_sample": policy}), env={**env, **time_limit(code)})
     found, path, text, num_bad = error_of(result)
     assert (found, num_bad) == (code, 0) and path.endswith("p-000002.tar") and path in text, result
 
@@ -114,7 +113,7 @@ def test_the_next_call_tries_again(server, env, workers):
 def test_the_program_ends_with_the_type_of_the_error(remote, server, tmp_path, command_line, status, code):
     server.add("*-000002.tar", times=None, status=status)
     words = [tmp_path / "out" if word is ... else word for word in command_line]
-    result = remote(words[0], server.url, *words[1:], env={"BALE_NETWORK_TIMEOUT": "1"})
+    result = remote(words[0], server.url, *words[1:], env=time_limit(code))
     assert result.code == code and "p-000002.tar" in result.error_line(), result
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from conftest import FORMATS, key_list, manifest_of, shards, tree_bytes
-from remote_support import KEY_ID, SECRET, Rclone, moto, packed, rclone, remote, s3, serve  # noqa: F401
+from remote_support import KEY_ID, SECRET, Rclone, moto, packed, rclone, remote, s3, serve, time_limit  # noqa: F401
 
 FAILURE, USAGE, TRY_AGAIN = 1, 2, 5
 ODD = ["a=b/c=d", "with space", "100%25", "a+b", "ü/日本 語", "semi;colon,comma&and@at", "it's (here)!*~", "hash#and?mark",
@@ -87,7 +87,7 @@ def test_no_such_file(run, stored, spec):
 @pytest.mark.parametrize("spec", ["s3://", "s3:///packed", "s3://bucket", "s3:/bucket/packed"])
 def test_malformed_names(run, spec):
     """s3:/ is what pathlib makes of s3://; s3://bucket may be a dataset, and is none here."""
-    result = run("ls", spec, env={"BALE_NETWORK_TIMEOUT": "1"})
+    result = run("ls", spec, env=time_limit(FAILURE))
     assert result.code in (FAILURE, USAGE) and spec in result.error_line()
 
 
@@ -181,7 +181,7 @@ def error_of(code):
 def test_errors_that_pass(bale, remote, endpoint, packed, status, code, times):
     """400 RequestTimeout is one that all SDKs try again."""
     endpoint.add("*.tar", status=status, body=error_of(code), times=times)
-    remote.env |= {**endpoint.env, **({} if times else {"BALE_NETWORK_TIMEOUT": "1"})}
+    remote.env |= {**endpoint.env, **({} if times else {"BALE_NETWORK_TIMEOUT": "3"})}
     result = remote("verify", "s3://bucket/tar")
     if times:
         assert result.code == 0 and result.out == bale.ok("verify", packed("tar")).out
@@ -196,7 +196,7 @@ def test_errors_that_pass(bale, remote, endpoint, packed, status, code, times):
 def test_errors_that_stay(remote, endpoint, status, code, words):
     endpoint.add("*", status=status, body=error_of(code), times=None)
     remote.env |= endpoint.env
-    result = remote("verify", "s3://bucket/tar", env={"BALE_NETWORK_TIMEOUT": "2"})
+    result = remote("verify", "s3://bucket/tar", env=time_limit(FAILURE))
     assert result.code == FAILURE and re.search(words, result.error_line()) and "s3://bucket/tar" in result.error_line()
     assert SECRET not in result.out + result.err
 
