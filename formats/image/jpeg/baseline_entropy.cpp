@@ -431,34 +431,26 @@ template <EntropyDecoder::How k_how>
 [[gnu::always_inline]] inline bool EntropyDecoder::step_symbol(Chain& chain) {
   const std::size_t probe = chain.probe();
   const ProbeMove move = chain.table->moves[probe];
-  const ProbeValues values = chain.table->values[probe];
   std::uint64_t place = chain.place();
-  std::uint32_t symbol = probe_entry::long_symbol(values);
   const auto count = [&chain](std::uint32_t found) {
     if constexpr (k_how.use == Use::store_and_count) ++chain.table->uses_without_entry[found & 0xFF];
   };
-  if (probe_entry::length(move) != 0) {
-    if (place + probe_entry::advance(move) == k_block_end) {
-      // After its last coefficient, a block ends without an end-of-block code.
-      if constexpr (k_how.use == Use::store_and_count) ++chain.table->uses[probe];
-      store<k_how>(chain, move, values);
-      chain.in.use(probe_entry::length(move));
-      chain.go_to_next_block();
-      return true;
-    }
-    symbol = 0;
+  if (probe_entry::length(move) != 0 && place + probe_entry::advance(move) == k_block_end) {
+    // After its last coefficient, a block ends without an end-of-block code.
+    if constexpr (k_how.use == Use::store_and_count) ++chain.table->uses[probe];
+    store<k_how>(chain, move, chain.table->values[probe]);
+    chain.in.use(probe_entry::length(move));
+    chain.go_to_next_block();
+    return true;
   }
-  if (symbol == 0) [[unlikely]] {
-    symbol = chain.table->codes.symbol(chain.in.bits, probe_entry::length(move) == 0 ? k_probe_bits + 1 : 1);
-    if (symbol == 0) return false;
-    if (place != 0 && (symbol & 0xFF) == 0) {
-      count(symbol);
-      chain.in.use(symbol >> 8);
-      chain.go_to_next_block();
-      return true;
-    }
-  }
+  const std::uint32_t symbol = chain.table->codes.symbol(chain.in.bits);
+  if (symbol == 0) return false;
   count(symbol);
+  if (place != 0 && (symbol & 0xFF) == 0) [[unlikely]] {
+    chain.in.use(symbol >> 8);
+    chain.go_to_next_block();
+    return true;
+  }
   // A DC symbol has a run of zero.
   place += symbol >> 4 & 15;
   if (place >= k_block_end) return false;

@@ -91,8 +91,7 @@ void spread(const JHUFF_TBL& table, ProbeEntries& to, const EntryOf& entry_of) {
   to.values.fill(0);
   for_each_range<k_probe_bits>(table, [&](const ProbeRange& range) {
     if (range.total > k_entry_bits || (range.total > k_probe_bits && range.code_length == k_probe_bits)) {
-      std::fill_n(to.values.begin() + range.first, range.count, range.code_length << 8 | range.symbol);
-      return;
+      return;  // it holds nothing
     }
     if (range.total > k_probe_bits) {
       for (std::size_t probe = range.first; probe < range.first + range.count; ++probe) {
@@ -132,26 +131,16 @@ bool HuffmanCodes::build(const JHUFF_TBL& table) {
   std::uint32_t count = 0;
   std::copy_n(table.huffval, symbols_.size(), symbols_.begin());
   for (std::uint32_t length = 1; length <= 16; ++length) {
-    first_symbol_[length] = count - code;
+    first_symbol_[length - 1] = count - code;
     const std::uint32_t codes = table.bits[length];
     // A code of all ones is not allowed.
     if (count + codes > 256 || (codes > 0 && code + codes >= 1u << length)) return false;
     code += codes;
     count += codes;
-    end_[length] = code << (16 - length);
+    ends_[length - 1] = static_cast<std::uint16_t>(code << (16 - length));
     code <<= 1;
   }
   return count > 0;
-}
-
-std::uint32_t HuffmanCodes::symbol(std::uint64_t bits, std::uint32_t first_length) const {
-  const auto bits16 = static_cast<std::uint32_t>(bits >> 48);
-  for (std::uint32_t length = first_length; length <= 16; ++length) {
-    if (bits16 < end_[length]) {
-      return length << 8 | symbols_[(first_symbol_[length] + (bits16 >> (16 - length))) & 0xFF];
-    }
-  }
-  return 0;
 }
 
 bool ProbeTable::build_dc(const JHUFF_TBL& table) {
@@ -194,10 +183,10 @@ void ProbeTable::add_uses(SymbolCounts& counts) const {
   for (std::size_t probe = 0; probe < k_probes; ++probe) {
     if (uses[probe] == 0) continue;
     const std::uint64_t bits = std::uint64_t{probe} << (64 - k_probe_bits);
-    const std::uint32_t first = codes.symbol(bits, 1);
+    const std::uint32_t first = codes.symbol(bits);
     const std::uint32_t first_length = (first >> 8) + (first & 15);
     counts[first & 0xFF] += uses[probe];
-    if (length(moves[probe]) > first_length) counts[codes.symbol(bits << first_length, 1) & 0xFF] += uses[probe];
+    if (length(moves[probe]) > first_length) counts[codes.symbol(bits << first_length) & 0xFF] += uses[probe];
   }
 }
 

@@ -22,13 +22,22 @@ class HuffmanCodes {
   /// False if decoders may read the table differently.
   bool build(const JHUFF_TBL& table);
 
-  /// The first code in `bits`, from the top bit on: its length << 8 | its symbol, 0 if there is none. The code must be
-  /// at least `first_length` long.
-  std::uint32_t symbol(std::uint64_t bits, std::uint32_t first_length) const;
+  /// The first code in `bits`, from the top bit on: its length << 8 | its symbol, 0 if there is none. Without branches that
+  /// depend on the bits.
+  std::uint32_t symbol(std::uint64_t bits) const {
+    const auto next = static_cast<std::uint16_t>(bits >> 48);
+    // The codes of a length begin where the shorter ones end.
+    std::uint16_t shorter = 0;
+    for (const std::uint16_t end : ends_) shorter += next >= end ? 1 : 0;
+    const std::uint32_t length = std::uint32_t{shorter} + 1;
+    if (length > ends_.size()) return 0;
+    return length << 8 | symbols_[(first_symbol_[shorter] + (next >> (ends_.size() - length))) & 0xFF];
+  }
 
  private:
-  std::array<std::uint32_t, 17> end_{};           // by length: the end of its codes, in 16 bits
-  std::array<std::uint32_t, 17> first_symbol_{};  // by length: index of its first symbol minus its first code
+  // By length minus one.
+  std::array<std::uint16_t, 16> ends_{};          // of its codes, in 16 bits
+  std::array<std::uint32_t, 16> first_symbol_{};  // index of its first symbol minus its first code
   std::array<std::uint8_t, 256> symbols_{};
 };
 
@@ -56,8 +65,6 @@ inline std::int16_t first_value(ProbeValues values) { return static_cast<std::in
 inline std::int16_t second_value(ProbeValues values) { return static_cast<std::int16_t>(values >> 32); }
 /// The number of the second value's lowest bits that are after the probe, and to be added to it.
 inline std::uint32_t rest_bits(ProbeValues values) { return static_cast<std::uint32_t>(values >> 48); }
-/// For an entry that holds nothing: length of the code << 8 | symbol if the code alone fits, else 0.
-inline std::uint32_t long_symbol(ProbeValues values) { return values & 0xFFFF; }
 }  // namespace probe_entry
 
 struct ProbeEntries {
@@ -103,7 +110,7 @@ struct SymbolTable {
   /// The symbol at the top of `bits`, which `entry` alone does not tell: the length of its code << 8 | the symbol, 0 if
   /// there is none.
   std::uint32_t symbol(const Entry& entry, std::uint64_t bits) const {
-    return entry.value != 0 ? static_cast<std::uint16_t>(entry.value) : codes.symbol(bits, k_bits + 1);
+    return entry.value != 0 ? static_cast<std::uint16_t>(entry.value) : codes.symbol(bits);
   }
 };
 
