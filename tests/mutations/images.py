@@ -59,7 +59,7 @@ MUTATIONS = [
              "    if (std::memcmp(expected.data(), found[i].coefficients, expected.size_bytes()) != 0) return false;\n", "",
              ("image_lossless", "A coefficient that is not*")),
     Mutation("rows that were written need not follow one another", "formats/image/jpeg/coefficient_reader.cpp",
-             "    if (!baseline_.rows_end_at(there, row + count == frame.mcus_down)) return false;\n", "",
+             "    if (!ends_well || !take", "    if ((!ends_well && false) || !take",
              ("image_lossless", "A row that does not end*")),
     Mutation("bytes after a JPEG's end are dropped", "formats/image/jpeg/baseline_entropy.cpp",
              " && segment.marker() == k_eoi && segment.rest().empty();", " && segment.marker() == k_eoi;",

@@ -57,7 +57,7 @@ HWY_EXPORT(kernels);
 
 const BaselineKernels& baseline_kernels() {
   const BaselineKernels& best = HWY_DYNAMIC_DISPATCH(kernels)();
-#if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX2) != 0 && HWY_STATIC_TARGET != HWY_AVX2
+#if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX2) != 0
   if (best.order == BlockOrder::zigzag && !use_wide_units()) return N_AVX2::kernels();
 #endif
   return best;
