@@ -45,7 +45,7 @@ MUTATIONS = [
              "  return {state_after(a, a_is_good), state_after(b, b_is_good)};",
              "  return {state_after(a, a_is_good), state_after(a, a_is_good)};", ("image_baseline", "Images that are decoded*")),
     Mutation("a JPEG that goes on beside another one begins anew", "formats/image/image_decoder.cpp",
-             "    if (!ahead || ahead->region != region) {\n", "    if (true) {\n", ("image_baseline", "An image that takes longer*")),
+             "    if (!ahead || ahead->region != region) {\n", "    if (true) {\n", ("image_baseline", "A large image is ready*")),
     Mutation("a row of coefficients is used before it is decoded", "formats/image/jpeg/baseline_entropy.cpp",
              "    is_decoded_[lane.place] = true;\n", "    is_decoded_.fill(true);\n", ("image_baseline",)),
     Mutation("what follows 0xFF is not looked at where bytes are copied by vectors", "formats/image/jpeg/byte_stuffing.cpp",

@@ -115,6 +115,21 @@ TEST_CASE("An image that takes longer goes on beside the next one, and is what i
   CHECK(most_partners > 2);
 }
 
+TEST_CASE("A large image is ready after a few small ones beside it") {
+  std::mt19937 random(15);
+  const Image large{.bytes = make_jpeg({.width = 200, .height = 200}, random), .region = {0, 0, 200, 200}};
+  const Image small{.bytes = make_jpeg({.width = 32, .height = 32}, random), .region = {0, 0, 32, 32}};
+  std::array<ImageDecoder, 2> decoders;
+  open(decoders[0], large);
+  int num_partners = 0;
+  for (bool ready = false; !ready && num_partners < 1000; ++num_partners) {
+    open(decoders[1], small);
+    ready = ImageDecoder::decode_ahead({&decoders[0], large.region}, {&decoders[1], small.region})[0];
+  }
+  CHECK(num_partners > 2);
+  CHECK(num_partners < 100);
+}
+
 TEST_CASE("What was decoded ahead is not taken for another region or another image") {
   std::mt19937 random(12);
   const std::vector<Image> images = draw_images(random, 40);
