@@ -49,7 +49,7 @@ MUTATIONS = [
     Mutation("a row of coefficients is used before it is decoded", "formats/image/jpeg/baseline_entropy.cpp",
              "    is_decoded_[lane.place] = true;\n", "    is_decoded_.fill(true);\n", ("image_baseline",)),
     Mutation("what follows 0xFF is not looked at where bytes are copied by vectors", "formats/image/jpeg/byte_stuffing.cpp",
-             "    } else if (from[found + 1] == 0) {\n", "    } else if (from[found + 1] != 1) {\n", ("image_baseline",)),
+             "    } else if (from[found + 1] == 0) {\n", "    } else if (from[found + 1] != 1) {\n", ("image_baseline", "Byte stuffing*")),
     Mutation("an image goes on beside any number of others", "loader/worker/worker.cpp",
              "constexpr std::uint32_t k_most_partners = 8;", "constexpr std::uint32_t k_most_partners = 1000;",
              ("loader", "An image that takes long*")),
