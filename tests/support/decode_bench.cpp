@@ -42,8 +42,8 @@ struct Sample {
   bale::Region crop{};
 };
 
-enum class Way { libjpeg, own, own_in_pairs, own_with_points };
-constexpr std::array<Way, 4> k_ways{Way::libjpeg, Way::own, Way::own_in_pairs, Way::own_with_points};
+enum class Way { libjpeg, own, own_in_lanes, own_with_points };
+constexpr std::array<Way, 4> k_ways{Way::libjpeg, Way::own, Way::own_in_lanes, Way::own_with_points};
 constexpr std::uint64_t k_compared_crops = 20;
 constexpr std::array<const char*, 4> k_names{"libjpeg-turbo", "own decoder", "own decoder, two images side by side",
                                              "own decoder, seek points"};
@@ -113,7 +113,7 @@ std::uint64_t count_differences(const std::vector<Sample>& samples) {
       use(way);
       if (!same_pixels(expected, decode(ours, samples[i], way))) ++differences;
     }
-    use(Way::own_in_pairs);
+    use(Way::own_in_lanes);
     if (!same_pixels(expected, decode_pair(pair, samples[i], samples[(i + 1) % samples.size()])[0])) ++differences;
   }
   return differences;
@@ -123,8 +123,16 @@ double images_per_s(const std::vector<Sample>& samples, Way way) {
   use(way);
   std::array<bale::ImageDecoder, 2> decoders;
   const double begin = cpu_seconds();
-  if (way == Way::own_in_pairs) {
-    for (std::size_t i = 0; i + 1 < samples.size(); i += 2) decode_pair(decoders, samples[i], samples[i + 1]);
+  if (way == Way::own_in_lanes) {
+    std::array<bale::ImageDecoder::Upcoming, 2> upcoming;
+    bale::test::in_lanes(
+        samples.size(),
+        [&](std::size_t lane, std::size_t i) {
+          decoders[lane].open(samples[i].jpeg);
+          upcoming[lane] = {&decoders[lane], samples[i].crop};
+        },
+        [&] { return bale::ImageDecoder::decode_ahead(upcoming[0], upcoming[1]); },
+        [&](std::size_t lane, std::size_t i) { decoders[lane].read(samples[i].crop); });
   } else {
     for (const Sample& sample : samples) decode(decoders[0], sample, way);
   }

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <ctime>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,6 +39,25 @@ inline std::vector<std::string> files_in(const std::string& folder) {
   }
   std::sort(paths.begin(), paths.end());
   return paths;
+}
+
+/// `count` samples in two lanes, as in the loader's workers: begin(lane, sample), then go_on(), which returns which lanes are
+/// ready, as ImageDecoder::decode_ahead() does, then finish(lane, sample) for these.
+template <typename Begin, typename GoOn, typename Finish>
+void in_lanes(std::size_t count, const Begin& begin, const GoOn& go_on, const Finish& finish) {
+  std::array<std::optional<std::size_t>, 2> held;
+  for (std::size_t next = 0;;) {
+    for (std::size_t lane = 0; lane < held.size() && next < count; ++lane) {
+      if (held[lane]) continue;
+      held[lane] = next++;
+      begin(lane, *held[lane]);
+    }
+    if (!held[0] && !held[1]) return;
+    const std::array<bool, 2> ready = held[0] && held[1] ? go_on() : std::array<bool, 2>{true, true};
+    for (std::size_t lane = 0; lane < held.size(); ++lane) {
+      if (ready[lane] && held[lane]) finish(lane, *std::exchange(held[lane], std::nullopt));
+    }
+  }
 }
 
 /// main() of a program with the arguments FOLDER [ROUNDS] [--simd NAME]: returns run(folder, rounds), 1 after an error

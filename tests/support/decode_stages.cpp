@@ -16,7 +16,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -184,56 +183,41 @@ class Stages {
   }
   void huffman(HuffmanStage::Part part) {
     std::array<bool, 2> has_rows{};
-    in_lanes([&](std::size_t lane, const Sample& sample) { has_rows[lane] = huffman_[lane].begin(sample, regime_.seeks, part); },
-             [&] {
-               if (!has_rows[0] || !has_rows[1]) return std::array<bool, 2>{!has_rows[0], !has_rows[1]};
-               return HuffmanStage::go_on_beside(huffman_[0], huffman_[1]);
-             },
-             [&](std::size_t lane, const Sample&) {
-               if (has_rows[lane]) huffman_[lane].finish();
-             });
+    bale::test::in_lanes(
+        samples_.size(),
+        [&](std::size_t lane, std::size_t i) { has_rows[lane] = huffman_[lane].begin(samples_[i], regime_.seeks, part); },
+        [&] {
+          if (!has_rows[0] || !has_rows[1]) return std::array<bool, 2>{!has_rows[0], !has_rows[1]};
+          return HuffmanStage::go_on_beside(huffman_[0], huffman_[1]);
+        },
+        [&](std::size_t lane, std::size_t) {
+          if (has_rows[lane]) huffman_[lane].finish();
+        });
   }
   void decode() {
     std::array<bale::ImageDecoder::Upcoming, 2> upcoming;
-    in_lanes(
-        [&](std::size_t lane, const Sample& sample) {
-          decoders_[lane].open(sample.jpeg, bale::k_default_max_pixels, bale::WholeCheck::none);
-          if (regime_.seeks) decoders_[lane].use_seek_points(kept(sample));
-          upcoming[lane] = {&decoders_[lane], sample.region};
+    bale::test::in_lanes(
+        samples_.size(),
+        [&](std::size_t lane, std::size_t i) {
+          decoders_[lane].open(samples_[i].jpeg, bale::k_default_max_pixels, bale::WholeCheck::none);
+          if (regime_.seeks) decoders_[lane].use_seek_points(kept(samples_[i]));
+          upcoming[lane] = {&decoders_[lane], samples_[i].region};
         },
         [&] { return bale::ImageDecoder::decode_ahead(upcoming[0], upcoming[1]); },
-        [&](std::size_t lane, const Sample& sample) { decoders_[lane].read(sample.region); });
+        [&](std::size_t lane, std::size_t i) { decoders_[lane].read(samples_[i].region); });
   }
   void make() {
-    in_lanes(
-        [&](std::size_t lane, const Sample& sample) {
-          const auto number = static_cast<std::uint64_t>(&sample - samples_.data());
-          pipelines_[lane].begin(sample.jpeg, {.seed = 1, .sample = number},
-                                 regime_.seeks ? kept(sample) : bale::KeptSeekPoints{}, bale::WholeCheck::none);
+    bale::test::in_lanes(
+        samples_.size(),
+        [&](std::size_t lane, std::size_t i) {
+          pipelines_[lane].begin(samples_[i].jpeg, {.seed = 1, .sample = i},
+                                 regime_.seeks ? kept(samples_[i]) : bale::KeptSeekPoints{}, bale::WholeCheck::none);
         },
         [&] { return bale::SamplePipeline::decode_ahead(pipelines_[0], pipelines_[1]); },
-        [&](std::size_t lane, const Sample&) { pipelines_[lane].finish(out_); });
+        [&](std::size_t lane, std::size_t) { pipelines_[lane].finish(out_); });
   }
 
  private:
-  /// All samples in two lanes. `go_on` returns which lanes are ready to be finished, as ImageDecoder::decode_ahead().
-  template <typename Begin, typename GoOn, typename Finish>
-  void in_lanes(const Begin& begin, const GoOn& go_on, const Finish& finish) {
-    std::array<const Sample*, 2> held{};
-    std::size_t next = 0;
-    while (true) {
-      for (std::size_t lane = 0; lane < 2 && next < samples_.size(); ++lane) {
-        if (held[lane] == nullptr) begin(lane, *(held[lane] = &samples_[next++]));
-      }
-      if (held[0] == nullptr && held[1] == nullptr) return;
-      const bool both = held[0] != nullptr && held[1] != nullptr;
-      const std::array<bool, 2> ready = both ? go_on() : std::array<bool, 2>{true, true};
-      for (std::size_t lane = 0; lane < 2; ++lane) {
-        if (ready[lane] && held[lane] != nullptr) finish(lane, *std::exchange(held[lane], nullptr));
-      }
-    }
-  }
-
   static bale::KeptSeekPoints kept(const Sample& sample) {
     return {.record = sample.record, .image_crc32c = sample.crc};
   }
