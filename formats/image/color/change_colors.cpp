@@ -18,7 +18,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "bale/formats/image/vnni_target-inl.hpp"
+#include "bale/formats/image/avx3_dl-inl.hpp"
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
@@ -82,7 +82,7 @@ void change_block_plainly(const SaturationChange& change, Planes& planes) {
 }
 
 void change_block_by_best(const SaturationChange& change, Planes& planes) {
-#if BALE_VNNI
+#if BALE_AVX3_DL
   if (change.has_tables) return change_block(SaturationTables{change.up, change.down}, planes);
 #endif
   std::abs(change.factor) < k_max_saturation ? change_block(change, planes) : change_block_plainly(change, planes);

@@ -75,7 +75,7 @@ HWY_INLINE void for_each_vector(Planes& planes, const Change& change) {
   for (std::size_t i = 0; i < k_block; i += hn::Lanes(D8())) store(change(load(planes, i)), planes, i);
 }
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 
 /// Vectors that are put together of the bytes of three: which byte of each of them, and where in the result.
 struct Mixture {

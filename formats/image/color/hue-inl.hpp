@@ -12,7 +12,7 @@ BALE_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
 namespace {
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 
 constexpr HueTable reciprocal_bytes(unsigned shift) {
   return make_hue_table([&](unsigned value) {

@@ -24,7 +24,7 @@ HWY_INLINE V16 luma(V16 red, V16 green, V16 blue) {
   return hn::ShiftRight<8>(hn::Add(upper, hn::Add(hn::ShiftRight<8>(lower), words(0x80))));
 }
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 
 /// The same of four pixels of four bytes in 32-bit lanes: red, green, blue and green again, since half of its weight
 /// fits into a signed byte.

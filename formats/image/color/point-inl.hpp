@@ -22,7 +22,7 @@ HWY_INLINE std::size_t change_vectors(std::uint8_t* values, std::size_t count, c
   return i;
 }
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 
 HWY_INLINE std::size_t change_vectors(const PointChange& change, std::size_t channel, std::uint8_t* values,
                                       std::size_t count) {

@@ -67,7 +67,7 @@ HWY_INLINE Pixels changed(const SaturationChange& change, const Pixels& pixels) 
   return {mixed(red), mixed(green), mixed(blue)};
 }
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 
 /// Changes by tables.
 struct SaturationTables {

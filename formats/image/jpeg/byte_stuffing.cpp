@@ -11,20 +11,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// AVX3_DL and every better target has VBMI2, which moves the bytes of a mask together; a better target has a lower number.
-#undef BALE_COMPRESS
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL && HWY_MAX_BYTES == 64
-#define BALE_COMPRESS 1
-#else
-#define BALE_COMPRESS 0
-#endif
+#include "bale/formats/image/avx3_dl-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if BALE_COMPRESS
+#if BALE_AVX3_DL  // VBMI2 moves the bytes of a mask together
 
 /// Without branches that depend on where the stuffing is.
 HWY_ATTR UnstuffedTo remove_stuffing_here(const std::uint8_t* from, const std::uint8_t* end, std::uint8_t* to) {

@@ -13,14 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// AVX3_DL and every better target has VBMI2, which moves the lanes of a mask together; a better target has a lower
-// number.
-#undef BALE_COMPRESS
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL && HWY_MAX_BYTES == 64
-#define BALE_COMPRESS 1
-#else
-#define BALE_COMPRESS 0
-#endif
+#include "bale/formats/image/avx3_dl-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
@@ -50,7 +43,7 @@ HWY_ATTR HWY_INLINE std::uint64_t mask_of_block(const std::int16_t* block) {
   return mask;
 }
 
-#if BALE_COMPRESS
+#if BALE_AVX3_DL  // VBMI2 moves the lanes of a mask together
 
 /// Appends the coefficients of a block that are not zero, and DC, and their places. Returns the mask of them.
 HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::uint32_t ac_table,

@@ -34,7 +34,7 @@ HWY_INLINE std::uint32_t group_start(std::uint32_t group, std::uint32_t width) {
   return HWY_MIN(group * k_group, width - k_group);
 }
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 /// The pixel of a group that is in block `block` of vector `vector`.
 constexpr std::uint32_t pixel_of(std::uint32_t vector, std::uint32_t block) { return vector * k_blocks + block; }
 #else
@@ -65,14 +65,14 @@ HWY_INLINE void store_blocks(D d, hn::Vec<D> v, std::uint8_t* out) {
   }
 }
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 constexpr std::size_t k_store_overrun = 16;
 #else
 constexpr std::size_t k_store_overrun = 4;
 #endif
 
 HWY_INLINE void store_pixels(V8 v, std::uint8_t* out) {
-#if BALE_VNNI
+#if BALE_AVX3_DL
   // Block b has pixels b, 4 + b, 8 + b, 12 + b.
   HWY_ALIGN static constexpr std::uint8_t k_order[64] = {
       0, 1, 2,  16, 17, 18, 32, 33, 34, 48, 49, 50, 4,  5,  6,  20, 21, 22, 36, 37, 38, 52, 53, 54,
@@ -96,7 +96,7 @@ struct GatherBlocks {
   }
 };
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 /// Or by one load and one permutation, if the pixels are close enough together. The fourth part, which the sums do not
 /// use, holds the indices. The first offset of a vector is set to its lowest.
 struct GatherWindow {
@@ -248,7 +248,7 @@ void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, R
   const AcrossRows direct{in.rgb, in.stride, out.rgb, out.stride};
   const AcrossRows copied{split.copied, split.copied_stride, out.rgb + split.num_direct * out.stride, out.stride};
   const std::uint32_t num_copied = in.height - split.num_direct;
-#if BALE_VNNI
+#if BALE_AVX3_DL
   if (fill_windows(num_groups * 4, num_quads, offsets, weights)) {
     across_rows<GatherWindow>(table, split.num_direct, direct);
     across_rows<GatherWindow>(table, num_copied, copied);

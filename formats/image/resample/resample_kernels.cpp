@@ -16,7 +16,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "bale/formats/image/vnni_target-inl.hpp"
+#include "bale/formats/image/avx3_dl-inl.hpp"
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 

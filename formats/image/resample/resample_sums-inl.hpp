@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t k_vector_bytes = HWY_MAX_BYTES;
 constexpr int k_parts = 4;
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3 && !BALE_VNNI
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3 && !BALE_AVX3_DL
 
 constexpr int k_total_shift = k_fraction_bits - 16;
 
@@ -102,7 +102,7 @@ class Sums {
 constexpr int k_total_shift = k_fraction_bits;
 HWY_INLINE bool high_parts_fit(const AxisFilter& /*filter*/) { return true; }
 
-#if BALE_VNNI
+#if BALE_AVX3_DL
 
 HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts) {
   std::uint32_t packed[3] = {0, 0, 0};
