@@ -185,8 +185,8 @@ void ProcessPool::reap_worker(std::uint32_t number) {
   const WorkerEntry& entry = ring_.worker(number);
   const bool has_started = entry.seen_ns.load() != 0;
   const bool is_fruitless = entry.rows_done.load() == process.rows_at_start;
+  ++num_replaced_;  // before its rows are given back: who gets their batch finds it counted
   on_end_(end);
-  ++num_replaced_;
   if (!is_fruitless) {
     process.failures = 0;
     return start_worker(number);
