@@ -74,6 +74,8 @@ class EntropyDecoder {
   bool ends_exactly(std::uint32_t place) const { return ends_exactly(streams_[place]); }
 
  private:
+  static constexpr std::uint32_t k_block_end = 64;
+
   /// Where one block of a row of MCUs goes. Targets are in scan order.
   struct BlockTarget {
     ProbeTable* dc = nullptr;
@@ -144,8 +146,6 @@ class EntropyDecoder {
     Use use = Use::skip;
     BlockOrder order = BlockOrder::natural;
   };
-  template <Use k_use>
-  static bool run_one(Chain& chain, BlockOrder order, bool has_bmi2);
   bool run_one(Chain& chain, bool store, bool counts) const;
   static bool run_two(std::array<Chain, 2>& chains, BlockOrder order, bool has_bmi2);
   template <std::size_t k_chains, How k_how>
