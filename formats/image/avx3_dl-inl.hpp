@@ -1,6 +1,5 @@
 // Whether the target of Highway that is compiled is AVX3_DL, or a better one with vectors of 64 bytes (BALE_AVX3_DL), and the
-// beginning of namespaces that use AVX512_VNNI. Included once per target, after hwy/highway.h; HWY_WANT_AVX3_DL must be
-// defined before that.
+// beginning of namespaces that use AVX512_VNNI. Included once per target, after hwy/highway.h; kernel_targets.hpp before that.
 
 // All these targets have AVX512_VNNI, VBMI and VBMI2; a better target has a lower number. Later versions of Highway have
 // several of them, and one with 32-byte vectors may be added.

@@ -1,8 +1,6 @@
-#define HWY_WANT_AVX3_DL
-// The targets that no kernel is compiled for: see resample_kernels.cpp.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
-
 #include "bale/formats/image/simd_target.hpp"
+
+#include "bale/formats/image/kernel_targets.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,8 +1,6 @@
 // Runs changes of color on blocks of pixels that stay in the nearest cache: their channels are taken apart once,
 // changed by each of the changes, and put together again. This file is built without contraction of a * b + c, and once
-// per instruction set, with the targets of resample_kernels.cpp: a test's choice of target applies to both.
-#define HWY_WANT_AVX3_DL
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+// per instruction set.
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +10,8 @@
 #include "bale/formats/image/color/hue_tables.hpp"
 #include "bale/formats/image/color/multipliers.hpp"
 #include "bale/formats/image/color/plain_color.hpp"
+
+#include "bale/formats/image/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/color/change_colors.cpp"

@@ -1,4 +1,4 @@
-// The kernels in SIMD. Disabled are those targets that resample_kernels.cpp disables, and all better than AVX2 but
+// The kernels in SIMD. Disabled are those targets that kernel_targets.hpp disables, and all better than AVX2 but
 // AVX3_DL (better targets have lower bits). Its vectors of 64 bytes are for CPUs that execute them at once; on others they
 // make these kernels no faster, and Huffman decoding beside them slower.
 #define HWY_WANT_AVX3_DL

@@ -1,10 +1,8 @@
-// In SIMD, with the targets of resample_kernels.cpp: a test's choice of target applies to both.
-#define HWY_WANT_AVX3_DL
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
-
 #include "bale/formats/image/jpeg/byte_stuffing.hpp"
 
 #include <bit>
+
+#include "bale/formats/image/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/jpeg/byte_stuffing.cpp"

@@ -1,15 +1,12 @@
 // The passes in SIMD. Both bring four neighboring taps of a channel into one 32-bit lane (resample_sums-inl.hpp): the
 // pass over the rows interleaves four rows, the pass over the columns shuffles the 12 bytes of four pixels.
-//
-// Disabled targets: SSSE3, since almost every CPU that has it also has SSE4; and scalable vectors, since the shuffles
-// work on blocks of 16 bytes.
-#define HWY_WANT_AVX3_DL
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
 #include "bale/formats/image/resample/resample_kernels.hpp"
 
 #include <algorithm>
 #include <cstring>
+
+#include "bale/formats/image/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/resample/resample_kernels.cpp"
