@@ -1,15 +1,12 @@
 """What tests of servers need of the network: a free port, one request, and waiting for something to happen."""
 import contextlib
-import fcntl
 import http.client
-import pathlib
 import random
 import socket
-import tempfile
 import time
 import urllib.parse
 
-_random, _locks = random.SystemRandom(), []
+_random, _kept = random.SystemRandom(), []
 
 
 def wait_for(what, seconds=60):
@@ -23,16 +20,16 @@ def wait_for(what, seconds=60):
 
 def free_port():
     """A port that nobody listens on. It is below those that Linux gives to whoever binds port 0 or connects, and this process keeps
-    a lock for it, so that no other test gets it before a server takes it."""
+    a name for it, so that no other test gets it before a server takes it."""
     while True:
         port = _random.randrange(10_000, 16_000)
-        lock = open(pathlib.Path(tempfile.gettempdir(), f"bale-port-{port}.lock"), "wb")
+        kept = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, contextlib.suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            kept.bind(f"\0bale-port-{port}")  # no file: it is gone with this process
             probe.bind(("127.0.0.1", port))
-            _locks.append(lock)
+            _kept.append(kept)
             return port
-        lock.close()
+        kept.close()
 
 
 def ask(url, method="GET", body=None, **headers):
