@@ -48,7 +48,7 @@ class Worker {
     std::vector<MutableBytes> further_places;
     std::vector<transform_detail::ImageSteps> views;  // for targets
     Scratch scratch{};
-    bool is_held = false;             // it has a row, whose image may be partly decoded
+    bool is_held = false;            // it has a row, whose image may be partly decoded
     std::uint32_t num_partners = 0;  // rows of the other lane since then
     Claim claim{};
     ShardInUse shard{};
