@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/mapping_count.hpp"
 #include "bale/formats/base/read_limit.hpp"
+#include "bale/formats/base/slow_copies.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 
@@ -62,6 +64,29 @@ File open_to_map(const std::string& path) {
   if (auto copy = storage->local_copy(path)) return std::move(*copy);
   throw Error(ErrorCode::unsupported, "cannot be mapped, because the cache has no room for it",
               {.path = path, .hint = "give BALE_CACHE_LIMIT more"});
+}
+
+std::size_t read_once(int fd, const std::string& path, std::uint64_t offset, MutableBytes out) {
+  for (;;) {
+    const ssize_t got = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw_errno("read", path);
+  }
+}
+
+/// Like read_once(), for a copy that would be slow.
+std::size_t read_around(int fd, const std::string& path, std::uint64_t offset, MutableBytes out) {
+  SlowCopies::Detour detour;
+  const MutableBytes room = detour.beside(offset);
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const MutableBytes piece = room.first(std::min(room.size(), out.size() - done));
+    const std::size_t got = read_once(fd, path, offset + done, piece);
+    std::memcpy(out.data() + done, piece.data(), got);
+    done += got;
+    if (got < piece.size()) break;
+  }
+  return done;
 }
 
 }  // namespace
@@ -123,11 +148,8 @@ std::uint64_t File::size() const {
 
 std::size_t File::read_some(std::uint64_t offset, MutableBytes out) const {
   if (remote_) return remote_->read_some(offset, out);
-  for (;;) {
-    const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) throw_errno("read", path_);
-  }
+  if (SlowCopies::has(offset, out.data(), out.size())) return read_around(fd_, path_, offset, out);
+  return read_once(fd_, path_, offset, out);
 }
 
 void File::read_exact(std::uint64_t offset, MutableBytes out) const {

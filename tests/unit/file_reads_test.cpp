@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/large_reads.hpp"
 #include "bale/formats/base/random.hpp"
+#include "bale/formats/base/slow_copies.hpp"
 #include "bale/formats/shard/direct_fetch.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
@@ -38,6 +40,43 @@ TEST_CASE_METHOD(test::InTempDir, "A new file takes the name of a link, and leav
   CHECK(write_random(link, 50).size() == 50);
   CHECK(read_file(victim) == expected);
   CHECK(read_file(link).size() == 50);
+}
+
+TEST_CASE_METHOD(test::InTempDir, "A file's bytes arrive wherever in its page their place lies") {
+  const std::string path = dir / "file";
+  const auto expected = write_random(path, 200'001);
+  const File file = File::open_read(path);
+  std::vector<std::byte> memory(250'000);
+  const std::uint64_t page = reinterpret_cast<std::uintptr_t>(memory.data());
+  for (const std::uint64_t offset : {0, 1, 4095, 90'007}) {
+    for (const std::uint64_t ahead : {0, 1, 16, 31, 32, 63, 64, 4095}) {
+      for (const std::size_t size : {1, 4095, 4096, 16'384, 16'385, 109'994}) {
+        const std::size_t begin = (offset + ahead - page) % SlowCopies::k_page_bytes;
+        const MutableBytes out = MutableBytes(memory).subspan(begin, size);
+        CHECK(SlowCopies::has(offset, out.data(), size) == (size >= 4096 && ahead > 0 && ahead < 64));
+        std::fill(memory.begin(), memory.end(), std::byte{0x5A});
+        file.read_exact(offset, out);
+        REQUIRE(std::memcmp(out.data(), expected.data() + offset, size) == 0);
+        REQUIRE(memory[begin + size] == std::byte{0x5A});
+        // 36 KB before the file's end.
+        const std::uint64_t near_end = offset % SlowCopies::k_page_bytes + 40 * SlowCopies::k_page_bytes;
+        const std::size_t left = std::min<std::size_t>(size, expected.size() - near_end);
+        REQUIRE(file.read_some(near_end, out) == left);
+        REQUIRE(std::memcmp(out.data(), expected.data() + near_end, left) == 0);
+        if (left < size) CHECK_THROWS_AS(file.read_exact(near_end, out), Error);
+      }
+    }
+  }
+}
+
+TEST_CASE_METHOD(test::InTempDir, "A detour is half a page away from both ends of a copy") {
+  SlowCopies::Detour detour;
+  for (std::uint64_t end = 0; end < 2 * SlowCopies::k_page_bytes; ++end) {
+    const MutableBytes room = detour.beside(end);
+    REQUIRE(room.size() == SlowCopies::Detour::k_bytes);
+    REQUIRE_FALSE(SlowCopies::has(end, room.data(), room.size()));
+    REQUIRE((reinterpret_cast<std::uintptr_t>(room.data()) - end) % SlowCopies::k_page_bytes == SlowCopies::k_page_bytes / 2);
+  }
 }
 
 TEST_CASE_METHOD(test::InTempDir, "Reads around the page cache give the file's bytes at any place") {
