@@ -30,6 +30,7 @@ constexpr std::uint32_t k_max_fruitless = 16;
 constexpr milliseconds k_first_pause{20};
 constexpr std::uint32_t k_max_doublings = 6;
 constexpr milliseconds k_healthy_after{1000};
+constexpr milliseconds k_start_patience{60'000};  // with a worker that has not failed and does not run yet
 
 /// Whether another process sent the signal, so that neither the worker nor its sample is at fault.
 bool is_outside_signal(int signal) {
@@ -84,12 +85,16 @@ bool ProcessPool::has_progress() {
   return std::exchange(rows_seen_, rows) != rows;
 }
 
-/// Whether there is a worker that is not likely to fail like those before it.
+/// Whether there is a worker that is not likely to fail like those before it. One that never failed may take long to
+/// start where a machine is busy.
 bool ProcessPool::has_healthy_worker() const {
   for (std::uint32_t number = 0; number < processes_.size(); ++number) {
     const Process& process = processes_[number];
-    if (!process.child.exists() || ring_.worker(number).seen_ns.load() == 0) continue;
-    if (process.failures == 0 || Clock::now() - process.started_at > k_healthy_after) return true;
+    if (!process.child.exists()) continue;
+    const bool has_started = ring_.worker(number).seen_ns.load() != 0;
+    const auto age = Clock::now() - process.started_at;
+    if (process.failures == 0 && (has_started || age < k_start_patience)) return true;
+    if (has_started && age > k_healthy_after) return true;
   }
   return false;
 }

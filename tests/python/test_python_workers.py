@@ -109,6 +109,14 @@ def test_one_worker_that_does_not_start_stops_nobody(pack, expected, tmp_path, m
     assert starts(tmp_path) > 2  # it was tried again
 
 
+def test_workers_that_start_slowly_are_waited_for_while_others_fail(pack, expected, tmp_path, monkeypatch):
+    """One waits until the other has failed more often than workers may of which none works."""
+    wait = f'while test "$(wc -l < "{tmp_path}/STARTS")" -lt 8; do sleep 0.05; done'
+    monkeypatch.setenv("BALE_WORKER", str(program(tmp_path / "worker", f'test "$2" = 1 && exit 3; {wait}; exec "{WORKER}" "$@"')))
+    with bl.Loader(pack, 4, **OPTIONS) as loader:
+        assert [batch.images.tobytes() for batch in loader] == expected
+
+
 @pytest.mark.parametrize("ignore", ["signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
                                     "signal.signal(signal.SIGCHLD, lambda *_: reap())"])
 def test_a_trainer_that_ignores_sigchld_or_takes_all_statuses(pack, ignore):
