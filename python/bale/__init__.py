@@ -8,11 +8,12 @@
 """
 from bale import parquet, transforms
 from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available
+from bale.bad_sample import BadSample
 from bale.cache import set_cache
 from bale.dataset import Dataset
 from bale.errors import Error
 from bale.fields import Field
-from bale.loader import BadSample, Loader
+from bale.loader import Loader
 from bale.mds import to_mds
 from bale.opened_file import open_file
 from bale.parquet.written import to_parquet

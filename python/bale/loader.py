@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import atexit
 import os
-import warnings
 import weakref
-from typing import NamedTuple
 
 from bale import _bale, order, transforms
+from bale.bad_sample import BadSample
 from bale.cache import warn_of_cache
 from bale.dataset import Dataset, text_of_spec, warn_of_notices
+from bale.device_options import Fallbacks, device_options
+from bale.epoch_iterator import EpochIterator
 from bale.errors import make_error
 from bale.fields import options_of as options_of_fields
 from bale.positions import Positions
@@ -26,36 +27,6 @@ if TYPE_CHECKING:
     from bale.fields import Field
     from bale.order import Numbers, Shuffle, Tail
     from bale.program import Path
-
-
-class BadSample(NamedTuple):
-    """A sample that could not be read or decoded, and what was done.
-
-    Attributes
-    ----------
-    sample : int
-        Position in the dataset.
-    key : str
-        Its key.
-    shard : str
-        Path of the shard.
-    reason : str
-        One line.
-    epoch : int
-        The epoch in which it was met.
-    action : {'failed', 'skipped', 'substituted'}
-        What the Loader did.
-    quarantined : bool
-        Whether the sample crashed or stalled workers repeatedly, and is not tried again.
-    """
-
-    sample: int
-    key: str
-    shard: str
-    reason: str
-    epoch: int
-    action: str  # "failed", "skipped" or "substituted"
-    quarantined: bool
 
 
 _live: weakref.WeakSet[Loader] = weakref.WeakSet()
@@ -283,22 +254,9 @@ class Loader:
         self._positions = Positions(self._spec, spec if isinstance(spec, Dataset) else None)
         self._options = options
         self._chosen = self._selection(subset, weights, num_draws, repeats)
-        if decode not in ("host", "device"):
-            raise ValueError(f"decode: {decode!r} is neither 'host' nor 'device'")
-        self._cuda_options: dict[str, Any] | None = None
-        self._fallbacks_told: set[str] = set()
-        self._fallbacks_known = False
-        self._decodes_on_device = decode == "device"
-        if device is not None:
-            from bale.nvjpeg import library_path  # not above: few need it
-
-            self._cuda_options = {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
-                                  "device_convert": device_convert, "decodes": decode == "device",
-                                  "nvjpeg_library": library_path() if decode == "device" else ""}
-        elif device_hflip:
-            raise ValueError("device_hflip needs a device")
-        elif decode == "device":
-            raise ValueError("decode='device' needs a device")
+        self._device_options = device_options(device, decode, depth=depth, hold=hold, device_hflip=device_hflip,
+                                              device_convert=device_convert)
+        self._fallbacks = Fallbacks(may_come_later=decode == "device")
         self._loader = self._open()
         self._num_deliveries_known: int | None = None
         self._warns_later = False
@@ -314,9 +272,9 @@ class Loader:
         _live.add(self)
 
     def _open(self) -> _bale.Loader | _bale.CudaLoader:
-        if self._cuda_options is None:
+        if self._device_options is None:
             return _bale.Loader(self._spec, self._options, self._chosen)
-        return _bale.CudaLoader(self._spec, self._options, self._cuda_options, self._chosen)
+        return _bale.CudaLoader(self._spec, self._options, self._device_options, self._chosen)
 
     def _selection(self, subset: Numbers | None, weights: Numbers | None, num_draws: int | None,
                    repeats: int) -> _bale.Selection | None:
@@ -333,7 +291,7 @@ class Loader:
             self._loader.set_epoch(self._epoch_after_a_break())
         self._under_way = False
         self._turn += 1
-        return _Epoch(self, self._turn)
+        return EpochIterator(self, self._turn)
 
     def _epoch_after_a_break(self) -> int:
         """The epoch of a new iteration if the last one was not finished."""
@@ -342,7 +300,7 @@ class Loader:
     def _next(self) -> Any:
         if isinstance(self._loader, _bale.CudaLoader):
             batch: Any = self._loader.next(self._stream(), self._positions)
-            self._warn_of_fallbacks(self._loader)
+            self._fallbacks.warn(self._loader, self._name())
         else:
             batch = self._loader.next(self._positions)
         self._under_way, self._resumed = batch is not None, False
@@ -355,18 +313,6 @@ class Loader:
 
     def _convert(self, batch: Any) -> Any:
         return batch
-
-    def _warn_of_fallbacks(self, loader: _bale.CudaLoader) -> None:
-        """Each once, after a batch: by the first one, the driver has been asked for everything. A device may stop decoding
-        later."""
-        if self._fallbacks_known and not self._decodes_on_device:
-            return
-        self._fallbacks_known = True
-        for fallback in loader.fallbacks():
-            if fallback in self._fallbacks_told:
-                continue
-            self._fallbacks_told.add(fallback)
-            warnings.warn(f"{type(self).__module__.replace('.loader', '')}.Loader: {fallback}", RuntimeWarning, stacklevel=5)
 
     def _stream(self) -> int:
         """The handle of the stream on which the batch will be used. 0 is the default stream; DLPack names other streams
@@ -491,13 +437,16 @@ class Loader:
     def _repr_html_(self) -> str:
         from bale.pictures import html_of_loader  # not above: importing bale need not wait for it
 
-        return html_of_loader(self, f"{type(self).__module__.replace('.loader', '')}.Loader")
+        return html_of_loader(self, self._name())
 
     def __repr__(self) -> str:
         """Also works after close()."""
-        module = type(self).__module__.replace(".loader", "")
-        return (f"{module}.Loader({self._spec!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
+        return (f"{self._name()}({self._spec!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
                 f"rank={self.rank} of {self.world_size}): {self._text_of_batches()} batches")
+
+    def _name(self) -> str:
+        """As users call the class."""
+        return f"{type(self).__module__.replace('.loader', '')}.Loader"
 
     def _text_of_batches(self) -> str:
         return "not counted" if self._num_deliveries_known is None else f"{self._plan_of_epoch().num_batches:,}"
@@ -521,37 +470,3 @@ class Loader:
     def __reduce__(self) -> NoReturn:
         raise make_error("invalid_argument", "a Loader has workers of this process and cannot be pickled; "
                          "make one in each process")
-
-
-def _ordinal(device: str) -> int:
-    kind, _, number = device.partition(":")
-    if kind != "cuda" or not (number == "" or number.isdecimal()):
-        raise ValueError(f"device: {device!r} is neither 'cuda' nor 'cuda:N'")
-    return int(number or 0)
-
-
-class _Epoch:
-    """An iterator over an epoch. Holds no batch, so that only the caller holds its slot."""
-
-    def __init__(self, loader: Loader, turn: int) -> None:
-        self._loader: Loader | None = loader
-        self._turn = turn
-
-    def __iter__(self) -> _Epoch:
-        return self
-
-    def __len__(self) -> int:
-        """Number of batches of a whole epoch, as for a DataLoader's iterator."""
-        return 0 if self._loader is None else len(self._loader)
-
-    def __next__(self) -> Any:
-        if self._loader is None:
-            raise StopIteration
-        if self._turn != self._loader._turn:
-            raise RuntimeError("this iterator is void: its Loader was iterated again, sent to another epoch or closed; "
-                               "for two loops at the same time make two Loaders")
-        batch = self._loader._next()
-        if batch is None:
-            self._loader = None
-            raise StopIteration
-        return batch
