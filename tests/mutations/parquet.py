@@ -6,23 +6,27 @@ def parquet(name):
     return ("python", "tests/python/test_python_parquet.py", "-k", name)
 
 
+def faults(name):
+    return ("python", "tests/python/test_python_parquet_faults.py", "-k", name)
+
+
 def sinks(name):
     return ("python", "tests/python/test_python_sinks.py", "-k", name)
 
 
 MUTATIONS = [
     Mutation("a table without its last rows is packed", "python/bale/parquet/samples.py",
-             "        if self._expected is not None and first != self._expected:\n", "        if False:\n", parquet("too_few_rows")),
+             "        if self._expected is not None and first != self._expected:\n", "        if False:\n", faults("too_few_rows")),
     Mutation("an Arrow stream that was cut between two batches is packed", "python/bale/parquet/tables.py",
-             "    if not file.read().endswith(_END_OF_STREAM):\n", "    if False:\n", parquet("was_cut_off")),
+             "    if not file.read().endswith(_END_OF_STREAM):\n", "    if False:\n", faults("was_cut_off")),
     Mutation("checksums of Parquet's pages are not compared", "python/bale/parquet/tables.py",
-             "page_checksum_verification=True", "page_checksum_verification=False", parquet("named_by_file_and_row_group")),
+             "page_checksum_verification=True", "page_checksum_verification=False", faults("named_by_file_and_row_group")),
     Mutation("rows that are there are given again when a pack is resumed", "python/bale/parquet/tables.py",
-             "                yield Rows(at + skipped, batch.slice(skipped))\n", "                yield Rows(at, batch)\n", parquet("resumed")),
+             "                yield Rows(at + skipped, batch.slice(skipped))\n", "                yield Rows(at, batch)\n", faults("resumed")),
     Mutation("a column is lost if its values are no keys", "python/bale/parquet/samples.py",
              "                if are_keys(self._tables, [name] * len(self._tables), key_of_text):\n", "                if True:\n", parquet("test_keys")),
     Mutation("a Parquet file of a numbered set may be missing", "python/bale/parquet/found.py",
-             "        if missing:\n", "        if False:\n", parquet("set_is_missing")),
+             "        if missing:\n", "        if False:\n", faults("set_is_missing")),
     Mutation("files have their names before they are durable", "python/bale/staged.py",
              "            _sync(os.path.join(staged, name))\n", "            pass\n", sinks("durable")),
     Mutation("an overwritten directory may have other files", "python/bale/staged.py",

@@ -7,12 +7,13 @@ QUARANTINE = ("python", "tests/python/test_quarantine.py", "-k")
 
 SAMPLE = ("python", "tests/python/test_sample.py", "-k")
 ANNOTATIONS = ("python", "tests/python/test_annotations.py", "-k")
+VOC_YOLO = ("python", "tests/python/test_annotations_voc_yolo.py", "-k")
 
 MUTATIONS = [
     Mutation("annotations of unknown images are dropped", "writer/source/annotations/annotated_source.cpp",
              "  losses_.push_back({path, why, num_samples});\n", "", (*ANNOTATIONS, "without_an_image")),
     Mutation("boxes of YOLO are not in pixels", "writer/source/annotations/yolo.cpp",
-             "targets.add({box[0] * size.width, ", "targets.add({box[0], ", (*ANNOTATIONS, "test_yolo")),
+             "targets.add({box[0] * size.width, ", "targets.add({box[0], ", (*VOC_YOLO, "test_yolo")),
     Mutation("a changed annotation does not change the plan", "writer/source/annotations/annotated_source.cpp",
              "      annotations_.sets[set]->append_identity(annotations_.rows[set][i], out);\n", "", (*ANNOTATIONS, "resumed")),
     Mutation("a changed panoptic mask does not change the plan", "writer/source/annotations/coco.cpp",
@@ -25,7 +26,7 @@ MUTATIONS = [
              "draw.per_class ? sample.label : 0", "0", (*SAMPLE, "per_class")),
     Mutation("an image is resized without its boxes", "writer/image_edits.cpp",
              '    const bool has_pixels = field.name.starts_with("boxes.") || field.name.starts_with("keypoints.");',
-             "    const bool has_pixels = false;", (*ANNOTATIONS, "contradict")),
+             "    const bool has_pixels = false;", (*VOC_YOLO, "contradict")),
     Mutation("a quarantined file takes another's place", "writer/quarantine.cpp",
              "    if (!name_is_taken(path)) {\n", "    if (number > 0) {\n", (*QUARANTINE, "takes_the_place")),
     Mutation("quarantine follows links", "writer/quarantine.cpp",

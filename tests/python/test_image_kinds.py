@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from conftest import BUILD, by_tier
 from image_support import encoded, picture
-from picture_files import HEIGHT, KINDS, WIDTH, bmp, gif, noise, photo, raster, tiff
+from picture_files import KINDS, bmp, gif
+from picture_pixels import HEIGHT, WIDTH, noise, photo
+from picture_tiffs import raster, tiff
 from python_support import SYSTEM_PYTHON, run_script
 from PIL import Image, features
 

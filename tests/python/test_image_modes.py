@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from conftest import BUILD
 from image_support import chunk, cmyk, encoded, picture
-from picture_files import KINDS, colors, photo, wide
+from picture_files import KINDS
+from picture_pixels import colors, photo, wide
 from PIL import Image
 from test_image_kinds import MORE_THAN_PILLOW, skip_without
 

@@ -1,102 +1,26 @@
 """Parquet and Arrow files that Hugging Face's datasets wrote, and what bale.pack() and bale.parquet.samples() make of them."""
 import contextlib
-import datetime
-import io
-import json
 import os
 import shutil
 
-os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
 import bale
 import numpy as np
 import pytest
-from conftest import by_tier, flip
-from PIL import Image
+from parquet_support import (  # noqa: F401
+    ROWS,
+    array_of,
+    check_packed,
+    datasets,
+    encoded,
+    pa,
+    pictures,
+    pq,
+    whole,
+    write,
+    written,
+)
 from python_support import run_script
 from remote_support import Hub, clean_environment, serve  # noqa: F401
-
-pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-datasets = pytest.importorskip("datasets")  # test_python_package.py fails without it
-
-CLASSES = ["cat", "dög", "eel"]
-FEATURES = datasets.Features({
-    "label": datasets.ClassLabel(names=CLASSES), "image": datasets.Image(), "mask": datasets.Image(), "Caption": datasets.Value("string"),
-    "embedding": datasets.List(datasets.Value("float32"), length=3), "tokens": datasets.List(datasets.Value("int64")),
-    "matrix": datasets.Array2D((2, 2), "uint8"), "boxes": datasets.List(datasets.List(datasets.Value("float32"), length=4)),
-    "objects": datasets.List({"name": datasets.Value("string"), "area": datasets.Value("float64")}),
-    "views": datasets.List(datasets.Image()), "blob": datasets.Value("binary"), "score": datasets.Value("float64"),
-    "when": datasets.Value("timestamp[s]")})
-WHEN = datetime.datetime(2026, 11, 23, 8, 30)
-
-
-def encoded(number, kind="JPEG"):
-    out = io.BytesIO()
-    Image.fromarray((np.arange(5 * 6 * 3).reshape(5, 6, 3) * 3 + number * 17).astype(np.uint8)).save(out, kind)
-    return out.getvalue()
-
-
-def row_of(i):
-    """Row 2 has nothing but its number."""
-    path = f"folder.{i}.jpg"
-    if i == 2:
-        return {**dict.fromkeys(FEATURES), "image": {"bytes": encoded(i), "path": path}, "score": 2.0}
-    return {"label": i % 3, "image": {"bytes": encoded(i, "PNG" if i == 3 else "JPEG"), "path": path},
-            "mask": {"bytes": encoded(i + 50, "PNG"), "path": None}, "Caption": f"a dög {i}", "embedding": [i, 1.5, -2.0], "tokens": list(range(i)),
-            "matrix": [[i, 1], [2, 3]], "boxes": [[1, 2, 3, i]] * i, "objects": [{"name": "a", "area": i / 2}],
-            "views": [{"bytes": encoded(i + 70 + n), "path": None} for n in range(2)], "blob": b"\0\xff%d" % i, "score": i / 4, "when": WHEN}
-
-
-ROWS = [row_of(i) for i in range(7)]
-
-
-def array_of(values, dtype, *shape):
-    out = io.BytesIO()
-    np.save(out, np.array(values, dtype).reshape(shape))
-    return out.getvalue()
-
-
-def fields_of(i):
-    """What docs/WRITING.md says of row i."""
-    row = ROWS[i]
-    numbers = {"score": row["score"], "when": WHEN.isoformat() if row["when"] else None}
-    fields = {"png" if i == 3 else "jpg": row["image"]["bytes"], "json": json.dumps(numbers).encode()}
-    if i == 2:
-        return fields
-    return {**fields, "cls": b"%d" % row["label"], "mask.png": row["mask"]["bytes"], "caption.txt": row["Caption"].encode(),
-            "embedding.npy": array_of(row["embedding"], np.float32, 3), "tokens.npy": array_of(row["tokens"], np.int64, i),
-            "matrix.npy": array_of(row["matrix"], np.uint8, 2, 2), "boxes.npy": array_of(row["boxes"], np.float32, i, 4),
-            "objects.json": json.dumps(row["objects"]).encode(), "views.0.jpg": encoded(i + 70), "views.1.jpg": encoded(i + 71), "blob": row["blob"]}
-
-
-@pytest.fixture(scope="module")
-def whole():
-    return datasets.Dataset.from_list(ROWS, features=FEATURES)
-
-
-@pytest.fixture(scope="module")
-def written(whole, tmp_path_factory):
-    """Every kind of file that datasets writes, by its name."""
-    root = tmp_path_factory.mktemp("written")
-    whole.to_parquet(root / "rows.parquet", batch_size=2)
-    whole.save_to_disk(root / "saved", num_shards=2)
-    hub = root / "hub" / "data"
-    hub.mkdir(parents=True)
-    for number in range(2):
-        whole.shard(2, number, contiguous=True).to_parquet(hub / f"train-{number:05d}-of-00002.parquet")
-    datasets.load_dataset("parquet", data_files={"train": str(root / "rows.parquet")}, cache_dir=str(root / "cache"))
-    info, = (root / "cache").rglob("dataset_info.json")
-    with pa.OSFile(str(root / "file.arrow"), "wb") as out, pa.ipc.new_file(out, whole.data.table.schema) as writer:
-        writer.write_table(whole.data.table, max_chunksize=3)
-    return {"parquet": root / "rows.parquet", "saved": root / "saved", "hub": root / "hub", "cache": info.parent,
-            "arrow": root / "file.arrow", "stream": sorted((root / "saved").glob("*.arrow")), "glob": str(hub / "*.parquet")}
-
-
-def check_packed(path, numbers=range(len(ROWS)), keys=None):
-    dataset = bale.Dataset(path)
-    assert dataset.classes == CLASSES and list(dataset.keys) == (keys or [f"folder.{i}" for i in numbers])
-    for found, number in zip(dataset, numbers, strict=True):
-        assert found == fields_of(number)
-    assert [dataset.label(i) for i in range(len(dataset))] == [ROWS[number]["label"] for number in numbers]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "saved", "hub", "cache", "arrow", "glob"])
@@ -155,30 +79,6 @@ def test_splits(whole, written, tmp_path):
         shutil.copy(written["parquet"], hub / split / "0000.parquet")
     assert list(bale.parquet.splits(hub)) == ["train", "validation"]
     assert bale.pack(hub, tmp_path / "both")["samples"] == 14
-
-
-def test_a_file_of_the_set_is_missing(written, tmp_path):
-    folder = tmp_path / "hub"
-    shutil.copytree(written["hub"], folder)
-    (folder / "data" / "train-00001-of-00002.parquet").unlink()
-    with pytest.raises(FileNotFoundError, match="train-00001-of-00002 is missing: 1 of 2 files are there"):
-        bale.pack(folder, tmp_path / "out")
-    saved = tmp_path / "saved"
-    shutil.copytree(written["saved"], saved)
-    next(saved.glob("*.arrow")).unlink()
-    with pytest.raises(FileNotFoundError, match="not there, and state.json lists it"):
-        bale.pack(saved, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def write(path, columns, **options):
-    pq.write_table(pa.table(columns), path, **options)
-    return path
-
-
-def pictures(*paths):
-    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    return pa.array([None if path is None else {"bytes": encoded(i), "path": path} for i, path in enumerate(paths)], kind)
 
 
 @pytest.mark.parametrize("columns, keys", [
@@ -288,115 +188,6 @@ def test_what_cannot_be_a_sample(tmp_path):
         bale.pack(name, tmp_path / "bad")
     report = bale.pack(name, tmp_path / "skip", on_error="skip")
     assert report["samples"] == 1 and len(report["skipped"]) == 1
-
-
-def test_classes_have_to_agree(whole, written, tmp_path):
-    other = whole.cast_column("label", datasets.ClassLabel(names=CLASSES[::-1]))
-    other.to_parquet(tmp_path / "other.parquet")
-    with pytest.raises(ValueError, match="other.parquet: other classes than .*rows.parquet"):
-        bale.parquet.samples([written["parquet"], tmp_path / "other.parquet"])
-
-
-def test_empty_files(whole, written, tmp_path):
-    whole.select([]).to_parquet(tmp_path / "none.parquet")
-    with pytest.raises(ValueError):
-        bale.pack(tmp_path / "none.parquet", tmp_path / "out")
-    samples = bale.parquet.samples([tmp_path / "none.parquet", written["parquet"], tmp_path / "none.parquet"])
-    assert samples.size == 7 and len(list(samples)) == 7
-    (tmp_path / "zero.parquet").touch()
-    with pytest.raises(bale.Error, match="zero.parquet: header: an empty file"):
-        bale.parquet.samples(tmp_path / "zero.parquet")
-    with pytest.raises(FileNotFoundError):
-        bale.parquet.samples(tmp_path / "nothing.parquet")
-
-
-def test_damage_is_named_by_file_and_row_group(written, tmp_path):
-    source = pq.read_table(written["parquet"])
-    name = tmp_path / "rows.parquet"
-    pq.write_table(source, name, row_group_size=2, write_page_checksum=True, compression="none", use_dictionary=False)
-    metadata = pq.read_metadata(name)
-    content = name.read_bytes()
-    for group in range(metadata.num_row_groups):
-        column = metadata.row_group(group).column(1)
-        assert column.path_in_schema == "image.bytes"
-        name.write_bytes(content)
-        flip(name, column.data_page_offset + column.total_compressed_size - 9)
-        with pytest.raises(bale.Error, match=rf"rows.parquet: row group {group}: ") as failed:
-            list(bale.parquet.samples(name))
-        assert failed.value.code == "damaged" and failed.value.path == str(name)
-    for size in (len(content) - 1, len(content) // 2, 3):
-        name.write_bytes(content[:size])
-        with pytest.raises(bale.Error, match="rows.parquet: header: "):
-            bale.parquet.samples(name)
-
-
-def test_random_damage_is_an_error_with_the_name_of_the_file(written, tmp_path):
-    """Or it is not noticed, because the file has no checksums; the number of rows is never another one."""
-    rng = np.random.default_rng(5)
-    table = pq.read_table(written["parquet"])
-    pq.write_table(table, tmp_path / "plain.parquet", compression="none", use_dictionary=False, row_group_size=2, store_schema=False)
-    for source in (tmp_path / "plain.parquet", written["arrow"], written["stream"][0]):
-        content = source.read_bytes()
-        name = tmp_path / f"damaged{source.suffix}"
-        count = len(list(bale.parquet.samples(source, image="image")))
-        for _ in range(by_tier(60, 3000)):
-            damaged = bytearray(content)
-            at = rng.integers(max(0, len(content) - 4000) if rng.random() < 0.5 else 0, len(content), rng.integers(1, 4))
-            for place in at:
-                damaged[place] ^= rng.integers(1, 256)
-            name.write_bytes(damaged)
-            try:
-                assert len(list(bale.parquet.samples(name, image="image"))) == count
-            except bale.Error as error:
-                assert error.path == str(name) and str(name) in str(error)
-            except ValueError as error:  # other columns: it cannot know that they are wrong
-                assert str(name) in str(error)
-
-
-def test_an_arrow_stream_that_was_cut_off(written, tmp_path):
-    """Also between two batches, which pyarrow takes for the end."""
-    name = tmp_path / "x.arrow"
-    table = pa.table({"image": pictures(*[f"{i}.jpg" for i in range(9)])})
-    ends = []
-    with open(name, "wb") as out, pa.ipc.new_stream(out, table.schema) as writer:
-        for batch in table.to_batches(max_chunksize=3):
-            ends.append(out.tell())
-            writer.write_batch(batch)
-    content = name.read_bytes()
-    assert len(list(bale.parquet.samples(name))) == 9
-    for end in [*ends, len(content) - 8, len(content) - 9, len(content) // 2]:
-        name.write_bytes(content[:end])
-        with pytest.raises(bale.Error, match="x.arrow: (end: a stream without its end|header: )"):
-            bale.parquet.samples(name)
-
-
-def test_a_cache_with_too_few_rows(written, tmp_path):
-    folder = tmp_path / "cache"
-    shutil.copytree(written["cache"], folder)
-    info = json.loads((folder / "dataset_info.json").read_text())
-    info["splits"]["train"]["num_examples"] = 8
-    (folder / "dataset_info.json").write_text(json.dumps(info))
-    with pytest.raises(bale.Error, match="7 rows in all files, dataset_info.json says 8"):
-        bale.pack(folder, tmp_path / "out")
-    assert not (tmp_path / "out" / "manifest.json").exists()
-
-
-def test_an_interrupted_pack_is_resumed(written, tmp_path, monkeypatch):
-    bale.pack(written["hub"], tmp_path / "whole", name="x", shard_samples=2)
-    samples = bale.parquet.samples(written["hub"])
-    add, count = bale.Writer.add, iter(range(100))
-
-    def add_or_fail(*arguments):
-        if next(count) == 5:
-            raise KeyboardInterrupt
-        return add(*arguments)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(bale.Writer, "add", add_or_fail)
-        bale.pack(samples, tmp_path / "out", name="x", shard_samples=2)
-    assert [key for key, _, _ in samples.after(5)] == ["folder.5", "folder.6"]
-    bale.pack(written["hub"], tmp_path / "out", name="x", shard_samples=2, resume=True)
-    files = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
-    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()} == files
 
 
 def test_memory_is_bounded(tmp_path):

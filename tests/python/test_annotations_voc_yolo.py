@@ -1,0 +1,254 @@
+"""`bale pack FOLDER DST --annotations PATH`: Pascal VOC, YOLO and Open Images, against their own readers and formulas."""
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+
+import bale as bl
+import numpy as np
+import pytest
+from annotation_support import keys, make_images, rows
+from conftest import fields_by_key
+from PIL import Image
+
+# --- Pascal VOC
+
+def voc_xml(name, objects, size):
+    root = ElementTree.Element("annotation")
+    ElementTree.SubElement(root, "filename").text = name
+    shape = ElementTree.SubElement(root, "size")
+    for side, value in zip(("width", "height", "depth"), (*size, 3)):
+        ElementTree.SubElement(shape, side).text = str(value)
+    for label, box, difficult in objects:
+        node = ElementTree.SubElement(root, "object")
+        ElementTree.SubElement(node, "name").text = label
+        ElementTree.SubElement(node, "pose").text = "Left"
+        ElementTree.SubElement(node, "truncated").text = "1"
+        ElementTree.SubElement(node, "difficult").text = difficult
+        place = ElementTree.SubElement(node, "bndbox")
+        for side, value in zip(("xmax", "xmin", "ymin", "ymax"), (box[2], box[0], box[1], box[3])):
+            ElementTree.SubElement(place, side).text = str(value)
+        part = ElementTree.SubElement(node, "part")
+        ElementTree.SubElement(part, "name").text = "head"
+    return ElementTree.tostring(root)
+
+
+def voc(tmp_path):
+    """VOCdevkit/VOC2012 as torchvision unpacks it."""
+    root = tmp_path / "VOCdevkit" / "VOC2012"
+    names = ["2007_000027", "2007_000032", "2008_1"]
+    make_images(root / "JPEGImages", [f"{name}.jpg" for name in names])
+    (root / "Annotations").mkdir()
+    (root / "SegmentationClass").mkdir()
+    objects = {names[0]: [("dog", (1, 2, 30, 29), "0"), ("person", (3.5, 4, 10, 11.25), "1")],
+               names[1]: [("aeroplane", (5, 6, 7, 8), "0")], names[2]: []}
+    for name in names:
+        size = Image.open(root / "JPEGImages" / f"{name}.jpg").size
+        (root / "Annotations" / f"{name}.xml").write_bytes(voc_xml(f"{name}.jpg", objects[name], size))
+        mask = Image.fromarray(np.random.default_rng(1).integers(0, 21, size[::-1], dtype=np.uint8), "P")
+        mask.putpalette([i % 256 for i in range(768)])
+        mask.save(root / "SegmentationClass" / f"{name}.png")
+    for kind in ("Main", "Segmentation"):
+        (root / "ImageSets" / kind).mkdir(parents=True)
+        (root / "ImageSets" / kind / "train.txt").write_text(f"{names[1]}\n{names[0]}\n")
+    (root / "ImageSets" / "Main" / "dog_train.txt").write_text(f"{names[1]} -1\n{names[0]}  1\n")
+    return root, names, objects
+
+
+def test_voc(bale, tmp_path):
+    root, names, objects = voc(tmp_path)
+    bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations", "--pair", "jpg,mask.png",
+            "--pair-path", "mask.png=../SegmentationClass/{stem}.png")
+    classes = bl.Dataset(tmp_path / "p").classes
+    assert list(classes) == ["aeroplane", "dog", "person"]
+    got = rows(bale, tmp_path / "p")
+    assert set(got) == set(names)
+    for name in names:
+        boxes, labels, stored = got[name]
+        assert boxes.tolist() == [list(box) for _, box, _ in objects[name]]
+        assert [classes[label] for label in labels] == [label for label, _, _ in objects[name]] == stored["names"]
+        assert stored["difficult"] == [int(d) for _, _, d in objects[name]] and stored["occluded"] == [None] * len(boxes)
+    for name in names:
+        assert fields_by_key(bale, tmp_path / "p")[name]["mask.png"] == (root / "SegmentationClass" / f"{name}.png").read_bytes()
+
+
+def test_the_lists_of_voc(bale, tmp_path):
+    root, names, _ = voc(tmp_path)
+    bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "ImageSets/Main/train.txt")
+    assert keys(bale, tmp_path / "p") == [names[1], names[0]]
+    assert "aeroplane" in bl.Dataset(tmp_path / "p").classes and "person" in bl.Dataset(tmp_path / "p").classes
+    result = bale("pack", root / "JPEGImages", tmp_path / "q", "--annotations", root / "ImageSets/Main/dog_train.txt")
+    assert result.code == 2 and "line 1: more than the name" in result.error_line()
+
+
+def test_damaged_and_lonely_xml(bale, tmp_path):
+    root, names, _ = voc(tmp_path)
+    xml = root / "Annotations" / f"{names[0]}.xml"
+    xml.write_bytes(xml.read_bytes()[:-30])
+    result = bale("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
+    assert result.code == 1 and f"{names[0]}.xml: not XML" in result.error_line() and "offset" in result.error_line()
+    xml.rename(root / "Annotations" / "other.xml")
+    result = bale("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
+    assert result.code == 1 and "other.xml: annotations of an image that is not in" in result.error_line()
+    result = bale("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations", "--on-error", "skip")
+    assert result.code == 4 and "1 images have no XML file" in result.err
+    assert json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])["boxes"] == []
+
+
+# --- YOLO
+
+YAMLS = ["names: [cat, 'big dog', \"x\"]\n", "# a\nnc: 3\nnames:\n- cat\n- big dog  # b\n- x\ntrain: images\n",
+         "path: ..\nnames:\n  0: cat\n  1: 'big dog'\n  2: x\nnc: 3", "names: {0: cat, 1: big dog,\n  2: x}\n",
+         "names:\n  [\n   'cat', 'big dog',\n   'x'  # c\n  ]\n"]
+
+
+def yolo(tmp_path, yaml=YAMLS[0]):
+    root = tmp_path / "data"
+    images = make_images(root / "images" / "train", ["a.jpg", "b.png", "none.jpg", "empty.jpg"])
+    labels = root / "labels" / "train"
+    labels.mkdir(parents=True)
+    lines = {"a": [(1, .5, .25, .2, .125), (0, .123456, .654321, .1, .3)], "b": [(2, .5, .5, 1, 1)], "empty": []}
+    for name, boxes in lines.items():
+        (labels / f"{name}.txt").write_text("".join(" ".join(map(str, box)) + "\n" for box in boxes))
+    (root / "data.yaml").write_text(yaml)
+    return root, images, labels, lines
+
+
+@pytest.mark.parametrize("yaml", YAMLS)
+def test_yolo(bale, tmp_path, yaml):
+    root, images, labels, lines = yolo(tmp_path, yaml)
+    result = bale.ok("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    assert "1 images have no file of labels" in result.err
+    assert list(bl.Dataset(tmp_path / "p").classes) == ["cat", "big dog", "x"]
+    got = rows(bale, tmp_path / "p")
+    assert set(got) == {"a", "b", "none", "empty"}
+    for key, (boxes, numbers, stored) in got.items():
+        width, height = Image.open(next(images.glob(f"{key}.*"))).size
+        wanted = [[(x - w / 2) * width, (y - h / 2) * height, (x + w / 2) * width, (y + h / 2) * height]
+                  for _, x, y, w, h in lines.get(key, [])]
+        assert np.array_equal(boxes, np.array(wanted, np.float32).reshape(-1, 4))
+        assert list(numbers) == [line[0] for line in lines.get(key, [])]
+        assert stored["yolo"] == [list(line[1:]) for line in lines.get(key, [])]
+
+
+def test_yolo_labels_by_their_directory(bale, tmp_path):
+    root, images, labels, lines = yolo(tmp_path)
+    (labels / "classes.txt").write_text("cat\r\nbig dog\r\n\r\nx\r\n")
+    bale.ok("pack", images, tmp_path / "p", "--annotations", labels)
+    assert list(bl.Dataset(tmp_path / "p").classes) == ["cat", "big dog", "x"]
+    bale.ok("pack", root / "images", tmp_path / "q", "--annotations", root / "labels", "--annotations-format", "yolo")
+    assert set(rows(bale, tmp_path / "q")) == {f"train/{name}" for name in ("a", "b", "none", "empty")}
+    (labels / "a.txt").write_text("0 0.1 0.2 0.5 0.2 0.5 0.9\n")
+    bale.ok("pack", images, tmp_path / "r", "--annotations", root / "data.yaml")
+    width, height = Image.open(images / "a.jpg").size
+    assert rows(bale, tmp_path / "r")["a"][0].tolist() == np.array([[.1 * width, .2 * height, .5 * width, .9 * height]], np.float32).tolist()
+
+
+@pytest.mark.parametrize("line, says", [("0 0.5 0.5 0.1", "line 2: 4 numbers"), ("0 12 30 5 5", "not between 0 and 1"),
+                                        ("7 0.5 0.5 0.1 0.1", "class 7"), ("0.5 0.5 0.5 0.1 0.1", "not a whole number"),
+                                        ("a 0.5 0.5 0.1 0.1", "\"a\" is not a number"), ("0 nan 0.5 0.1 0.1", "not a number"),
+                                        ("0 1e999 0.5 0.1 0.1", "not a number")])
+def test_bad_labels_of_yolo(bale, tmp_path, line, says):
+    root, images, labels, _ = yolo(tmp_path)
+    (labels / "b.txt").write_text(f"0 0.5 0.5 0.5 0.5\n{line}\n")
+    result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    assert result.code == 1 and says in result.error_line() and "b.txt" in result.error_line()
+    result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml", "--on-error", "skip")
+    assert result.code == 4 and set(fields_by_key(bale, tmp_path / "p")) == {"a", "none", "empty"}
+
+
+def test_labels_without_an_image_and_turned_images(bale, tmp_path):
+    root, images, labels, _ = yolo(tmp_path)
+    (labels / "orphan.txt").write_text("0 0.5 0.5 0.5 0.5\n")
+    result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    assert result.code == 1 and "orphan.txt: labels of an image that does not exist" in result.error_line()
+    assert bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml", "--on-error", "skip").code == 4
+    (labels / "orphan.txt").unlink()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (20, 10)).save(images / "a.jpg", exif=exif)
+    result = bale("pack", images, tmp_path / "q", "--annotations", root / "data.yaml")
+    assert result.code == 1 and "EXIF orientation" in result.error_line()
+
+
+@pytest.mark.parametrize("yaml, says", [("nc: 3\n", "no `names`"), ("nc: 2\nnames: [a, b, c]\n", "nc is 2"), ("names: *x\n", "line 1"),
+                                        ("\nnames: [a, b\n", "line 2"), ("names:\n  a: b\n", "line 2"), ("names: [[a]]", "line 1")])
+def test_yaml_that_is_not_read(bale, tmp_path, yaml, says):
+    root, images, _, _ = yolo(tmp_path, yaml)
+    result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    assert result.code in (1, 2) and says in result.error_line() and "data.yaml" in result.error_line()
+
+
+# --- Open Images
+
+def open_images(tmp_path):
+    images = make_images(tmp_path / "images", ["000002b66c9c498e.jpg", "000002b97e5471a0.jpg", "none.jpg"])
+    boxes = [("000002b66c9c498e", "/m/01g317", .012500, .195312, .148438, .587500), ("000002b97e5471a0", "/m/0284d", .1, .2, .3, .4),
+             ("000002b66c9c498e", "/m/0284d", 0, 1, .25, .5)]
+    with open(tmp_path / "boxes.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow("ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside".split(","))
+        for image, label, x0, x1, y0, y1 in boxes:
+            table.writerow([image, "xclick", label, 1, x0, x1, y0, y1, 0, 1, 0, 0, -1])
+    return images, tmp_path / "boxes.csv", boxes
+
+
+def test_open_images(bale, tmp_path):
+    images, table, boxes = open_images(tmp_path)
+    result = bale.ok("pack", images, tmp_path / "p", "--annotations", table)
+    assert "1 of 3 images have no rows" in result.err
+    classes = bl.Dataset(tmp_path / "p").classes
+    got = rows(bale, tmp_path / "p")
+    assert list(classes) == ["/m/01g317", "/m/0284d"] and len(got) == 3
+    for key, (corners, labels, stored) in got.items():
+        width, height = Image.open(images / f"{key}.jpg").size
+        wanted = [row for row in boxes if row[0] == key]
+        assert [classes[label] for label in labels] == [row[1] for row in wanted] == stored["names"]
+        pixels = [[x0 * width, y0 * height, x1 * width, y1 * height] for _, _, x0, x1, y0, y1 in wanted]
+        assert np.array_equal(corners, np.array(pixels, np.float32).reshape(-1, 4))
+        assert stored["IsTruncated"] == [1] * len(wanted) and stored["IsInside"] == [-1] * len(wanted)
+    (images / "000002b97e5471a0.jpg").unlink()
+    result = bale("pack", images, tmp_path / "q", "--annotations", table)
+    assert result.code == 1 and "boxes of 1 images that are not in" in result.error_line()
+    assert bale("pack", images, tmp_path / "q", "--annotations", table, "--on-error", "skip").code == 4
+
+
+def test_a_bad_row_is_named_by_its_line(bale, tmp_path):
+    images, table, _ = open_images(tmp_path)
+    text = table.read_text()
+    table.write_text(text + "000002b66c9c498e,x\n")
+    result = bale("pack", images, tmp_path / "p", "--annotations", table)
+    assert result.code == 1 and "line 5: 2 cells" in result.error_line()
+    table.write_text(text.replace("0.195312", "195312"))
+    result = bale("pack", images, tmp_path / "p", "--annotations", table)
+    assert result.code == 1 and "not between 0 and 1" in result.error_line() and "offset" in result.error_line()
+
+
+# --- all
+
+def test_a_loader_delivers_boxes_and_masks(bale, tmp_path):
+    root, names, objects = voc(tmp_path)
+    for folder, mode in (("JPEGImages", "RGB"), ("SegmentationClass", "L")):
+        for path in (root / folder).iterdir():
+            Image.open(path).convert(mode).resize((40, 30)).save(path)
+    bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations", "--pair", "jpg,mask.png",
+            "--pair-path", "mask.png=../SegmentationClass/{stem}.png")
+    fields = {"mask": bl.Field("mask.png", kind="mask"), "boxes": bl.Field("boxes.json", kind="boxes"), "meta": bl.Field("boxes.json")}
+    batch = next(iter(bl.Loader(tmp_path / "p", 3, shuffle=False, workers=0, transform=bl.transforms.Compose([bl.transforms.CenterCrop((30, 40))]),
+                                fields=fields)))
+    for i, name in enumerate(names):
+        assert np.array_equal(batch.fields["mask"][i], np.asarray(Image.open(root / "SegmentationClass" / f"{name}.png")))
+        assert batch.fields["boxes"][i].tolist() == [list(box) for _, box, _ in objects[name]]
+        assert batch.fields["meta"][i]["labels"] == batch.fields.labels("boxes")[i].tolist()
+
+
+
+def test_options_that_contradict_each_other(bale, tmp_path):
+    root, images, labels, _ = yolo(tmp_path)
+    yaml = root / "data.yaml"
+    for options, says in ((["--flat"], "--flat"), (["--source", "tar"], "folder of images"), (["--class-map", yaml], "--class-map"),
+                          (["--class-folders"], "--class-folders"), (["--annotations-format", "coco"], "data.yaml"),
+                          (["--annotations-format", "x"], "choose one of"), (["--resize-short", "8"], "boxes.json")):
+        result = bale("pack", images, tmp_path / "p", "--annotations", yaml, *options)
+        assert result.code in (1, 2) and says in result.error_line(), (options, result)
+    result = bale("pack", images, tmp_path / "p", "--annotations", root / "nothing.json")
+    assert result.code == 1 and "no such annotations" in result.error_line()
