@@ -24,4 +24,4 @@ from bale.writer import Writer
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "Writer",
            "convert", "cuda_available", "inspect", "merge", "open_file", "pack", "pack_part", "parquet", "plan", "set_cache",
            "to_mds", "to_parquet", "transforms", "verify"]
-__version__ = "0.3.0"
+__version__ = "0.3.1"
