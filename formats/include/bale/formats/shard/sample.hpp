@@ -46,29 +46,22 @@ struct SampleView {
   const FieldView* find_image() const;
 };
 
-/// Reusable memory that is not initialized. Pages that are never written cost only address space. It begins at a multiple
-/// of 64, so that no CPU copies slowly what begins at a multiple of 64 in its file, as members of tars and whole files do
-/// (formats/base/slow_copies.hpp).
+/// Reusable memory that is not initialized. Pages that are never written cost only address space.
 class RawBuffer {
  public:
   /// Returns `size` bytes, which live until the next call. Their content is undefined.
   MutableBytes take(std::size_t size) {
     if (size > capacity_) {
-      const std::size_t capacity = size + size / 4;
       capacity_ = 0;
       memory_.reset();
-      memory_.reset(static_cast<std::byte*>(::operator new(capacity, k_alignment)));
-      capacity_ = capacity;
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(size + size / 4);
+      capacity_ = size + size / 4;
     }
     return {memory_.get(), size};
   }
 
  private:
-  static constexpr std::align_val_t k_alignment{64};
-  struct Release {
-    void operator()(std::byte* memory) const { ::operator delete(memory, k_alignment); }
-  };
-  std::unique_ptr<std::byte[], Release> memory_;
+  std::unique_ptr<std::byte[]> memory_;
   std::size_t capacity_ = 0;
 };
 
