@@ -74,9 +74,9 @@ std::size_t read_once(int fd, const std::string& path, std::uint64_t offset, Mut
   }
 }
 
-/// Like read_once(), for a copy that would be slow.
+/// Like read_once(), if the copy would be slow.
 std::size_t read_around(int fd, const std::string& path, std::uint64_t offset, MutableBytes out) {
-  SlowCopies::Detour detour;
+  Detour detour;
   const MutableBytes room = detour.beside(offset);
   std::size_t done = 0;
   while (done < out.size()) {
@@ -148,7 +148,7 @@ std::uint64_t File::size() const {
 
 std::size_t File::read_some(std::uint64_t offset, MutableBytes out) const {
   if (remote_) return remote_->read_some(offset, out);
-  if (SlowCopies::has(offset, out.data(), out.size())) return read_around(fd_, path_, offset, out);
+  if (copies_slowly(offset, out.data(), out.size())) return read_around(fd_, path_, offset, out);
   return read_once(fd_, path_, offset, out);
 }
 

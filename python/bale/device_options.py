@@ -38,14 +38,15 @@ def _ordinal(device: str) -> int:
 class Fallbacks:
     """Warns of what is done in a slower way, each once."""
 
-    def __init__(self, may_come_later: bool) -> None:
+    def __init__(self, loader_name: str, may_come_later: bool) -> None:
         """`may_come_later`: the device decodes, and may stop doing so. By the first batch, the driver has been asked for
         everything else."""
+        self._loader_name = loader_name
         self._may_come_later = may_come_later
         self._known = False
         self._told: set[str] = set()
 
-    def warn(self, loader: _bale.CudaLoader, name: str) -> None:
+    def warn(self, loader: _bale.CudaLoader) -> None:
         """To be called after a batch, two calls below an iterator's __next__()."""
         if self._known and not self._may_come_later:
             return
@@ -53,4 +54,4 @@ class Fallbacks:
         for fallback in loader.fallbacks():
             if fallback not in self._told:
                 self._told.add(fallback)
-                warnings.warn(f"{name}: {fallback}", RuntimeWarning, stacklevel=5)
+                warnings.warn(f"{self._loader_name}: {fallback}", RuntimeWarning, stacklevel=5)

@@ -256,7 +256,7 @@ class Loader:
         self._chosen = self._selection(subset, weights, num_draws, repeats)
         self._device_options = device_options(device, decode, depth=depth, hold=hold, device_hflip=device_hflip,
                                               device_convert=device_convert)
-        self._fallbacks = Fallbacks(may_come_later=decode == "device")
+        self._fallbacks = Fallbacks(self._name(), may_come_later=decode == "device")
         self._loader = self._open()
         self._num_deliveries_known: int | None = None
         self._warns_later = False
@@ -300,7 +300,7 @@ class Loader:
     def _next(self) -> Any:
         if isinstance(self._loader, _bale.CudaLoader):
             batch: Any = self._loader.next(self._stream(), self._positions)
-            self._fallbacks.warn(self._loader, self._name())
+            self._fallbacks.warn(self._loader)
         else:
             batch = self._loader.next(self._positions)
         self._under_way, self._resumed = batch is not None, False

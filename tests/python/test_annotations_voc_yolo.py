@@ -241,7 +241,6 @@ def test_a_loader_delivers_boxes_and_masks(bale, tmp_path):
         assert batch.fields["meta"][i]["labels"] == batch.fields.labels("boxes")[i].tolist()
 
 
-
 def test_options_that_contradict_each_other(bale, tmp_path):
     root, images, labels, _ = yolo(tmp_path)
     yaml = root / "data.yaml"
