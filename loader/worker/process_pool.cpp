@@ -86,7 +86,7 @@ bool ProcessPool::has_progress() {
 }
 
 /// Whether there is a worker that is not likely to fail like those before it. One that never failed may take long to
-/// start where a machine is busy.
+/// start on a busy machine.
 bool ProcessPool::has_healthy_worker() const {
   for (std::uint32_t number = 0; number < processes_.size(); ++number) {
     const Process& process = processes_[number];

@@ -110,7 +110,7 @@ def test_one_worker_that_does_not_start_stops_nobody(pack, expected, tmp_path, m
 
 
 def test_workers_that_start_slowly_are_waited_for_while_others_fail(pack, expected, tmp_path, monkeypatch):
-    """One waits until the other has failed more often than workers may of which none works."""
+    """Worker 0 starts only after worker 1 has failed more than five times, which ends a loader without any other worker."""
     wait = f'while test "$(wc -l < "{tmp_path}/STARTS")" -lt 8; do sleep 0.05; done'
     monkeypatch.setenv("BALE_WORKER", str(program(tmp_path / "worker", f'test "$2" = 1 && exit 3; {wait}; exec "{WORKER}" "$@"')))
     with bl.Loader(pack, 4, **OPTIONS) as loader:
