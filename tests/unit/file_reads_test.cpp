@@ -13,6 +13,7 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/base/slow_copies.hpp"
 #include "bale/formats/shard/direct_fetch.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
@@ -51,15 +52,15 @@ TEST_CASE_METHOD(test::InTempDir, "A file's bytes arrive wherever in its page th
   for (const std::uint64_t offset : {0, 1, 4095, 90'007}) {
     for (const std::uint64_t ahead : {0, 1, 16, 31, 32, 63, 64, 4095}) {
       for (const std::size_t size : {1, 4095, 4096, 16'384, 16'385, 109'994}) {
-        const std::size_t begin = (offset + ahead - page) % SlowCopies::k_page_bytes;
+        const std::size_t begin = (offset + ahead - page) % k_page_bytes;
         const MutableBytes out = MutableBytes(memory).subspan(begin, size);
-        CHECK(SlowCopies::has(offset, out.data(), size) == (size >= 4096 && ahead > 0 && ahead < 64));
+        CHECK(copies_slowly(offset, out.data(), size) == (size >= 4096 && ahead > 0 && ahead < 64));
         std::fill(memory.begin(), memory.end(), std::byte{0x5A});
         file.read_exact(offset, out);
         REQUIRE(std::memcmp(out.data(), expected.data() + offset, size) == 0);
         REQUIRE(memory[begin + size] == std::byte{0x5A});
         // 36 KB before the file's end.
-        const std::uint64_t near_end = offset % SlowCopies::k_page_bytes + 40 * SlowCopies::k_page_bytes;
+        const std::uint64_t near_end = offset % k_page_bytes + 40 * k_page_bytes;
         const std::size_t left = std::min<std::size_t>(size, expected.size() - near_end);
         REQUIRE(file.read_some(near_end, out) == left);
         REQUIRE(std::memcmp(out.data(), expected.data() + near_end, left) == 0);
@@ -69,14 +70,30 @@ TEST_CASE_METHOD(test::InTempDir, "A file's bytes arrive wherever in its page th
   }
 }
 
-TEST_CASE_METHOD(test::InTempDir, "A detour is half a page away from both ends of a copy") {
-  SlowCopies::Detour detour;
-  for (std::uint64_t end = 0; end < 2 * SlowCopies::k_page_bytes; ++end) {
+TEST_CASE("A detour is half a page away from both ends of a copy") {
+  Detour detour;
+  for (std::uint64_t end = 0; end < 2 * k_page_bytes; ++end) {
     const MutableBytes room = detour.beside(end);
-    REQUIRE(room.size() == SlowCopies::Detour::k_bytes);
-    REQUIRE_FALSE(SlowCopies::has(end, room.data(), room.size()));
-    REQUIRE((reinterpret_cast<std::uintptr_t>(room.data()) - end) % SlowCopies::k_page_bytes == SlowCopies::k_page_bytes / 2);
+    REQUIRE(room.size() == Detour::k_bytes);
+    REQUIRE_FALSE(copies_slowly(end, room.data(), room.size()));
+    REQUIRE((reinterpret_cast<std::uintptr_t>(room.data()) - end) % k_page_bytes == k_page_bytes / 2);
   }
+}
+
+TEST_CASE("What begins at a multiple of 64 in its file is never copied slowly into a Scratch") {
+  Scratch scratch;
+  for (const std::size_t size : {1, 4096, 100'000, 200'001, 5'000'000, 70'000}) {
+    const MutableBytes bytes = scratch.bytes(size);
+    REQUIRE(bytes.size() == size);
+    REQUIRE(reinterpret_cast<std::uintptr_t>(bytes.data()) % 64 == 0);
+    std::fill(bytes.begin(), bytes.end(), std::byte{0x5A});  // all of it can be written
+    for (const std::uint64_t offset : {0, 64, 512, 1536, 4032}) {
+      REQUIRE_FALSE(copies_slowly(offset, bytes.data(), size));
+    }
+  }
+  std::vector<std::byte> memory(1001);
+  Scratch lent(MutableBytes(memory).subspan(1));
+  CHECK(lent.bytes(1000).data() == memory.data() + 1);
 }
 
 TEST_CASE_METHOD(test::InTempDir, "Reads around the page cache give the file's bytes at any place") {
