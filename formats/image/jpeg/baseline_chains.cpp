@@ -87,7 +87,7 @@ template <EntropyDecoder::How k_how>
   const std::size_t probe = chain.probe();
   const ProbeMove move = chain.table->moves[probe];
   std::uint64_t place = chain.place();
-  const auto count = [&chain](std::uint32_t found) {
+  const auto count = [&](std::uint32_t found) {
     if constexpr (k_how.use == Use::store_and_count) ++chain.table->uses_without_entry[found & 0xFF];
   };
   if (probe_entry::length(move) != 0 && place + probe_entry::advance(move) == k_block_end) {

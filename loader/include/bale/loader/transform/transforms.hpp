@@ -236,22 +236,22 @@ struct TimmAutoAugment {
   Color fill{128, 128, 128};
 };
 
-// --- control
+// --- control; the lists have no initializers, for which Clang 14 would need TransformNode complete
 
 struct RandomApply {
-  std::vector<TransformNode> transforms{};
+  std::vector<TransformNode> transforms;
   double p = 0.5;
 };
 struct RandomChoice {
-  std::vector<TransformNode> transforms{};  // of which one runs
-  std::vector<double> p{};                  // weights; empty: equal ones
+  std::vector<TransformNode> transforms;  // of which one runs
+  std::vector<double> p{};                // weights; empty: equal ones
 };
 struct RandomOrder {
-  std::vector<TransformNode> transforms{};
+  std::vector<TransformNode> transforms;
 };
 /// Runs its transforms in order: an alternative of RandomChoice that consists of several.
 struct Compose {
-  std::vector<TransformNode> transforms{};
+  std::vector<TransformNode> transforms;
 };
 
 // --- the end of a list
