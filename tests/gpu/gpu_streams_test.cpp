@@ -16,7 +16,7 @@ namespace {
 const auto k_default_stream = reinterpret_cast<StreamHandle>(1);  // CU_STREAM_LEGACY
 
 /// Small rings, so that memory is soon used again.
-constexpr CudaOptions k_one_of_each{.depth = 1, .hold = 1};
+const CudaOptions k_one_of_each{.depth = 1, .hold = 1};
 
 /// Captures a stream into a graph during its lifetime, in the mode that forbids most to all threads.
 class Capture {
