@@ -236,7 +236,7 @@ struct TimmAutoAugment {
   Color fill{128, 128, 128};
 };
 
-// --- control; the lists have no initializers, for which Clang 14 would need TransformNode complete
+// --- control. The lists have no {}: Clang 14 would need a complete TransformNode for it.
 
 struct RandomApply {
   std::vector<TransformNode> transforms;
