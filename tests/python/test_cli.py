@@ -32,7 +32,7 @@ def test_help_of_every_command(bale, command):
 
 def test_help_and_version(bale):
     made = {name for path in (REPO / "tools").rglob("*.cpp")
-            for name in re.findall(r'\badd_command\(\s*"(\w+)"', path.read_text())}
+            for name in re.findall(r'\b(?:command_of|cached)(?:<\w+>)?\(\s*"(\w+)"', path.read_text())}
     assert set(COMMANDS) == made and len(COMMANDS) == len(made)
     assert re.findall(r"^\.SS (\w+)$", bale.ok("man").out, re.M) == COMMANDS
     assert re.fullmatch(r"bale \d+\.\d+\.\d+\n", bale.ok("--version").out)

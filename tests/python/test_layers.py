@@ -35,6 +35,7 @@ VIOLATIONS = {
     "base includes a format": ("formats/base/error.cpp", '#include "bale/formats/tar/reader.hpp"'),
     "formats include each other": ("formats/tar/reader.cpp", '#include "bale/formats/lmdb/key_scheme.hpp"'),
     "third-party header elsewhere": ("reader/dataset.cpp", "#include <lmdb.h>"),
+    "options know their parser": ("tools/cli/grammar.cpp", "#include <CLI/CLI.hpp>"),
     "third-party header in a public header": ("reader/include/bale/reader/dataset.hpp", "#include <fmt/format.h>"),
     "format name as a string": ("writer/packer.cpp", 'const char* name = "x.tar";'),
     "format name as an identifier": ("tools/main.cpp", "int hdf5_level = 3;"),

@@ -212,10 +212,9 @@ TEST_CASE("help, man page and completion tell every command and option") {
   const CommandModel child{
       .name = "bale pack",
       .summary = "Pack things.",
-      .positionals = {{.value_name = "SRC", .text = "Where from", .required = true}},
-      .groups = {{.title = "Options",
-                  .options = {{.short_name = "-j", .long_name = "--jobs", .value_name = "N|auto", .text = "Jobs"},
-                              {.long_name = "--on", .value_name = "a|b", .text = "It's [odd]: yes"}}}}};
+      .options = {{.long_name = "SRC", .value_name = "SRC", .text = "Where from", .required = true},
+                  {.short_name = "-j", .long_name = "--jobs", .value_name = "N|auto", .text = "Jobs"},
+                  {.long_name = "--on", .value_name = "a|b", .text = "It's [odd]: yes"}}};
   const CommandModel program{.name = "bale", .summary = "Packs.", .commands = {child}};
   CHECK_THAT(help_text(program, 80), ContainsSubstring("pack"));
   CHECK_THAT(help_text(child, 80),

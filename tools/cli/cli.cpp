@@ -11,6 +11,7 @@
 #include "bale/formats/image/simd_target.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/tools/cli/grammar.hpp"
+#include "bale/tools/cli/parser.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale_version.hpp"
 
@@ -32,9 +33,7 @@ int exit_code_of(ErrorCode code) {
 
 std::vector<std::string> flags_of(const CommandModel& command) {
   std::vector<std::string> flags;
-  for (const OptionGroup& group : command.groups) {
-    for (const OptionModel& option : group.options) flags.push_back(option.long_name);
-  }
+  for (const OptionModel& option : command.options) flags.push_back(option.long_name);
   return flags;
 }
 
@@ -57,22 +56,24 @@ class CacheWarnings {
 };
 
 int run(int argc, const char* const* argv, Terminal& terminal) {
-  Grammar grammar;
-  Grammar::Wish wish{};
+  const CommandModel program = bale_grammar();
+  Parser parser(program);
+  Parser::Wish wish{};
   try {
-    wish = grammar.parse(argc, argv);
+    wish = parser.parse(argc, argv);
   } catch (const Error& error) {
-    terminal.error(fmt::format("{}; see `{} --help`", error.what(), grammar.current_model().name));
+    terminal.error(fmt::format("{}; see `{} --help`", error.what(), parser.command().name));
     return k_exit_usage;
   }
-  terminal.set_flags(flags_of(grammar.current_model()));
+  const CommandModel& command = parser.command();
+  terminal.set_flags(flags_of(command));
   int code = k_exit_ok;
-  if (wish == Grammar::Wish::help) {
-    terminal.print(help_text(grammar.current_model(), terminal.out_width()));
-  } else if (wish == Grammar::Wish::version) {
+  if (wish == Parser::Wish::help) {
+    terminal.print(help_text(command, terminal.out_width()));
+  } else if (wish == Parser::Wish::version) {
     terminal.print(fmt::format("bale {}\n", k_version_text));
   } else {
-    code = grammar.run(terminal);
+    code = command.run(terminal);
   }
   terminal.flush();
   return code;

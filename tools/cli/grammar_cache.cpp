@@ -7,16 +7,15 @@
 
 namespace bale::tools {
 
-void declare_cache(CacheCommand& command, CLI::App& app) {
-  app.add_option("ACTION", command.action, "What to do, as below")
-      ->required()
-      ->type_name(fmt::format("{}", fmt::join(cache_actions(), "|")));
-  app.add_option("ARG", command.arguments, "A size for trim, remote datasets for warm");
-  app.add_flag("--dry-run", command.dry_run, "Of trim, clear and warm: say what would be done");
+void declare_cache(CacheCommand& command, CommandModel& app) {
+  add_positional(app, "ACTION", command.action, "What to do, as below").value_name =
+      fmt::format("{}", fmt::join(cache_actions(), "|"));
+  add_positional(app, "ARG", command.arguments, "A size for trim, remote datasets for warm").required = false;
+  add_flag(app, "--dry-run", command.dry_run, "Of trim, clear and warm: say what would be done");
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
-  app.footer(
+  app.footer =
       "\n"
       "  bale cache ls            list the files: size, bytes in the cache, last use\n"
       "  bale cache verify        compare everything with its checksum; remove what is wrong (exit code 3)\n"
@@ -28,7 +27,7 @@ void declare_cache(CacheCommand& command, CLI::App& app) {
       "BALE_CACHE_LIMIT, by default nine tenths of what is free. All actions may be used while\n"
       "other processes read from it.\n"
       "Example:\n"
-      "  bale cache warm s3://bucket/imagenet/train");
+      "  bale cache warm s3://bucket/imagenet/train";
 }
 
 }  // namespace bale::tools

@@ -2,14 +2,11 @@
 #pragma once
 
 #include "bale/tools/commands/cache.hpp"
-
-namespace CLI {
-class App;
-}
+#include "bale/tools/help/command_model.hpp"
 
 namespace bale::tools {
 
 /// `command` is filled when the command line is parsed; it must still exist then.
-void declare_cache(CacheCommand& command, CLI::App& app);
+void declare_cache(CacheCommand& command, CommandModel& app);
 
 }  // namespace bale::tools

@@ -2,16 +2,13 @@
 #pragma once
 
 #include "bale/tools/commands/commands.hpp"
-
-namespace CLI {
-class App;
-}
+#include "bale/tools/help/command_model.hpp"
 
 namespace bale::tools {
 
 /// `command` is filled when the command line is parsed; it must still exist then.
-void declare_bench(BenchCommand& command, CLI::App& app);
-void declare_tune(TuneCommand& command, CLI::App& app);
-void declare_doctor(DoctorCommand& command, CLI::App& app);
+void declare_bench(BenchCommand& command, CommandModel& app);
+void declare_tune(TuneCommand& command, CommandModel& app);
+void declare_doctor(DoctorCommand& command, CommandModel& app);
 
 }  // namespace bale::tools

@@ -1,15 +1,18 @@
-// Helpers that declare options. Only grammar*.cpp include this file: it includes the parser library.
+// Functions that add options to a command's grammar. The values that they fill must exist when the command line is
+// parsed.
+//
+// `names` is "--jobs" or "-j,--jobs". Chain .needs() and .excludes(), or set further members of what is returned.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "bale/tools/cli/values.hpp"
 #include "bale/tools/commands/where_option.hpp"
+#include "bale/tools/help/command_model.hpp"
 
 namespace bale::tools {
 
@@ -19,42 +22,51 @@ inline constexpr const char* k_spec_text =
 
 using Parse = std::function<void(const std::string&)>;
 
-CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Parse parse,
+/// A required positional argument.
+OptionModel& add_positional(CommandModel& app, const std::string& name, std::string& value, const std::string& text);
+/// The rest of the arguments, at least one.
+OptionModel& add_positional(CommandModel& app, const std::string& name, std::vector<std::string>& values,
+                            const std::string& text);
+
+OptionModel& add_flag(CommandModel& app, const std::string& names, std::function<void()> act, const std::string& text);
+OptionModel& add_flag(CommandModel& app, const std::string& names, bool& value, const std::string& text);
+
+OptionModel& add_parsed(CommandModel& app, const std::string& names, const std::string& value_name, Parse parse,
                         const std::string& text);
 
 /// An option whose value is parsed by a function of values.hpp.
 template <typename Value, typename Parsed>
-CLI::Option* add_parsed(CLI::App& app, const std::string& names, const std::string& value_name, Value& value,
+OptionModel& add_parsed(CommandModel& app, const std::string& names, const std::string& value_name, Value& value,
                         Parsed (*parse)(std::string_view, std::string_view), const std::string& text) {
   const std::string name = names.substr(names.find("--"));
   return add_parsed(
       app, names, value_name, [&value, parse, name](const std::string& typed) { value = parse(name, typed); }, text);
 }
 
-CLI::Option* add_text(CLI::App& app, const std::string& names, const std::string& value_name, std::string& value,
+OptionModel& add_text(CommandModel& app, const std::string& names, const std::string& value_name, std::string& value,
                       const std::string& text);
 
 /// An option that may be given several times, one value each.
-CLI::Option* add_repeated(CLI::App& app, const std::string& names, const std::string& value_name,
+OptionModel& add_repeated(CommandModel& app, const std::string& names, const std::string& value_name,
                           std::vector<std::string>& values, const std::string& text);
 
-void add_sidecars(CLI::App& app, std::vector<std::string>& names);
-void add_jobs(CLI::App& app, unsigned& jobs, const std::string& text);
+void add_sidecars(CommandModel& app, std::vector<std::string>& names);
+void add_jobs(CommandModel& app, unsigned& jobs, const std::string& text);
 /// --max-pixels, the limit of every command that decodes images.
-void add_max_pixels(CLI::App& app, std::uint64_t& max_pixels);
-void add_spec(CLI::App& app, std::string& spec);
+void add_max_pixels(CommandModel& app, std::uint64_t& max_pixels);
+void add_spec(CommandModel& app, std::string& spec);
 /// --where, a condition on samples.
-void add_where(CLI::App& app, WhereOption& where);
+void add_where(CommandModel& app, WhereOption& where);
 /// --key and --class, globs.
-void add_where_globs(CLI::App& app, WhereOption& where);
-void add_json(CLI::App& app, bool& json, const std::string& text = "Print JSON instead of text");
-void add_quiet(CLI::App& app, bool& quiet,
+void add_where_globs(CommandModel& app, WhereOption& where);
+void add_json(CommandModel& app, bool& json, const std::string& text = "Print JSON instead of text");
+void add_quiet(CommandModel& app, bool& quiet,
                const std::string& text = "No progress and no summary; warnings and errors only");
-/// Call after add_quiet(): --json-progress excludes --quiet.
-void add_json_progress(CLI::App& app, bool& json_progress);
+/// Of a command with --quiet, which --json-progress excludes.
+void add_json_progress(CommandModel& app, bool& json_progress);
 
-/// --cache-dir and --cache-limit, for commands that may read remote files: BALE_CACHE_DIR and BALE_CACHE_LIMIT of this run
-/// and of the processes that it starts.
-void add_cache_options(CLI::App& app);
+/// --cache-dir and --cache-limit, for commands that may read remote files: BALE_CACHE_DIR and BALE_CACHE_LIMIT of this
+/// run and of the processes that it starts.
+void add_cache_options(CommandModel& app);
 
 }  // namespace bale::tools

@@ -6,28 +6,28 @@
 namespace bale::tools {
 namespace {
 
-void declare_source(SurveyCommand& command, CLI::App& app) {
+void declare_source(SurveyCommand& command, CommandModel& app) {
   SourceOptions& source = command.source_options;
   add_repeated(app, "--include", "GLOB", source.include, "Look only at what matches (path or key); may be repeated");
   add_repeated(app, "--exclude", "GLOB", source.exclude, "Leave out what matches; may be repeated");
-  app.add_flag("--flat", source.flat, "Folders have no class folders: no labels");
+  add_flag(app, "--flat", source.flat, "Folders have no class folders: no labels");
 }
 
-void declare_near(SurveyCommand& command, CLI::App& app) {
+void declare_near(SurveyCommand& command, CommandModel& app) {
   NearOptions& near = command.near;
-  app.add_flag("--mirrored", near.mirrored, "Also find images that are mirrored left to right");
-  app.add_flag_callback(
-      "--no-crops", [&near] { near.crops = false; }, "Do not look for images that are a part of another: faster");
+  add_flag(app, "--mirrored", near.mirrored, "Also find images that are mirrored left to right");
+  add_flag(
+      app, "--no-crops", [&near] { near.crops = false; }, "Do not look for images that are a part of another: faster");
   add_parsed(app, "--similarity", "S", near.min_similarity, parse_similarity,
              "Correlation from which on images look the same, 0.5 to 1 (default: 0.92)");
 }
 
-void declare_rest(SurveyCommand& command, CLI::App& app) {
+void declare_rest(SurveyCommand& command, CommandModel& app) {
   add_max_pixels(app, command.options.max_pixels);
   add_jobs(app, command.options.jobs, "Images examined at a time (default: one per core)");
 }
 
-void declare_output(SurveyCommand& command, CLI::App& app, const std::string& json_text) {
+void declare_output(SurveyCommand& command, CommandModel& app, const std::string& json_text) {
   add_json(app, command.json, json_text);
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
@@ -35,17 +35,16 @@ void declare_output(SurveyCommand& command, CLI::App& app, const std::string& js
 
 }  // namespace
 
-void declare_report(ReportCommand& command, CLI::App& app) {
-  app.add_option(
-         "SOURCE", command.sources,
-         "A packed dataset, a directory of several, or a folder, list or table of images; several are splits of one "
-         "dataset")
-      ->required();
+void declare_report(ReportCommand& command, CommandModel& app) {
+  add_positional(
+      app, "SOURCE", command.sources,
+      "A packed dataset, a directory of several, or a folder, list or table of images; several are splits of one "
+      "dataset");
   add_text(app, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
-  app.add_flag("--force", command.force, "Replace FILE if it exists");
+  add_flag(app, "--force", command.force, "Replace FILE if it exists");
   declare_source(command.survey, app);
-  app.add_flag_callback(
-      "--no-near", [&command] { command.survey.finds_near = false; }, "Find duplicates by their bytes only");
+  add_flag(
+      app, "--no-near", [&command] { command.survey.finds_near = false; }, "Find duplicates by their bytes only");
   declare_near(command.survey, app);
   add_parsed(app, "--pictures", "N", command.pictures_per_class, parse_positive,
              "Pictures per class on the page (default: 12, fewer if there are many classes)");
@@ -53,23 +52,23 @@ void declare_report(ReportCommand& command, CLI::App& app) {
              "Images per remark, and groups of duplicates, on the page (default: 50)");
   declare_rest(command.survey, app);
   declare_output(command.survey, app, "Print JSON with all lists in full instead of the summary");
-  app.footer(
+  app.footer =
       "\n"
       "Every image is read and decoded at reduced size. The page is one file without scripts.\n"
       "Examples:\n"
       "  bale report imagenet/train imagenet/val -o report.html\n"
-      "  bale report packed --json > report.json");
+      "  bale report packed --json > report.json";
 }
 
-void declare_dedup(DedupCommand& command, CLI::App& app) {
+void declare_dedup(DedupCommand& command, CommandModel& app) {
   command.survey.finds_near = false;
-  app.add_option("SOURCE", command.source, "A packed dataset, or a folder, list or table of images")->required();
+  add_positional(app, "SOURCE", command.source, "A packed dataset, or a folder, list or table of images");
   add_text(app, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
-  app.add_flag("--force", command.force, "Replace LIST if it exists");
+  add_flag(app, "--force", command.force, "Replace LIST if it exists");
   add_repeated(app, "--against", "OTHER", command.against,
                "Also list what is in this dataset, none of whose images is ever listed; may be repeated");
-  app.add_flag("--near", command.survey.finds_near,
-               "List images that look the same, too, not only those with the same bytes");
+  add_flag(app, "--near", command.survey.finds_near,
+           "List images that look the same, too, not only those with the same bytes");
   declare_near(command.survey, app);
   add_parsed(
       app, "--keep", "first|largest|smallest", command.rules.keep, parse_keep_rule,
@@ -77,17 +76,17 @@ void declare_dedup(DedupCommand& command, CLI::App& app) {
       "bytes");
   add_parsed(app, "--conflicts", "keep-one|keep-all|drop-all", command.rules.conflicts, parse_conflict_rule,
              "Groups with different labels: keep one (default), list none of them, or list all");
-  app.add_flag("-0,--null", command.null_ended, "End names by NUL; names with a newline always are");
+  add_flag(app, "-0,--null", command.null_ended, "End names by NUL; names with a newline always are");
   declare_source(command.survey, app);
   declare_rest(command.survey, app);
   declare_output(command.survey, app, "Print JSON: what is listed, and which image is kept in its place");
-  app.footer(
+  app.footer =
       "\n"
       "Nothing is removed: --exclude-from of pack, plan and convert takes the list.\n"
       "Examples:\n"
       "  bale dedup photos -o duplicates.txt --near --keep largest\n"
       "  bale pack photos packed --exclude-from duplicates.txt\n"
-      "  bale dedup train -o leaked.txt --near --against val");
+      "  bale dedup train -o leaked.txt --near --against val";
 }
 
 }  // namespace bale::tools

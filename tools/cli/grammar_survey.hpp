@@ -2,15 +2,12 @@
 #pragma once
 
 #include "bale/tools/commands/survey_commands.hpp"
-
-namespace CLI {
-class App;
-}
+#include "bale/tools/help/command_model.hpp"
 
 namespace bale::tools {
 
 /// `command` is filled when the command line is parsed; it must still exist then.
-void declare_report(ReportCommand& command, CLI::App& app);
-void declare_dedup(DedupCommand& command, CLI::App& app);
+void declare_report(ReportCommand& command, CommandModel& app);
+void declare_dedup(DedupCommand& command, CommandModel& app);
 
 }  // namespace bale::tools

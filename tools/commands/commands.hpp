@@ -1,4 +1,4 @@
-// The commands: the arguments of each (plain values, filled by grammar.cpp) and its function.
+// The commands: the arguments of each (plain values, filled by the grammar) and its function.
 //
 // A command calls the libraries and prints. It returns an exit code or throws `Error`, which bale_main() turns into one
 // line on standard error.
@@ -151,7 +151,7 @@ int run_preview(const PreviewCommand& command, Terminal& terminal);
 
 struct ReadCommand {
   std::string spec;
-  Shuffle order = Shuffle::none();
+  std::optional<Shuffle> order{};  // none: as stored
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
   unsigned jobs = 0;

@@ -24,20 +24,22 @@ struct ReadProgress {
   std::atomic<bool> stop{false};
 };
 
+Shuffle order_of(const ReadCommand& command) { return command.order.value_or(Shuffle::none()); }
+
 /// Neighbors are read together, and few threads need what is read ahead: both through the page cache. Else the dataset's
 /// size decides.
 std::optional<bool> choose_direct_io(const ReadCommand& command) {
   constexpr unsigned k_enough_jobs = 16;
   if (command.direct_io) return command.direct_io;
   const bool has_jobs = command.jobs == 0 || command.jobs >= k_enough_jobs;
-  if (command.order.kind != Shuffle::Kind::full || command.large_transfers || !has_jobs) return false;
+  if (order_of(command).kind != Shuffle::Kind::full || command.large_transfers || !has_jobs) return false;
   return std::nullopt;
 }
 
 /// A dataset in stored order is read while it is counted.
 Dataset open_to_read(const ReadCommand& command, Terminal& terminal) {
   const DatasetOptions options{.verify_checksums = command.verify_checksums, .direct_io = choose_direct_io(command)};
-  if (command.order.kind != Shuffle::Kind::none) return open_dataset(command.spec, terminal, command.quiet, options);
+  if (order_of(command).kind != Shuffle::Kind::none) return open_dataset(command.spec, terminal, command.quiet, options);
   DatasetOptions counting = options;
   counting.counting = Counting::while_read;
   return Dataset::open(command.spec, counting);
@@ -52,7 +54,7 @@ void read_epochs(const Dataset& dataset, const ReadCommand& command,
     read_as_counted(dataset, options, on_sample);
     begin = dataset.size();
   }
-  const EpochOrder order(Selection::all(dataset.size()), command.order, command.seed);
+  const EpochOrder order(Selection::all(dataset.size()), order_of(command), command.seed);
   read_in_order(dataset, order, begin, dataset.size() * command.epochs, options, on_sample);
 }
 

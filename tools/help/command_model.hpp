@@ -1,44 +1,64 @@
-// The grammar as plain values. Help texts, the manual page and shell completion are made from it, so that they always
-// match the parser.
+// The grammar of the command line as plain values. The parser, help texts, the manual page and shell completion are
+// made from it, so that they always match.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace bale::tools {
 
+class Terminal;
+
+/// An option with a value, a flag or a positional argument.
 struct OptionModel {
   std::string short_name;  // "-j", may be empty
-  std::string long_name;   // "--jobs"; empty for a positional argument
+  std::string long_name;   // "--jobs"; of a positional argument its name: "SRC"
   std::string value_name;  // "N"; "A|B|C" lists all values; empty for a flag
   std::string text;
-  bool required = false;
+  /// Takes what was typed: one value, all of them if `repeated`, none if it is a flag. Throws `Error`
+  /// (invalid_argument). Without it the parser itself acts: --help and --version.
+  std::function<void(const std::vector<std::string>&)> take;
+  std::string group = "Options";
+  bool repeated = false;              // an option that may be given several times, or an argument of several values
+  bool required = false;              // as the usage line shows it
+  bool checked_by_command = false;    // required in a way that the parser cannot check
+  std::vector<std::string> needed;    // long names of options without which this one means nothing
+  std::vector<std::string> excluded;  // long names of options that it cannot be combined with
 
-  bool is_positional() const { return short_name.empty() && long_name.empty(); }
+  bool is_positional() const { return !long_name.starts_with('-'); }
   bool takes_value() const { return !value_name.empty(); }
   /// "-j, --jobs N", or the name of a positional argument.
   std::string title() const;
   /// All accepted values; empty if any value is accepted.
   std::vector<std::string> choices() const;
+
+  OptionModel& needs(const OptionModel& other);
+  OptionModel& excludes(const OptionModel& other);
 };
 
 struct OptionGroup {
   std::string title;
-  std::vector<OptionModel> options;
+  std::vector<const OptionModel*> options;
 };
 
 struct CommandModel {
   std::string name;  // "bale pack"
   std::string summary;
-  std::string footer;  // examples and notes, printed unchanged
-  std::vector<OptionModel> positionals;
-  std::vector<OptionGroup> groups;
+  std::string footer;               // examples and notes, printed unchanged
+  std::deque<OptionModel> options;  // a deque, so that references last
   std::vector<CommandModel> commands;
+  std::function<int(Terminal&)> run;  // returns the exit code
 
   /// "bale pack [OPTIONS] SRC DST".
   std::string usage() const;
   /// The last word of `name`.
   std::string short_name() const;
+
+  std::vector<const OptionModel*> positionals() const;
+  /// The other options by their groups, with "Options" last.
+  std::vector<OptionGroup> groups() const;
 };
 
 /// The text of --help, wrapped at `width` columns.

@@ -26,8 +26,8 @@ std::vector<std::string> offers(const OptionModel& option) {
 
 template <typename Visit>
 void each_option(const CommandModel& command, const Visit& visit) {
-  for (const OptionGroup& group : command.groups) {
-    for (const OptionModel& option : group.options) visit(option);
+  for (const OptionGroup& group : command.groups()) {
+    for (const OptionModel* option : group.options) visit(*option);
   }
 }
 
@@ -57,8 +57,8 @@ std::string bash_command(const CommandModel& command) {
                                           case_pattern(option), quoted(fmt::format("{}", fmt::join(words, " "))));
   });
   std::string words;
-  for (const OptionModel& positional : command.positionals) {
-    for (const std::string& offer : offers(positional)) words += ' ' + offer;
+  for (const OptionModel* positional : command.positionals()) {
+    for (const std::string& offer : offers(*positional)) words += ' ' + offer;
   }
   std::string text = fmt::format("    {})\n", command.short_name());
   if (!values.empty()) text += "      case \"$previous\" in\n" + values + "      esac\n";
@@ -119,7 +119,7 @@ std::string zsh_command(const CommandModel& command) {
       text += " \\\n        " + quoted(fmt::format("*{}[{}]{}", name, zsh_text(option.text), value));
     }
   });
-  for (const OptionModel& positional : command.positionals) text += " \\\n        " + quoted(zsh_value(positional));
+  for (const OptionModel* positional : command.positionals()) text += " \\\n        " + quoted(zsh_value(*positional));
   return text + "\n      ;;\n";
 }
 
@@ -174,8 +174,8 @@ std::string fish_script(const CommandModel& program) {
                         fish_quoted(command.summary));
     const std::string condition = "__fish_seen_subcommand_from " + command.short_name();
     each_option(command, [&](const OptionModel& option) { text += fish_option(option, condition); });
-    for (const OptionModel& positional : command.positionals) {
-      const auto words = offers(positional);
+    for (const OptionModel* positional : command.positionals()) {
+      const auto words = offers(*positional);
       if (words.empty()) continue;
       text += fmt::format("complete -c bale -f -n {} -a {}\n", fish_quoted(condition),
                           fish_quoted(fmt::format("{}", fmt::join(words, " "))));

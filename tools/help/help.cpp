@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,12 +63,44 @@ std::vector<std::string> OptionModel::choices() const {
   return choices;
 }
 
+OptionModel& OptionModel::needs(const OptionModel& other) {
+  needed.push_back(other.long_name);
+  return *this;
+}
+
+OptionModel& OptionModel::excludes(const OptionModel& other) {
+  excluded.push_back(other.long_name);
+  return *this;
+}
+
+std::vector<const OptionModel*> CommandModel::positionals() const {
+  std::vector<const OptionModel*> found;
+  for (const OptionModel& option : options) {
+    if (option.is_positional()) found.push_back(&option);
+  }
+  return found;
+}
+
+std::vector<OptionGroup> CommandModel::groups() const {
+  std::vector<OptionGroup> groups;
+  OptionGroup last{.title = OptionModel{}.group};
+  for (const OptionModel& option : options) {
+    if (option.is_positional()) continue;
+    const auto has_title = [&](const OptionGroup& group) { return group.title == option.group; };
+    auto group = std::find_if(groups.begin(), groups.end(), has_title);
+    if (group == groups.end() && !has_title(last)) group = groups.insert(group, {.title = option.group, .options = {}});
+    (has_title(last) ? last : *group).options.push_back(&option);
+  }
+  groups.push_back(std::move(last));
+  return groups;
+}
+
 std::string CommandModel::short_name() const { return name.substr(name.rfind(' ') + 1); }
 
 std::string CommandModel::usage() const {
   std::string usage = name + " [OPTIONS]";
-  for (const OptionModel& positional : positionals) {
-    usage += positional.required ? ' ' + positional.value_name : " [" + positional.value_name + ']';
+  for (const OptionModel* positional : positionals()) {
+    usage += positional->required ? ' ' + positional->value_name : " [" + positional->value_name + ']';
   }
   if (!commands.empty()) usage += " COMMAND ...";
   return usage;
@@ -79,16 +112,17 @@ std::string help_text(const CommandModel& command, unsigned width) {
   const std::size_t columns = std::clamp(width, 50U, k_max_width);
   std::string out = wrapped(command.summary, 0, columns) + "\n\nUsage: " + command.usage() + '\n';
 
-  if (!command.positionals.empty()) out += '\n';
-  for (const OptionModel& positional : command.positionals) out += row(positional.title(), positional.text, 9, columns);
+  const auto positionals = command.positionals();
+  if (!positionals.empty()) out += '\n';
+  for (const OptionModel* positional : positionals) out += row(positional->title(), positional->text, 9, columns);
 
   if (!command.commands.empty()) out += "\nCommands:\n";
   for (const CommandModel& child : command.commands) out += row(child.short_name(), child.summary, 14, columns);
 
-  for (const OptionGroup& group : command.groups) {
+  for (const OptionGroup& group : command.groups()) {
     out += '\n' + group.title + ":\n";
-    for (const OptionModel& option : group.options) {
-      out += row(option.title(), option.text, k_option_indent, columns);
+    for (const OptionModel* option : group.options) {
+      out += row(option->title(), option->text, k_option_indent, columns);
     }
   }
   if (!command.footer.empty()) out += '\n' + command.footer + '\n';

@@ -48,8 +48,8 @@ std::string paragraph(const std::string& head, const std::string& text) {
 std::string synopsis(const CommandModel& command) {
   std::string text = bold(command.name);
   text += " [" + italic("OPTIONS") + "]";
-  for (const OptionModel& positional : command.positionals) {
-    text += positional.required ? ' ' + italic(positional.value_name) : " [" + italic(positional.value_name) + ']';
+  for (const OptionModel* positional : command.positionals()) {
+    text += positional->required ? ' ' + italic(positional->value_name) : " [" + italic(positional->value_name) + ']';
   }
   return text;
 }
@@ -57,10 +57,10 @@ std::string synopsis(const CommandModel& command) {
 std::string command_section(const CommandModel& command) {
   std::string text =
       fmt::format(".SS {}\n{}\n.PP\n{}\n", roff(command.short_name()), synopsis(command), roff(command.summary));
-  for (const OptionModel& positional : command.positionals) text += paragraph(tag(positional), positional.text);
-  for (const OptionGroup& group : command.groups) {
-    for (const OptionModel& option : group.options) {
-      if (option.long_name != "--help") text += paragraph(tag(option), option.text);
+  for (const OptionModel* positional : command.positionals()) text += paragraph(tag(*positional), positional->text);
+  for (const OptionGroup& group : command.groups()) {
+    for (const OptionModel* option : group.options) {
+      if (option->long_name != "--help") text += paragraph(tag(*option), option->text);
     }
   }
   if (!command.footer.empty()) text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(command.footer));
@@ -88,9 +88,7 @@ std::string man_page(const CommandModel& program) {
   text += fmt::format(".SH DESCRIPTION\n{}\n.SH COMMANDS\n", roff(program.summary));
   for (const CommandModel& command : program.commands) text += command_section(command);
   text += ".SH OPTIONS\n";
-  for (const OptionGroup& group : program.groups) {
-    for (const OptionModel& option : group.options) text += paragraph(tag(option), option.text);
-  }
+  for (const OptionModel& option : program.options) text += paragraph(tag(option), option.text);
   text += fmt::format(".SH EXIT STATUS\n{}.SH NOTES\n{}", k_exit_status, k_notes);
   return text;
 }

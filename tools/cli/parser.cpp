@@ -1,0 +1,105 @@
+// The only unit that includes the parser library.
+#include "bale/tools/cli/parser.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale::tools {
+namespace {
+
+/// The error of a command line in which no command was found.
+std::string missing_command(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) return fmt::format("\"{}\" is not an option of bale itself", printable(word));
+    return fmt::format("there is no command \"{}\"", printable(word));
+  }
+  return "a command is needed";
+}
+
+std::string parser_names(const OptionModel& option) {
+  return option.short_name.empty() ? option.long_name : option.short_name + ',' + option.long_name;
+}
+
+CLI::Option* added_option(CLI::App& app, const OptionModel& option) {
+  const auto& take = option.take;
+  const std::string names = parser_names(option);
+  if (!option.takes_value()) {
+    return app.add_flag_callback(names, [take] { take({}); })->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  CLI::Option* added =
+      option.repeated ? app.add_option_function<std::vector<std::string>>(names, take)
+                      : app.add_option_function<std::string>(names, [take](const std::string& text) { take({text}); });
+  if (!option.is_positional()) added->allow_extra_args(false);
+  added->required(option.required && !option.checked_by_command);
+  return added->type_name(option.value_name);
+}
+
+void add_options(CLI::App& app, const CommandModel& command) {
+  std::map<std::string, CLI::Option*> added;
+  for (const OptionModel& option : command.options) {
+    if (option.take) added[option.long_name] = added_option(app, option);
+  }
+  for (const OptionModel& option : command.options) {
+    for (const std::string& name : option.needed) added.at(option.long_name)->needs(added.at(name));
+    for (const std::string& name : option.excluded) added.at(option.long_name)->excludes(added.at(name));
+  }
+}
+
+}  // namespace
+
+class Parser::State {
+ public:
+  explicit State(const CommandModel& program);
+  Wish parse(int argc, const char* const* argv);
+  const CommandModel& command() const;
+
+ private:
+  const CommandModel& program_;
+  CLI::App app_;
+};
+
+Parser::State::State(const CommandModel& program) : program_(program) {
+  app_.name(program.name);
+  app_.set_help_flag("-h,--help");
+  app_.set_version_flag("-V,--version");
+  app_.require_subcommand(1);
+  for (const CommandModel& command : program.commands) add_options(*app_.add_subcommand(command.short_name()), command);
+}
+
+Parser::Wish Parser::State::parse(int argc, const char* const* argv) {
+  try {
+    app_.parse(argc, argv);
+    return Wish::run;
+  } catch (const CLI::CallForHelp&) {
+    return Wish::help;
+  } catch (const CLI::CallForVersion&) {
+    return Wish::version;
+  } catch (const CLI::ParseError& error) {
+    const bool no_command = app_.get_subcommands().empty();
+    throw Error(ErrorCode::invalid_argument, no_command ? missing_command(argc, argv) : printable(error.what()));
+  }
+}
+
+const CommandModel& Parser::State::command() const {
+  const auto named = app_.get_subcommands();
+  if (!named.empty()) {
+    for (const CommandModel& command : program_.commands) {
+      if (command.short_name() == named.front()->get_name()) return command;
+    }
+  }
+  return program_;
+}
+
+Parser::Parser(const CommandModel& program) : state_(std::make_unique<State>(program)) {}
+Parser::~Parser() = default;
+Parser::Wish Parser::parse(int argc, const char* const* argv) { return state_->parse(argc, argv); }
+const CommandModel& Parser::command() const { return state_->command(); }
+
+}  // namespace bale::tools

@@ -1,0 +1,32 @@
+// Parses a command line by its grammar. It hides the parser library.
+#pragma once
+
+#include <memory>
+
+#include "bale/tools/help/command_model.hpp"
+
+namespace bale::tools {
+
+class Parser {
+ public:
+  enum class Wish { run, help, version };
+
+  /// `program` must outlive this object.
+  explicit Parser(const CommandModel& program);
+  ~Parser();
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  /// Gives the options of the grammar their values. Call once. Throws `Error` (invalid_argument) for an invalid command
+  /// line.
+  Wish parse(int argc, const char* const* argv);
+
+  /// The command that parse() found, even if it failed after that; the program itself if it found none.
+  const CommandModel& command() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bale::tools
