@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/ledger.hpp"
 #include "bale/writer/sidecars.hpp"
@@ -31,7 +31,7 @@ DatasetManifest::DatasetManifest(const PackOptions& options, const Plan& plan, c
 
 void DatasetManifest::leave_out(const SkippedSample& sample) {
   manifest_.num_skipped += sample.num_samples.value_or(1);
-  ledger_ += skipped_to_json(sample).dump() + "\n";
+  ledger_ += skipped_to_json(sample).dump({.sorted = true}) + "\n";
   report_.skipped.push_back(sample);
 }
 

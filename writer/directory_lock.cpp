@@ -11,15 +11,13 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json.hpp"
 
 namespace bale {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t k_max_owner_bytes = 4096;
 
@@ -63,7 +61,7 @@ std::string host_name() {
 std::string own_text() {
   const long pid = ::getpid();
   return Json{{"host", host_name()}, {"process", pid}, {"started", start_of_process(pid)}, {"world", process_world()}}
-             .dump() +
+             .dump({.sorted = true}) +
          "\n";
 }
 
@@ -85,9 +83,9 @@ struct Owner {
 
 std::optional<Owner> parse_owner(const std::string& text) {
   try {
-    const Json owner = Json::parse(text);
-    return Owner{owner.at("host"), owner.at("process"), owner.at("started"), owner.at("world")};
-  } catch (const Json::exception&) {
+    const Json owner = parse_json(text);
+    return Owner{owner.text("host"), owner.whole<long>("process"), owner.text("started"), owner.text("world")};
+  } catch (const Error&) {
     return std::nullopt;
   }
 }

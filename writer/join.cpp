@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
@@ -102,8 +102,8 @@ std::vector<SkippedSample> skipped_by(const FinishedDataset& dataset) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     try {
-      skipped.push_back(skipped_from_json(nlohmann::json::parse(line)));
-    } catch (const nlohmann::json::exception&) {
+      skipped.push_back(skipped_from_json(parse_json(line)));
+    } catch (const Error&) {
       throw Error(ErrorCode::damaged, "is not a list of skipped samples", {.path = path});
     }
     for (std::string& copy : skipped.back().quarantined) copy = join_path(dataset.directory, copy);

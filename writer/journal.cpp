@@ -5,20 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/ledger.hpp"
 
 namespace bale {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* k_staged_mark = ".staged";
 
@@ -26,12 +24,30 @@ constexpr const char* k_staged_mark = ".staged";
 constexpr std::uint64_t k_direct_version = 1;
 constexpr std::uint64_t k_staged_version = 2;
 
+constexpr JsonStyle k_line{.sorted = true};
+
+Json to_json(const std::vector<Replacement::Move>& moves) {
+  Json list = Json::array();
+  for (const auto& [staged, path] : moves) list.push_back(Json::list_of(std::array{staged, path}));
+  return list;
+}
+
+std::vector<Replacement::Move> moves_from_json(const Json& line, const char* name) {
+  std::vector<Replacement::Move> moves;
+  for (const Json& move : line.list(name)) {
+    const std::vector<Json>& names = move.as_list(name);
+    if (names.size() != 2) throw Error(ErrorCode::damaged, "not two names");
+    moves.emplace_back(names[0].as_text(name), names[1].as_text(name));
+  }
+  return moves;
+}
+
 Json to_json(const Replacement& replacement) {
   return Json{{"replacement",
-               {{"old_manifests", replacement.old_manifests},
-                {"old_files", replacement.old_files},
-                {"files", replacement.files},
-                {"manifests", replacement.manifests}}}};
+               {{"old_manifests", Json::list_of(replacement.old_manifests)},
+                {"old_files", Json::list_of(replacement.old_files)},
+                {"files", to_json(replacement.files)},
+                {"manifests", to_json(replacement.manifests)}}}};
 }
 
 Json to_json(const FinishedShard& finished) {
@@ -49,11 +65,11 @@ Json to_json(const FinishedShard& finished) {
               {"digest", finished.shard.digest},
               {"num_samples", finished.shard.num_samples},
               {"bytes", finished.shard.bytes},
-              {"sidecars", finished.shard.sidecars},
+              {"sidecars", Json::list_of(finished.shard.sidecars)},
               {"fields", fields},
               {"skipped", skipped},
               {"on_error", finished.on_error},
-              {"undecodable", finished.undecodable}};
+              {"undecodable", Json::object_of(finished.undecodable)}};
 }
 
 /// --overwrite removes the files that a journal names, and the journal may come from an untrusted source.
@@ -77,31 +93,32 @@ void check_paths(const std::vector<std::string>& paths) {
 }
 
 FinishedShard finished_from_json(const Json& line) {
-  FinishedShard finished{.subdirectory = line.at("subdirectory"),
-                         .shard = {.file = line.at("file"),
-                                   .digest = line.at("digest"),
-                                   .num_samples = count_from_json(line.at("num_samples")),
-                                   .bytes = count_from_json(line.at("bytes")),
-                                   .sidecars = line.value("sidecars", std::vector<std::string>{})}};
-  for (const Json& field : line.at("fields")) {
-    finished.fields.push_back({.name = bytes_from_json(field.at("name")),
-                               .codec = field.at("codec"),
-                               .stored_bytes = count_from_json(field.at("stored_bytes"))});
+  FinishedShard finished{.subdirectory = line.text("subdirectory"),
+                         .shard = {.file = line.text("file"),
+                                   .digest = line.text("digest"),
+                                   .num_samples = line.count("num_samples"),
+                                   .bytes = line.count("bytes")}};
+  if (line.contains("sidecars")) finished.shard.sidecars = line.texts("sidecars");
+  for (const Json& field : line.list("fields")) {
+    finished.fields.push_back(
+        {.name = field.bytes("name"), .codec = field.text("codec"), .stored_bytes = field.count("stored_bytes")});
   }
-  for (const Json& sample : line.at("skipped")) {
+  for (const Json& sample : line.list("skipped")) {
     finished.skipped.push_back(skipped_from_json(sample));
   }
-  finished.on_error = line.value("on_error", std::string());
-  finished.undecodable = line.value("undecodable", std::map<std::string, std::uint64_t>());
+  finished.on_error = line.text_or_empty("on_error");
+  if (line.contains("undecodable")) {
+    for (const auto& [kind, count] : line.members("undecodable")) finished.undecodable[kind] = count.as_count(kind);
+  }
   check_names(finished);
   return finished;
 }
 
 Replacement replacement_from_json(const Json& line) {
-  Replacement replacement{.old_manifests = line.at("old_manifests"),
-                          .old_files = line.at("old_files"),
-                          .files = line.at("files"),
-                          .manifests = line.at("manifests")};
+  Replacement replacement{.old_manifests = line.texts("old_manifests"),
+                          .old_files = line.texts("old_files"),
+                          .files = moves_from_json(line, "files"),
+                          .manifests = moves_from_json(line, "manifests")};
   check_paths(replacement.old_manifests);
   check_paths(replacement.old_files);
   for (const auto* const moves : {&replacement.files, &replacement.manifests}) {
@@ -114,14 +131,14 @@ Replacement replacement_from_json(const Json& line) {
 }
 
 void read_head(const Json& line, const std::string& path, JournalContent& content) {
-  if (count_from_json(line.value("bale_journal", Json(k_direct_version))) > k_staged_version) {
+  if (line.contains("bale_journal") && line.count("bale_journal") > k_staged_version) {
     throw Error(ErrorCode::unsupported, "a newer bale wrote this journal",
                 {.path = path, .hint = "finish the run with that bale"});
   }
-  content.last_files = line.value("last_files", std::vector<std::string>{});
+  if (line.contains("last_files")) content.last_files = line.texts("last_files");
   check_paths(content.last_files);
-  content.staged = line.value("staged", false);
-  content.plan = line.at("plan");
+  content.staged = line.contains("staged") && line.truth("staged");
+  content.plan = line.text("plan");
 }
 
 /// Whether bale uses this name in the partial directory.
@@ -190,9 +207,9 @@ void make_directories(const std::string& path) {
   throw_errno("create the directory", path);
 }
 
-std::string finished_to_text(const FinishedShard& finished) { return to_json(finished).dump(); }
+std::string finished_to_text(const FinishedShard& finished) { return to_json(finished).dump(k_line); }
 
-FinishedShard finished_from_text(std::string_view line) { return finished_from_json(Json::parse(line)); }
+FinishedShard finished_from_text(std::string_view line) { return finished_from_json(parse_json(line)); }
 
 std::vector<std::string> JournalContent::published_files() const {
   std::vector<std::string> files;
@@ -214,7 +231,7 @@ JournalContent parse_journal(std::string_view text, const std::string& path) {
   JournalContent content;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     try {
-      const Json line = Json::parse(text.substr(0, end));
+      const Json line = parse_json(text.substr(0, end));
       if (content.good_bytes == 0) {
         read_head(line, path, content);
       } else if (line.contains("replacement")) {
@@ -222,8 +239,6 @@ JournalContent parse_journal(std::string_view text, const std::string& path) {
       } else {
         content.finished.push_back(finished_from_json(line));
       }
-    } catch (const Json::exception&) {
-      break;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::unsupported) throw;
       break;
@@ -301,12 +316,12 @@ void Journal::begin(const std::string& plan, const std::vector<std::string>& las
   for (const std::string& name : partial_.names()) {
     if (name.find(k_staged_mark) != std::string::npos) partial_.remove(name);
   }
-  Json head{{"bale_journal", k_direct_version}, {"plan", plan}, {"last_files", last_files}};
+  Json head{{"bale_journal", k_direct_version}, {"plan", plan}, {"last_files", Json::list_of(last_files)}};
   if (staged) {
     head["bale_journal"] = k_staged_version;
     head["staged"] = true;
   }
-  append(head.dump());
+  append(head.dump(k_line));
   partial_.sync();
   content_ = {.plan = plan, .staged = staged, .last_files = last_files, .good_bytes = end_};
 }
@@ -336,7 +351,7 @@ void Journal::append(const std::string& line) {
 }
 
 void Journal::record(const FinishedShard& shard) {
-  const std::string line = to_json(shard).dump();
+  const std::string line = to_json(shard).dump(k_line);
   const std::lock_guard guard(*mutex_);
   has_recorded_ = has_recorded_ || shard.shard.num_samples != 0;
   append(line);
@@ -344,7 +359,7 @@ void Journal::record(const FinishedShard& shard) {
 
 void Journal::record(const Replacement& replacement) {
   partial_.sync();  // makes the names of the staged files durable
-  append(to_json(replacement).dump());
+  append(to_json(replacement).dump(k_line));
   content_.replacement = replacement;
 }
 

@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -114,7 +113,6 @@ PartDirectory::Records PartDirectory::records(const std::function<bool(std::uint
     } catch (const Error& error) {
       // A damaged record is none: the shard is packed again. Another process may have removed it meanwhile.
       if (error.code() != ErrorCode::damaged && error.code() != ErrorCode::not_found) throw;
-    } catch (const nlohmann::json::exception&) {
     }
   }
   return records;

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -227,8 +226,9 @@ void PlanFile::read_head(std::string_view text) {
     encoded_keys_ = head.encoded_keys;
     losses_ = std::move(head.losses);
     directory_ = std::move(head.directory);
-  } catch (const nlohmann::json::exception&) {
-    refuse("the plan is damaged");
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged || !error.context().path.empty()) throw;
+    refuse(fmt::format("the plan is damaged: {}", error.message()));
   }
 }
 

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::beton {
@@ -44,11 +43,14 @@ void parse_array(Column& column, Bytes arguments) {
   const auto length = load_at<std::uint64_t>(arguments.data() + k_max_sides * k_word);
   const Bytes description = arguments.subspan((k_max_sides + 1) * k_word);
   if (length > description.size()) fail(column, "has a description beyond its descriptor");
-  const nlohmann::json parts = parse_json(as_text(description.first(static_cast<std::size_t>(length))));
-  if (!parts.is_array() || parts.empty()) fail(column, "has no type");
+  const Json described = parse_json(as_text(description.first(static_cast<std::size_t>(length))));
+  if (!described.is_array() || described.size() == 0) fail(column, "has no type");
+  const std::vector<Json>& parts = described.as_list("its type");
   // Of structures each member is a part, and a member that is an array has its sides as a third entry.
-  if (parts.size() != 1 || !parts[0].is_array() || parts[0].size() != 2 || !parts[0][1].is_string()) return;
-  column.type = parts[0][1].get<std::string>();
+  if (parts.size() != 1 || !parts[0].is_array() || parts[0].size() != 2) return;
+  const Json& type = parts[0].as_list("its type")[1];
+  if (!type.is_text()) return;
+  column.type = type.as_text("its type");
   if (element_bytes(column.type) != 0) column.kind = ValueKind::array;
 }
 

@@ -6,10 +6,9 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::litdata {
@@ -81,22 +80,23 @@ class Paths {
  public:
   explicit Paths(std::vector<std::string>& paths) : paths_(paths) {}
 
-  bool add(const nlohmann::json& node, const std::string& path, unsigned depth = 0) {
+  bool add(const Json& node, const std::string& path, unsigned depth = 0) {
     constexpr unsigned k_max_depth = 64;
-    if (depth > k_max_depth || !node.is_object() || !node.contains("type") || !node.contains("children_spec")) {
-      return false;
-    }
-    const nlohmann::json& children = node["children_spec"];
-    if (!children.is_array()) return false;
-    if (node["type"].is_null()) {
+    const Json* const type = node.find("type");
+    const Json* const spec = node.find("children_spec");
+    if (depth > k_max_depth || type == nullptr || spec == nullptr || !spec->is_array()) return false;
+    if (type->is_null()) {
       paths_.push_back(path);
       return true;
     }
-    const nlohmann::json names = names_of(node);
+    const std::vector<Json>& children = spec->as_list("children_spec");
+    const Json context = names_of(node);
+    const bool has_names = context.is_array() && context.size() == children.size();
     for (std::size_t i = 0; i < children.size(); ++i) {
       std::string name = std::to_string(i);
-      if (names.is_array() && names.size() == children.size()) {
-        name = names[i].is_string() ? names[i].get<std::string>() : name;
+      if (has_names) {
+        const Json& given = context.as_list("context")[i];
+        if (given.is_text()) name = given.as_text("context");
       }
       if (!add(children[i], path.empty() ? name : path + "_" + name, depth + 1)) return false;
     }
@@ -105,12 +105,13 @@ class Paths {
 
  private:
   /// Of a dictionary: its keys, which are JSON in a text.
-  static nlohmann::json names_of(const nlohmann::json& node) {
-    if (!node.contains("context") || !node["context"].is_string()) return nullptr;
+  static Json names_of(const Json& node) {
+    const Json* const context = node.find("context");
+    if (context == nullptr || !context->is_text()) return {};
     try {
-      return parse_json(node["context"].get_ref<const std::string&>());
+      return parse_json(context->as_text("context"));
     } catch (const Error&) {
-      return nullptr;
+      return {};
     }
   }
 
@@ -118,9 +119,9 @@ class Paths {
 };
 
 /// Names of fields for the leaves, unique; the leaf's number for one without a name.
-std::vector<std::string> stems_of(std::size_t count, const nlohmann::json& spec) {
+std::vector<std::string> stems_of(std::size_t count, const Json& spec) {
   std::vector<std::string> paths;
-  const bool has_tree = spec.is_array() && spec.size() == 2 && Paths(paths).add(spec[1], "");
+  const bool has_tree = spec.is_array() && spec.size() == 2 && Paths(paths).add(spec.as_list("data_spec")[1], "");
   if (!has_tree || paths.size() != count) paths.assign(count, {});
   std::set<std::string> taken;
   for (std::size_t i = 0; i < count; ++i) {
@@ -157,7 +158,7 @@ std::optional<Delivery> array_with_header(Bytes front, bool is_tensor) {
 
 }  // namespace
 
-std::vector<Column> make_columns(const std::vector<std::string>& formats, const nlohmann::json& spec) {
+std::vector<Column> make_columns(const std::vector<std::string>& formats, const Json& spec) {
   const std::vector<std::string> stems = stems_of(formats.size(), spec);
   std::vector<Column> columns(formats.size());
   for (std::size_t i = 0; i < formats.size(); ++i) {

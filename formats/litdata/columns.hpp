@@ -12,10 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "bale/formats/authoring/column_roles.hpp"
 #include "bale/formats/authoring/delivery.hpp"
+
+namespace bale {
+class Json;
+}
 
 namespace bale::litdata {
 
@@ -42,7 +44,7 @@ struct Column {
 
 /// The columns in the order of a sample's bytes, with their roles. `spec` is null or the tree that names them. Throws
 /// `damaged` without a path.
-std::vector<Column> make_columns(const std::vector<std::string>& formats, const nlohmann::json& spec);
+std::vector<Column> make_columns(const std::vector<std::string>& formats, const Json& spec);
 
 /// The longest front of a value that delivery_of() looks at.
 inline constexpr std::size_t k_value_front_bytes = 512;

@@ -4,11 +4,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale::litdata {
@@ -16,56 +15,50 @@ namespace {
 
 constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 30;
 
-bool is_index(const nlohmann::json& value) {
-  return value.is_object() && value.contains("chunks") && value["chunks"].is_array() && value.contains("config") &&
-         value["config"].is_object() && value["config"].contains("data_format");
-}
-
-/// A text of the configuration; empty if it is null or absent.
-std::string option(const nlohmann::json& config, const char* name) {
-  const auto at = config.find(name);
-  return at == config.end() || at->is_null() ? std::string() : text_from_json(*at, name);
+bool is_index(const Json& value) {
+  const Json* const chunks = value.find("chunks");
+  const Json* const config = value.find("config");
+  return chunks != nullptr && chunks->is_array() && config != nullptr && config->contains("data_format");
 }
 
 /// Throws `unsupported` for what bale does not read.
-void check_layout(const nlohmann::json& config) {
-  const std::string loader = option(config, "item_loader");
+void check_layout(const Json& config) {
+  const std::string loader = config.text_or_empty("item_loader");
   if (!loader.empty() && loader != "PyTreeLoader") {
     throw Error(ErrorCode::unsupported, fmt::format("a dataset for LitData's {}", printable(loader)),
                 {.hint = "bale reads what PyTreeLoader, the default, reads"});
   }
-  if (const auto at = config.find("encryption"); at != config.end() && !at->is_null()) {
+  if (const Json* const encryption = config.find("encryption"); encryption != nullptr && !encryption->is_null()) {
     throw Error(ErrorCode::unsupported, "encrypted chunks", {.hint = "write them again without encryption"});
   }
-  const std::string compression = option(config, "compression");
+  const std::string compression = config.text_or_empty("compression");
   if (!compression.empty() && compression.substr(0, compression.find(':')) != "zstd") {
     throw Error(ErrorCode::unsupported,
                 fmt::format("chunks compressed by \"{}\", bale reads zstd", printable(compression)),
                 {.hint = "write them again with compression=\"zstd\""});
   }
-  const std::string level = option(config, "compression_level");
+  const std::string level = config.text_or_empty("compression_level");
   if (!level.empty() && level != "chunk" && level != "batch" && level != "sample") {
     throw Error(ErrorCode::unsupported, fmt::format("chunks compressed by the {}", printable(level)));
   }
 }
 
 /// The tree that names the leaves: JSON in a text. Null if there is none.
-nlohmann::json data_spec(const nlohmann::json& config) {
-  const std::string text = option(config, "data_spec");
-  return text.empty() ? nlohmann::json() : parse_json(text);
+Json data_spec(const Json& config) {
+  const std::string text = config.text_or_empty("data_spec");
+  return text.empty() ? Json() : parse_json(text);
 }
 
-Config parse(const nlohmann::json& index) {
-  const nlohmann::json& config = index["config"];
+Config parse(const Json& index) {
+  const Json& config = index.at("config");
   check_layout(config);
   Config found;
-  found.compresses_samples = option(config, "compression_level") == "sample";
-  found.columns = make_columns(texts_from_json(config["data_format"], "data_format"), data_spec(config));
+  found.compresses_samples = config.text_or_empty("compression_level") == "sample";
+  found.columns = make_columns(config.texts("data_format"), data_spec(config));
   if (found.columns.empty()) throw Error(ErrorCode::damaged, "says that samples have no values");
-  for (const nlohmann::json& chunk : index["chunks"]) {
-    ListedChunk listed{.name = text_from_json(json_member(chunk, "filename"), "filename"),
-                       .bytes = count_from_json(json_member(chunk, "chunk_bytes")),
-                       .samples = count_from_json(json_member(chunk, "chunk_size"))};
+  for (const Json& chunk : index.list("chunks")) {
+    ListedChunk listed{
+        .name = chunk.text("filename"), .bytes = chunk.count("chunk_bytes"), .samples = chunk.count("chunk_size")};
     if (!is_plain_name(listed.name)) throw Error(ErrorCode::damaged, "lists a chunk outside its directory");
     found.chunks.push_back(std::move(listed));
   }
@@ -78,7 +71,7 @@ std::optional<Config> read_config(const std::string& directory) {
   const std::string path = join_name(directory, "index.json");
   if (!path_exists(path)) return std::nullopt;
   const std::vector<std::byte> bytes = read_file(path, k_max_bytes);
-  nlohmann::json index;
+  Json index;
   try {
     index = parse_json(as_text(bytes));
     if (!is_index(index)) return std::nullopt;

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "bale/formats/litdata/columns.hpp"
 
 namespace bale::litdata {

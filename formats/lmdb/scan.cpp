@@ -3,10 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
 #include "bale/formats/lmdb/scan.hpp"
@@ -106,15 +105,19 @@ class OurScan {
 
 /// The primary field's name in a `__bale__` value.
 std::string primary_in(std::string_view header, const std::string& path) {
-  using Json = nlohmann::json;
-  const Json json = Json::parse(header, nullptr, false);
-  if (json.is_object() && json.contains("version") && json["version"].is_number_unsigned()) {
-    if (json["version"] != 1U) {
-      throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});
-    }
-    const std::string primary = json.value("primary", Json()).is_string() ? json["primary"].get<std::string>() : "";
-    if (is_plain_field_name(primary)) return primary;
+  std::string primary;
+  std::uint64_t version = 0;
+  try {
+    const Json json = parse_json(header);
+    version = json.count("version");
+    if (version == 1) primary = json.text("primary");
+  } catch (const Error&) {
+    version = 1;
   }
+  if (version != 1) {
+    throw Error(ErrorCode::unsupported, "written by a newer bale", {.path = path, .hint = "use that version"});
+  }
+  if (is_plain_field_name(primary)) return primary;
   throw Error(ErrorCode::damaged, "its __bale__ entry makes no sense", {.path = path, .hint = "copy or pack it again"});
 }
 

@@ -6,11 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/authoring/delivery.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::mds {
@@ -75,15 +74,14 @@ void parse_encoding(Column& column) {
 
 }  // namespace
 
-std::vector<Column> parse_columns(const nlohmann::json& config) {
-  if (const auto version = count_from_json(json_member(config, "version")); version != 2) {
+std::vector<Column> parse_columns(const Json& config) {
+  if (const auto version = config.count("version"); version != 2) {
     throw Error(ErrorCode::unsupported, fmt::format("MDS version {}, this bale reads 2", version));
   }
-  const std::vector<std::string> names = texts_from_json(json_member(config, "column_names"), "column_names");
-  const std::vector<std::string> encodings =
-      texts_from_json(json_member(config, "column_encodings"), "column_encodings");
-  const nlohmann::json& sizes = json_member(config, "column_sizes");
-  if (!sizes.is_array() || sizes.size() != names.size() || encodings.size() != names.size()) {
+  const std::vector<std::string> names = config.texts("column_names");
+  const std::vector<std::string> encodings = config.texts("column_encodings");
+  const std::vector<Json>& sizes = config.list("column_sizes");
+  if (sizes.size() != names.size() || encodings.size() != names.size()) {
     fail("column names, encodings and sizes differ in number");
   }
   std::vector<Column> columns;
@@ -91,7 +89,7 @@ std::vector<Column> parse_columns(const nlohmann::json& config) {
     Column column{.name = names[i], .encoding = encodings[i], .stem = field_name(names[i])};
     std::replace(column.stem.begin(), column.stem.end(), '/', '_');
     if (column.stem.empty()) column.stem = "bin";
-    const std::uint64_t size = sizes[i].is_null() ? 0 : count_from_json(sizes[i]);
+    const std::uint64_t size = sizes[i].is_null() ? 0 : sizes[i].as_count("column_sizes");
     if (size > std::numeric_limits<std::uint32_t>::max()) fail("a column size of 4 GiB or more");
     column.size = static_cast<std::uint32_t>(size);
     parse_encoding(column);

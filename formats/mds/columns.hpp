@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "bale/formats/authoring/column_roles.hpp"
+
+namespace bale {
+class Json;
+}
 
 namespace bale::mds {
 
@@ -41,7 +43,7 @@ struct Column {
 };
 
 /// The columns in the order of a sample's bytes, with their roles. Throws `damaged` or `unsupported` without a path.
-std::vector<Column> parse_columns(const nlohmann::json& config);
+std::vector<Column> parse_columns(const Json& config);
 
 /// Name of the field for values of the column, or of those that end with `extension` ("jpg"), which is not repeated.
 /// The image of a sample is called by the extension alone.

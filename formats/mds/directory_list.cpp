@@ -1,11 +1,10 @@
 #include "bale/formats/mds/directory_list.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/mds/compression.hpp"
 
@@ -20,9 +19,8 @@ struct ListedFile {
   std::uint64_t bytes = 0;
 };
 
-ListedFile listed_file(const nlohmann::json& file) {
-  ListedFile listed{.name = text_from_json(json_member(file, "basename"), "basename"),
-                    .bytes = count_from_json(json_member(file, "bytes"))};
+ListedFile listed_file(const Json& file) {
+  ListedFile listed{.name = file.text("basename"), .bytes = file.count("bytes")};
   if (!is_plain_name(listed.name)) throw Error(ErrorCode::damaged, "lists a shard outside its directory");
   return listed;
 }
@@ -41,14 +39,14 @@ bool is_there(const std::string& directory, const ListedFile& file) {
 }
 
 /// The file of a shard: the uncompressed one if it is there, else the compressed one.
-std::string shard_name(const std::string& directory, const nlohmann::json& shard) {
-  const std::string& format = text_from_json(json_member(shard, "format"), "format");
+std::string shard_name(const std::string& directory, const Json& shard) {
+  const std::string& format = shard.text("format");
   if (format != "mds") {
     throw Error(ErrorCode::unsupported, fmt::format("lists shards of the format \"{}\"", printable(format)),
                 {.hint = "write them again with MDSWriter"});
   }
-  const ListedFile raw = listed_file(json_member(shard, "raw_data"));
-  const nlohmann::json& zip = json_member(shard, "zip_data");
+  const ListedFile raw = listed_file(shard.at("raw_data"));
+  const Json& zip = shard.at("zip_data");
   if (zip.is_null()) {
     if (remote_storage_of(directory) != nullptr || is_there(directory, raw)) return raw.name;
     throw Error(ErrorCode::not_found, fmt::format("the shard \"{}\" that it lists is not there", printable(raw.name)),
@@ -56,7 +54,7 @@ std::string shard_name(const std::string& directory, const nlohmann::json& shard
   }
   if (is_there(directory, raw)) return raw.name;
   const ListedFile compressed = listed_file(zip);
-  const std::string& compression = text_from_json(json_member(shard, "compression"), "compression");
+  const std::string& compression = shard.text("compression");
   if (!is_readable_compression(compression)) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("lists shards compressed by \"{}\", bale reads zstd", printable(compression)),
@@ -68,10 +66,10 @@ std::string shard_name(const std::string& directory, const nlohmann::json& shard
               {.hint = "copy it again"});
 }
 
-bool is_list(const nlohmann::json& value) {
-  if (!value.is_object() || !value.contains("version") || !value.contains("shards")) return false;
-  const nlohmann::json& shards = value["shards"];
-  return shards.is_array() && !shards.empty() && shards[0].is_object() && shards[0].contains("column_encodings");
+bool is_list(const Json& value) {
+  const Json* const shards = value.find("shards");
+  return value.contains("version") && shards != nullptr && shards->is_array() && shards->size() > 0 &&
+         shards->as_list("shards")[0].contains("column_encodings");
 }
 
 }  // namespace
@@ -80,7 +78,7 @@ std::optional<std::vector<std::string>> list_directory(const std::string& direct
   const std::string path = join_name(directory, "index.json");
   if (!path_exists(path)) return std::nullopt;
   const std::vector<std::byte> bytes = read_file(path, k_max_bytes);
-  nlohmann::json list;
+  Json list;
   try {
     list = parse_json(as_text(bytes));
     if (!is_list(list)) return std::nullopt;
@@ -89,7 +87,7 @@ std::optional<std::vector<std::string>> list_directory(const std::string& direct
   }
   std::vector<std::string> names;
   try {
-    for (const nlohmann::json& shard : list["shards"]) names.push_back(shard_name(directory, shard));
+    for (const Json& shard : list.list("shards")) names.push_back(shard_name(directory, shard));
   } catch (const Error& error) {
     throw Error(error.code(), error.message(), {.path = path, .hint = error.context().hint});
   }

@@ -4,10 +4,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 
 namespace bale::mds {
 namespace {

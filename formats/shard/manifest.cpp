@@ -4,19 +4,15 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using Parsed = nlohmann::json;
 
 constexpr std::uint64_t k_schema_version = 1;
 constexpr const char* k_encoded_keys = "encoded";
@@ -51,113 +47,90 @@ void check_file_name(const std::string& file, const std::string& path) {
   }
 }
 
-std::string text_member(const Parsed& object, const char* name) {
-  return text_from_json(json_member(object, name), name);
+std::vector<std::string> optional_texts(const Json& object, const char* name) {
+  return object.contains(name) ? object.texts(name) : std::vector<std::string>{};
 }
 
-std::vector<std::string> optional_texts(const Parsed& object, const char* name) {
-  return object.contains(name) ? texts_from_json(object[name], name) : std::vector<std::string>{};
-}
-
-/// The array `name`. Throws `damaged` if it is not an array.
-const Parsed& list_member(const Parsed& object, const char* name) {
-  const Parsed& list = json_member(object, name);
-  if (!list.is_array()) throw Error(ErrorCode::damaged, fmt::format("{} is not a list", name));
-  return list;
-}
-
-ManifestShard shard_from_json(const Parsed& shard, const std::string& path) {
-  ManifestShard result{.file = text_member(shard, "file"),
-                       .digest = text_member(shard, "digest"),
-                       .num_samples = count_from_json(json_member(shard, "num_samples")),
-                       .bytes = count_from_json(json_member(shard, "bytes")),
+ManifestShard shard_from_json(const Json& shard, const std::string& path) {
+  ManifestShard result{.file = shard.text("file"),
+                       .digest = shard.text("digest"),
+                       .num_samples = shard.count("num_samples"),
+                       .bytes = shard.count("bytes"),
                        .sidecars = optional_texts(shard, "sidecars")};
   check_file_name(result.file, path);
   for (const std::string& file : result.sidecars) check_file_name(file, path);
   return result;
 }
 
-/// The shards of a manifest, or why one of them is none: another program's manifest may have members of this name.
-struct TakenShards {
-  std::vector<ManifestShard> list{};
-  std::exception_ptr failure{};
+/// The shards of a manifest, or why one of them is none: another program's manifest may have members of this name. They
+/// are taken out of the tree one by one, because a tree of a million takes ten times as much memory.
+class TakenShards : public JsonItems {
+ public:
+  explicit TakenShards(const std::string& path) : path_(path) {}
 
-  void add(const Parsed& shard, const std::string& path) {
-    if (failure) return;
+  void begin() override {
+    list_.clear();
+    failure_ = {};
+  }
+
+  void take(const Json& shard) override {
+    if (failure_) return;
     try {
-      list.push_back(shard_from_json(shard, path));
+      list_.push_back(shard_from_json(shard, path_));
     } catch (const Error&) {
-      failure = std::current_exception();
+      failure_ = std::current_exception();
     }
   }
+
+  std::vector<ManifestShard> list() {
+    if (failure_) std::rethrow_exception(failure_);
+    return std::move(list_);
+  }
+
+ private:
+  const std::string& path_;
+  std::vector<ManifestShard> list_;
+  std::exception_ptr failure_;
 };
 
-/// Parses a manifest. Its shards are taken out of the tree one by one, because a tree of a million takes ten times as much
-/// memory: `shards` gets them, and the list of the tree is empty, unless it has elements that are no objects.
-Parsed parse_without_shards(const std::string& text, const std::string& path, TakenShards& shards) {
-  enum Depth : int { k_members = 1, k_elements = 2 };
-  bool is_shards = false;  // the member of the root
-  bool is_list = false;
-  const auto take = [&](int depth, Parsed::parse_event_t event, Parsed& parsed) {
-    if (event == Parsed::parse_event_t::key && depth == k_members) {
-      is_shards = parsed == "shards";
-      is_list = false;
-      if (is_shards) shards = {};  // of members of the same name, the last counts
-    } else if (is_shards && event == Parsed::parse_event_t::array_start && depth == k_members) {
-      is_list = true;
-    } else if (is_list && event == Parsed::parse_event_t::object_end && depth == k_elements) {
-      shards.add(parsed, path);
-      return false;
-    }
-    return true;
-  };
-  try {
-    return Parsed::parse(text, take);
-  } catch (const Parsed::parse_error& error) {
-    throw Error(ErrorCode::damaged, fmt::format("not JSON from byte {} on", error.byte));
-  }
-}
-
-void check_version(const Parsed& root, const std::string& path) {
-  const std::uint64_t version = count_from_json(json_member(root, "bale_manifest"));
+void check_version(const Json& root, const std::string& path) {
+  const std::uint64_t version = root.count("bale_manifest");
   if (version == k_schema_version) return;
   throw Error(ErrorCode::unsupported, fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
               {.path = path, .hint = "use a newer bale"});
 }
 
 /// The caller adds the path to errors without one.
-Manifest manifest_from_json(const Parsed& root, TakenShards shards, bool has_checksum, const std::string& path) {
+Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_checksum, const std::string& path) {
   check_version(root, path);
-  const std::size_t num_optional = root.count("lists") + root.count("edits") + root.count("keys");
+  std::size_t num_optional = 0;
+  for (const char* const name : {"lists", "edits", "keys"}) num_optional += root.contains(name) ? 1 : 0;
   if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
     throw Error(ErrorCode::damaged, "its checksum is missing");
   }
-  Manifest manifest{.name = text_member(root, "name"),
-                    .format = text_member(root, "format"),
-                    .layout = text_member(root, "layout"),
-                    .num_samples = count_from_json(json_member(root, "num_samples")),
-                    .num_skipped = count_from_json(json_member(root, "num_skipped"))};
-  for (const Parsed& field : list_member(root, "fields")) {
-    manifest.fields.push_back({.name = bytes_from_json(json_member(field, "name")),
-                               .codec = text_member(field, "codec"),
-                               .stored_bytes = count_from_json(json_member(field, "stored_bytes"))});
+  Manifest manifest{.name = root.text("name"),
+                    .format = root.text("format"),
+                    .layout = root.text("layout"),
+                    .num_samples = root.count("num_samples"),
+                    .num_skipped = root.count("num_skipped")};
+  for (const Json& field : root.list("fields")) {
+    manifest.fields.push_back(
+        {.name = field.bytes("name"), .codec = field.text("codec"), .stored_bytes = field.count("stored_bytes")});
   }
-  for (const Parsed& name : list_member(root, "classes")) manifest.classes.push_back(bytes_from_json(name));
+  manifest.classes = root.bytes_list("classes");
   std::uint64_t num_samples = 0;
-  if (!list_member(root, "shards").empty()) throw Error(ErrorCode::damaged, "a shard is not a JSON object");
-  if (shards.failure) std::rethrow_exception(shards.failure);
-  manifest.shards = std::move(shards.list);
+  if (!root.list("shards").empty()) throw Error(ErrorCode::damaged, "a shard is not a JSON object");
+  manifest.shards = shards.list();
   for (const ManifestShard& shard : manifest.shards) num_samples += shard.num_samples;
   if (num_samples != manifest.num_samples) throw Error(ErrorCode::damaged, "its shards do not add up to num_samples");
   manifest.lists = optional_texts(root, "lists");
   for (const std::string& file : manifest.lists) check_file_name(file, path);
   if (root.contains("edits")) {
-    if (!root["edits"].is_object()) throw Error(ErrorCode::damaged, "edits is not a JSON object");
-    for (const auto& [name, value] : root["edits"].items()) manifest.edits[name] = text_from_json(value, "edits");
+    for (const auto& [name, value] : root.members("edits")) manifest.edits[name] = value.as_text("edits");
   }
-  manifest.encoded_keys = root.contains("keys") && text_member(root, "keys") == k_encoded_keys;
-  manifest.plan = text_member(root, "plan");
-  manifest.created_by = text_member(root, "created_by");
+  manifest.encoded_keys = root.contains("keys") && root.text("keys") == k_encoded_keys;
+  manifest.plan = root.text("plan");
+  manifest.created_by = root.text("created_by");
   return manifest;
 }
 
@@ -167,39 +140,34 @@ std::string manifest_text(const Manifest& manifest) {
   Json fields = Json::array();
   for (const ManifestField& field : manifest.fields) {
     fields.push_back(
-        {{"name", Json(bytes_to_json(field.name))}, {"codec", field.codec}, {"stored_bytes", field.stored_bytes}});
+        {{"name", bytes_to_json(field.name)}, {"codec", field.codec}, {"stored_bytes", field.stored_bytes}});
   }
-  Json classes = Json::array();
-  for (const std::string& name : manifest.classes) classes.push_back(Json(bytes_to_json(name)));
   Json shards = Json::array();
   for (const ManifestShard& shard : manifest.shards) {
-    shards.push_back(
-        {{"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}});
-    if (!shard.sidecars.empty()) shards.back()["sidecars"] = shard.sidecars;
+    Json listed{
+        {"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}};
+    if (!shard.sidecars.empty()) listed["sidecars"] = Json::list_of(shard.sidecars);
+    shards.push_back(std::move(listed));
   }
-  Json root = {{"bale_manifest", k_schema_version},
-               {"name", manifest.name},
-               {"format", manifest.format},
-               {"layout", manifest.layout},
-               {"num_samples", manifest.num_samples},
-               {"num_skipped", manifest.num_skipped},
-               {"fields", fields},
-               {"classes", classes},
-               {"shards", shards}};
-  if (!manifest.lists.empty()) root["lists"] = manifest.lists;
-  if (!manifest.edits.empty()) root["edits"] = manifest.edits;
+  Json root = {{"bale_manifest", k_schema_version},   {"name", manifest.name},
+               {"format", manifest.format},           {"layout", manifest.layout},
+               {"num_samples", manifest.num_samples}, {"num_skipped", manifest.num_skipped},
+               {"fields", std::move(fields)},         {"classes", bytes_list_to_json(manifest.classes)},
+               {"shards", std::move(shards)}};
+  if (!manifest.lists.empty()) root["lists"] = Json::list_of(manifest.lists);
+  if (!manifest.edits.empty()) root["edits"] = Json::object_of(manifest.edits);
   if (manifest.encoded_keys) root["keys"] = k_encoded_keys;
   root["plan"] = manifest.plan;
   root["created_by"] = manifest.created_by;
-  const std::string text = root.dump(1);
+  const std::string text = root.dump({.indent = 1});
   const std::string_view body = std::string_view(text).substr(0, text.size() - 2);  // without "\n}"
   return std::string(body) + seal_of(body);
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& path) {
   try {
-    TakenShards shards;
-    const Parsed root = parse_without_shards(text, path, shards);
+    TakenShards shards(path);
+    const Json root = parse_json(text, {.taken = "shards", .items = &shards});
     const bool has_checksum = root.contains("checksum");
     if (!has_checksum && !root.contains("bale_manifest")) {
       throw Error(
@@ -207,7 +175,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
           {.path = path, .hint = "name the shards beside it, or pack the folder with `bale pack --source folder`"});
     }
     if (has_checksum) check_seal(text, path);
-    return manifest_from_json(root, std::move(shards), has_checksum, path);
+    return manifest_from_json(root, shards, has_checksum, path);
   } catch (const Error& error) {
     if (!error.context().path.empty()) throw;
     throw Error(ErrorCode::damaged, fmt::format("not a valid manifest: {}", error.what()), {.path = path});

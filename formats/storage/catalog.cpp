@@ -9,11 +9,10 @@
 #include <ctime>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 #include "bale/formats/storage/retry.hpp"
@@ -88,10 +87,10 @@ HttpResult ask_once(const Location& location, const std::string& if_none_match, 
   return response;
 }
 
+std::string record_text(const Json& record) { return record.dump({.sorted = true, .replaces = true}); }
+
 /// Of a record without its member "check".
-std::uint32_t check_of(const nlohmann::json& record) {
-  return crc32c(as_bytes(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
-}
+std::uint32_t check_of(const Json& record) { return crc32c(as_bytes(record_text(record))); }
 
 Error named(const Error& error, const Location& location) {
   return {error.code(), error.message(), {.path = location.shown(), .hint = error.context().hint}};
@@ -107,20 +106,19 @@ std::optional<Catalog::Known> Catalog::recorded(const Location& location) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return std::nullopt;
   try {
-    nlohmann::json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
-    const std::uint64_t check = count_from_json(json_member(json, "check"));
+    Json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
+    const std::uint64_t check = json.count("check");
     json.erase("check");
     if (check != check_of(json)) return std::nullopt;
-    FileVersion version{.etag = text_from_json(json_member(json, "etag"), "etag"),
-                        .instance = text_from_json(json_member(json, "instance"), "instance"),
-                        .size = count_from_json(json_member(json, "size")),
-                        .has_ranges = count_from_json(json_member(json, "ranges")) != 0};
-    if (text_from_json(json_member(json, "content"), "content") !=
-        CacheDirectory::entry_of(content_identity(location, version))) {
+    FileVersion version{.etag = json.text("etag"),
+                        .instance = json.text("instance"),
+                        .size = json.count("size"),
+                        .has_ranges = json.count("ranges") != 0};
+    if (json.text("content") != CacheDirectory::entry_of(content_identity(location, version))) {
       return std::nullopt;  // a record of another file
     }
-    const auto asker = static_cast<std::uint32_t>(count_from_json(json_member(json, "asker")));
-    Known known{.version = std::move(version), .pin = json.contains("pin") ? text_from_json(json["pin"], "pin") : ""};
+    const auto asker = static_cast<std::uint32_t>(json.count("asker"));
+    Known known{.version = std::move(version), .pin = json.text_or_empty("pin")};
     known.is_recent = is_believed(location, known, info.st_mtim.tv_sec);
     if (known.version.etag.empty() && !(known.is_recent && cache_->slots().is_alive(asker))) return std::nullopt;
     return known;
@@ -158,13 +156,13 @@ void Catalog::ask_again(const Location& location) {
 /// Not durable: a record that is lost is asked for again.
 void Catalog::record(const Location& location, const FileVersion& version, const std::string& pin) const {
   if (!cache_ || cache_->is_full()) return;
-  nlohmann::json json = {{"name", bytes_to_json(location.shown())},
-                         {"etag", version.etag},
-                         {"instance", version.instance},
-                         {"asker", cache_->slots().token()},
-                         {"content", CacheDirectory::entry_of(content_identity(location, version))},
-                         {"size", version.size},
-                         {"ranges", version.has_ranges ? 1 : 0}};
+  Json json = {{"name", bytes_to_json(location.shown())},
+               {"etag", version.etag},
+               {"instance", version.instance},
+               {"asker", cache_->slots().token()},
+               {"content", CacheDirectory::entry_of(content_identity(location, version))},
+               {"size", version.size},
+               {"ranges", version.has_ranges ? 1 : 0}};
   if (!pin.empty()) json["pin"] = pin;
   json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
@@ -173,7 +171,7 @@ void Catalog::record(const Location& location, const FileVersion& version, const
   const std::string name = join_path(parent_directory(path), temporary_name());
   try {
     File file = File::create(name);
-    file.write_at(0, as_bytes(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+    file.write_at(0, as_bytes(record_text(json)));
     const auto renamed = [&] { return ::rename(name.c_str(), path.c_str()) == 0; };
     if (!renamed() && !(std::remove(path.c_str()) == 0 && renamed())) throw_errno("rename", name);
     is_new ? cache_->stored(k_unit_bytes) : cache_->give_back(k_unit_bytes);

@@ -6,12 +6,11 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
 #include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/retry.hpp"
@@ -163,10 +162,9 @@ class HubLocation final : public Location {
     std::vector<std::string> names;
     while (!url.empty()) {
       const HttpResponse response = listing_part(url);
-      for (const nlohmann::json& entry : parse_json(as_text(response.body))) {
-        if (entry.value("type", "") != "file") continue;
-        const std::string path = text_from_json(json_member(entry, "path"), "path");
-        names.push_back(join_path(name(), base_name(path)));
+      const Json page = parse_json(as_text(response.body));
+      for (const Json& entry : page.as_list("the listing")) {
+        if (entry.text_or_empty("type") == "file") names.push_back(join_path(name(), base_name(entry.text("path"))));
       }
       url = next_page(response.header("link"));
     }

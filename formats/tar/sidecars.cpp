@@ -3,9 +3,9 @@
 #include <functional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/tar/scanner.hpp"
@@ -13,10 +13,8 @@
 namespace bale::tar {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Names in files of other tools may not be UTF-8, but JSON must be.
-std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string text_of(const Json& json) { return json.dump({.indent = 1, .replaces = true}) + "\n"; }
 
 /// Calls `visit` for every file that belongs to a sample. `opens`: the file is the first of its sample. Returns the
 /// offset of the archive's end marker.

@@ -44,7 +44,7 @@ struct RecordContent {
 /// Reads a record; false if its data is not an Example. `content` is reused.
 bool read_content(FileWindow& window, const Record& record, RecordContent& content);
 
-/// The values of a feature as a JSON array: numbers unchanged, byte strings as in json_bytes.hpp. `message` is a
+/// The values of a feature as a JSON array: numbers unchanged, byte strings as in json.hpp. `message` is a
 /// Feature::message. Throws `damaged` if there is no Feature.
 std::string feature_text(FileWindow& window, std::uint64_t message);
 

@@ -7,21 +7,20 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/loader/transform/half.hpp"
 
 namespace bale::transform_detail {
 namespace {
 
-using nlohmann::json;
-
-json parsed(Bytes stored) {
-  const std::string_view text = as_text(stored);
-  json given = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (given.is_discarded()) throw Error(ErrorCode::damaged, "neither a NumPy array nor JSON");
-  return given;
+Json parsed_array(Bytes stored) {
+  try {
+    return parse_json(as_text(stored));
+  } catch (const Error&) {
+    throw Error(ErrorCode::damaged, "neither a NumPy array nor JSON");
+  }
 }
 
 /// Stores numbers as values of one type.
@@ -29,13 +28,14 @@ class Store {
  public:
   Store(std::string_view type, std::byte* out) : type_(type), out_(out) {}
 
-  void operator()(const json& number) {
+  void operator()(const Json& number) {
     const char kind = type_[1];
     const std::uint64_t bytes = array_type_bytes(type_);
-    const bool is_truth = number.is_boolean();
+    const bool is_truth = number.is_truth();
     if (!is_truth && !number.is_number()) refuse(number);
     if (kind == 'b') return put(static_cast<std::uint8_t>(whole<std::uint8_t>(number, 1)));
-    if (kind == 'f') return put_float(is_truth ? number.get<bool>() : number.get<double>(), bytes, number);
+    if (kind == 'f')
+      return put_float(is_truth ? static_cast<double>(number.as_truth({})) : number.as_real({}), bytes, number);
     if (kind == 'u') {
       if (bytes == 1) return put(whole<std::uint8_t>(number));
       if (bytes == 2) return put(whole<std::uint16_t>(number));
@@ -50,22 +50,17 @@ class Store {
   }
 
  private:
-  [[noreturn]] void refuse(const json& value) const {
-    const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  [[noreturn]] void refuse(const Json& value) const {
+    const std::string text = value.dump();
     throw Error(ErrorCode::unsupported, fmt::format("{} is no value of type {}", text.substr(0, 40), type_));
   }
   template <typename Whole>
-  Whole whole(const json& value, Whole most = std::numeric_limits<Whole>::max()) const {
-    if (value.is_boolean()) return value.get<bool>() ? Whole{1} : Whole{0};
-    if (value.is_number_unsigned()) {
-      if (value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) refuse(value);
-    } else if (!value.is_number_integer() || !std::is_signed_v<Whole> ||
-               value.get<std::int64_t>() < static_cast<std::int64_t>(std::numeric_limits<Whole>::min())) {
-      refuse(value);
-    }
-    return value.get<Whole>();
+  Whole whole(const Json& value, Whole most = std::numeric_limits<Whole>::max()) const {
+    if (value.is_truth()) return value.as_truth({}) ? Whole{1} : Whole{0};
+    if (!value.is_whole_within(std::numeric_limits<Whole>::min(), most)) refuse(value);
+    return value.as_whole<Whole>({});
   }
-  void put_float(double value, std::uint64_t bytes, const json& given) {
+  void put_float(double value, std::uint64_t bytes, const Json& given) {
     const auto single = static_cast<float>(value);
     const std::uint16_t half = to_float16(single);
     const bool fits = bytes == 8   ? std::isfinite(value)
@@ -86,13 +81,13 @@ class Store {
   std::byte* out_;
 };
 
-void store_all(const json& given, const std::vector<std::uint64_t>& shape, std::size_t depth, Store& store) {
+void store_all(const Json& given, const std::vector<std::uint64_t>& shape, std::size_t depth, Store& store) {
   if (depth == shape.size()) return store(given);
   if (!given.is_array() || given.size() != shape[depth]) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("JSON of another shape than the batch's arrays, ({})", fmt::join(shape, ", ")));
   }
-  for (const json& item : given) store_all(item, shape, depth + 1, store);
+  for (const Json& item : given.as_list({})) store_all(item, shape, depth + 1, store);
 }
 
 }  // namespace
@@ -105,18 +100,18 @@ bool looks_like_json(Bytes stored) {
 }
 
 std::vector<std::uint64_t> json_array_shape(Bytes stored) {
-  const json given = parsed(stored);
+  const Json given = parsed_array(stored);
   std::vector<std::uint64_t> shape;
-  for (const json* item = &given; item->is_array(); item = &item->front()) {
+  for (const Json* item = &given; item->is_array(); item = &item->as_list({}).front()) {
     shape.push_back(item->size());
-    if (item->empty()) break;
+    if (item->size() == 0) break;
   }
   return shape;
 }
 
 void read_json_array(const Field& field, Bytes stored, MutableBytes out) {
   Store store(field.type, out.data());
-  store_all(parsed(stored), *field.shape, 0, store);
+  store_all(parsed_array(stored), *field.shape, 0, store);
 }
 
 }  // namespace bale::transform_detail

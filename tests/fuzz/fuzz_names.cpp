@@ -1,10 +1,9 @@
 // Whatever the bytes of a name, an encoded key splits back whole, and what is shown on a terminal is printable.
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -12,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   for (const char c : bale::printable(name)) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) std::abort();
   }
-  if (bale::bytes_from_json(nlohmann::json::parse(bale::bytes_to_json(name).dump())) != name) std::abort();
+  if (bale::parse_json(bale::bytes_to_json(name).dump()).as_bytes("name") != name) std::abort();
   if (const auto parts = bale::split_member_name(name)) {
     if (std::string(parts->key) + '.' + std::string(parts->extension) != name) std::abort();
   }

@@ -36,6 +36,7 @@ VIOLATIONS = {
     "formats include each other": ("formats/tar/reader.cpp", '#include "bale/formats/lmdb/key_scheme.hpp"'),
     "third-party header elsewhere": ("reader/dataset.cpp", "#include <lmdb.h>"),
     "options know their parser": ("tools/cli/grammar.cpp", "#include <CLI/CLI.hpp>"),
+    "the JSON library beside its one file": ("formats/base/error.cpp", "#include <nlohmann/json.hpp>"),
     "third-party header in a public header": ("reader/include/bale/reader/dataset.hpp", "#include <fmt/format.h>"),
     "format name as a string": ("writer/packer.cpp", 'const char* name = "x.tar";'),
     "format name as an identifier": ("tools/main.cpp", "int hdf5_level = 3;"),

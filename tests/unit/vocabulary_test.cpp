@@ -1,14 +1,12 @@
 // The small pieces of the vocabulary: keys, labels, checksums, printable text, JSON for raw bytes, random numbers.
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/inflation.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/key.hpp"
@@ -123,11 +121,11 @@ TEST_CASE("raw bytes survive JSON") {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
   for (const std::string& raw : {std::string("plain é"), all, std::string("\xff"), std::string()}) {
-    CHECK(bytes_from_json(nlohmann::json::parse(bytes_to_json(raw).dump())) == raw);
+    CHECK(parse_json(bytes_to_json(raw).dump()).as_bytes("name") == raw);
   }
-  CHECK_THROWS_AS(bytes_from_json(nlohmann::json{{"hex", "zz"}}), Error);
-  CHECK_THROWS_AS(bytes_from_json(nlohmann::json{{"hex", "abc"}}), Error);
-  CHECK_THROWS_AS(bytes_from_json(3), Error);
+  for (const Json& other : {Json{{"hex", "zz"}}, Json{{"hex", "abc"}}, Json{{"hex", 1}}, Json(3)}) {
+    CHECK_THROWS_AS(other.as_bytes("name"), Error);
+  }
 }
 
 TEST_CASE("keyed random numbers have golden values") {

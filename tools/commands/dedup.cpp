@@ -1,11 +1,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/survey_commands.hpp"
@@ -14,10 +13,6 @@
 
 namespace bale::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
 
 /// The name by which --exclude-from finds a sample.
 std::string listed_name(const Survey& survey, std::uint64_t image) {
@@ -43,10 +38,10 @@ std::string list_text(const Survey& survey, const std::vector<SpareImage>& spare
 std::string spare_json(const Survey& survey, const Duplicates& duplicates, const std::vector<SpareImage>& spare) {
   Json listed = Json::array();
   for (const SpareImage& image : spare) {
-    Json one{{"name", raw(listed_name(survey, image.image))}};
+    Json one{{"name", bytes_to_json(listed_name(survey, image.image))}};
     if (image.kept != image.image) {
-      one["kept"] = raw(listed_name(survey, image.kept));
-      one["kept_in"] = raw(survey.parts[survey.part_of(image.kept)].name);
+      one["kept"] = bytes_to_json(listed_name(survey, image.kept));
+      one["kept_in"] = bytes_to_json(survey.parts[survey.part_of(image.kept)].name);
     } else {
       one["kept"] = Json();
     }
@@ -59,7 +54,7 @@ std::string spare_json(const Survey& survey, const Duplicates& duplicates, const
                  {"conflicting_groups", duplicates.num_conflicting},
                  {"not_all_compared", duplicates.num_cut},
                  {"duplicates", std::move(listed)}};
-  return out.dump(2) + '\n';
+  return out.dump({.indent = 2}) + '\n';
 }
 
 std::string summary_text(const Survey& survey, const std::vector<SpareImage>& spare) {

@@ -1,24 +1,19 @@
 #include "bale/tools/report/cache_json.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
+#include "bale/tools/report/json_document.hpp"
 
 namespace bale::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json name_json(const std::string& name) { return name.empty() ? Json() : Json(bytes_to_json(name)); }
+Json name_json(const std::string& name) { return name.empty() ? Json() : bytes_to_json(name); }
 
 Json use_json(const RemoteCache& cache) {
   return {{"directory", bytes_to_json(cache.directory())},
           {"limit_bytes", cache.limit_bytes()},
           {"used_bytes", cache.used_bytes()}};
 }
-
-std::string document(const Json& value) { return value.dump(2) + '\n'; }
 
 }  // namespace
 
@@ -31,7 +26,7 @@ std::string cache_json(const RemoteCache& cache, const std::vector<RemoteCache::
                             {"cached_bytes", file.cached_bytes},
                             {"last_use", file.last_use_s == 0 ? Json() : Json(file.last_use_s)}});
   }
-  return document(out);
+  return json_document(out);
 }
 
 std::string cache_check_json(const RemoteCache::CheckReport& report) {
@@ -39,14 +34,14 @@ std::string cache_check_json(const RemoteCache::CheckReport& report) {
   for (const RemoteCache::Damage& damage : report.damages) {
     damages.push_back({{"name", name_json(damage.name)}, {"bytes", damage.bytes}});
   }
-  return document({{"files", report.num_files}, {"bytes", report.num_bytes}, {"damages", damages}});
+  return json_document({{"files", report.num_files}, {"bytes", report.num_bytes}, {"damages", damages}});
 }
 
 std::string cache_removal_json(const RemoteCache& cache, std::uint64_t removed, bool is_dry_run) {
   Json out = use_json(cache);
   out["removed_bytes"] = removed;
   out["dry_run"] = is_dry_run;
-  return document(out);
+  return json_document(out);
 }
 
 std::string cache_fetch_json(const RemoteCache& cache, const FetchPlan& plan, bool is_dry_run) {
@@ -54,7 +49,7 @@ std::string cache_fetch_json(const RemoteCache& cache, const FetchPlan& plan, bo
   out["files"] = plan.files.size();
   out["bytes"] = plan.bytes;
   out["dry_run"] = is_dry_run;
-  return document(out);
+  return json_document(out);
 }
 
 }  // namespace bale::tools

@@ -1,10 +1,9 @@
 #include "bale/tools/report/json_output.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/image/simd_target.hpp"
+#include "bale/tools/report/json_document.hpp"
 #include "bale/tools/report/number_list.hpp"
 #include "bale/tools/report/python_line.hpp"
 #include "bale/tools/terminal/progress.hpp"
@@ -12,14 +11,8 @@
 namespace bale::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
-
 /// A path or a spec, without the secrets that a URL may have.
-Json shown(std::string_view spec) { return raw(shown_name(spec)); }
-
-std::string document(const Json& value) { return value.dump(2) + '\n'; }
+Json shown(std::string_view spec) { return bytes_to_json(shown_name(spec)); }
 
 double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
@@ -32,10 +25,11 @@ Json notices_json(const NoticeLog& notices) {
   Json reasons = Json::object();
   for (const auto& [why, reason] : notices.reasons()) reasons[printable(why)] = reason.count;
   Json entries = Json::array();
-  for (const Notice& notice : notices.kept()) entries.push_back({{"name", raw(notice.name)}, {"why", raw(notice.why)}});
+  for (const Notice& notice : notices.kept())
+    entries.push_back({{"name", bytes_to_json(notice.name)}, {"why", bytes_to_json(notice.why)}});
   Json warnings = Json::array();
   for (const Warning& warning : notices.warnings()) {
-    warnings.push_back({{"path", shown(warning.place)}, {"what", raw(warning.what)}});
+    warnings.push_back({{"path", shown(warning.place)}, {"what", bytes_to_json(warning.what)}});
   }
   return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
 }
@@ -81,13 +75,13 @@ Json conditions_json(const ImageConditions& conditions) {
 Json summary_object(const DatasetSummary& summary) {
   Json fields = Json::array();
   for (const DatasetSummary::Field& field : summary.fields) {
-    fields.push_back({{"name", raw(field.name)},
+    fields.push_back({{"name", bytes_to_json(field.name)},
                       {"codec", field.codec},
                       {"samples", field.num_samples},
                       {"stored_bytes", field.stored_bytes}});
   }
   Json classes = Json::array();
-  for (const std::string& name : summary.classes) classes.push_back(raw(name));
+  for (const std::string& name : summary.classes) classes.push_back(bytes_to_json(name));
   Json shards = Json::array();
   for (const DatasetSummary::ShardRow& shard : summary.shards) {
     shards.push_back({{"path", shown(shard.path)},
@@ -103,11 +97,11 @@ Json summary_object(const DatasetSummary& summary) {
            {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
            {"manifest", summary.has_manifest}};
   if (summary.has_manifest) {
-    out["name"] = raw(summary.name);
+    out["name"] = bytes_to_json(summary.name);
     out["created_by"] = summary.created_by;
     out["plan"] = summary.plan;
     out["skipped"] = summary.num_skipped;
-    out["edits"] = summary.edits;
+    out["edits"] = Json::object_of(summary.edits);
   }
   out["samples"] = summary.num_samples;
   out["bytes"] = summary.num_bytes;
@@ -123,14 +117,14 @@ Json check_object(const CheckReport& report) {
   Json findings = Json::array();
   for (const Damage& damage : report.findings) {
     Json finding{{"path", shown(damage.path)}};
-    if (!damage.key.empty()) finding["key"] = raw(damage.key);
-    if (!damage.field.empty()) finding["field"] = raw(damage.field);
+    if (!damage.key.empty()) finding["key"] = bytes_to_json(damage.key);
+    if (!damage.field.empty()) finding["field"] = bytes_to_json(damage.field);
     if (damage.offset) finding["offset"] = *damage.offset;
-    finding["what"] = raw(damage.what);
+    finding["what"] = bytes_to_json(damage.what);
     findings.push_back(std::move(finding));
   }
   Json leftovers = Json::array();
-  for (const std::string& path : report.leftovers) leftovers.push_back(raw(path));
+  for (const std::string& path : report.leftovers) leftovers.push_back(bytes_to_json(path));
   Json out{{"spec", shown(report.spec)},
            {"samples", report.num_samples},
            {"shards", report.num_shards},
@@ -144,16 +138,12 @@ Json check_object(const CheckReport& report) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 Json skipped_json(const std::vector<SkippedSample>& samples) {
   Json skipped = Json::array();
   for (const SkippedSample& sample : samples) {
-    Json line{{"origin", raw(sample.origin)}, {"why", raw(sample.why)}};
+    Json line{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}};
     if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
-    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(raw(copy));
+    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));
     skipped.push_back(std::move(line));
   }
   return skipped;
@@ -178,8 +168,8 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
     num_shards += manifest.shards.size();
     std::uint64_t bytes = 0;
     for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
-    outputs.push_back({{"directory", raw(output.directory)},
-                       {"name", raw(manifest.name)},
+    outputs.push_back({{"directory", bytes_to_json(output.directory)},
+                       {"name", bytes_to_json(manifest.name)},
                        {"format", manifest.format},
                        {"layout", manifest.layout},
                        {"samples", manifest.num_samples},
@@ -190,63 +180,64 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
   }
   const Json skipped = skipped_json(report.skipped);
   const bool resumed = report.num_resumed_shards > 0;  // it is not known how long those took
-  return document({{"samples", report.num_samples},
-                   {"bytes", report.num_bytes},
-                   {"shards", num_shards},
-                   {"resumed_shards", report.num_resumed_shards},
-                   {"ignored", notices.count()},
-                   {"notices", notices_json(notices)},
-                   {"images", conditions_json(conditions)},
-                   {"seconds", seconds},
-                   {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
-                   {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
-                   {"outputs", outputs},
-                   {"left_out", left_out_json(left_out.where)},
-                   {"excluded", excluded_json(left_out.listed)},
-                   {"undecodable", report.undecodable},
-                   {"skipped", skipped}});
+  return json_document({{"samples", report.num_samples},
+                        {"bytes", report.num_bytes},
+                        {"shards", num_shards},
+                        {"resumed_shards", report.num_resumed_shards},
+                        {"ignored", notices.count()},
+                        {"notices", notices_json(notices)},
+                        {"images", conditions_json(conditions)},
+                        {"seconds", seconds},
+                        {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
+                        {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
+                        {"outputs", outputs},
+                        {"left_out", left_out_json(left_out.where)},
+                        {"excluded", excluded_json(left_out.listed)},
+                        {"undecodable", Json::object_of(report.undecodable)},
+                        {"skipped", skipped}});
 }
 
 std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out) {
-  return document({{"plan", report.digest},
-                   {"samples", report.num_samples},
-                   {"bytes", report.num_bytes},
-                   {"shards", report.num_shards},
-                   {"ignored", notices.count()},
-                   {"notices", notices_json(notices)},
-                   {"left_out", left_out_json(left_out.where)},
-                   {"excluded", excluded_json(left_out.listed)}});
+  return json_document({{"plan", report.digest},
+                        {"samples", report.num_samples},
+                        {"bytes", report.num_bytes},
+                        {"shards", report.num_shards},
+                        {"ignored", notices.count()},
+                        {"notices", notices_json(notices)},
+                        {"left_out", left_out_json(left_out.where)},
+                        {"excluded", excluded_json(left_out.listed)}});
 }
 
 std::string part_json(const PartReport& report, double seconds) {
-  return document({{"destination", raw(report.destination)},
-                   {"samples", report.num_samples},
-                   {"bytes", report.num_bytes},
-                   {"shards", report.num_shards},
-                   {"resumed_shards", report.num_resumed_shards},
-                   {"seconds", seconds},
-                   {"skipped", skipped_json(report.skipped)}});
+  return json_document({{"destination", bytes_to_json(report.destination)},
+                        {"samples", report.num_samples},
+                        {"bytes", report.num_bytes},
+                        {"shards", report.num_shards},
+                        {"resumed_shards", report.num_resumed_shards},
+                        {"seconds", seconds},
+                        {"skipped", skipped_json(report.skipped)}});
 }
 
 std::string missing_json(const MergeReport& report) {
-  return document({{"destination", raw(report.destination)},
-                   {"shards", report.num_shards},
-                   {"payload_bytes", report.payload_bytes},
-                   {"missing_shards", report.missing_shards},
-                   {"parts", report.num_parts != 0 ? Json(report.num_parts) : Json()},
-                   {"missing_parts", report.missing_parts},
-                   {"array", report.num_parts != 0 ? Json(number_list(report.missing_parts, "-")) : Json()}});
+  return json_document({{"destination", bytes_to_json(report.destination)},
+                        {"shards", report.num_shards},
+                        {"payload_bytes", report.payload_bytes},
+                        {"missing_shards", Json::list_of(report.missing_shards)},
+                        {"parts", report.num_parts != 0 ? Json(report.num_parts) : Json()},
+                        {"missing_parts", Json::list_of(report.missing_parts)},
+                        {"array", report.num_parts != 0 ? Json(number_list(report.missing_parts, "-")) : Json()}});
 }
 
 std::string preview_json(const PackPreview& preview) {
   Json shards = Json::array();
   for (const PackPreview::ShardRow& row : preview.shards) {
-    shards.push_back({{"file", raw(row.file)}, {"samples", row.num_samples}, {"payload_bytes", row.payload_bytes}});
+    shards.push_back(
+        {{"file", bytes_to_json(row.file)}, {"samples", row.num_samples}, {"payload_bytes", row.payload_bytes}});
   }
-  return document({{"shards", shards}});
+  return json_document({{"shards", shards}});
 }
 
-std::string summary_json(const DatasetSummary& summary) { return document(summary_object(summary)); }
+std::string summary_json(const DatasetSummary& summary) { return json_document(summary_object(summary)); }
 
 std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries) {
   Json out{{"spec", shown(spec)}, {"samples", 0}, {"bytes", 0}, {"parts", Json::array()}};
@@ -259,10 +250,10 @@ std::string summaries_json(const std::string& spec, const std::vector<DatasetSum
   }
   out["samples"] = samples;
   out["bytes"] = bytes;
-  return document(out);
+  return json_document(out);
 }
 
-std::string check_json(const CheckReport& report) { return document(check_object(report)); }
+std::string check_json(const CheckReport& report) { return json_document(check_object(report)); }
 
 namespace {
 
@@ -294,45 +285,45 @@ const char* name_of(Difference::Kind kind) {
 std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed) {
   Json differences = Json::array();
   for (const Difference& difference : listed) {
-    Json one{{"kind", name_of(difference.kind)}, {"key", raw(difference.key)}};
-    if (!difference.field.empty()) one["field"] = raw(difference.field);
-    if (!difference.what.empty()) one["what"] = raw(difference.what);
-    one["origin"] = raw(difference.origin);
+    Json one{{"kind", name_of(difference.kind)}, {"key", bytes_to_json(difference.key)}};
+    if (!difference.field.empty()) one["field"] = bytes_to_json(difference.field);
+    if (!difference.what.empty()) one["what"] = bytes_to_json(difference.what);
+    one["origin"] = bytes_to_json(difference.origin);
     differences.push_back(std::move(one));
   }
-  return document({{"same", report.is_same()},
-                   {"samples_in_a", report.samples_in_a},
-                   {"samples_in_b", report.samples_in_b},
-                   {"num_same", report.num_same},
-                   {"num_different", report.num_different},
-                   {"num_only_in_a", report.num_only_in_a},
-                   {"num_only_in_b", report.num_only_in_b},
-                   {"num_unreadable", report.num_unreadable},
-                   {"same_classes", report.same_classes},
-                   {"num_differences", num_differences},
-                   {"differences", std::move(differences)}});
+  return json_document({{"same", report.is_same()},
+                        {"samples_in_a", report.samples_in_a},
+                        {"samples_in_b", report.samples_in_b},
+                        {"num_same", report.num_same},
+                        {"num_different", report.num_different},
+                        {"num_only_in_a", report.num_only_in_a},
+                        {"num_only_in_b", report.num_only_in_b},
+                        {"num_unreadable", report.num_unreadable},
+                        {"same_classes", report.same_classes},
+                        {"num_differences", num_differences},
+                        {"differences", std::move(differences)}});
 }
 
 std::string sample_json(const SampleRow& row) {
   Json fields = Json::object();
   for (const SampleRow::Field& field : row.fields) fields[printable(field.name)] = field.bytes;
-  Json out{{"index", row.index}, {"key", raw(row.key)}};
+  Json out{{"index", row.index}, {"key", bytes_to_json(row.key)}};
   if (row.label != k_no_label) out["label"] = row.label;
-  if (!row.class_name.empty()) out["class"] = raw(row.class_name);
+  if (!row.class_name.empty()) out["class"] = bytes_to_json(row.class_name);
   if (row.width != 0) out["width"] = row.width;
   if (row.height != 0) out["height"] = row.height;
   out["fields"] = fields;
-  out["shard"] = raw(row.shard);
+  out["shard"] = bytes_to_json(row.shard);
   return out.dump() + '\n';
 }
 
 std::string read_json(const ReadRates& rates) {
-  return document({{"epochs", rates.epochs},
-                   {"samples", rates.samples},
-                   {"bytes", rates.bytes},
-                   {"seconds", rates.seconds},
-                   {"samples_per_second", per_second(rates.samples, rates.seconds)},
-                   {"bytes_per_second", per_second(rates.bytes, rates.seconds)}});
+  return json_document({{"epochs", rates.epochs},
+                        {"samples", rates.samples},
+                        {"bytes", rates.bytes},
+                        {"seconds", rates.seconds},
+                        {"samples_per_second", per_second(rates.samples, rates.seconds)},
+                        {"bytes_per_second", per_second(rates.bytes, rates.seconds)}});
 }
 
 std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
@@ -356,7 +347,7 @@ std::string bench_json(const PipelineCommand& pipeline, std::span<const Measured
                      {"step_ms", device->step_s * 1e3},
                      {"idle_share", or_null(device->idle_share)}};
   }
-  return document(out);
+  return json_document(out);
 }
 
 std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
@@ -372,7 +363,7 @@ std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> 
   options.prefetch = best.prefetch;
   out["recommended"] = none ? Json() : setting_figures(best);
   out["not_recommended_because"] = none ? Json(no_verdict_text(*none, best)) : Json();
-  out["python"] = none ? Json() : raw(python_loader(pipeline.spec, options));
+  out["python"] = none ? Json() : bytes_to_json(python_loader(pipeline.spec, options));
   out["read_images_per_s"] = read_images_per_s;
   out["bound_by"] = bound_name(bound_of(best, read_images_per_s));
   if (decoding) {
@@ -385,7 +376,7 @@ std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> 
                        {"device_is_faster", device_decodes_faster(*decoding)},
                        {"advice", decoding_advice(*decoding)}};
   }
-  return document(out);
+  return json_document(out);
 }
 
 std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures) {
@@ -402,7 +393,7 @@ std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& fi
   out["cores_needed"] = figures.compute && figures.load > 0 ? Json(cores_needed(figures)) : Json();
   out["workers_needed"] = figures.compute || figures.copy ? Json(workers_needed(figures)) : Json();
   out["advice"] = advice(figures);
-  return document(out);
+  return json_document(out);
 }
 
 }  // namespace bale::tools

@@ -1,6 +1,6 @@
 // Results as JSON text, each ending in a newline.
 //
-// Names, paths and keys are strings if they are UTF-8, else {"hex": "..."} (formats/base/json_bytes.hpp), so that no
+// Names, paths and keys are strings if they are UTF-8, else {"hex": "..."} (formats/base/json.hpp), so that no
 // byte is lost.
 #pragma once
 

@@ -1,26 +1,22 @@
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
+#include <array>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
+#include "bale/tools/report/json_document.hpp"
 #include "bale/tools/report/survey_report.hpp"
 
 namespace bale::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json raw(std::string_view bytes) { return bytes_to_json(bytes); }
-
 Json image_json(const Survey& survey, std::uint64_t number) {
   const SurveyedImage& image = survey.images[number];
   const std::size_t part = survey.part_of(number);
-  Json out{{"split", raw(survey.parts[part].name)},
+  Json out{{"split", bytes_to_json(survey.parts[part].name)},
            {"index", number - survey.begins[part]},
-           {"key", raw(survey.key(number))},
-           {"origin", raw(survey.origin(number))}};
-  if (image.class_number != k_no_class) out["class"] = raw(survey.classes[image.class_number]);
+           {"key", bytes_to_json(survey.key(number))},
+           {"origin", bytes_to_json(survey.origin(number))}};
+  if (image.class_number != k_no_class) out["class"] = bytes_to_json(survey.classes[image.class_number]);
   out["width"] = image.width;
   out["height"] = image.height;
   out["bytes"] = image.bytes;
@@ -38,10 +34,11 @@ Json splits_json(const SurveyReport& report) {
   Json splits = Json::array();
   for (std::size_t i = 0; i < report.survey.parts.size(); ++i) {
     const Source& source = *report.survey.parts[i].source;
-    Json split{{"name", raw(report.survey.parts[i].name)}};
+    Json split{{"name", bytes_to_json(report.survey.parts[i].name)}};
     split.update(part_json(report.summary.parts[i]));
     Json losses = Json::array();
-    for (const SourceLoss& loss : source.losses()) losses.push_back({{"path", raw(loss.path)}, {"why", raw(loss.why)}});
+    for (const SourceLoss& loss : source.losses())
+      losses.push_back({{"path", bytes_to_json(loss.path)}, {"why", bytes_to_json(loss.why)}});
     Json ignored = Json::object();
     for (const auto& [why, reason] : source.notices().reasons()) ignored[printable(why)] = reason.count;
     split["losses"] = std::move(losses);
@@ -56,7 +53,7 @@ Json classes_json(const SurveyReport& report) {
   for (std::size_t i = 0; i < report.survey.classes.size(); ++i) {
     Json counts = Json::array();
     for (const PartSummary& part : report.summary.parts) counts.push_back(part.class_counts[i]);
-    classes.push_back({{"name", raw(report.survey.classes[i])},
+    classes.push_back({{"name", bytes_to_json(report.survey.classes[i])},
                        {"images", report.summary.all.class_counts[i]},
                        {"by_split", counts}});
   }
@@ -85,7 +82,7 @@ Json remarks_json(const SurveyReport& report) {
       if (!report.survey.images[i].remarks.has(remark)) continue;
       Json image = image_json(report.survey, i);
       const auto why = report.survey.reasons.find(i);
-      if (is_corrupt(remark) && why != report.survey.reasons.end()) image["why"] = raw(why->second);
+      if (is_corrupt(remark) && why != report.survey.reasons.end()) image["why"] = bytes_to_json(why->second);
       images.push_back(std::move(image));
     }
     remarks[std::string(remark_name(remark))] = std::move(images);
@@ -107,7 +104,8 @@ Json duplicates_json(const SurveyReport& report) {
       pairs.push_back({{"whole", place(pair.whole)},
                        {"part", place(pair.part)},
                        {"similarity", pair.similarity},
-                       {"window", {pair.window.left, pair.window.top, pair.window.right, pair.window.bottom}},
+                       {"window", Json::list_of(std::array{pair.window.left, pair.window.top, pair.window.right,
+                                                           pair.window.bottom})},
                        {"mirrored", pair.is_mirrored}});
     }
     groups.push_back({{"exact", group.is_exact},
@@ -118,8 +116,8 @@ Json duplicates_json(const SurveyReport& report) {
   }
   Json leaks = Json::array();
   for (const Leak& leak : duplicates.leaks) {
-    leaks.push_back({{"split", raw(report.survey.parts[leak.part].name)},
-                     {"also_in", raw(report.survey.parts[leak.other].name)},
+    leaks.push_back({{"split", bytes_to_json(report.survey.parts[leak.part].name)},
+                     {"also_in", bytes_to_json(report.survey.parts[leak.other].name)},
                      {"exact", leak.num_exact},
                      {"near", leak.num_near}});
   }
@@ -137,7 +135,7 @@ std::string survey_json(const SurveyReport& report) {
   const SurveySummary& summary = report.summary;
   Json findings = Json::array();
   for (const Finding& finding : findings_of(report))
-    findings.push_back({{"tone", finding.tone}, {"text", raw(finding.text)}});
+    findings.push_back({{"tone", finding.tone}, {"text", bytes_to_json(finding.text)}});
   Json sizes = Json::array();
   for (const ImageSize& size : summary.common_sizes) {
     sizes.push_back({{"width", size.width}, {"height", size.height}, {"images", size.count}});
@@ -164,7 +162,7 @@ std::string survey_json(const SurveyReport& report) {
               {"orientations", std::move(orientations)},
               {"remarks", remarks_json(report)},
               {"duplicates", duplicates_json(report)}});
-  return out.dump(2) + '\n';
+  return json_document(out);
 }
 
 }  // namespace bale::tools

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "bale/formats/base/json.hpp"
 #include "bale/tools/terminal/human.hpp"
 
 namespace bale::tools {
@@ -75,7 +75,7 @@ ProgressCounts counts_of(const Progress& progress) {
 }
 
 std::string progress_json(const ProgressCounts& counts) {
-  return nlohmann::ordered_json{{"progress",
+  return Json{{"progress",
                {{"samples", counts.samples},
                 {"total_samples", counts.total_samples},
                 {"bytes", counts.bytes},

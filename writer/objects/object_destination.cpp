@@ -7,11 +7,10 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/base/temporary_file.hpp"
 
@@ -34,20 +33,20 @@ std::optional<std::uint64_t> leading_number(std::string_view text) {
 }
 
 std::string record_text(const FinishedShard& finished, const std::vector<StoredObject>& files) {
-  nlohmann::json list = nlohmann::json::array();
+  Json list = Json::array();
   for (const StoredObject& file : files) {
     list.push_back({{"file", bytes_to_json(file.key)}, {"bytes", file.size}, {"etag", bytes_to_json(file.etag)}});
   }
-  return fmt::format("{}\n{}\n", finished_to_text(finished), list.dump());
+  return fmt::format("{}\n{}\n", finished_to_text(finished), list.dump({.sorted = true}));
 }
 
 ObjectDestination::Record record_from_text(std::string name, std::string_view text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   ObjectDestination::Record record{
       .name = std::move(name), .finished = finished_from_text(text.substr(0, end)), .files = {}};
-  for (const nlohmann::json& file : nlohmann::json::parse(text.substr(end))) {
-    record.files.push_back(
-        {bytes_from_json(file.at("file")), file.at("bytes").get<std::uint64_t>(), bytes_from_json(file.at("etag"))});
+  const Json list = parse_json(text.substr(end));
+  for (const Json& file : list.as_list("the list of files")) {
+    record.files.push_back({file.bytes("file"), file.count("bytes"), file.bytes("etag")});
   }
   return record;
 }
@@ -238,8 +237,7 @@ ObjectDestination::Records ObjectDestination::records(const std::function<bool(s
     if (!text) return;  // removed meanwhile
     try {
       found[i] = record_from_text(names[i].second, as_text(*text));
-    } catch (const nlohmann::json::exception&) {  // a damaged record is none: the shard is packed again
-    } catch (const Error& error) {
+    } catch (const Error& error) {  // a damaged record is none: the shard is packed again
       if (error.code() != ErrorCode::damaged) throw;
     }
   });

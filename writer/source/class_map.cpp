@@ -7,8 +7,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/writer/source/integer_text.hpp"
-#include "bale/writer/source/json_text.hpp"
 
 namespace bale {
 namespace {
@@ -47,6 +47,32 @@ std::string_view without_description(std::string_view line) {
   return is_wordnet_id ? first : line;
 }
 
+/// {"name": 0}, {"0": "name"} or {"0": ["WordNet id", "name"]}.
+std::pair<std::string, std::int64_t> class_of_member(const std::string& key, const Json& value) {
+  if (value.is_whole()) return {key, value.as_whole<std::int64_t>(fmt::format("the label of \"{}\"", printable(key)))};
+  const auto index = parse_integer(key);
+  if (!index) throw Error(ErrorCode::damaged, fmt::format("\"{}\" has no integer", printable(key)));
+  const Json& name = value.is_array() && value.size() > 0 ? value.as_list(key).front() : value;
+  return {name.as_text("a class name"), *index};
+}
+
+std::vector<std::pair<std::string, std::int64_t>> parse_class_json(std::string_view text, const std::string& path) {
+  std::vector<std::pair<std::string, std::int64_t>> entries;
+  try {
+    const Json map = parse_json(text);
+    if (map.is_object()) {
+      for (const auto& [key, value] : map.as_members("the map")) entries.push_back(class_of_member(key, value));
+      return entries;
+    }
+    for (const Json& name : map.as_list("the map")) {
+      entries.emplace_back(name.as_text("a class name"), static_cast<std::int64_t>(entries.size()));
+    }
+  } catch (const Error& error) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", error.message()), {.path = path});
+  }
+  return entries;
+}
+
 }  // namespace
 
 ClassMap ClassMap::load(const std::string& path) {
@@ -56,7 +82,7 @@ ClassMap ClassMap::load(const std::string& path) {
   ClassMap map(path);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
-    for (auto& [name, label] : parse_class_map_json(text, path)) map.add(std::move(name), label, 0);
+    for (auto& [name, label] : parse_class_json(text, path)) map.add(std::move(name), label, 0);
   } else {
     map.parse_lines(text);
   }

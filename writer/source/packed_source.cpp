@@ -7,11 +7,10 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
@@ -212,18 +211,18 @@ class PackedSource : public Source {
   }
 
   std::string save_head() const override {
-    nlohmann::json head{{"kind", k_saved_packed},
-                        {"spec", bytes_to_json(spec_)},
-                        {"source", options_.kind},
-                        {"skip_damaged", options_.skip_damaged},
-                        {"prefixed", prefixed_},
-                        {"decoded", decoded_},
-                        {"encoded", encoded_},
-                        {"class_folders", folders_.has_value()},
-                        {"classes", bytes_list_to_json(classes())},
-                        {"fields", bytes_list_to_json(fields_)},
-                        {"samples", dataset_.size()}};
-    return head.dump();
+    Json head{{"kind", k_saved_packed},
+              {"spec", bytes_to_json(spec_)},
+              {"source", options_.kind},
+              {"skip_damaged", options_.skip_damaged},
+              {"prefixed", prefixed_},
+              {"decoded", decoded_},
+              {"encoded", encoded_},
+              {"class_folders", folders_.has_value()},
+              {"classes", bytes_list_to_json(classes())},
+              {"fields", bytes_list_to_json(fields_)},
+              {"samples", dataset_.size()}};
+    return head.dump({.sorted = true});
   }
 
   void save(std::uint64_t i, std::string& out) const override {
@@ -369,17 +368,17 @@ class SavedPackedRows : public SavedRows {
 
 class SavedPacked : public SavedSource {
  public:
-  explicit SavedPacked(const nlohmann::json& head)
-      : delivery_{.prefixed = head.at("prefixed"),
-                  .decoded = head.at("decoded"),
-                  .encoded = head.at("encoded"),
-                  .class_folders = head.at("class_folders"),
-                  .fields = bytes_list_from_json(head.at("fields"))},
-        classes_(bytes_list_from_json(head.at("classes"))) {
-    const SourceOptions options{.kind = head.at("source"), .skip_damaged = head.at("skip_damaged")};
-    const std::string spec = bytes_from_json(head.at("spec"));
+  explicit SavedPacked(const Json& head)
+      : delivery_{.prefixed = head.truth("prefixed"),
+                  .decoded = head.truth("decoded"),
+                  .encoded = head.truth("encoded"),
+                  .class_folders = head.truth("class_folders"),
+                  .fields = head.bytes_list("fields")},
+        classes_(head.bytes_list("classes")) {
+    const SourceOptions options{.kind = head.text("source"), .skip_damaged = head.truth("skip_damaged")};
+    const std::string spec = head.bytes("spec");
     dataset_ = std::make_shared<Dataset>(PackedSource::open_dataset(spec, options));
-    if (dataset_->size() != count_from_json(head.at("samples"))) {
+    if (dataset_->size() != head.count("samples")) {
       throw Error(ErrorCode::changed, "has another number of samples than when the plan was made",
                   {.path = spec, .hint = "make a new plan, for a new destination"});
     }
@@ -396,9 +395,7 @@ class SavedPacked : public SavedSource {
 
 }  // namespace
 
-std::unique_ptr<SavedSource> open_saved_packed(const nlohmann::json& head) {
-  return std::make_unique<SavedPacked>(head);
-}
+std::unique_ptr<SavedSource> open_saved_packed(const Json& head) { return std::make_unique<SavedPacked>(head); }
 
 std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options) {
   return std::make_unique<PackedSource>(spec, options);

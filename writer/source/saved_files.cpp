@@ -5,17 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/saved_kinds.hpp"
 
 namespace bale {
 namespace {
-
-using Json = nlohmann::json;
 
 /// The `json` field of a sample, or why it cannot be had.
 struct Extra {
@@ -100,12 +96,14 @@ class SavedFileRows : public SavedRows {
 class SavedFiles : public SavedSource {
  public:
   explicit SavedFiles(const Json& json) {
-    head_.image_fields = bytes_list_from_json(json.at("image_fields"));
-    head_.companion_fields = bytes_list_from_json(json.at("companion_fields"));
-    head_.companion_is_distant = json.at("companion_is_distant").get<std::vector<bool>>();
-    head_.classes = bytes_list_from_json(json.at("classes"));
-    head_.places = bytes_list_from_json(json.at("places"));
-    saved_ = {.has_extra = json.at("has_extra"), .has_labels = json.at("has_labels")};
+    head_.image_fields = json.bytes_list("image_fields");
+    head_.companion_fields = json.bytes_list("companion_fields");
+    for (const Json& is_distant : json.list("companion_is_distant")) {
+      head_.companion_is_distant.push_back(is_distant.as_truth("companion_is_distant"));
+    }
+    head_.classes = json.bytes_list("classes");
+    head_.places = json.bytes_list("places");
+    saved_ = {.has_extra = json.truth("has_extra"), .has_labels = json.truth("has_labels")};
     const std::size_t most = FileSource::k_max_files - 1;
     if (head_.companion_fields.size() > most || head_.companion_is_distant.size() != head_.companion_fields.size()) {
       throw Error(ErrorCode::damaged, "the plan does not describe its source");
@@ -165,12 +163,12 @@ std::string FileSource::save_head() const {
   Json head{{"kind", k_saved_files},
             {"image_fields", bytes_list_to_json(listing_.image_fields)},
             {"companion_fields", bytes_list_to_json(listing_.companion_fields)},
-            {"companion_is_distant", listing_.companion_is_distant},
+            {"companion_is_distant", Json::list_of(listing_.companion_is_distant)},
             {"classes", bytes_list_to_json(listing_.classes)},
             {"places", bytes_list_to_json(listing_.places)},
             {"has_extra", num_extra_ > 0},
             {"has_labels", has_labels_}};
-  return head.dump();
+  return head.dump({.sorted = true});
 }
 
 void FileSource::save(std::uint64_t i, std::string& out) const {

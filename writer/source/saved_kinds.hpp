@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "bale/formats/base/json.hpp"
 #include "bale/writer/source/saved_source.hpp"
 
 namespace bale {
@@ -15,12 +14,10 @@ inline constexpr const char* k_saved_files = "files";
 inline constexpr const char* k_saved_packed = "packed";
 
 /// Both throw `damaged` for a head of another form.
-std::unique_ptr<SavedSource> open_saved_files(const nlohmann::json& head);
-std::unique_ptr<SavedSource> open_saved_packed(const nlohmann::json& head);
+std::unique_ptr<SavedSource> open_saved_files(const Json& head);
+std::unique_ptr<SavedSource> open_saved_packed(const Json& head);
 
-nlohmann::json bytes_list_to_json(const std::vector<std::string>& texts);
-std::vector<std::string> bytes_list_from_json(const nlohmann::json& list);
-nlohmann::json losses_to_json(const std::vector<SourceLoss>& losses);
-std::vector<SourceLoss> losses_from_json(const nlohmann::json& list);
+Json losses_to_json(const std::vector<SourceLoss>& losses);
+std::vector<SourceLoss> losses_from_json(const std::vector<Json>& list);
 
 }  // namespace bale

@@ -1,32 +1,16 @@
 #include "bale/writer/source/saved_source.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/writer/source/saved_kinds.hpp"
 
 namespace bale {
-
-using Json = nlohmann::json;
 
 std::string Source::save_head() const {
   throw Error(ErrorCode::unsupported, "samples of this source cannot be planned", {.hint = "pack them in one run"});
 }
 
 void Source::save(std::uint64_t, std::string&) const {}
-
-Json bytes_list_to_json(const std::vector<std::string>& texts) {
-  Json list = Json::array();
-  for (const std::string& text : texts) list.push_back(bytes_to_json(text));
-  return list;
-}
-
-std::vector<std::string> bytes_list_from_json(const Json& list) {
-  std::vector<std::string> texts;
-  for (const Json& text : list) texts.push_back(bytes_from_json(text));
-  return texts;
-}
 
 Json losses_to_json(const std::vector<SourceLoss>& losses) {
   Json list = Json::array();
@@ -38,11 +22,11 @@ Json losses_to_json(const std::vector<SourceLoss>& losses) {
   return list;
 }
 
-std::vector<SourceLoss> losses_from_json(const Json& list) {
+std::vector<SourceLoss> losses_from_json(const std::vector<Json>& list) {
   std::vector<SourceLoss> losses;
   for (const Json& loss : list) {
-    losses.push_back({.path = bytes_from_json(loss.at("path")), .why = bytes_from_json(loss.at("why"))});
-    if (!loss.at("samples").is_null()) losses.back().num_samples = count_from_json(loss.at("samples"));
+    losses.push_back({.path = loss.bytes("path"), .why = loss.bytes("why")});
+    if (!loss.at("samples").is_null()) losses.back().num_samples = loss.count("samples");
   }
   return losses;
 }
@@ -50,10 +34,11 @@ std::vector<SourceLoss> losses_from_json(const Json& list) {
 std::unique_ptr<SavedSource> SavedSource::open(std::string_view head) {
   try {
     const Json json = parse_json(head);
-    const std::string kind = json.at("kind");
+    const std::string& kind = json.text("kind");
     if (kind == k_saved_files) return open_saved_files(json);
     if (kind == k_saved_packed) return open_saved_packed(json);
-  } catch (const Json::exception&) {
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged || !error.context().path.empty()) throw;
   }
   throw Error(ErrorCode::damaged, "the plan does not describe its source");
 }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/writer/source/json_text.hpp"
 #include "bale/writer/source/record_reader.hpp"
 
 namespace bale {
@@ -39,6 +40,27 @@ std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::st
   throw Error(ErrorCode::invalid_argument, fmt::format("no column for {}; there are: {}", which, known),
               {.hint = fmt::format("name it with {}", option)});
 }
+
+/// Text, or the digits of a whole number; nullopt for anything else.
+std::optional<std::string> cell_of(const Json& value) {
+  if (value.is_text()) return value.as_text("a cell");
+  return value.is_whole() ? std::optional(value.dump()) : std::nullopt;
+}
+
+/// The members of a JSON row, and which of them are path and label.
+struct JsonRow {
+  JsonRow(std::string_view record, const SourceOptions& options) : object(parse_json(record)) {
+    const auto name_at = [&](std::size_t i) -> const std::string& { return members()[i].name; };
+    path = pick(members().size(), name_at, options.path_column, k_path_names);
+    label = pick(members().size(), name_at, options.label_column, k_label_names);
+  }
+
+  const std::vector<Json::Member>& members() const { return object.as_members("the row"); }
+
+  Json object;
+  std::optional<std::size_t> path;
+  std::optional<std::size_t> label;
+};
 
 }  // namespace
 
@@ -77,41 +99,41 @@ TableRow TableColumns::parse(std::string_view record) const {
     row.has_extra = header_.size() > (label_column_ ? 2U : 1U);
     return row;
   }
-  std::vector<JsonCell> cells = parse_json_cells(record);
-  const auto name_at = [&](std::size_t i) -> const std::string& { return cells[i].name; };
-  const auto path = pick(cells.size(), name_at, options_.path_column, k_path_names);
-  const auto label = pick(cells.size(), name_at, options_.label_column, k_label_names);
-  if (!path || !cells[*path].is_scalar || !cells[*path].text) {
+  const JsonRow json(record, options_);
+  std::optional<std::string> path = json.path ? cell_of(json.members()[*json.path].value) : std::nullopt;
+  if (!path) {
     throw Error(ErrorCode::invalid_argument, "no path in the object", {.hint = "name its column with `path_column`"});
   }
-  row.path = std::move(*cells[*path].text);
-  if (label && !cells[*label].is_scalar) {
-    throw Error(ErrorCode::invalid_argument, "the label is neither an integer nor text",
-                {.hint = "name another column with `label_column`"});
+  row.path = std::move(*path);
+  if (json.label) {
+    const Json& label = json.members()[*json.label].value;
+    row.label = cell_of(label);
+    if (!row.label && !label.is_null()) {
+      throw Error(ErrorCode::invalid_argument, "the label is neither an integer nor text",
+                  {.hint = "name another column with `label_column`"});
+    }
+    if (row.label == "") row.label.reset();
   }
-  if (label && cells[*label].text != "") row.label = std::move(cells[*label].text);
-  row.has_extra = cells.size() > (label ? 2U : 1U);
+  row.has_extra = json.members().size() > (json.label ? 2U : 1U);
   return row;
 }
 
 std::string TableColumns::extra_json(std::string_view record) const {
   if (kind_ == Kind::jsonl) {
-    const std::vector<JsonCell> cells = parse_json_cells(record);
-    const auto name_at = [&](std::size_t i) -> const std::string& { return cells[i].name; };
-    const auto path = pick(cells.size(), name_at, options_.path_column, k_path_names);
-    const auto label = pick(cells.size(), name_at, options_.label_column, k_label_names);
-    std::vector<std::string_view> without;
-    if (path) without.push_back(cells[*path].name);
-    if (label) without.push_back(cells[*label].name);
-    return json_without(record, without);
+    const JsonRow json(record, options_);
+    Json rest = json.object;
+    for (const auto& column : {json.path, json.label}) {
+      if (column) rest.erase(json.members()[*column].name);
+    }
+    return rest.dump();
   }
   std::vector<std::string> cells;
   split_cells(record, delimiter(), cells);
-  std::vector<std::pair<std::string_view, std::string_view>> members;
+  std::map<std::string_view, std::string_view> members;
   for (std::size_t i = 0; i < std::min(cells.size(), header_.size()); ++i) {
-    if (i != path_column_ && i != label_column_) members.emplace_back(header_[i], cells[i]);
+    if (i != path_column_ && i != label_column_) members[header_[i]] = cells[i];
   }
-  return json_of_texts(members);
+  return Json::object_of(members).dump();
 }
 
 }  // namespace bale

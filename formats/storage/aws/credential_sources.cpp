@@ -3,10 +3,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/storage/aws/credential_process.hpp"
 
 namespace bale {
@@ -14,11 +13,6 @@ namespace {
 
 constexpr std::uint64_t k_largest_answer = std::uint64_t{1} << 20;
 constexpr std::chrono::seconds k_process_time_limit{60};
-
-std::string text_or_empty(const nlohmann::json& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? "" : text_from_json(*found, name);
-}
 
 Credentials process_credentials(const std::string& command) {
   const std::string source = "credential_process";
@@ -92,11 +86,11 @@ std::optional<Credentials> profile_credentials(const AwsContext& context, const 
 Credentials credentials_from_json(std::string_view text, const char* token_name, const std::string& source,
                                   ErrorCode code) {
   try {
-    const nlohmann::json object = parse_json(text);
-    Credentials found{.access_key_id = text_from_json(json_member(object, "AccessKeyId"), "AccessKeyId"),
-                      .secret_access_key = text_from_json(json_member(object, "SecretAccessKey"), "SecretAccessKey"),
-                      .session_token = text_or_empty(object, token_name)};
-    const std::string expiration = text_or_empty(object, "Expiration");
+    const Json object = parse_json(text);
+    Credentials found{.access_key_id = object.text("AccessKeyId"),
+                      .secret_access_key = object.text("SecretAccessKey"),
+                      .session_token = object.text_or_empty(token_name)};
+    const std::string expiration = object.text_or_empty("Expiration");
     if (!expiration.empty()) {
       found.expiration = parse_utc_time(expiration);
       if (!found.expiration) throw Error(ErrorCode::damaged, "Expiration is not a time");

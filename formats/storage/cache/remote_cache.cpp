@@ -8,12 +8,10 @@
 #include <map>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
 #include "bale/formats/storage/cache/eviction.hpp"
 
@@ -42,9 +40,8 @@ std::map<std::string, Record> records_below(const std::vector<std::string>& path
     struct stat info {};
     if (!path.ends_with(".url") || ::stat(path.c_str(), &info) != 0) continue;
     try {
-      const nlohmann::json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
-      records[text_from_json(json_member(json, "content"), "content")] = {bytes_from_json(json_member(json, "name")),
-                                                                          info.st_mtim.tv_sec};
+      const Json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
+      records[json.text("content")] = {json.bytes("name"), info.st_mtim.tv_sec};
     } catch (const Error&) {  // the next process that needs it writes it again
     }
   }

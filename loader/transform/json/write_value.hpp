@@ -11,15 +11,12 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "bale/formats/base/json.hpp"
 #include "bale/loader/transform/list/enum_names.hpp"
 #include "bale/loader/transform/list/members.hpp"
 #include "bale/loader/transform/steps/step_members.hpp"
 
 namespace bale::transform_detail {
-
-using nlohmann::ordered_json;
 
 /// The JSON of a value. `own(value)` writes the types that it can be called with, as for ValueReader.
 template <typename Own>
@@ -28,16 +25,14 @@ class ValueWriter {
   explicit ValueWriter(Own own) : own_(own) {}
 
   template <typename Value>
-  ordered_json operator()(const Value& value) const {
+  Json operator()(const Value& value) const {
     if constexpr (std::is_invocable_v<const Own&, const Value&>) {
       return own_(value);
     } else if constexpr (std::is_enum_v<Value>) {
       for (const auto& [name, named] : names_of(static_cast<const Value*>(nullptr))) {
         if (named == value) return name;
       }
-      return nullptr;
-    } else if constexpr (std::is_same_v<Value, float>) {
-      return static_cast<double>(value);
+      return {};
     } else if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
       return value;
     } else {
@@ -47,20 +42,20 @@ class ValueWriter {
 
  private:
   template <typename Value>
-  ordered_json write(const std::optional<Value>& value) const {
-    return value ? (*this)(*value) : ordered_json();
+  Json write(const std::optional<Value>& value) const {
+    return value ? (*this)(*value) : Json();
   }
   template <typename Value, std::size_t N>
-  ordered_json write(const std::array<Value, N>& values) const {
+  Json write(const std::array<Value, N>& values) const {
     return sequence(values);
   }
   template <typename Value>
-  ordered_json write(const std::vector<Value>& values) const {
+  Json write(const std::vector<Value>& values) const {
     return sequence(values);
   }
   template <typename Sequence>
-  ordered_json sequence(const Sequence& values) const {
-    ordered_json out = ordered_json::array();
+  Json sequence(const Sequence& values) const {
+    Json out = Json::array();
     for (const auto& value : values) out.push_back((*this)(value));
     return out;
   }
@@ -70,10 +65,10 @@ class ValueWriter {
 
 /// An object with the name and all members of the alternative that `one`, a std::variant, has.
 template <typename Variant, typename Own>
-ordered_json write_alternative(const Variant& one, const ValueWriter<Own>& writer) {
+Json write_alternative(const Variant& one, const ValueWriter<Own>& writer) {
   return std::visit(
       [&writer](const auto& chosen) {
-        ordered_json object{{"name", name_of(&chosen)}};
+        Json object{{"name", name_of(&chosen)}};
         for_members(chosen, [&](const char* name, const auto& member) { object[name] = writer(member); });
         return object;
       },

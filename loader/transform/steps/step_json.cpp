@@ -1,25 +1,27 @@
 #include "bale/loader/transform/steps/step_json.hpp"
 
+#include "bale/formats/base/json.hpp"
 #include "bale/loader/transform/json/read_value.hpp"
 #include "bale/loader/transform/json/write_value.hpp"
 
 namespace bale::transform_detail {
 namespace {
 
-Steps read_steps(const json& given, const std::string& place, bool inside_mixture);
+Steps read_steps(const Json& given, const std::string& place, bool inside_mixture);
 
 /// The chains of a mixture.
 struct ReadChains {
-  void operator()(const json& given, const std::string& place, std::vector<Steps>& out) const {
+  void operator()(const Json& given, const std::string& place, std::vector<Steps>& out) const {
     if (!given.is_array()) refuse_json(place, fmt::format("{} is not a list", shown(given)));
     out.clear();
-    for (const json& chain : given) out.push_back(read_steps(chain, fmt::format("{}[{}]", place, out.size()), true));
+    for (const Json& chain : given.as_list(place))
+      out.push_back(read_steps(chain, fmt::format("{}[{}]", place, out.size()), true));
   }
 };
 
-Steps read_steps(const json& given, const std::string& place, bool inside_mixture) {
+Steps read_steps(const Json& given, const std::string& place, bool inside_mixture) {
   Steps steps;
-  read_objects(given, place, "steps", [&](const std::string& name, const json& one, const std::string& one_place) {
+  read_objects(given, place, "steps", [&](const std::string& name, const Json& one, const std::string& one_place) {
     if (inside_mixture && name == "Mixture") refuse_json(one_place, "a mixture cannot be inside a mixture");
     steps.push_back(read_alternative<Step, Step>(name, one, one_place, "step", ValueReader(ReadChains{})));
   });
@@ -27,8 +29,8 @@ Steps read_steps(const json& given, const std::string& place, bool inside_mixtur
 }
 
 struct WriteChain {
-  ordered_json operator()(const Steps& steps) const {
-    ordered_json out = ordered_json::array();
+  Json operator()(const Steps& steps) const {
+    Json out = Json::array();
     for (const Step& step : steps) out.push_back(write_alternative(step, ValueWriter(*this)));
     return out;
   }

@@ -4,17 +4,15 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/array_header.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/loader/transform/half.hpp"
 #include "bale/loader/transform/targets/box_format.hpp"
 
 namespace bale::transform_detail {
 namespace {
-
-using nlohmann::json;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::unsupported, what); }
 
@@ -25,15 +23,13 @@ float number_of(double value) {
   if (!std::isfinite(number)) refuse("a coordinate is not a finite number");
   return number;
 }
-float number_of(const json& value) {
+float number_of(const Json& value) {
   if (!value.is_number()) refuse("a coordinate is not a number");
-  return number_of(value.get<double>());
+  return number_of(value.as_real("a coordinate"));
 }
-std::int64_t label_of(const json& value) {
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
-  if (!fits) refuse("a label is not a whole number");
-  return value.get<std::int64_t>();
+std::int64_t label_of(const Json& value) {
+  if (!value.is_whole_within(INT64_MIN, INT64_MAX)) refuse("a label is not a whole number");
+  return value.as_whole<std::int64_t>("a label");
 }
 std::int64_t label_of(double value) {
   if (!(value >= -9007199254740992.0 && value <= 9007199254740992.0) || value != std::floor(value)) {
@@ -42,62 +38,64 @@ std::int64_t label_of(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-const json& list_of(const json& object, const char* name) {
-  const json& list = object.at(name);
+const std::vector<Json>& list_of(const Json& object, const char* name) {
+  const Json& list = object.at(name);
   if (!list.is_array()) refuse(fmt::format("\"{}\" is not a list", name));
-  return list;
+  return list.as_list(name);
 }
 
 /// Gives each target its label, if there are labels.
 template <typename Targets>
-void add_labels(const json& object, const char* name, Targets& targets) {
+void add_labels(const Json& object, const char* name, Targets& targets) {
   if (!object.contains(name)) return;
-  const json& labels = list_of(object, name);
+  const std::vector<Json>& labels = list_of(object, name);
   if (labels.size() != targets.size()) refuse(fmt::format("{} labels for {} targets", labels.size(), targets.size()));
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i].label = label_of(labels[i]);
 }
 
 // --- boxes
 
-Box box_of(const json& given, BoxFormat format) {
+Box box_of(const Json& given, BoxFormat format) {
   if (!given.is_array() || given.size() != 4) refuse("a box is not a list of four numbers");
-  return to_corners({number_of(given[0]), number_of(given[1]), number_of(given[2]), number_of(given[3])}, format);
+  const std::vector<Json>& sides = given.as_list("a box");
+  return to_corners({number_of(sides[0]), number_of(sides[1]), number_of(sides[2]), number_of(sides[3])}, format);
 }
 
-void add_boxes(const json& given, BoxFormat stored, Boxes& boxes) {
+void add_boxes(const Json& given, BoxFormat stored, Boxes& boxes) {
   if (given.contains("boxes")) {
-    for (const json& box : list_of(given, "boxes")) boxes.push_back(box_of(box, stored));
+    for (const Json& box : list_of(given, "boxes")) boxes.push_back(box_of(box, stored));
     return add_labels(given, "labels", boxes);
   }
   if (!given.contains("bbox")) refuse("boxes are in a list \"boxes\" or, as COCO's, \"bbox\", and neither is there");
-  for (const json& box : list_of(given, "bbox")) boxes.push_back(box_of(box, BoxFormat::xywh));
+  for (const Json& box : list_of(given, "bbox")) boxes.push_back(box_of(box, BoxFormat::xywh));
   add_labels(given, "category_id", boxes);
 }
 
-void add_annotation(const json& annotation, Boxes& boxes) {
+void add_annotation(const Json& annotation, Boxes& boxes) {
   if (!annotation.is_object() || !annotation.contains("bbox")) refuse("an annotation has no \"bbox\"");
-  boxes.push_back(box_of(annotation["bbox"], BoxFormat::xywh));
-  if (annotation.contains("category_id")) boxes.back().label = label_of(annotation["category_id"]);
+  boxes.push_back(box_of(annotation.at("bbox"), BoxFormat::xywh));
+  if (annotation.contains("category_id")) boxes.back().label = label_of(annotation.at("category_id"));
 }
 
 // --- keypoints
 
-void add_point(const json& given, KeyPoints& points) {
+void add_point(const Json& given, KeyPoints& points) {
   if (!given.is_array() || (given.size() != 2 && given.size() != 3)) refuse("a keypoint is not a list of x and y");
-  points.push_back({number_of(given[0]), number_of(given[1]), k_no_target_label});
-  if (given.size() == 3) points.back().label = label_of(given[2]);
+  const std::vector<Json>& point = given.as_list("a keypoint");
+  points.push_back({number_of(point[0]), number_of(point[1]), k_no_target_label});
+  if (point.size() == 3) points.back().label = label_of(point[2]);
 }
 
-void add_points(const json& given, KeyPoints& points) {
+void add_points(const Json& given, KeyPoints& points) {
   if (!given.contains("keypoints")) refuse("keypoints are in a list \"keypoints\", which is not there");
-  for (const json& point : list_of(given, "keypoints")) add_point(point, points);
+  for (const Json& point : list_of(given, "keypoints")) add_point(point, points);
   add_labels(given, "labels", points);
 }
 
 /// COCO's: x, y and visibility of all points of an object, in one list.
-void add_annotation(const json& annotation, KeyPoints& points) {
+void add_annotation(const Json& annotation, KeyPoints& points) {
   if (!annotation.is_object() || !annotation.contains("keypoints")) refuse("an annotation has no \"keypoints\"");
-  const json& values = list_of(annotation, "keypoints");
+  const std::vector<Json>& values = list_of(annotation, "keypoints");
   if (values.size() % 3 != 0) refuse("the keypoints of an annotation are not x, y and visibility of each");
   for (std::size_t i = 0; i < values.size(); i += 3) {
     points.push_back({number_of(values[i]), number_of(values[i + 1]), label_of(values[i + 2])});
@@ -106,24 +104,27 @@ void add_annotation(const json& annotation, KeyPoints& points) {
 
 // --- files
 
-json parsed(Bytes bytes) {
-  const std::string_view text = as_text(bytes);
-  json given = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (given.is_discarded()) throw Error(ErrorCode::damaged, "boxes and keypoints are JSON or a NumPy array");
-  return given;
+Json parsed_targets(Bytes bytes) {
+  try {
+    return parse_json(as_text(bytes));
+  } catch (const Error&) {
+    throw Error(ErrorCode::damaged, "boxes and keypoints are JSON or a NumPy array");
+  }
 }
 
 template <typename Targets, typename AddAll>
 Targets read_json(Bytes bytes, const AddAll& add_all) {
   Targets targets;
-  const json given = parsed(bytes);
+  const Json given = parsed_targets(bytes);
   const bool is_list = given.is_array();
   if (!is_list && !given.is_object()) refuse("the JSON is neither an object nor a list of annotations");
   if (!is_list && !given.contains("annotations")) {
     add_all(given, targets);
     return targets;
   }
-  for (const json& annotation : is_list ? given : list_of(given, "annotations")) add_annotation(annotation, targets);
+  for (const Json& annotation : is_list ? given.as_list("the JSON") : list_of(given, "annotations")) {
+    add_annotation(annotation, targets);
+  }
   return targets;
 }
 
@@ -184,7 +185,7 @@ bool is_array_file(Bytes bytes) { return as_text(bytes).starts_with(k_array_magi
 
 Boxes read_boxes(Bytes bytes, BoxFormat stored) {
   if (!is_array_file(bytes)) {
-    return read_json<Boxes>(bytes, [stored](const json& given, Boxes& boxes) { add_boxes(given, stored, boxes); });
+    return read_json<Boxes>(bytes, [stored](const Json& given, Boxes& boxes) { add_boxes(given, stored, boxes); });
   }
   const Table table(bytes, 4);
   Boxes boxes;

@@ -10,10 +10,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/coco_elements.hpp"
 #include "bale/writer/source/annotations/json_elements.hpp"
@@ -23,7 +22,15 @@
 namespace bale {
 namespace {
 
-constexpr std::int64_t k_max_category = 1'000'000;
+constexpr std::uint64_t k_max_category = 1'000'000;
+
+/// Numbers before texts.
+bool is_id_before(const Json& a, const Json& b) {
+  if (a.is_text() || b.is_text()) return !a.is_text() || (b.is_text() && a.as_text("id") < b.as_text("id"));
+  if (a.kind() != b.kind()) return a.kind() == Json::Kind::negative;
+  return a.kind() == Json::Kind::negative ? a.as_whole<std::int64_t>("id") < b.as_whole<std::int64_t>("id")
+                                          : a.as_count("id") < b.as_count("id");
+}
 
 class Coco : public AnnotationSet {
  public:
@@ -136,7 +143,7 @@ class Coco : public AnnotationSet {
   void add_annotation(const std::string& text, std::string& out) const {
     const Json annotation = parse_element(text, /*whole=*/true);
     if (kind_ == Kind::captions) {
-      out += Json(text_from_json(json_member(annotation, "caption"), "a caption")).dump();
+      out += Json(annotation.text("caption")).dump();
       return;
     }
     if (kind_ == Kind::panoptic) {
@@ -162,13 +169,13 @@ class Coco : public AnnotationSet {
           add_category(parse_element(elements.element()));
         } else if (elements.array() == "annotations") {
           const Json annotation = parse_element(elements.element());
-          if (!annotation.contains("image_id") || !is_id(annotation["image_id"])) {
+          const Json* const id = id_in(annotation, "image_id");
+          if (id == nullptr) {
             if (num_without_image++ == 0) first_without = elements.offset();
             continue;
           }
-          count_kind(annotation);
-          pieces_.push_back({elements.offset(), static_cast<std::uint32_t>(elements.element().size()),
-                             number_of(annotation["image_id"])});
+          count_kind(annotation, *id);
+          pieces_.push_back({elements.offset(), static_cast<std::uint32_t>(elements.element().size()), number_of(*id)});
         }
       } catch (const Error& error) {
         if (!error.context().path.empty()) throw;
@@ -198,10 +205,10 @@ class Coco : public AnnotationSet {
     }
   }
 
-  void count_kind(const Json& annotation) {
+  void count_kind(const Json& annotation, const Json& image_id) {
     if (annotation.contains("segments_info")) {
       ++num_panoptic_;
-      masks_.add(number_of(annotation["image_id"]), mask_name_of(annotation));
+      masks_.add(number_of(image_id), mask_name_of(annotation));
     }
     if (annotation.contains("caption")) ++num_captions_;
     if (annotation.contains("keypoints")) ++num_keypoints_;
@@ -214,31 +221,32 @@ class Coco : public AnnotationSet {
   }
 
   void add_image(const Json& image) {
-    if (!image.contains("id") || !is_id(image["id"])) throw Error(ErrorCode::damaged, "an image without an \"id\"");
-    if (!image.contains("file_name") || !image["file_name"].is_string() ||
-        image["file_name"].get_ref<const std::string&>().empty()) {
+    const Json* const image_id = id_in(image, "id");
+    if (image_id == nullptr) throw Error(ErrorCode::damaged, "an image without an \"id\"");
+    const Json* const name = image.find("file_name");
+    if (name == nullptr || !name->is_text() || name->as_text("file_name").empty()) {
       throw Error(ErrorCode::damaged, "an image without a \"file_name\"");
     }
-    Id& id = ids_[number_of(image["id"])];
+    Id& id = ids_[number_of(*image_id)];
     if (!id.file_name.empty())
-      throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image["id"].dump()));
-    id.file_name = image["file_name"].get<std::string>();
+      throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image_id->dump()));
+    id.file_name = name->as_text("file_name");
   }
 
   void add_category(const Json& category) {
-    if (!category.contains("id") || !category["id"].is_number_integer() || !category.contains("name") ||
-        !category["name"].is_string()) {
+    const Json* const id = category.find("id");
+    const Json* const name = category.find("name");
+    if (id == nullptr || !id->is_whole() || name == nullptr || !name->is_text()) {
       throw Error(ErrorCode::damaged, "a category without an \"id\" and a \"name\"");
     }
-    const auto id = category["id"].get<std::int64_t>();
-    if (id < 0 || id > k_max_category) {
+    if (!id->is_whole_within(0, k_max_category)) {
       throw Error(ErrorCode::unsupported,
-                  fmt::format("a category with the id {}, not one of 0..{}", id, k_max_category));
+                  fmt::format("a category with the id {}, not one of 0..{}", id->dump(), k_max_category));
     }
-    const auto at = static_cast<std::size_t>(id);
+    const auto at = id->as_whole<std::size_t>("id");
     if (classes_.size() <= at) classes_.resize(at + 1);
-    if (!classes_[at].empty()) throw Error(ErrorCode::damaged, fmt::format("two categories have the id {}", id));
-    classes_[at] = category["name"].get<std::string>();
+    if (!classes_[at].empty()) throw Error(ErrorCode::damaged, fmt::format("two categories have the id {}", at));
+    classes_[at] = name->as_text("name");
   }
 
   /// Gives each image of "images" its row, in the order of the ids.
@@ -247,7 +255,7 @@ class Coco : public AnnotationSet {
     for (std::uint32_t number = 0; number < ids_.size(); ++number) {
       if (!ids_[number].file_name.empty()) order.push_back(number);
     }
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return ids_[a].value < ids_[b].value; });
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return is_id_before(ids_[a].value, ids_[b].value); });
     row_of_number_.assign(ids_.size(), k_no_row);
     for (const std::uint32_t number : order) {
       const auto row = static_cast<std::uint32_t>(images_.size());

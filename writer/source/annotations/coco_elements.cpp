@@ -6,61 +6,62 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json_bytes.hpp"
+#include "bale/formats/base/json.hpp"
 
 namespace bale {
 namespace {
 
-bool is_box(const Json& value) {
-  return value.is_array() && value.size() == 4 && std::all_of(value.begin(), value.end(), [](const Json& number) {
-           return number.is_number() && std::isfinite(static_cast<float>(number.get<double>()));
+/// Whether the value is an array all of whose items fit.
+template <typename Fits>
+bool is_list_of(const Json& value, const Fits& fits) {
+  if (!value.is_array()) return false;
+  const std::vector<Json>& items = value.as_list("a list");
+  return std::all_of(items.begin(), items.end(), fits);
+}
+
+bool is_box(const Json* value) {
+  return value != nullptr && value->size() == 4 && is_list_of(*value, [](const Json& number) {
+           return number.is_number() && std::isfinite(static_cast<float>(number.as_real("a coordinate")));
          });
 }
 
-bool is_whole(const Json& object, const char* member) {
-  return object.contains(member) && object[member].is_number_integer();
+bool has_whole(const Json& object, const char* name) {
+  const Json* const member = object.find(name);
+  return member != nullptr && member->is_whole();
 }
 
 }  // namespace
 
 Json parse_element(std::string_view text, bool whole) {
-  constexpr int k_max_depth = 100;
-  const auto keep = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > k_max_depth) throw Error(ErrorCode::damaged, "JSON nested too deeply");
-    return whole || depth != 1 || event != Json::parse_event_t::key || value != "segmentation";
-  };
-  try {
-    Json parsed = Json::parse(text, keep);
-    if (!parsed.is_object()) throw Error(ErrorCode::damaged, "not a JSON object");
-    return parsed;
-  } catch (const Json::exception&) {
-    throw Error(ErrorCode::damaged, "not JSON");
-  }
+  Json parsed = parse_json(text, {.dropped = whole ? "" : "segmentation"});
+  if (!parsed.is_object()) throw Error(ErrorCode::damaged, "not a JSON object");
+  return parsed;
 }
 
-bool is_id(const Json& value) { return value.is_number_integer() || value.is_string(); }
+const Json* id_in(const Json& object, const char* name) {
+  const Json* const id = object.find(name);
+  return id != nullptr && (id->is_whole() || id->is_text()) ? id : nullptr;
+}
 
 void check_object(const Json& annotation) {
-  if (!annotation.contains("bbox") || !is_box(annotation["bbox"])) {
+  if (!is_box(annotation.find("bbox"))) {
     throw Error(ErrorCode::damaged, "an annotation without a \"bbox\" of four numbers");
   }
-  if (!is_whole(annotation, "category_id")) {
+  if (!has_whole(annotation, "category_id")) {
     throw Error(ErrorCode::damaged, "an annotation without a whole number as \"category_id\"");
   }
 }
 
 void check_keypoints(const Json& annotation) {
-  const Json& points = json_member(annotation, "keypoints");
-  const bool fits = points.is_array() && points.size() % 3 == 0 &&
-                    std::all_of(points.begin(), points.end(), [](const Json& number) { return number.is_number(); });
+  const Json& points = annotation.at("keypoints");
+  const bool fits = points.size() % 3 == 0 && is_list_of(points, [](const Json& number) { return number.is_number(); });
   if (!fits) throw Error(ErrorCode::damaged, "an annotation whose \"keypoints\" are not x, y and visibility of each");
 }
 
 Json segments_of(const Json& annotation) {
-  const Json& segments = json_member(annotation, "segments_info");
-  const bool fits = segments.is_array() && std::all_of(segments.begin(), segments.end(), [](const Json& segment) {
-                      return segment.is_object() && is_whole(segment, "id") && is_whole(segment, "category_id");
-                    });
+  const Json& segments = annotation.at("segments_info");
+  const bool fits = is_list_of(
+      segments, [](const Json& segment) { return has_whole(segment, "id") && has_whole(segment, "category_id"); });
   if (!fits) {
     throw Error(ErrorCode::damaged,
                 "an annotation whose \"segments_info\" are not objects with \"id\" and \"category_id\"");
@@ -69,10 +70,11 @@ Json segments_of(const Json& annotation) {
 }
 
 std::string mask_name_of(const Json& annotation) {
-  if (!annotation.contains("file_name") || !annotation["file_name"].is_string()) {
+  const Json* const given = annotation.find("file_name");
+  if (given == nullptr || !given->is_text()) {
     throw Error(ErrorCode::damaged, "a panoptic annotation without the \"file_name\" of its PNG");
   }
-  std::string name = annotation["file_name"].get<std::string>();
+  std::string name = given->as_text("file_name");
   if (name.empty() || name.find('/') != std::string::npos || name == "." || name == ".." ||
       name.find('\0') != std::string::npos) {
     throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not the name of a PNG", printable(name)));

@@ -6,17 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include "bale/formats/base/json.hpp"
 
 namespace bale {
-
-using Json = nlohmann::json;
 
 /// The element, an object. Members that are large and not needed are dropped while parsing, unless `whole`.
 Json parse_element(std::string_view text, bool whole = false);
 
-/// Whether the value may be an id: of an image, or as "image_id".
-bool is_id(const Json& value);
+/// The id of an image, a whole number or text, in the member `name`; nullptr if there is none.
+const Json* id_in(const Json& object, const char* name);
 
 /// Throws unless the annotation has a box and a category, as the loader reads them.
 void check_object(const Json& annotation);

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/json.hpp"
 
 namespace bale {
 namespace {
@@ -43,9 +43,7 @@ void TargetText::append_to(std::string& out) const {
   out += '}';
 }
 
-std::string json_of_text(std::string_view text) {
-  return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_of_text(std::string_view text) { return Json(text).dump({.replaces = true}); }
 
 double parse_number(std::string_view text) {
   double value = 0;
