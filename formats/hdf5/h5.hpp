@@ -4,8 +4,6 @@
 // handles, which call the library. Private to this folder: no public header includes hdf5.h.
 #pragma once
 
-#include <hdf5.h>
-
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/hdf5/h5_api.hpp"
 
 namespace bale::h5 {
 

@@ -1,10 +1,10 @@
 #include "bale/formats/hdf5/lzf.hpp"
 
-#include <hdf5.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
+
+#include "bale/formats/hdf5/h5_api.hpp"
 
 namespace bale::h5 {
 namespace {

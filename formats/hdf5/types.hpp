@@ -1,9 +1,9 @@
 // Element types in NumPy's terms.
 #pragma once
 
-#include <hdf5.h>
-
 #include <string>
+
+#include "bale/formats/hdf5/h5_api.hpp"
 
 namespace bale::h5 {
 

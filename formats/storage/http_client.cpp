@@ -1,6 +1,5 @@
 #include "bale/formats/storage/http_client.hpp"
 
-#include <curl/curl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/curl_api.hpp"
 #include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/http_transfer.hpp"
 #include "bale/formats/storage/libcurl_start.hpp"

@@ -3,14 +3,13 @@
 // Threads: made by any thread; all else is called by the client's thread.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <array>
 #include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "bale/formats/storage/curl_api.hpp"
 #include "bale/formats/storage/http_client.hpp"
 
 namespace bale {

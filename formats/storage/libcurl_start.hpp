@@ -3,7 +3,7 @@
 // libcurl's lock spins, and knows nothing of fork(): a child that was made while another thread held it would spin for ever.
 #pragma once
 
-#include <curl/curl.h>
+#include "bale/formats/storage/curl_api.hpp"
 
 namespace bale {
 

@@ -4,11 +4,11 @@
 // Threads: wake_up() may be called by any thread, the others by one.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <atomic>
 #include <chrono>
 #include <optional>
+
+#include "bale/formats/storage/curl_api.hpp"
 
 namespace bale {
 

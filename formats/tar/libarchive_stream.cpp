@@ -1,12 +1,11 @@
 #include "bale/formats/tar/libarchive_stream.hpp"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <locale.h>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/tar/archive_api.hpp"
 #include "bale/formats/tar/grouper.hpp"
 #include "bale/formats/authoring/spill.hpp"
 
@@ -49,13 +48,13 @@ void support_filters(archive* reader, const std::string& path) {
     FileKind kind;
     int (*support)(archive*);
   };
-  constexpr Filter k_filters[] = {
+  const Filter filters[] = {
       {FileKind::gzip, archive_read_support_filter_gzip},   {FileKind::zstd, archive_read_support_filter_zstd},
       {FileKind::bzip2, archive_read_support_filter_bzip2}, {FileKind::xz, archive_read_support_filter_xz},
       {FileKind::lzma, archive_read_support_filter_lzma},   {FileKind::lzip, archive_read_support_filter_lzip},
       {FileKind::lz4, archive_read_support_filter_lz4},     {FileKind::compress, archive_read_support_filter_compress}};
   const FileKind kind = kind_of_file(path);
-  for (const Filter& filter : k_filters) {
+  for (const Filter& filter : filters) {
     if (filter.kind != kind || filter.support(reader) == ARCHIVE_OK) continue;
     throw Error(ErrorCode::unsupported, fmt::format("compressed with {}, which this libarchive lacks", name_of(kind)),
                 {.path = path, .hint = "decompress it first"});

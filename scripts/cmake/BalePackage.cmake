@@ -21,6 +21,10 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME bale)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What is opened at first use is not seen by dpkg-shlibdeps.
+get_property(packages GLOBAL PROPERTY BALE_LAZY_PACKAGES)
+list(REMOVE_DUPLICATES packages)
+list(JOIN packages ", " CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "bale packs folders of small images into tar, LMDB, HDF5, TFRecord or RecordIO files
  and reads them fast: `bale --help`. Its Python package is installed by pip.")

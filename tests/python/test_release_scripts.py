@@ -76,7 +76,7 @@ def test_the_debian_package_says_what_it_needs(package, bale):
     version = bale.ok("--version").out.split()[1]
     assert {"Package: bale", f"Version: {version}"} <= set(fields.splitlines())
     needs = re.search(r"^Depends: (.*)$", fields, re.M)[1]
-    assert all(name in needs for name in ("libc6", "libarchive13", "libcurl4", "libhdf5")), needs
+    assert all(name in needs for name in ("libc6", "libarchive13", "libcurl4", "libhdf5", "libhwy1", "libssl3", "libzstd1")), needs
 
 
 def test_the_programs_of_the_debian_package_work_together(package, photos, tmp_path):

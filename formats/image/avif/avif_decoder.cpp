@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <memory>
 
-#include <avif/avif.h>
 #include <fmt/format.h>
 
+#include "bale/formats/image/avif/avif_api.hpp"
 #include "bale/formats/image/box_end.hpp"
 
 namespace bale::image_detail {

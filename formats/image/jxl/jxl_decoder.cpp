@@ -2,9 +2,8 @@
 
 #include <memory>
 
-#include <jxl/decode.h>
-
 #include "bale/formats/image/box_end.hpp"
+#include "bale/formats/image/jxl/jxl_api.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -1,4 +1,4 @@
-// A TIFF that libtiff reads from memory, and libtiff's errors; internal. The only header that includes tiffio.h.
+// A TIFF that libtiff reads from memory, and libtiff's errors; internal.
 #pragma once
 
 #include <array>
@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <tiffio.h>
-
+#include "bale/formats/image/tiff/tiff_api.hpp"
 #include "bale/formats/image/whole_codec.hpp"
 
 namespace bale::image_detail {

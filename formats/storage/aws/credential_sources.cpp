@@ -123,6 +123,7 @@ HttpResponse fetch_from(const AwsContext& context, HttpRequest request, const st
       if (response.status != 429 && response.status < 500) return response;
       problem = fmt::format("the server answered {}", response.status);
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::unsupported) throw;  // a library is missing
       if (error.code() != ErrorCode::retryable) {
         throw source_error(ErrorCode::invalid_argument, source, error.message(), "check its URL");
       }

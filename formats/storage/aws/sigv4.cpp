@@ -1,8 +1,5 @@
 #include "bale/formats/storage/aws/sigv4.hpp"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -13,6 +10,7 @@
 
 #include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/storage/aws/aws_context.hpp"
+#include "bale/formats/storage/aws/crypto_api.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
 
 namespace bale {

@@ -1,13 +1,12 @@
 #include "bale/formats/storage/aws/upload_answers.hpp"
 
-#include <openssl/evp.h>
-
 #include <array>
 #include <string_view>
 
 #include <pugixml.hpp>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/storage/aws/crypto_api.hpp"
 #include "bale/formats/storage/aws/xml_answer.hpp"
 
 namespace bale {
