@@ -13,8 +13,6 @@
 namespace bale {
 namespace {
 
-constexpr std::chrono::milliseconds k_poll_interval{100};
-
 /// What an index takes besides its bytes, about.
 constexpr std::uint64_t k_index_object_bytes = 1 << 10;
 
@@ -72,7 +70,7 @@ ShardInUse OpenShards::use(std::size_t number) const {
 
 std::unique_lock<std::timed_mutex> OpenShards::lock(Slot& slot) const {
   std::unique_lock lock(slot.mutex, std::defer_lock);
-  while (!lock.try_lock_for(k_poll_interval)) poll_remote_wait();  // the thread that opens it may wait for a server
+  while (!lock.try_lock_for(k_remote_poll_interval)) poll_remote_wait();  // the thread that opens it may wait for a server
   return lock;
 }
 

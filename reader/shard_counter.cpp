@@ -8,8 +8,6 @@
 namespace bale {
 namespace {
 
-constexpr std::chrono::milliseconds k_poll_interval{100};
-
 }  // namespace
 
 std::uint64_t ShardCounter::samples_before(std::size_t num) {
@@ -43,7 +41,7 @@ std::pair<std::size_t, std::uint64_t> ShardCounter::place(std::uint64_t i) const
 /// Counts the shard after the first `num_counted`, unless another thread has.
 void ShardCounter::count_next(std::size_t num_counted) {
   std::unique_lock lock(mutex_, std::defer_lock);
-  while (!lock.try_lock_for(k_poll_interval)) poll_remote_wait();  // the thread that counts may wait for a server
+  while (!lock.try_lock_for(k_remote_poll_interval)) poll_remote_wait();  // the thread that counts may wait for a server
   if (num_counted_.load(std::memory_order_relaxed) != num_counted) return;
   count_now(num_counted);
 }

@@ -18,13 +18,13 @@
 namespace bale {
 namespace {
 
-void add_names(const std::vector<std::string>& names, std::vector<std::string>& out) {
+void add_new_names(const std::vector<std::string>& names, std::vector<std::string>& out) {
   for (const std::string& name : names) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
   }
 }
 
-[[noreturn]] void refuse_damage(const std::string& path) {
+[[noreturn]] void refuse_damaged_run(const std::string& path) {
   throw Error(ErrorCode::damaged, "a shard of the earlier run is missing or damaged",
               {.path = path, .hint = "its samples are lost: start again with `overwrite`"});
 }
@@ -66,7 +66,7 @@ void OpenDataset::take_complete(Manifest manifest) {
   run_parallel(manifest.shards.size(), 0, [&](std::size_t number) {
     const FinishedShard finished{.subdirectory = {}, .shard = manifest.shards[number]};
     if (!is_intact(moves_of_shard(options_, dataset(), {.file = finished.shard.file}), options_, finished, {})) {
-      refuse_damage(join_path(options_.destination, finished.shard.file));
+      refuse_damaged_run(join_path(options_.destination, finished.shard.file));
     }
   });
   for (const ManifestShard& shard : manifest.shards) add({.subdirectory = {}, .shard = shard});
@@ -136,7 +136,7 @@ bool OpenDataset::finish_publishing(const FinishedShard& finished) const {
     }
   }
   if (is_intact(moves, options_, finished, is_staged() ? partial_directory() : std::string{})) return true;
-  refuse_damage(is_staged() ? journal_->path_of(moves.back().first) : final_path(moves.back()));
+  refuse_damaged_run(is_staged() ? journal_->path_of(moves.back().first) : final_path(moves.back()));
 }
 
 void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& fields) {
@@ -153,13 +153,13 @@ void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& 
   for (std::size_t shard = 0; shard < found.size(); ++shard) {
     FinishedShard& finished = found[shard];
     if (whole[shard] == 0) {
-      if (shard + 1 < found.size()) refuse_damage(join_path(options_.destination, finished.shard.file));
+      if (shard + 1 < found.size()) refuse_damaged_run(join_path(options_.destination, finished.shard.file));
       return;
     }
     if (finished.shard.num_samples != 0) {
       const ShardIndex index = ShardIndex::load(path_of_index(finished));
       for (std::uint64_t i = 0; i < index.size(); ++i) on_key(index.key(i));
-      for (const FieldInfo& field : index.fields()) add_names({field.name}, fields);
+      for (const FieldInfo& field : index.fields()) add_new_names({field.name}, fields);
     }
     add(std::move(finished));
     ++num_resumed_;
@@ -178,7 +178,7 @@ std::vector<std::shared_ptr<PendingShard>> OpenDataset::take_up(const OnKey& on_
     auto pending = std::make_shared<PendingShard>(shard, first, pending_path(shard));
     if (!pending->recover()) break;
     for (std::uint64_t i = 0; i < pending->size(); ++i) on_key(pending->key(i));
-    add_names(pending->names(), fields);
+    add_new_names(pending->names(), fields);
     kept.insert(base_name(pending->path()));
     first += pending->size();
     all.push_back(std::move(pending));

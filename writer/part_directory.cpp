@@ -59,7 +59,7 @@ void require_place(const PlanFile& plan) {
   }
 }
 
-std::vector<std::string> names_in(const std::string& path) {
+std::vector<std::string> names_if_there(const std::string& path) {
   try {
     return Directory::open(path).names();
   } catch (const Error& error) {
@@ -104,7 +104,7 @@ std::optional<PartDirectory> PartDirectory::find(const PlanFile& plan) {
 
 PartDirectory::Records PartDirectory::records(const std::function<bool(std::uint64_t)>& wanted) const {
   Records records;
-  for (const std::string& name : names_in(path_)) {
+  for (const std::string& name : names_if_there(path_)) {
     const auto shard = leading_number(name);
     if (!shard || !name.ends_with(k_record_suffix) || !wanted(*shard)) continue;
     try {
@@ -136,7 +136,7 @@ std::string PartDirectory::staged_as(std::uint64_t shard) {
 void PartDirectory::remove_staged(std::uint64_t shard, const std::string& subdirectory) const {
   const std::string prefix = subdirectory + prefix_of(shard);
   const std::string mark = Journal::staged_name({});
-  for (const std::string& name : names_in(path_)) {
+  for (const std::string& name : names_if_there(path_)) {
     if (name.starts_with(prefix) && name.find(mark) != std::string::npos) ::unlink(path_of(name).c_str());
   }
 }
@@ -148,7 +148,7 @@ void PartDirectory::note_parts(std::uint64_t parts) const {
 
 std::set<std::uint64_t> PartDirectory::noted_parts() const {
   std::set<std::uint64_t> parts;
-  for (const std::string& name : names_in(path_)) {
+  for (const std::string& name : names_if_there(path_)) {
     if (!name.starts_with(k_parts_name)) continue;
     const auto number = leading_number(std::string_view(name).substr(k_parts_name.size()));
     if (number && *number != 0) parts.insert(*number);
@@ -158,7 +158,7 @@ std::set<std::uint64_t> PartDirectory::noted_parts() const {
 
 void PartDirectory::remove(const PlanFile& plan) {
   const PartDirectory directory(plan, plan.options().destination);
-  for (const std::string& name : names_in(directory.path_)) ::unlink(directory.path_of(name).c_str());
+  for (const std::string& name : names_if_there(directory.path_)) ::unlink(directory.path_of(name).c_str());
   ::rmdir(directory.path_.c_str());
   if (::rmdir(parent_directory(directory.path_).c_str()) == 0) sync_directory(directory.destination_);
 }

@@ -12,7 +12,7 @@
 namespace bale {
 namespace {
 
-constexpr char k_magic[8] = {'B', 'A', 'L', 'E', 'S', 'P', 'L', '1'};
+constexpr char k_log_magic[8] = {'B', 'A', 'L', 'E', 'S', 'P', 'L', '1'};
 
 struct FileHead {
   char magic[8];
@@ -39,7 +39,7 @@ struct FieldHead {
 
 FileHead head_of(std::uint64_t shard, std::uint64_t first) {
   FileHead head{.magic = {}, .shard = shard, .first = first, .crc32c = 0, .unused = 0};
-  std::memcpy(head.magic, k_magic, sizeof k_magic);
+  std::memcpy(head.magic, k_log_magic, sizeof k_log_magic);
   head.crc32c = crc32c(std::as_bytes(std::span(&head, 1)).first(offsetof(FileHead, crc32c)));
   return head;
 }

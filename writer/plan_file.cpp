@@ -21,7 +21,7 @@
 namespace bale {
 namespace {
 
-constexpr std::string_view k_magic = "baleplan";
+constexpr std::string_view k_plan_magic = "baleplan";
 constexpr std::uint32_t k_version = 1;
 constexpr int k_level = 3;
 constexpr std::size_t k_block_bytes = std::size_t{1} << 20;  // of rows; a block has at least one
@@ -64,7 +64,7 @@ struct PlanFile::Trailer {
 /// Writes the parts of a plan one after another.
 class PlanFile::Output {
  public:
-  explicit Output(const std::string& path) : file_(File::create(path)) { write(as_bytes(k_magic)); }
+  explicit Output(const std::string& path) : file_(File::create(path)) { write(as_bytes(k_plan_magic)); }
 
   Entry write_shard(const Source& source, const PlannedDataset& dataset, const PlannedShard& shard) {
     Entry entry{.offset = at_,
@@ -98,7 +98,7 @@ class PlanFile::Output {
                     .table_offset = 0,
                     .num_shards = entries.size(),
                     .digest = {}};
-    std::copy(k_magic.begin(), k_magic.end(), trailer.magic.begin());
+    std::copy(k_plan_magic.begin(), k_plan_magic.end(), trailer.magic.begin());
     DigestStream digest;
     zstd_compress(as_bytes(head), k_level, frame_);
     trailer.head_bytes = frame_.size();
@@ -184,9 +184,9 @@ PlanFile PlanFile::open(const std::string& path) {
   PlanFile plan(File::open_read(path));
   const std::uint64_t size = plan.file_.size();
   Trailer trailer{};
-  if (size < k_magic.size() + sizeof trailer) plan.refuse("not a plan");
+  if (size < k_plan_magic.size() + sizeof trailer) plan.refuse("not a plan");
   plan.file_.read_exact(size - sizeof trailer, {reinterpret_cast<std::byte*>(&trailer), sizeof trailer});
-  if (std::string_view(trailer.magic.data(), trailer.magic.size()) != k_magic) plan.refuse("not a plan, or cut off");
+  if (std::string_view(trailer.magic.data(), trailer.magic.size()) != k_plan_magic) plan.refuse("not a plan, or cut off");
   if (trailer.version != k_version) {
     throw Error(ErrorCode::unsupported, "another version of bale made this plan",
                 {.path = path, .hint = "plan and pack with one version"});

@@ -42,7 +42,7 @@ std::optional<WriterPart> part_of_name(const std::string& name) {
   return WriterPart{.part = *part, .parts = *parts, .directory = {}};
 }
 
-std::vector<std::string> names_in(const std::string& path) {
+std::vector<std::string> names_below(const std::string& path) {
   if (!name_is_taken(path)) return {};
   return Directory::open(path).names();
 }
@@ -65,7 +65,7 @@ std::string place_of_writer_part(const std::string& destination, std::pair<std::
   const auto refuse = [&](std::string_view why, std::string_view hint) {
     throw Error(ErrorCode::exists, why, {.path = destination, .hint = std::string(hint)});
   };
-  for (const std::string& name : names_in(destination)) {
+  for (const std::string& name : names_below(destination)) {
     if (name == k_writer_parts_name) continue;
     if (name == k_manifest_name) refuse("is not empty: it holds a packed dataset", "choose another directory");
     if (name == k_partial_name) refuse("parts are being merged here, or it holds an unfinished pack", "finish that first");
@@ -82,7 +82,7 @@ std::string place_of_writer_part(const std::string& destination, std::pair<std::
 std::vector<WriterPart> find_writer_parts(const std::string& destination) {
   const std::string directory = join_path(destination, k_writer_parts_name);
   std::vector<WriterPart> parts;
-  for (const std::string& name : names_in(directory)) {
+  for (const std::string& name : names_below(directory)) {
     std::optional<WriterPart> part = part_of_name(name);
     if (!part) continue;
     part->directory = join_path(directory, name);

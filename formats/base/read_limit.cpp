@@ -16,7 +16,7 @@ namespace bale {
 namespace {
 
 /// The number in a file of sysfs; 0 if there is none.
-std::uint64_t number_in(const std::string& path) {
+std::uint64_t sysfs_number(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t number = 0;
   return file >> number && number < (std::uint64_t{1} << 40) ? number : 0;
@@ -24,13 +24,13 @@ std::uint64_t number_in(const std::string& path) {
 
 std::uint64_t limit_of_device(dev_t device) {
   const std::string number = fmt::format("{}:{}", ::major(device), ::minor(device));
-  std::uint64_t kib = number_in("/sys/class/bdi/" + number + "/read_ahead_kb");
+  std::uint64_t kib = sysfs_number("/sys/class/bdi/" + number + "/read_ahead_kb");
   std::uint64_t segments = 0;
   // The queue of a partition is one level up; a file system without a device has none.
   for (const char* queue : {"/queue/", "/../queue/"}) {
     const std::string path = "/sys/dev/block/" + number + queue;
-    kib = std::max({kib, number_in(path + "read_ahead_kb"), number_in(path + "max_sectors_kb")});
-    segments = std::max(segments, number_in(path + "max_segments"));
+    kib = std::max({kib, sysfs_number(path + "read_ahead_kb"), sysfs_number(path + "max_sectors_kb")});
+    segments = std::max(segments, sysfs_number(path + "max_segments"));
   }
   std::uint64_t limit = kib << 10;
   if (segments > 0) limit = std::min(limit, segments * k_page_bytes);

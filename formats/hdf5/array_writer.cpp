@@ -24,8 +24,8 @@ constexpr std::uint64_t k_rows_per_write = 1024;
 constexpr std::uint64_t k_bytes_per_write = 4 << 20;
 
 /// A field other than the image.
-struct Column {
-  explicit Column(std::string spool_path) : spool(std::move(spool_path)) {}
+struct ArrayColumn {
+  explicit ArrayColumn(std::string spool_path) : spool(std::move(spool_path)) {}
   Spool spool;
   std::vector<std::uint64_t> ends{};    // of each sample's bytes in the spool
   std::vector<std::uint8_t> present{};  // of each sample
@@ -112,15 +112,15 @@ class ArrayWriter final : public ShardWriter {
     }
   }
 
-  Column& column_of(std::string_view name) {
+  ArrayColumn& column_of(std::string_view name) {
     const auto found = columns_.find(name);
     if (found != columns_.end()) return found->second;
-    Column& column = columns_.try_emplace(std::string(name), options_.path + ".spool").first->second;
+    ArrayColumn& column = columns_.try_emplace(std::string(name), options_.path + ".spool").first->second;
     pad(column, labels_.size());
     return column;
   }
 
-  static void put(Column& column, Bytes bytes) {
+  static void put(ArrayColumn& column, Bytes bytes) {
     column.spool.append(bytes);
     column.ends.push_back(column.spool.size());
     column.present.push_back(1);
@@ -128,7 +128,7 @@ class ArrayWriter final : public ShardWriter {
   }
 
   /// Makes the column one of `rows` samples.
-  static void pad(Column& column, std::size_t rows) {
+  static void pad(ArrayColumn& column, std::size_t rows) {
     column.ends.resize(rows, column.spool.size());
     column.present.resize(rows);
   }
@@ -149,7 +149,7 @@ class ArrayWriter final : public ShardWriter {
     out.close();
   }
 
-  void write_column(OutputFile& out, const std::string& name, const Column& column) const {
+  void write_column(OutputFile& out, const std::string& name, const ArrayColumn& column) const {
     const H5Handle type = out.take_for_write(H5Tvlen_create(H5T_STD_U8LE), H5Tclose, "make a type");
     H5Handle dataset = out.make_growing("fields/" + name, type.id(), {k_rows_per_chunk}, -1);
     const hsize_t rows = labels_.size();
@@ -179,7 +179,7 @@ class ArrayWriter final : public ShardWriter {
   }
 
   /// The number of rows from `first` on to write at a time.
-  hsize_t next_rows(const Column& column, hsize_t first) const {
+  hsize_t next_rows(const ArrayColumn& column, hsize_t first) const {
     const std::uint64_t begin = first == 0 ? 0 : column.ends[first - 1];
     const hsize_t most = std::min<hsize_t>(labels_.size() - first, k_rows_per_write);
     hsize_t count = 1;
@@ -193,7 +193,7 @@ class ArrayWriter final : public ShardWriter {
   std::uint64_t base_ = 0;  // offset of the pixels in the file
   std::uint64_t image_bytes_ = 0;
   Writeback writeback_;
-  std::map<std::string, Column, std::less<>> columns_;  // by stored name
+  std::map<std::string, ArrayColumn, std::less<>> columns_;  // by stored name
   std::vector<std::int64_t> labels_;
   std::string keys_;
   std::vector<std::size_t> key_ends_;

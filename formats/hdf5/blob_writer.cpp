@@ -23,8 +23,8 @@ namespace {
 
 std::string data_name(const std::string& field) { return "fields/" + field + "/data"; }
 
-struct Column {
-  explicit Column(std::string spool_path) : spool(std::move(spool_path)) {}
+struct BlobColumn {
+  explicit BlobColumn(std::string spool_path) : spool(std::move(spool_path)) {}
   bool reserved = false;       // has space in the file from the start
   std::uint64_t base = 0;      // offset of that space
   std::uint64_t room = 0;      // size of that space
@@ -50,7 +50,7 @@ class BlobWriter final : public ShardWriter {
     check_format_options(options, {});
     for (const ShardPlan::Field& field : options.plan.fields) {
       if (!is_reserved(field.name) || field.num_samples == 0) continue;
-      Column& column = column_of(field.name);
+      BlobColumn& column = column_of(field.name);
       column.reserved = true;
       column.room = field.bytes;
     }
@@ -92,19 +92,19 @@ class BlobWriter final : public ShardWriter {
   }
 
  private:
-  static bool exact(const Column& column) {
+  static bool exact(const BlobColumn& column) {
     return column.num_present > 0 && column.room == column.total() && column.spool.size() == 0;
   }
 
-  Column& column_of(std::string_view name) {
+  BlobColumn& column_of(std::string_view name) {
     const auto found = columns_.find(name);
     if (found != columns_.end()) return found->second;
-    Column& column = columns_.try_emplace(std::string(name), options_.path + ".spool").first->second;
+    BlobColumn& column = columns_.try_emplace(std::string(name), options_.path + ".spool").first->second;
     column.offsets.resize(labels_.size() + 1);
     return column;
   }
 
-  void put(Column& column, Bytes bytes) {
+  void put(BlobColumn& column, Bytes bytes) {
     if (column.reserved && column.spool.size() == 0 && bytes.size() <= column.room - column.in_place) {
       column.writes.append(file_, std::span(&bytes, 1));
       column.in_place += bytes.size();
@@ -195,7 +195,7 @@ class BlobWriter final : public ShardWriter {
 
   WriterOptions options_;
   File file_;
-  std::map<std::string, Column, std::less<>> columns_;  // by stored name, in the order of the file
+  std::map<std::string, BlobColumn, std::less<>> columns_;  // by stored name, in the order of the file
   std::vector<std::int64_t> labels_;
   std::string keys_;
   std::vector<std::uint64_t> key_offsets_{0};

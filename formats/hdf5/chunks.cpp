@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/hdf5/input.hpp"
 #include "bale/formats/hdf5/lzf.hpp"
 
 namespace bale::h5 {
@@ -13,8 +14,6 @@ namespace {
 // in the number of chunks: about a second for 8,192.
 constexpr hsize_t k_max_chunks = 8192;
 constexpr std::uint64_t k_max_chunk_bytes = std::uint64_t{1} << 30;
-constexpr std::uint64_t k_max_ratio = 1032;  // deflate's maximum
-constexpr std::uint64_t k_small_bytes = 64 << 10;
 
 std::optional<std::vector<ChunkFilter>> read_pipeline(hid_t creation) {
   std::vector<ChunkFilter> filters;

@@ -11,9 +11,6 @@
 namespace bale::h5 {
 namespace {
 
-// No filter that we read compresses better than deflate: 1032 bytes to one (zlib's technical notes).
-constexpr std::uint64_t k_max_ratio = 1032;
-constexpr std::uint64_t k_small_bytes = 64 << 10;
 // Limit of the total size of rows that were never written and so take no bytes in the file.
 constexpr std::uint64_t k_max_unwritten_bytes = 256 << 20;
 // A vlen element on disk: length (4 bytes), collection address (8), object index (4) (FORMAT.md, "Vlen").

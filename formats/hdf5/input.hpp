@@ -13,9 +13,14 @@
 #include <vector>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/inflation.hpp"
 #include "bale/formats/hdf5/h5.hpp"
 
 namespace bale::h5 {
+
+/// No filter that we read compresses better than deflate, so a larger ratio is damage, except for so few bytes.
+inline constexpr std::uint64_t k_max_ratio = k_max_inflation;
+inline constexpr std::uint64_t k_small_bytes = 64 << 10;
 
 /// The kinds of elements that we read, and `other`.
 enum class ElementKind { integer, real, fixed_string, vlen_string, vlen_bytes, other };

@@ -32,7 +32,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-[[noreturn]] void fail_damaged(const std::string& path, std::string_view why) {
+[[noreturn]] void fail_damaged_seek_points(const std::string& path, std::string_view why) {
   throw Error(ErrorCode::damaged, fmt::format("damaged seek points: {}", why),
               {.path = path, .hint = "delete them, or make them again with `bale index --seek-points`"});
 }
@@ -75,15 +75,15 @@ SeekPointFile SeekPointFile::from_bytes(std::vector<std::byte> bytes, const std:
 void SeekPointFile::parse(const std::string& path) {
   const Bytes content = content_.get();
   const auto header = load_checked_header<Header>(content, k_magic, k_version, "seek points of", path,
-                                                  [&](std::string_view why) { fail_damaged(path, why); });
+                                                  [&](std::string_view why) { fail_damaged_seek_points(path, why); });
   const std::uint64_t body_bytes = content.size() - sizeof(Header);
   const std::uint64_t ends_bytes = header.num_samples * sizeof(std::uint64_t);
   if (header.file_bytes != content.size() || header.num_samples > body_bytes / sizeof(std::uint64_t) ||
       header.record_bytes != body_bytes - ends_bytes) {
-    fail_damaged(path, "its size contradicts its header");
+    fail_damaged_seek_points(path, "its size contradicts its header");
   }
   if (crc32c(content.subspan(sizeof(Header), ends_bytes)) != header.ends_crc32c) {
-    fail_damaged(path, "checksum of the table does not match");
+    fail_damaged_seek_points(path, "checksum of the table does not match");
   }
   num_samples_ = header.num_samples;
   shard_bytes_ = header.shard_bytes;
@@ -92,7 +92,7 @@ void SeekPointFile::parse(const std::string& path) {
   std::uint64_t previous = 0;
   for (std::uint64_t i = 0; i < num_samples_; ++i) {
     const auto end = load_at<std::uint64_t>(ends_ + i * sizeof(std::uint64_t));
-    if (end < previous || end > records_.size()) fail_damaged(path, "table out of order");
+    if (end < previous || end > records_.size()) fail_damaged_seek_points(path, "table out of order");
     previous = end;
   }
 }

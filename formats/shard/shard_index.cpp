@@ -20,7 +20,7 @@ namespace {
 /// Up to this many fields, a walk over the columns is as fast as a search.
 constexpr std::size_t k_few_fields = 16;
 
-[[noreturn]] void fail_damaged(const std::string& path, std::string_view why) {
+[[noreturn]] void fail_damaged_index(const std::string& path, std::string_view why) {
   throw Error(ErrorCode::damaged, fmt::format("damaged index: {}", why),
               {.path = path, .hint = "delete it and run `bale index` again"});
 }
@@ -32,7 +32,7 @@ IndexHeader load_header(Bytes bytes, const std::string& path) {
     version = k_index_version_1;
   }
   return load_checked_header<IndexHeader>(bytes, k_index_magic, version, "index", path,
-                                          [&](std::string_view why) { fail_damaged(path, why); });
+                                          [&](std::string_view why) { fail_damaged_index(path, why); });
 }
 
 Digest to_digest(const std::uint8_t (&bytes)[16]) {
@@ -98,16 +98,16 @@ void ShardIndex::parse(const std::string& path) {
                              ? counts.num_samples * counts.num_fields
                              : std::numeric_limits<std::uint64_t>::max();
   } else {
-    if (content.size() < sizeof(IndexHeader) + sizeof(IndexExtension)) fail_damaged(path, "shorter than its header");
+    if (content.size() < sizeof(IndexHeader) + sizeof(IndexExtension)) fail_damaged_index(path, "shorter than its header");
     extension = load_at<IndexExtension>(content.data() + sizeof(IndexHeader));
     counts.num_extents = extension.num_extents;
     counts.name_bytes = extension.name_bytes;
   }
   const auto sections = lay_out_index(version_, counts);
   if (!sections || sections->end != content.size() || header.file_bytes != content.size()) {
-    fail_damaged(path, "its size contradicts its header");
+    fail_damaged_index(path, "its size contradicts its header");
   }
-  if (crc32c(content.subspan(sizeof(IndexHeader))) != header.body_crc32c) fail_damaged(path, "checksum does not match");
+  if (crc32c(content.subspan(sizeof(IndexHeader))) != header.body_crc32c) fail_damaged_index(path, "checksum does not match");
 
   num_samples_ = header.num_samples;
   has_checksums_ = (header.flags & k_index_flag_checksums) != 0;
@@ -140,7 +140,7 @@ void ShardIndex::parse(const std::string& path) {
 void ShardIndex::parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path) {
   for (std::uint64_t f = 0; f < count; ++f) {
     const auto row = load_at<FieldRowVersion1>(content_.get().data() + at + f * sizeof(FieldRowVersion1));
-    if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged(path, "unknown field codec");
+    if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged_index(path, "unknown field codec");
     fields_.push_back({.name = std::string(row.name, ::strnlen(row.name, FieldRowVersion1::k_name_bytes)),
                        .codec = static_cast<Codec>(row.codec),
                        .located = row.located != 0,
@@ -153,9 +153,9 @@ void ShardIndex::parse_fields(std::uint64_t at, std::uint64_t names, std::uint64
   std::uint64_t begin = 0;
   for (std::uint64_t f = 0; f < count; ++f) {
     const auto row = load_at<FieldRow>(content_.get().data() + at + f * sizeof(FieldRow));
-    if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged(path, "unknown field codec");
+    if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged_index(path, "unknown field codec");
     if (row.name_end < begin || row.name_end > name_bytes || row.name_end - begin > k_max_field_name_bytes) {
-      fail_damaged(path, "field names out of order");
+      fail_damaged_index(path, "field names out of order");
     }
     const std::byte* const name = content_.get().data() + names + begin;
     fields_.push_back({.name = std::string(as_text(Bytes(name, row.name_end - begin))),
@@ -164,7 +164,7 @@ void ShardIndex::parse_fields(std::uint64_t at, std::uint64_t names, std::uint64
                        .stored_bytes = row.stored_bytes});
     begin = row.name_end;
   }
-  if (begin != name_bytes) fail_damaged(path, "field names out of order");
+  if (begin != name_bytes) fail_damaged_index(path, "field names out of order");
 }
 
 void ShardIndex::prepare_lookups() {
@@ -182,15 +182,15 @@ void ShardIndex::check_rows(std::uint64_t num_extents, const std::string& path) 
   std::uint64_t begin = 0;
   for (std::uint64_t i = 0; i < num_samples_; ++i) {
     const auto end = load_at<RowEnd>(row_ends_ + i * sizeof(RowEnd));
-    if (end < begin || end > num_extents) fail_damaged(path, "rows of fields out of order");
+    if (end < begin || end > num_extents) fail_damaged_index(path, "rows of fields out of order");
     std::uint32_t next = 0;
     for (; begin < end; ++begin) {
       const std::uint32_t field = load_at<FieldId>(field_ids_ + begin * sizeof(FieldId));
-      if (field < next || field >= fields_.size()) fail_damaged(path, "fields of a sample out of order");
+      if (field < next || field >= fields_.size()) fail_damaged_index(path, "fields of a sample out of order");
       next = field + 1;
     }
   }
-  if (begin != num_extents) fail_damaged(path, "rows of fields out of order");
+  if (begin != num_extents) fail_damaged_index(path, "rows of fields out of order");
 }
 
 void ShardIndex::check_extents(std::uint64_t num_extents, const std::string& path) {
@@ -202,10 +202,10 @@ void ShardIndex::check_extents(std::uint64_t num_extents, const std::string& pat
     const std::uint32_t field = field_ids_ == nullptr ? column : load_at<FieldId>(field_ids_ + at * sizeof(FieldId));
     if (++column == fields_.size()) column = 0;
     if (!extent.present()) {
-      if (version_ != k_index_version_1) fail_damaged(path, "a field without a place");
+      if (version_ != k_index_version_1) fail_damaged_index(path, "a field without a place");
       continue;
     }
-    if (fields_[field].located && extent.offset > k_max_offset) fail_damaged(path, "a field beyond any file's end");
+    if (fields_[field].located && extent.offset > k_max_offset) fail_damaged_index(path, "a field beyond any file's end");
     ++fields_[field].num_samples;
   }
 }
@@ -214,10 +214,10 @@ void ShardIndex::check_keys(std::uint64_t key_bytes, const std::string& path) co
   std::uint64_t previous = 0;
   for (std::uint64_t i = 0; i < num_samples_; ++i) {
     const auto end = load_at<KeyEnd>(key_ends_ + i * sizeof(KeyEnd));
-    if (end < previous || end > key_bytes) fail_damaged(path, "key table out of order");
+    if (end < previous || end > key_bytes) fail_damaged_index(path, "key table out of order");
     previous = end;
     if (load_at<IndexKeyRow>(key_order_ + i * sizeof(IndexKeyRow)).sample >= num_samples_) {
-      fail_damaged(path, "key order out of range");
+      fail_damaged_index(path, "key order out of range");
     }
   }
 }

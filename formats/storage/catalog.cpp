@@ -28,7 +28,6 @@ constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
 constexpr std::size_t k_max_missing = 65536;
 constexpr std::string_view k_missing_suffix = ".none";
-constexpr std::chrono::milliseconds k_poll_interval{100};
 constexpr long k_not_modified = 304;
 constexpr long k_bad_range = 416;
 
@@ -275,7 +274,7 @@ Catalog::Turn::~Turn() {
 std::optional<FileVersion> Catalog::known_or_turn(const std::string& identity, Turn& turn) {
   std::unique_lock lock(mutex_);
   while (asking_.contains(identity)) {
-    if (turn_ended_.wait_for(lock, k_poll_interval) == std::cv_status::no_timeout) continue;
+    if (turn_ended_.wait_for(lock, k_remote_poll_interval) == std::cv_status::no_timeout) continue;
     lock.unlock();
     poll_remote_wait();
     lock.lock();

@@ -26,7 +26,7 @@
 namespace bale {
 namespace {
 
-constexpr std::size_t k_part_bytes = std::size_t{1} << 20;
+constexpr std::size_t k_file_part_bytes = std::size_t{1} << 20;
 constexpr std::size_t k_num_threads = 16;  // a network file system has latency, too
 constexpr std::string_view k_changed = "the file was changed while it was read";
 
@@ -73,7 +73,7 @@ bool is_cancelled(const HttpRequest& request) { return request.is_cancelled && r
 
 /// Passes on the range part by part. Returns an error if the file changes meanwhile or the request was ended.
 std::optional<Error> send_range(const HttpRequest& request, const File& file, FileRange range, HttpResponse& response) {
-  std::vector<std::byte> part(std::min<std::uint64_t>(k_part_bytes, range.length));
+  std::vector<std::byte> part(std::min<std::uint64_t>(k_file_part_bytes, range.length));
   const std::string etag = response.header("etag");
   for (std::uint64_t sent = 0; sent < range.length;) {
     if (is_cancelled(request)) return Error(ErrorCode::interrupted, "the request was ended");

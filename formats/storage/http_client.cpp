@@ -26,7 +26,6 @@ namespace bale {
 namespace {
 
 constexpr std::size_t k_max_idle = 64;  // handles
-constexpr std::chrono::milliseconds k_poll_interval{100};
 
 /// The file with the certificates that are trusted: the one that the environment names, else the system's.
 std::string certificate_file() {
@@ -43,10 +42,10 @@ std::string certificate_file() {
 
 /// Of sockets. The rest of the descriptors is for files.
 std::size_t most_transfers() {
-  constexpr rlim_t k_share = 4;
+  constexpr rlim_t k_descriptor_share = 4;
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return TransferLimit::k_most;
-  return std::min<std::size_t>(std::max<std::size_t>(limit.rlim_cur / k_share, TransferLimit::k_first),
+  return std::min<std::size_t>(std::max<std::size_t>(limit.rlim_cur / k_descriptor_share, TransferLimit::k_first),
                                TransferLimit::k_most);
 }
 
@@ -255,7 +254,7 @@ HttpResult HttpClient::carry_out(HttpRequest request) {
   request.urgent = true;  // somebody waits for it
   submit(std::move(request), [&promise](HttpResult ended) { promise.set_value(std::move(ended)); });
   try {
-    while (result.wait_for(k_poll_interval) != std::future_status::ready) poll_remote_wait();
+    while (result.wait_for(k_remote_poll_interval) != std::future_status::ready) poll_remote_wait();
   } catch (...) {
     *is_cancelled = true;
     look_for_cancelled();

@@ -34,8 +34,7 @@ constexpr long k_method_not_allowed = 405;
 class PartSlot {
  public:
   explicit PartSlot(const std::function<void()>& poll) {
-    constexpr std::chrono::milliseconds k_poll_interval{100};
-    while (!slots().try_acquire_for(k_poll_interval)) {
+    while (!slots().try_acquire_for(k_remote_poll_interval)) {
       if (poll) poll();
     }
   }

@@ -11,7 +11,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds k_poll_interval{100};
 constexpr std::uint64_t k_most_hedged_bytes = 1 << 20;  // a larger one takes its time
 
 }  // namespace
@@ -99,7 +98,7 @@ bool RangeRequest::wait(Clock::time_point end, const std::function<bool()>& is_e
   std::unique_lock lock(mutex_);
   const auto hedge_at = delay ? tries_.front().begin + *delay : Clock::time_point::max();
   bool may_hedge = delay.has_value();
-  for (auto poll_at = Clock::now() + k_poll_interval;;) {
+  for (auto poll_at = Clock::now() + k_remote_poll_interval;;) {
     if (has_ended()) return true;
     const std::uint64_t seen = num_looks_;
     lock.unlock();
@@ -108,7 +107,7 @@ bool RangeRequest::wait(Clock::time_point end, const std::function<bool()>& is_e
     if (now >= end) return false;
     if (now >= poll_at) {
       poll_remote_wait();
-      poll_at = now + k_poll_interval;
+      poll_at = now + k_remote_poll_interval;
     }
     if (may_hedge && now >= hedge_at) {
       may_hedge = false;

@@ -18,7 +18,6 @@ using std::chrono::seconds;
 
 constexpr milliseconds k_first_pause{200};
 constexpr milliseconds k_longest_pause{10'000};
-constexpr milliseconds k_poll_interval{100};
 
 /// Seconds of a Retry-After header; 0 if there is none, or if it is a date.
 seconds asked_pause(const HttpResponse* response) {
@@ -69,7 +68,7 @@ void Retry::wait_after(const Error& error, const HttpResponse* response) {
   for (const auto end = now + pause; std::chrono::steady_clock::now() < end;) {
     poll_remote_wait();
     std::this_thread::sleep_for(
-        std::min<std::chrono::nanoseconds>(k_poll_interval, end - std::chrono::steady_clock::now()));
+        std::min<std::chrono::nanoseconds>(k_remote_poll_interval, end - std::chrono::steady_clock::now()));
   }
 }
 

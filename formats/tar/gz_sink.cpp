@@ -9,14 +9,13 @@
 namespace bale::tar {
 namespace {
 
-constexpr int k_gzip_only = 15 + 16;  // windowBits: largest window, gzip wrapper
 constexpr int k_memory_level = 8;     // zlib's default
-constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
+constexpr std::size_t k_sink_buffer_bytes = std::size_t{256} << 10;
 
 /// Writes a single gzip member: tarfile's stream mode, and therefore WebDataset, stops after the first.
 class GzipSink : public Sink {
  public:
-  GzipSink(File file, int level) : file_(std::move(file)), output_(k_buffer_bytes) {
+  GzipSink(File file, int level) : file_(std::move(file)), output_(k_sink_buffer_bytes) {
     // zlib's own gzip header: no name, modification time 0.
     if (deflateInit2(&state_, level, Z_DEFLATED, k_gzip_only, k_memory_level, Z_DEFAULT_STRATEGY) != Z_OK) {
       throw Error(ErrorCode::invalid_argument, "zlib refuses this compression level");

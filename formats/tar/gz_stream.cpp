@@ -11,12 +11,11 @@
 namespace bale::tar {
 namespace {
 
-constexpr int k_gzip_only = 15 + 16;  // windowBits: largest window, gzip wrapper only
-constexpr std::size_t k_buffer_bytes = std::size_t{256} << 10;
+constexpr std::size_t k_gzip_buffer_bytes = std::size_t{256} << 10;
 
 class Inflater {
  public:
-  explicit Inflater(const std::string& path) : path_(path), file_(File::open_read(path)), input_(k_buffer_bytes) {
+  explicit Inflater(const std::string& path) : path_(path), file_(File::open_read(path)), input_(k_gzip_buffer_bytes) {
     if (inflateInit2(&state_, k_gzip_only) != Z_OK) throw std::bad_alloc();
   }
   ~Inflater() { inflateEnd(&state_); }
@@ -24,7 +23,7 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   void inflate_into(Spill& spill) {
-    std::vector<std::byte> output(k_buffer_bytes);
+    std::vector<std::byte> output(k_gzip_buffer_bytes);
     while (have_input()) {
       state_.next_out = reinterpret_cast<Bytef*>(output.data());
       state_.avail_out = static_cast<uInt>(output.size());

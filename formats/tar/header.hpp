@@ -16,6 +16,9 @@
 namespace bale::tar {
 
 inline constexpr std::size_t k_block_bytes = 512;
+// Of the name and of its prefix in a ustar header.
+inline constexpr std::size_t k_name_bytes = 100;
+inline constexpr std::size_t k_prefix_bytes = 155;
 /// An archive is padded with zeros to a multiple of this (Python's tarfile.RECORDSIZE).
 inline constexpr std::uint64_t k_record_bytes = 10240;
 /// Limit of the total size of extended headers and long names before one member.

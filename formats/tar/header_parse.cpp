@@ -7,13 +7,13 @@ namespace bale::tar {
 namespace {
 
 // Fields of a header block (FORMAT.md, section 2).
-constexpr std::size_t k_name_at = 0, k_name_bytes = 100;
+constexpr std::size_t k_name_at = 0;
 constexpr std::size_t k_size_at = 124, k_size_bytes = 12;
 constexpr std::size_t k_checksum_at = 148, k_checksum_bytes = 8;
 constexpr std::size_t k_type_at = 156;
 constexpr std::size_t k_link_at = 157, k_link_bytes = 100;
 constexpr std::size_t k_magic_at = 257;
-constexpr std::size_t k_prefix_at = 345, k_prefix_bytes = 155;
+constexpr std::size_t k_prefix_at = 345;
 
 constexpr std::string_view k_posix_magic("ustar\0", 6);
 constexpr std::string_view k_gnu_magic("ustar ", 6);

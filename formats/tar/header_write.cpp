@@ -8,9 +8,6 @@
 namespace bale::tar {
 namespace {
 
-constexpr std::size_t k_name_bytes = 100;
-constexpr std::size_t k_prefix_bytes = 155;
-
 // A ustar header, field by field (FORMAT.md, section 2). Unset bytes are zero.
 struct UstarBlock {
   char name[k_name_bytes];

@@ -103,7 +103,7 @@ bool is_nearly_all_holes(archive_entry* entry, std::uint64_t size) {
   return stored < size / k_max_ratio;
 }
 
-std::string_view name_of_type(archive_entry* entry) {
+std::string_view name_of_entry(archive_entry* entry) {
   switch (archive_entry_filetype(entry)) {
     case AE_IFLNK:
       return "symbolic link";
@@ -130,7 +130,7 @@ Member describe(archive* reader, archive_entry* entry, const std::string& path) 
   }
   if (archive_entry_filetype(entry) != AE_IFREG) {
     member.kind = Member::Kind::other;
-    member.why = name_of_type(entry);
+    member.why = name_of_entry(entry);
     return member;
   }
   const la_int64_t size = archive_entry_size(entry);

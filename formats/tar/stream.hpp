@@ -18,6 +18,9 @@ std::string_view name_of(FileKind kind);
 /// Whether only libarchive can read this kind.
 bool needs_libarchive(FileKind kind);
 
+/// zlib's windowBits: the largest window, with gzip's wrapper only.
+inline constexpr int k_gzip_only = 15 + 16;
+
 /// Opens a plain, gzip or zstd archive. `checks` are of zstd. Throws `damaged` if its compressed data is damaged.
 std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind, FrameChecks checks = FrameChecks::all);
 

@@ -9,6 +9,7 @@
 #include "bale/formats/base/rounding.hpp"
 #include "bale/formats/image/resample/resample_weights.hpp"
 #include "bale/loader/cuda/convert_args.hpp"
+#include "bale/loader/cuda/kernel_choice.hpp"
 
 namespace bale::cuda_detail {
 
@@ -17,11 +18,10 @@ extern const char* const k_resize_kernels_ptx;
 namespace {
 
 constexpr std::uint64_t k_most_decoded_bytes = std::uint64_t{1} << 30;
-constexpr std::uint64_t k_alignment_bytes = 256;
+constexpr std::uint64_t k_decoded_alignment_bytes = 256;
 constexpr const char* k_weights_kernel = "bale_resize_weights";
 constexpr const char* k_resize_kernel = "bale_resize";
 constexpr std::uint32_t k_items_a_thread = 4;
-constexpr std::uint32_t k_max_grid_y = 65535;
 constexpr std::uint32_t k_patience = 2;  // batches of which the device decodes no image, before it gets no more
 
 ResizeAxis axis_of(std::uint32_t origin, std::uint32_t input, std::uint32_t output, std::uint32_t first, bool cubic) {
@@ -77,7 +77,7 @@ DeviceDecoder::~DeviceDecoder() {
 }
 
 std::uint64_t DeviceDecoder::most_pixels(std::uint32_t batch_size) {
-  return (k_most_decoded_bytes / batch_size - k_alignment_bytes) / 3;
+  return (k_most_decoded_bytes / batch_size - k_decoded_alignment_bytes) / 3;
 }
 
 std::vector<DeviceDecoder::Undecodable> DeviceDecoder::decode(const Rows& rows, std::uint32_t block,
@@ -125,7 +125,7 @@ std::vector<DeviceDecoder::Job> DeviceDecoder::jobs_of(const Rows& rows, ResizeR
     resize.down.table = table_words;
     table_words += std::uint64_t{transform_.height} * resize.down.entry_words;
     const Bytes jpeg = rows.ring.pixels(rows.slot).subspan(row.offset, row.encoded.bytes);
-    const std::uint64_t size = round_up(std::uint64_t{resize.pitch} * row.source_height, k_alignment_bytes);
+    const std::uint64_t size = round_up(std::uint64_t{resize.pitch} * row.source_height, k_decoded_alignment_bytes);
     jobs.push_back({.row = i, .jpeg = jpeg, .at = at, .size = size, .pitch = resize.pitch});
     at += size;
   }

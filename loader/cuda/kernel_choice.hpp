@@ -11,6 +11,8 @@
 
 namespace bale::cuda_detail {
 
+inline constexpr std::uint32_t k_max_grid_y = 65535;  // of any device
+
 /// Whether there is a kernel for the output of `transform`: floats of a fixed shape.
 bool kernels_can_make(const Transform& transform);
 

@@ -18,9 +18,9 @@ using transform_detail::k_least_alpha;
 using transform_detail::k_most_alpha;
 
 /// Each draw has its own random sequence. The values must not change: they are part of what a seed means.
-enum class Stream : std::uint64_t { whether = 0x6d69'7801, kind, share, place };
+enum class MixStream : std::uint64_t { whether = 0x6d69'7801, kind, share, place };
 
-KeyedRandom stream_of(const MixKey& key, Stream stream) {
+KeyedRandom mix_stream(const MixKey& key, MixStream stream) {
   return {key.seed, key.epoch, key.first_sample, key.first_copy, static_cast<std::uint64_t>(stream)};
 }
 
@@ -30,7 +30,7 @@ void check_alpha(const char* option, double alpha) {
               fmt::format("mix: {} {} is neither 0 nor within [{}, {}]", option, alpha, k_least_alpha, k_most_alpha));
 }
 
-void check_probability(const char* option, double probability) {
+void check_mix_probability(const char* option, double probability) {
   if (probability >= 0 && probability <= 1) return;
   throw Error(ErrorCode::invalid_argument, fmt::format("mix: {} {} is not within [0, 1]", option, probability));
 }
@@ -40,20 +40,20 @@ void check_probability(const char* option, double probability) {
 void check_mix(const MixOptions& options) {
   check_alpha("mixup_alpha", options.mixup_alpha);
   check_alpha("cutmix_alpha", options.cutmix_alpha);
-  check_probability("probability", options.probability);
-  check_probability("switch_probability", options.switch_probability);
+  check_mix_probability("probability", options.probability);
+  check_mix_probability("switch_probability", options.switch_probability);
 }
 
 MixDraw draw_mix(const MixOptions& options, const MixKey& key, std::uint32_t width, std::uint32_t height) {
   MixDraw draw;
-  if (!options.active() || stream_of(key, Stream::whether).uniform() >= options.probability) return draw;
+  if (!options.active() || mix_stream(key, MixStream::whether).uniform() >= options.probability) return draw;
   const bool both = options.mixup_alpha > 0 && options.cutmix_alpha > 0;
-  draw.pastes = both ? stream_of(key, Stream::kind).uniform() < options.switch_probability : options.cutmix_alpha > 0;
-  KeyedRandom shares = stream_of(key, Stream::share);
+  draw.pastes = both ? mix_stream(key, MixStream::kind).uniform() < options.switch_probability : options.cutmix_alpha > 0;
+  KeyedRandom shares = mix_stream(key, MixStream::share);
   draw.share = draw_beta(draw.pastes ? options.cutmix_alpha : options.mixup_alpha, shares);
   if (!draw.pastes) return draw;
 
-  KeyedRandom places = stream_of(key, Stream::place);
+  KeyedRandom places = mix_stream(key, MixStream::place);
   const auto x = static_cast<std::uint32_t>(places.below(width));
   const auto y = static_cast<std::uint32_t>(places.below(height));
   const double half = 0.5 * std::sqrt(1 - draw.share);

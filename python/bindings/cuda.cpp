@@ -28,7 +28,7 @@ namespace {
 
 CudaStream stream_of(std::uintptr_t handle) { return reinterpret_cast<CudaStream>(handle); }
 
-DeviceBatch& batch_of(nb::handle batch) { return nb::cast<ProcessDeviceBatch&>(batch).get(); }
+DeviceBatch& device_batch_of(nb::handle batch) { return nb::cast<ProcessDeviceBatch&>(batch).get(); }
 
 /// A view of a batch on the device. Keeps the batch alive.
 struct DeviceArray {
@@ -42,7 +42,7 @@ struct DeviceArray {
 
 /// In memory order: N x H x W x C, or N x C x H x W.
 DeviceArray images_of(nb::handle self) {
-  const DeviceBatch& batch = batch_of(self);
+  const DeviceBatch& batch = device_batch_of(self);
   const Transform& transform = batch.transform();
   DeviceArray array{.batch = nb::borrow(self), .data = batch.images(), .shape = shape_of(transform, batch.size())};
   array.strides.resize(array.shape.size());
@@ -74,7 +74,7 @@ DeviceArray images_of(nb::handle self) {
 /// N x C x H x W, with strides according to the layout.
 DeviceArray channels_first(nb::handle self) {
   DeviceArray array = images_of(self);
-  if (batch_of(self).transform().layout == PixelLayout::nhwc) {
+  if (device_batch_of(self).transform().layout == PixelLayout::nhwc) {
     std::rotate(array.shape.begin() + 1, array.shape.begin() + 3, array.shape.end());
     std::rotate(array.strides.begin() + 1, array.strides.begin() + 3, array.strides.end());
   }
@@ -85,22 +85,22 @@ template <typename Value>
 DeviceArray row_values(nb::handle self, Value* data, const char* typestr) {
   return {.batch = nb::borrow(self),
           .data = data,
-          .shape = {batch_of(self).size()},
+          .shape = {device_batch_of(self).size()},
           .strides = {1},
           .dtype = nb::dtype<Value>(),
           .typestr = typestr};
 }
 
-DeviceArray labels_of(nb::handle self) { return row_values(self, batch_of(self).labels(), "<i8"); }
+DeviceArray labels_of(nb::handle self) { return row_values(self, device_batch_of(self).labels(), "<i8"); }
 // Bytes: not every DLPack importer supports bool.
-DeviceArray mask_of(nb::handle self) { return row_values(self, batch_of(self).mask(), "|u1"); }
+DeviceArray mask_of(nb::handle self) { return row_values(self, device_batch_of(self).mask(), "|u1"); }
 std::optional<DeviceArray> partner_labels_of(nb::handle self) {
-  std::int64_t* const values = batch_of(self).partner_labels();
+  std::int64_t* const values = device_batch_of(self).partner_labels();
   if (values == nullptr) return std::nullopt;
   return row_values(self, values, "<i8");
 }
 std::optional<DeviceArray> shares_of(nb::handle self) {
-  float* const values = batch_of(self).shares();
+  float* const values = device_batch_of(self).shares();
   if (values == nullptr) return std::nullopt;
   return row_values(self, values, "<f4");
 }
@@ -108,7 +108,7 @@ std::optional<DeviceArray> shares_of(nb::handle self) {
 template <typename... Kind>
 nb::ndarray<Kind...> exported(const DeviceArray& array) {
   return nb::ndarray<Kind...>(array.data, array.shape.size(), array.shape.data(), array.batch, array.strides.data(),
-                              array.dtype, nb::device::cuda::value, batch_of(array.batch).device());
+                              array.dtype, nb::device::cuda::value, device_batch_of(array.batch).device());
 }
 
 /// The array API's protocol: the consumer passes the stream on which it will use the array.
@@ -116,7 +116,7 @@ nb::object dlpack_of(const DeviceArray& array, const nb::object& stream, const n
   constexpr std::intptr_t k_no_waiting = -1;
   const std::intptr_t asked = stream.is_none() ? 0 : nb::cast<std::intptr_t>(stream);
   if (asked != k_no_waiting) {
-    batch_of(array.batch).use_on(stream_of(static_cast<std::uintptr_t>(asked)));
+    device_batch_of(array.batch).use_on(stream_of(static_cast<std::uintptr_t>(asked)));
   }
   return nb::cast(exported<nb::array_api>(array)).attr("__dlpack__")(**kwargs);
 }
@@ -137,7 +137,7 @@ nb::dict cuda_array_interface(const DeviceArray& array) {
     shape.append(array.shape[axis]);
     strides.append(array.strides[axis] * array.dtype.bits / 8);
   }
-  batch_of(array.batch).use_on(nullptr);
+  device_batch_of(array.batch).use_on(nullptr);
   nb::dict dict;
   dict["version"] = 3;
   dict["shape"] = nb::tuple(shape);
@@ -145,13 +145,13 @@ nb::dict cuda_array_interface(const DeviceArray& array) {
   dict["typestr"] = array.typestr;
   dict["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(array.data), false);
   // Consumers make their streams wait for this one.
-  dict["stream"] = reinterpret_cast<std::uintptr_t>(batch_of(array.batch).stream());
+  dict["stream"] = reinterpret_cast<std::uintptr_t>(device_batch_of(array.batch).stream());
   return dict;
 }
 
 /// Images (N x C x H x W) and labels as DLPack capsules for `stream`, in one call.
-std::pair<nb::object, nb::object> capsules(nb::handle self, std::uintptr_t stream) {
-  batch_of(self).use_on(stream_of(stream));
+std::pair<nb::object, nb::object> device_capsules(nb::handle self, std::uintptr_t stream) {
+  device_batch_of(self).use_on(stream_of(stream));
   return {nb::cast(exported<>(channels_first(self))), nb::cast(exported<>(labels_of(self)))};
 }
 
@@ -167,7 +167,7 @@ CudaOptions cuda_options_of(const nb::dict& given) {
   return options;
 }
 
-nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<CudaLoader>& self) {
+nb::typed<nb::dict, nb::str, nb::any> device_counters(ProcessLoader<CudaLoader>& self) {
   const CudaCounters counted = self.get().counters();
   nb::dict dict;
   dict["batches"] = counted.batches;
@@ -201,7 +201,7 @@ void bind_device_array(nb::module_& module) {
       .def("__dlpack__", &dlpack_of, nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"),
            nb::sig(k_dlpack_signature))
       .def("__dlpack_device__", [](const DeviceArray& self) {
-        return std::make_tuple(nb::device::cuda::value, batch_of(self.batch).device());
+        return std::make_tuple(nb::device::cuda::value, device_batch_of(self.batch).device());
       });
 }
 
@@ -222,18 +222,18 @@ void bind_device_batch(nb::module_& module) {
       .def_prop_ro("shares", &shares_of,
                    "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
       .def_prop_ro(
-          "partners", [](nb::handle self) { return partners_of(batch_of(self).partners()); },
+          "partners", [](nb::handle self) { return partners_of(device_batch_of(self).partners()); },
           nb::for_getter(nb::sig(k_partners_signature)), k_partners_doc)
       .def_prop_ro(
           "samples",
           [](nb::handle self) {
             nb::list list;
-            for (const std::uint64_t sample : batch_of(self).samples()) list.append(sample);
+            for (const std::uint64_t sample : device_batch_of(self).samples()) list.append(sample);
             return list;
           },
           nb::for_getter(nb::sig("def samples(self) -> list[int]")), "Positions in the dataset, one per row.")
       .def_prop_ro(
-          "indices", [](nb::handle self) { return indices_of(batch_of(self).samples()); }, nb::rv_policy::move,
+          "indices", [](nb::handle self) { return indices_of(device_batch_of(self).samples()); }, nb::rv_policy::move,
           k_indices_doc)
       .def_prop_ro(
           "keys",
@@ -242,16 +242,16 @@ void bind_device_batch(nb::module_& module) {
           },
           nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
       .def_prop_ro(
-          "epoch", [](nb::handle self) { return batch_of(self).epoch(); }, "Number of its epoch, from 0.")
+          "epoch", [](nb::handle self) { return device_batch_of(self).epoch(); }, "Number of its epoch, from 0.")
       .def_prop_ro(
-          "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
+          "index", [](nb::handle self) { return device_batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def_prop_ro(
-          "is_beyond_hold", [](nb::handle self) { return batch_of(self).is_beyond_hold(); },
+          "is_beyond_hold", [](nb::handle self) { return device_batch_of(self).is_beyond_hold(); },
           "Whether you held at least `hold` other batches when this one was delivered.")
       .def_prop_ro(
-          "device", [](nb::handle self) { return batch_of(self).device(); }, "CUDA's number of the device.")
+          "device", [](nb::handle self) { return device_batch_of(self).device(); }, "CUDA's number of the device.")
       .def(
-          "use_on", [](nb::handle self, std::uintptr_t stream) { batch_of(self).use_on(stream_of(stream)); },
+          "use_on", [](nb::handle self, std::uintptr_t stream) { device_batch_of(self).use_on(stream_of(stream)); },
           nb::arg("stream"),
           R"(Makes the batch usable on another stream.
 
@@ -266,7 +266,7 @@ Raises
 ------
 bale.Error
     If CUDA fails.)")
-      .def("capsules", &capsules, nb::arg("stream"),
+      .def("capsules", &device_capsules, nb::arg("stream"),
            nb::sig("def capsules(self, stream: int) -> tuple[object, object]"),
            R"(DLPack capsules of the images and of the labels, for use on a stream. Each can be imported once.
 
@@ -294,8 +294,8 @@ bale.Error
           },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"), nb::sig(k_dlpack_signature))
       .def("__dlpack_device__",
-           [](nb::handle self) { return std::make_tuple(nb::device::cuda::value, batch_of(self).device()); })
-      .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
+           [](nb::handle self) { return std::make_tuple(nb::device::cuda::value, device_batch_of(self).device()); })
+      .def("__len__", [](nb::handle self) { return device_batch_of(self).size(); })
       .def(
           "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images_of(self), labels_of(self))); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[DeviceArray]"));
@@ -334,7 +334,7 @@ void bind_cuda(nb::module_& module) {
           nb::arg("stream"), nb::arg("positions"))
       .def_prop_ro("converts_on_device", [](Self& self) { return self.get().converts_on_device(); })
       .def_prop_ro("decodes_on_device", [](Self& self) { return self.get().decodes_on_device(); })
-      .def("counters", &counters)
+      .def("counters", &device_counters)
       .def("fallbacks", [](Self& self) { return self.get().fallbacks(); });
   bind_common(loader);
 

@@ -162,7 +162,7 @@ std::int64_t label(ProcessDataset& self, nb::handle i) {
 
 std::optional<std::uint64_t> find(ProcessDataset& self, const nb::str& key) { return self.get().find(from_str(key)); }
 
-nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> labels(ProcessDataset& self) {
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> dataset_labels(ProcessDataset& self) {
   const Dataset& dataset = self.get();
   auto values = std::make_unique<std::vector<std::int64_t>>(dataset.size());
   {
@@ -294,7 +294,7 @@ void bind_dataset(nb::module_& module) {
       .def("prefetch", &prefetch, nb::arg("positions"),
            nb::sig("def prefetch(self, positions: collections.abc.Iterable[typing.SupportsIndex]) -> None"))
       .def("find", &find, nb::arg("key"))
-      .def("labels", &labels)
+      .def("labels", &dataset_labels)
       .def("notices", [](ProcessDataset& self) { return list_of(self.get().notices()); })
       .def("identity", [](ProcessDataset& self) { return self.get().identity(); })
       .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })

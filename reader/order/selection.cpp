@@ -14,11 +14,9 @@
 #include "bale/reader/order/alias_table.hpp"
 
 namespace bale {
-namespace {
+namespace selection_detail {
 
 enum class Kind : std::uint8_t { all, subset, weighted, class_balanced };
-
-constexpr std::uint64_t k_draw_stream = 0x64726177;  // "draw": separates these random numbers from a shuffle's
 
 /// Combines values into one hash.
 class Hash {
@@ -29,6 +27,15 @@ class Hash {
  private:
   std::uint64_t state_ = 0x62616C65;
 };
+
+}  // namespace selection_detail
+
+using selection_detail::Hash;
+using selection_detail::Kind;
+
+namespace {
+
+constexpr std::uint64_t k_draw_stream = 0x64726177;  // "draw": separates these random numbers from a shuffle's
 
 /// Numbers of the samples, sorted by sample and then by number.
 std::vector<std::uint64_t> sorted_by_sample(const std::vector<std::uint64_t>& samples) {

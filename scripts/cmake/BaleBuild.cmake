@@ -64,6 +64,39 @@ endforeach()
 
 set_property(GLOBAL PROPERTY BALE_ROOMS "")
 
+# bale_unity(TARGET): with BALE_UNITY, the sources of each folder are compiled as one unit, of at most 16 files so that several
+# cores have work. So names of anonymous namespaces are unique in a folder. A source that cannot join others has the
+# property SKIP_UNITY_BUILD_INCLUSION; generated ones and those with options of their own stay alone.
+function(bale_unity target)
+  if(NOT BALE_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(folders "")
+  foreach(source IN LISTS sources)
+    get_filename_component(folder "${source}" DIRECTORY)
+    if(IS_ABSOLUTE "${source}" OR NOT source MATCHES "\\.cpp$")
+      continue()
+    endif()
+    string(MAKE_C_IDENTIFIER "in_${folder}" name)
+    list(APPEND folders ${name})
+    list(APPEND ${name} "${source}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(name IN LISTS folders)
+    list(LENGTH ${name} count)
+    math(EXPR units "(${count} + 15) / 16")
+    math(EXPR size "(${count} + ${units} - 1) / ${units}")  # units of one size
+    set(at 0)
+    foreach(source IN LISTS ${name})
+      math(EXPR unit "${at} / ${size}")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${unit}")
+      math(EXPR at "${at} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # bale_add_room(NAME SOURCES file... [PUBLIC target...] [PRIVATE target...])
 # Library bale_NAME with the alias bale::NAME.
 function(bale_add_room name)
@@ -75,5 +108,8 @@ function(bale_add_room name)
   target_include_directories(bale_${name} PUBLIC "$<BUILD_INTERFACE:${bale_include_directories}>"
                                                  $<INSTALL_INTERFACE:include>)
   target_link_libraries(bale_${name} PUBLIC ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE} $<BUILD_INTERFACE:bale_warnings>)
+  # Pixels, draws and weights must come out the same on every CPU: no fused multiply-add of the compiler's choosing.
+  target_compile_options(bale_${name} PRIVATE -ffp-contract=off)
+  bale_unity(bale_${name})
   set_property(GLOBAL APPEND PROPERTY BALE_ROOMS bale_${name})
 endfunction()

@@ -40,7 +40,7 @@ MUTATIONS = [
     Mutation("seek points are used for bytes that nobody compared", "loader/worker/worker.cpp",
              "if (!config_.verify_checksums || !index", "if (!index", ("loader", "Images that changed since*")),
     Mutation("a JPEG's restart markers are not counted", "formats/image/jpeg/baseline_entropy.cpp",
-             "  if (stream.segment.marker() != k_rst0 + stream.next_restart) return false;\n", "", ("image_baseline",)),
+             "  if (stream.segment.marker() != jpeg_marker::k_rst0 + stream.next_restart) return false;\n", "", ("image_baseline",)),
     Mutation("a JPEG's coefficients may go beyond their block", "formats/image/jpeg/baseline_chains.cpp",
              "  if (place >= k_block_end) return false;\n", "", ("image_baseline",)),
     Mutation("a large coefficient of a JPEG lacks its last bits", "formats/image/jpeg/baseline_chains.cpp",

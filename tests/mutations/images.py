@@ -62,7 +62,7 @@ MUTATIONS = [
              "    if (!ends_well || !take", "    if ((!ends_well && false) || !take",
              ("image_lossless", "A row that does not end*")),
     Mutation("bytes after a JPEG's end are dropped", "formats/image/jpeg/baseline_entropy.cpp",
-             " && segment.marker() == k_eoi && segment.rest().empty();", " && segment.marker() == k_eoi;",
+             " && segment.marker() == jpeg_marker::k_eoi && segment.rest().empty();", " && segment.marker() == jpeg_marker::k_eoi;",
              ("image_lossless", "Odd JPEGs are left*")),
     Mutation("comments between scans are dropped", "formats/image/jpeg/coefficient_reader.cpp",
              " || scans_.has_late_metadata()) return false;", ") return false;", ("image_lossless", "Odd JPEGs are left*")),

@@ -7,19 +7,19 @@
 
 namespace {
 
-using Color = std::vector<std::uint8_t>;
+using SheetColor = std::vector<std::uint8_t>;
 
 bale::Thumbnail flat(std::uint32_t width, std::uint32_t height, std::uint8_t value, std::string caption = {}) {
-  return {{.width = width, .height = height, .rgb = Color(std::size_t{width} * height * 3, value)}, std::move(caption)};
+  return {{.width = width, .height = height, .rgb = SheetColor(std::size_t{width} * height * 3, value)}, std::move(caption)};
 }
 
-Color pixel(const bale::Image& image, std::uint32_t x, std::uint32_t y) {
+SheetColor pixel(const bale::Image& image, std::uint32_t x, std::uint32_t y) {
   const auto at = image.rgb.begin() + static_cast<std::ptrdiff_t>((std::size_t{y} * image.width + x) * 3);
   return {at, at + 3};
 }
 
 /// How many pixels of `color` the columns [from, to) hold.
-std::size_t count(const bale::Image& image, const Color& color, std::uint32_t from, std::uint32_t to) {
+std::size_t count(const bale::Image& image, const SheetColor& color, std::uint32_t from, std::uint32_t to) {
   std::size_t found = 0;
   for (std::uint32_t y = 0; y < image.height; ++y) {
     for (std::uint32_t x = from; x < to; ++x) found += pixel(image, x, y) == color ? 1 : 0;
@@ -35,10 +35,10 @@ TEST_CASE("Tiles stand in rows, the images in them, background between") {
   // Tile 48, gap 6, margin 9.
   CHECK(sheet.width == 9 + 48 + 6 + 48 + 9);
   CHECK(sheet.height == 9 + 48 + 6 + 48 + 9);
-  CHECK(pixel(sheet, 9 + 24, 9 + 24) == Color(3, 200));
-  CHECK(pixel(sheet, 9 + 54 + 24, 9 + 24) == Color(3, 100));
-  CHECK(pixel(sheet, 9 + 24, 9 + 54 + 24) == Color(3, 50));
-  const Color background = pixel(sheet, 0, 0);
+  CHECK(pixel(sheet, 9 + 24, 9 + 24) == SheetColor(3, 200));
+  CHECK(pixel(sheet, 9 + 54 + 24, 9 + 24) == SheetColor(3, 100));
+  CHECK(pixel(sheet, 9 + 24, 9 + 54 + 24) == SheetColor(3, 50));
+  const SheetColor background = pixel(sheet, 0, 0);
   CHECK(pixel(sheet, 9 + 48 + 3, 9 + 24) == background);
   CHECK(pixel(sheet, 9 + 54 + 24, 9 + 54 + 24) == background);
 }
@@ -51,7 +51,7 @@ TEST_CASE("Fewer items than columns make a narrower sheet") {
 TEST_CASE("Long images are shown whole, others fill the tile") {
   const std::vector<bale::Thumbnail> items = {flat(400, 100, 250), flat(200, 100, 250), flat(1, 3000, 250)};
   const bale::Image sheet = bale::make_contact_sheet(items, 3, 48);
-  const auto inked = [&](std::uint32_t tile) { return count(sheet, Color(3, 250), 9 + tile * 54, 9 + tile * 54 + 48); };
+  const auto inked = [&](std::uint32_t tile) { return count(sheet, SheetColor(3, 250), 9 + tile * 54, 9 + tile * 54 + 48); };
   CHECK(inked(0) == 48 * 12);
   CHECK(inked(1) > 48 * 48 - 16);  // all but the rounded corners
   CHECK(inked(2) >= 46);           // one column

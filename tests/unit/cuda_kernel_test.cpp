@@ -27,7 +27,7 @@ using transform_detail::PixelConverter;
 
 namespace {
 
-constexpr std::byte k_untouched{0xA5};
+constexpr std::byte k_untouched_byte{0xA5};
 constexpr std::size_t k_guard_bytes = 64;  // before and after the output
 
 struct Case {
@@ -84,7 +84,7 @@ std::vector<std::byte> run(const std::string& name, const Transform& transform, 
                            const std::vector<ConvertRow>& rows, const std::vector<std::byte>& table,
                            const HostGrid& grid) {
   const std::size_t size = rows.size() * transform.image_bytes();
-  std::vector<std::byte> out(size + 2 * k_guard_bytes, k_untouched);
+  std::vector<std::byte> out(size + 2 * k_guard_bytes, k_untouched_byte);
   const ConvertArgs args{.in = pixels.data(),
                          .rows = rows.data(),
                          .table = table.data(),
@@ -96,7 +96,7 @@ std::vector<std::byte> run(const std::string& name, const Transform& transform, 
   REQUIRE(kernel.run);
   kernel.run(args, grid);
   for (std::size_t i = 0; i < k_guard_bytes; ++i) {
-    REQUIRE((out[i] == k_untouched && out[k_guard_bytes + size + i] == k_untouched));
+    REQUIRE((out[i] == k_untouched_byte && out[k_guard_bytes + size + i] == k_untouched_byte));
   }
   return {out.begin() + k_guard_bytes, out.end() - k_guard_bytes};
 }

@@ -86,8 +86,8 @@ TEST_CASE("Alphas and probabilities beyond what makes sense are refused") {
 
 namespace {
 
-constexpr std::uint32_t k_side = 16;
-constexpr std::size_t k_values = std::size_t{3} * k_side * k_side;  // of an image: three planes of floats
+constexpr std::uint32_t k_mixed_side = 16;
+constexpr std::size_t k_values = std::size_t{3} * k_mixed_side * k_mixed_side;  // of an image: three planes of floats
 
 /// All batches of a loader that mixes, with the arrays that only mixing has. One entry per batch.
 struct MixedBatches {
@@ -123,14 +123,14 @@ MixedBatches mixed_epochs(const std::string& pack, const LoaderOptions& options,
   return mixed;
 }
 
-std::vector<float> image_of(const Snapshot& batch, std::size_t row) {
+std::vector<float> mixed_image(const Snapshot& batch, std::size_t row) {
   std::vector<float> pixels(k_values);
   std::memcpy(pixels.data(), batch.images.data() + row * k_values * 4, k_values * 4);
   return pixels;
 }
 
 bool has_no_image(const Snapshot& batch, std::size_t row) {
-  const auto pixels = image_of(batch, row);
+  const auto pixels = mixed_image(batch, row);
   return std::all_of(pixels.begin(), pixels.end(), [](float value) { return value == 0; });
 }
 
@@ -147,8 +147,8 @@ std::size_t partner_of(const Snapshot& batch, std::size_t row) {
 std::vector<float> mixed_image(const std::vector<float>& own, const std::vector<float>& other, const MixDraw& draw) {
   std::vector<float> mixed = own;
   for (std::size_t at = 0; at < k_values; ++at) {
-    const std::size_t x = at % k_side;
-    const std::size_t y = at / k_side % k_side;
+    const std::size_t x = at % k_mixed_side;
+    const std::size_t y = at / k_mixed_side % k_mixed_side;
     if (!draw.pastes) {
       const volatile float own_part = static_cast<float>(draw.share) * own[at];  // each step is rounded by itself
       const volatile float other_part = static_cast<float>(1 - draw.share) * other[at];
@@ -166,9 +166,9 @@ void check_row(const MixedBatches& mixed, std::size_t b, std::size_t row, const 
   const bool mixes = partner != row && !has_no_image(plain, row) && draw.share < 1;
   CHECK(mixed.shares[b][row] == (mixes ? static_cast<float>(draw.share) : 1));
   if (mixes) CHECK(mixed.partners[b][row] == plain.labels[partner]);
-  const auto own = image_of(plain, row);
-  const auto expected = mixes ? mixed_image(own, image_of(plain, partner), draw) : own;
-  const auto got = image_of(mixed.batches[b], row);
+  const auto own = mixed_image(plain, row);
+  const auto expected = mixes ? mixed_image(own, mixed_image(plain, partner), draw) : own;
+  const auto got = mixed_image(mixed.batches[b], row);
   std::size_t wrong = 0;
   for (std::size_t at = 0; at < k_values; ++at) wrong += got[at] != expected[at];
   CHECK(wrong == 0);
@@ -179,7 +179,7 @@ void check_row(const MixedBatches& mixed, std::size_t b, std::size_t row, const 
 TEST_CASE("A loader mixes each image with the one before it that is there, and says with which label and share") {
   const Pack pack(21, {5, 6});
   LoaderOptions options = small_batches(2, WorkerMode::threads);
-  options.transform = float_transform(DType::float32, PixelLayout::nchw, k_side);
+  options.transform = float_transform(DType::float32, PixelLayout::nchw, k_mixed_side);
   options.on_bad_sample = OnBadSample::skip;
   options.tail = Tail::uneven;
   Loader host(pack.path, options);
@@ -188,7 +188,7 @@ TEST_CASE("A loader mixes each image with the one before it that is there, and s
     const MixedBatches mixed = mixed_epochs(pack.path, options, mix, 4);
     REQUIRE(mixed.batches.size() == plain.size());
     for (std::size_t b = 0; b < plain.size(); ++b) {
-      const MixDraw draw = draw_mix(mix, {options.seed, plain[b].epoch, plain[b].samples[0]}, k_side, k_side);
+      const MixDraw draw = draw_mix(mix, {options.seed, plain[b].epoch, plain[b].samples[0]}, k_mixed_side, k_mixed_side);
       for (std::size_t row = 0; row < plain[b].samples.size(); ++row) check_row(mixed, b, row, plain[b], draw);
     }
   }

@@ -12,7 +12,7 @@ namespace {
 
 std::string text_of(const std::vector<std::byte>& bytes) { return std::string(as_text(bytes)); }
 
-Image gradient(std::uint32_t width, std::uint32_t height) {
+Image gradient_image(std::uint32_t width, std::uint32_t height) {
   Image image{.width = width, .height = height};
   for (std::uint32_t i = 0; i < width * height * 3; ++i) image.rgb.push_back(static_cast<std::uint8_t>(i * 5));
   return image;
@@ -61,8 +61,8 @@ std::string with_chunks(const std::string& png, const std::string& chunks) {
   return png.substr(0, 33) + chunks + png.substr(33);
 }
 
-const std::string k_jpeg = text_of(encode_jpeg(gradient(40, 24), 90));
-const std::string k_png = text_of(encode_png(gradient(12, 8)));
+const std::string k_jpeg = text_of(encode_jpeg(gradient_image(40, 24), 90));
+const std::string k_png_image = text_of(encode_png(gradient_image(12, 8)));
 
 std::string stripped(const std::string& image) { return text_of(strip_metadata(as_bytes(image))); }
 
@@ -73,7 +73,7 @@ TEST_CASE("EXIF's orientation is read in both byte orders, and what makes no sen
     for (std::uint32_t value = 1; value <= 8; ++value) {
       CHECK(exif_orientation(as_bytes(with_segments(k_jpeg, exif(tiff(big_endian, {value}))))) ==
             static_cast<int>(value));
-      CHECK(exif_orientation(as_bytes(with_chunks(k_png, chunk("eXIf", tiff(big_endian, {value}))))) ==
+      CHECK(exif_orientation(as_bytes(with_chunks(k_png_image, chunk("eXIf", tiff(big_endian, {value}))))) ==
             static_cast<int>(value));
     }
     for (const std::uint32_t value : {0, 9, 65535}) {
@@ -111,7 +111,7 @@ TEST_CASE("all eight orientations are those of their definition") {
 
 TEST_CASE("stripping leaves the image's own bytes, without what comes behind its end") {
   CHECK(stripped(k_jpeg).empty());
-  CHECK(stripped(k_png).empty());
+  CHECK(stripped(k_png_image).empty());
   const std::string extras = exif(tiff(false, {6})) + segment('\xE2', std::string("ICC_PROFILE\0\1\1abc", 17)) +
                              segment('\xFE', "a comment") + segment('\xED', "Photoshop 3.0");
   CHECK(stripped(with_segments(k_jpeg, extras)) == k_jpeg);
@@ -121,15 +121,15 @@ TEST_CASE("stripping leaves the image's own bytes, without what comes behind its
   CHECK(stripped(adobe).empty());
   const std::string chunks =
       chunk("tEXt", "a") + chunk("eXIf", tiff(true, {3})) + chunk("iCCP", "b") + chunk("gAMA", "c");
-  CHECK(stripped(with_chunks(k_png, chunks)) == k_png);
-  CHECK(stripped(with_chunks(k_png, chunk("tRNS", "d"))).empty());
-  CHECK(stripped(k_png + "more") == k_png);
-  CHECK_THROWS_AS(stripped(k_png.substr(0, 8)), Error);
+  CHECK(stripped(with_chunks(k_png_image, chunks)) == k_png_image);
+  CHECK(stripped(with_chunks(k_png_image, chunk("tRNS", "d"))).empty());
+  CHECK(stripped(k_png_image + "more") == k_png_image);
+  CHECK_THROWS_AS(stripped(k_png_image.substr(0, 8)), Error);
 }
 
 TEST_CASE("metadata are taken over, without an orientation that was applied however often it is said") {
   const std::string original = with_segments(k_jpeg, exif(tiff(true, {6, 8})) + segment('\xFE', "a comment"));
-  const std::vector<std::byte> fresh = encode_jpeg(gradient(16, 16), 80);
+  const std::vector<std::byte> fresh = encode_jpeg(gradient_image(16, 16), 80);
   const std::string kept = text_of(with_metadata_of(as_bytes(original), false, fresh));
   CHECK(exif_orientation(as_bytes(kept)) == 6);
   CHECK(stripped(kept) == text_of(fresh));
@@ -147,12 +147,12 @@ TEST_CASE("metadata are taken over, without an orientation that was applied howe
   CHECK(exif_orientation(as_bytes(with_segments(k_jpeg, exif(cut)))) == 6);
   CHECK(exif_orientation(as_bytes(from_cut)) == 1);
   // Of another kind nothing can be taken over.
-  CHECK(text_of(with_metadata_of(as_bytes(k_png), true, fresh)) == text_of(fresh));
+  CHECK(text_of(with_metadata_of(as_bytes(k_png_image), true, fresh)) == text_of(fresh));
 }
 
 TEST_CASE("images with any byte changed or cut off anywhere are handled or refused") {
   const std::string extras = exif(tiff(false, {6, 3})) + segment('\xFE', "a comment");
-  const std::vector<std::byte> fresh = encode_jpeg(gradient(16, 16), 80);
+  const std::vector<std::byte> fresh = encode_jpeg(gradient_image(16, 16), 80);
   const auto try_all = [&](const std::string& image) {
     // Of its own size, so that a sanitizer sees a step beyond.
     const std::vector<std::byte> bytes(as_bytes(image).begin(), as_bytes(image).end());
@@ -169,7 +169,7 @@ TEST_CASE("images with any byte changed or cut off anywhere are handled or refus
   };
   std::vector<std::size_t> bad;
   for (const std::string& good : {with_segments(k_jpeg, extras) + "behind",
-                                  with_chunks(k_png, chunk("eXIf", tiff(true, {5})) + chunk("tEXt", "a"))}) {
+                                  with_chunks(k_png_image, chunk("eXIf", tiff(true, {5})) + chunk("tEXt", "a"))}) {
     for (std::size_t at = 0; at < good.size(); ++at) {
       if (!try_all(good.substr(0, at))) bad.push_back(at);
       for (const int flip : {0x01, 0x10, 0x80, 0xFF}) {

@@ -16,20 +16,20 @@ using bale::Region;
 using bale::image_detail::BaselineUse;
 using namespace bale::test;
 
-struct Image {
+struct PairImage {
   Buffer bytes;
   Buffer seek_points{};
   Region region{};
   Decoded expected{};  // by libjpeg, alone
 };
 
-void open(ImageDecoder& decoder, const Image& image) {
+void open(ImageDecoder& decoder, const PairImage& image) {
   decoder.open(image.bytes, bale::k_default_max_pixels, bale::WholeCheck::none);
   decoder.use_seek_points({.record = image.seek_points, .image_crc32c = bale::crc32c(image.bytes)});
 }
 
 /// Whether both come out as they are alone.
-bool are_right(std::array<ImageDecoder, 2>& decoders, const Image& first, const Image& second) {
+bool are_right(std::array<ImageDecoder, 2>& decoders, const PairImage& first, const PairImage& second) {
   open(decoders[0], first);
   open(decoders[1], second);
   ImageDecoder::decode_ahead({&decoders[0], first.region}, {&decoders[1], second.region});
@@ -45,14 +45,14 @@ void damage(Buffer& bytes, std::mt19937& random) {
 
 /// Baseline images with and without restarts, some damaged, some with seek points; progressive ones and PNGs. All can be
 /// opened.
-std::vector<Image> draw_images(std::mt19937& random, std::size_t count) {
-  std::vector<Image> images;
+std::vector<PairImage> draw_images(std::mt19937& random, std::size_t count) {
+  std::vector<PairImage> images;
   ImageDecoder alone;
   while (images.size() < count) {
     JpegSample sample = draw_baseline_sample(random, 200);
     const std::uint32_t kind = random() % 10;
     if (kind == 0) sample.scans = JpegSample::Scans::progressive;
-    Image image{.bytes = make_jpeg(sample, random)};
+    PairImage image{.bytes = make_jpeg(sample, random)};
     if (kind == 1) {
       image.bytes = bale::test::make_png({.width = sample.width, .height = sample.height}, random);
     } else if (kind < 4) {
@@ -72,7 +72,7 @@ std::vector<Image> draw_images(std::mt19937& random, std::size_t count) {
 
 TEST_CASE("Images that are decoded side by side are what they are alone") {
   std::mt19937 random(11);
-  const std::vector<Image> images = draw_images(random, 120);
+  const std::vector<PairImage> images = draw_images(random, 120);
   std::array<ImageDecoder, 2> decoders;
   for (const BaselineUse use : {BaselineUse::automatic, BaselineUse::plain}) {
     bale::image_detail::set_baseline_use(use);
@@ -89,9 +89,9 @@ TEST_CASE("Images that are decoded side by side are what they are alone") {
 
 TEST_CASE("An image that takes longer goes on beside the next one, and is what it is alone") {
   std::mt19937 random(14);
-  const std::vector<Image> images = draw_images(random, 120);
+  const std::vector<PairImage> images = draw_images(random, 120);
   std::array<ImageDecoder, 2> decoders;
-  std::array<const Image*, 2> held{};
+  std::array<const PairImage*, 2> held{};
   std::array<int, 2> num_partners{};
   int most_partners = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -117,8 +117,8 @@ TEST_CASE("An image that takes longer goes on beside the next one, and is what i
 
 TEST_CASE("A large image is ready after a few small ones beside it") {
   std::mt19937 random(15);
-  const Image large{.bytes = make_jpeg({.width = 200, .height = 200}, random), .region = {0, 0, 200, 200}};
-  const Image small{.bytes = make_jpeg({.width = 32, .height = 32}, random), .region = {0, 0, 32, 32}};
+  const PairImage large{.bytes = make_jpeg({.width = 200, .height = 200}, random), .region = {0, 0, 200, 200}};
+  const PairImage small{.bytes = make_jpeg({.width = 32, .height = 32}, random), .region = {0, 0, 32, 32}};
   std::array<ImageDecoder, 2> decoders;
   open(decoders[0], large);
   int num_partners = 0;
@@ -132,7 +132,7 @@ TEST_CASE("A large image is ready after a few small ones beside it") {
 
 TEST_CASE("What was decoded ahead is not taken for another region or another image") {
   std::mt19937 random(12);
-  const std::vector<Image> images = draw_images(random, 40);
+  const std::vector<PairImage> images = draw_images(random, 40);
   std::array<ImageDecoder, 2> decoders;
   ImageDecoder alone;
   for (std::size_t i = 0; i + 2 < images.size(); ++i) {

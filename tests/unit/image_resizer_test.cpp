@@ -42,17 +42,17 @@ struct Pixels {
   std::unique_ptr<std::uint8_t[]> bytes;
 };
 
-using Bytes = std::vector<std::uint8_t>;
+using PixelBytes = std::vector<std::uint8_t>;
 
 /// The window, rows without gaps.
-Bytes run(bale::Resizer& resizer, const ResizeSpec& spec, const Pixels& source) {
-  Bytes out(std::size_t{spec.window.width} * spec.window.height * 3);
+PixelBytes run(bale::Resizer& resizer, const ResizeSpec& spec, const Pixels& source) {
+  PixelBytes out(std::size_t{spec.window.width} * spec.window.height * 3);
   resizer.run(spec, source.part(resize_needs(spec)), out.data(), std::size_t{spec.window.width} * 3);
   return out;
 }
 
 /// The whole resized image by the plain passes alone, each over the whole of what it is given.
-Bytes plain_whole(const ResizeSpec& spec, const Pixels& source) {
+PixelBytes plain_whole(const ResizeSpec& spec, const Pixels& source) {
   const bale::PixelView whole = source.part({0, 0, source.width, source.height});
   bale::image_detail::AxisFilter across;
   bale::image_detail::AxisFilter down;
@@ -60,14 +60,14 @@ Bytes plain_whole(const ResizeSpec& spec, const Pixels& source) {
   down.assign({spec.source_height, spec.height, 0, spec.height, spec.filter, false});
   const std::int64_t lost_rows = std::int64_t{spec.source_height} - spec.height;
   const std::int64_t lost_columns = std::int64_t{spec.source_width} - spec.width;
-  Bytes out(std::size_t{spec.width} * spec.height * 3);
+  PixelBytes out(std::size_t{spec.width} * spec.height * 3);
   if (spec.pass_order == PassOrder::pillow_13 && lost_rows > 0 && lost_rows > 2 * lost_columns) {
-    Bytes low(std::size_t{source.width} * spec.height * 3);
+    PixelBytes low(std::size_t{source.width} * spec.height * 3);
     resample_down_plain(whole, down, {low.data(), std::size_t{source.width} * 3});
     resample_across_plain({low.data(), std::size_t{source.width} * 3, source.width, spec.height}, across,
                           {out.data(), std::size_t{spec.width} * 3});
   } else {
-    Bytes narrow(std::size_t{spec.width} * source.height * 3);
+    PixelBytes narrow(std::size_t{spec.width} * source.height * 3);
     resample_across_plain(whole, across, {narrow.data(), std::size_t{spec.width} * 3});
     resample_down_plain({narrow.data(), std::size_t{spec.width} * 3, spec.width, source.height}, down,
                         {out.data(), std::size_t{spec.width} * 3});
@@ -76,9 +76,9 @@ Bytes plain_whole(const ResizeSpec& spec, const Pixels& source) {
 }
 
 /// The window of a whole image, mirrored where the spec says so.
-Bytes cut(const ResizeSpec& spec, const Bytes& whole) {
+PixelBytes cut(const ResizeSpec& spec, const PixelBytes& whole) {
   const Region& window = spec.window;
-  Bytes out(std::size_t{window.width} * window.height * 3);
+  PixelBytes out(std::size_t{window.width} * window.height * 3);
   std::uint8_t* to = out.data();
   for (std::uint32_t y = 0; y < window.height; ++y) {
     for (std::uint32_t x = 0; x < window.width; ++x, to += 3) {
@@ -134,7 +134,7 @@ TEST_CASE("Every instruction set gives the pixels of the plain passes") {
       for (const PassOrder order : {PassOrder::pillow_13, PassOrder::pillow_12}) {
         spec.filter = filter;
         spec.pass_order = order;
-        const Bytes whole = plain_whole(spec, source);
+        const PixelBytes whole = plain_whole(spec, source);
         for (const std::string& target : targets) {
           const UseTarget use(target);
           bale::Resizer resizer;
@@ -169,7 +169,7 @@ TEST_CASE("Nothing between the rows is touched and nothing after the last") {
       for (const PassOrder order : {PassOrder::pillow_13, PassOrder::pillow_12}) {
         spec.pass_order = order;
         bale::Resizer resizer;
-        const Bytes expected = run(resizer, spec, source);
+        const PixelBytes expected = run(resizer, spec, source);
         const std::size_t row_bytes = std::size_t{sizes.width} * 3;
         const std::size_t stride = row_bytes + 5;
         for (const std::uint8_t mark : {0x00, 0xFF}) {
@@ -210,7 +210,7 @@ TEST_CASE("The order of the passes tells in the pixels") {
   const Pixels source(60, 400, 0, 5);
   ResizeSpec spec = bale::resize_whole(60, 400, 64, 24);
   bale::Resizer resizer;
-  const Bytes rows_first = run(resizer, spec, source);
+  const PixelBytes rows_first = run(resizer, spec, source);
   spec.pass_order = PassOrder::pillow_12;
   CHECK_FALSE((run(resizer, spec, source) == rows_first));
 }
@@ -228,7 +228,7 @@ TEST_CASE("Cubic weights overshoot at an edge") {
   std::fill_n(source.bytes.get(), 12, std::uint8_t{50});
   std::fill_n(source.bytes.get() + 12, 12, std::uint8_t{178});
   bale::Resizer resizer;
-  const Bytes out = run(resizer, spec, source);
+  const PixelBytes out = run(resizer, spec, source);
   CHECK(int{out[5 * 3]} == 47);  // 50 - 3
   CHECK(int{out[6 * 3]} == 41);  // 50 - 9
   CHECK(int{out[7 * 3]} == 76);  // 50 + 29 - 3
@@ -266,7 +266,7 @@ TEST_CASE("The crop of a resized image is where torchvision takes it") {
 TEST_CASE("Sizes that contradict each other are refused") {
   const Pixels source(40, 30, 0, 1);
   const bale::PixelView whole = source.part({0, 0, 40, 30});
-  Bytes out(20 * 10 * 3);
+  PixelBytes out(20 * 10 * 3);
   bale::Resizer resizer;
   const ResizeSpec good = bale::resize_whole(40, 30, 20, 10);
   const auto refuses = [&](const ResizeSpec& spec, const bale::PixelView& view, std::size_t stride) {

@@ -15,9 +15,9 @@ using bale::image_detail::seek_count;
 using namespace bale::test;
 
 /// libjpeg without seek points against the baseline decoder with them.
-class Pair : public DecoderPair {
+class SeekPair : public DecoderPair {
  public:
-  Pair() : DecoderPair(seek_count) {}
+  SeekPair() : DecoderPair(seek_count) {}
   /// Decodes, whatever comes out.
   Decoded decode(const Buffer& jpeg, const KeptSeekPoints& entry, const Region& region) {
     return decode_region(ours_, BaselineUse::automatic, jpeg, region, entry);
@@ -52,7 +52,7 @@ void mend(Buffer& record) {
 
 TEST_CASE("Regions decoded from seek points are those of libjpeg") {
   std::mt19937 random(1);
-  Pair pair;
+  SeekPair pair;
   std::uint64_t marked = 0;
   for (const auto& sampling : k_baseline_samplings) {
     for (std::uint32_t side = 1; side <= 70; ++side) {
@@ -78,7 +78,7 @@ TEST_CASE("Regions decoded from seek points are those of libjpeg") {
 
 TEST_CASE("Every region of small JPEGs is that of libjpeg, from seek points") {
   std::mt19937 random(2);
-  Pair pair;
+  SeekPair pair;
   for (const auto& sampling : k_baseline_samplings) {
     const Marked image({.width = 13, .height = 33, .sampling = sampling}, random);
     REQUIRE(!image.record.empty());
@@ -97,7 +97,7 @@ TEST_CASE("Every region of small JPEGs is that of libjpeg, from seek points") {
 
 TEST_CASE("Large JPEGs of every quality and kind of table are those of libjpeg from seek points") {
   std::mt19937 random(3);
-  Pair pair;
+  SeekPair pair;
   for (int round = 0; round < 120; ++round) {
     const JpegSample sample = draw_tall_sample(random, 300);
     const Marked image(sample, random, round % 4 == 0 ? bale::k_bytes_between_seek_points : 0);
@@ -140,7 +140,7 @@ TEST_CASE("Images that the baseline decoder does not read, and damaged ones, hav
 
 TEST_CASE("Records that are damaged or of other bytes make no difference and are not used") {
   std::mt19937 random(6);
-  Pair pair;
+  SeekPair pair;
   for (int round = 0; round < 15; ++round) {
     const JpegSample sample = draw_tall_sample(random, 60);
     const Marked image(sample, random);
@@ -175,7 +175,7 @@ TEST_CASE("Records that are damaged or of other bytes make no difference and are
 // Somebody who can write such records can write the images as well, so pixels may differ; memory is what is at stake.
 TEST_CASE("Forged seek points do no harm") {
   std::mt19937 random(7);
-  Pair pair;
+  SeekPair pair;
   std::uint64_t decoded = 0;
   for (int round = 0; round < 60; ++round) {
     const JpegSample sample = draw_tall_sample(random, 60);

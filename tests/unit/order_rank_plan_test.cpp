@@ -13,7 +13,7 @@ namespace {
 
 using Kind = PlannedRow::Kind;
 
-struct Run {
+struct RankRun {
   std::uint64_t num_batches = 0;
   std::uint64_t next_start = 0;
   std::vector<std::uint64_t> delivered{};  // positions
@@ -22,8 +22,8 @@ struct Run {
 };
 
 /// The first `batches` batches (all where there are fewer) of all ranks, step by step.
-Run run_ranks(std::uint64_t size, std::uint64_t start, RankShare share, std::uint64_t batches = ~std::uint64_t{0}) {
-  Run run;
+RankRun run_ranks(std::uint64_t size, std::uint64_t start, RankShare share, std::uint64_t batches = ~std::uint64_t{0}) {
+  RankRun run;
   std::vector<RankPlan> plans;
   for (share.rank = 0; share.rank < share.world_size; ++share.rank) plans.emplace_back(size, start, share);
   run.num_batches = std::min(batches, plans[0].num_batches());
@@ -126,10 +126,10 @@ TEST_CASE("every sample exactly once over worlds and restarts", "[order]") {
 
     // Stopped after some batches, resumed by others: what the first batches took is a prefix.
     const std::uint64_t whole = RankPlan(size, 0, before).num_batches();
-    const Run first = run_ranks(size, 0, before, random.below(whole + 1));
-    const Run second = run_ranks(size, first.next_start, after);
+    const RankRun first = run_ranks(size, 0, before, random.below(whole + 1));
+    const RankRun second = run_ranks(size, first.next_start, after);
     std::vector<std::uint64_t> counts(size);
-    for (const Run* run : {&first, &second}) {
+    for (const RankRun* run : {&first, &second}) {
       for (const std::uint64_t position : run->delivered) ++counts.at(order.at(epoch, position).sample);
     }
     std::uint64_t missing = 0;
@@ -144,7 +144,7 @@ TEST_CASE("every sample exactly once over worlds and restarts", "[order]") {
       REQUIRE(missing == 0);
     }
     REQUIRE((tail == Tail::uneven || first.empty + second.empty == 0));
-    for (const Run* run : {&first, &second}) {
+    for (const RankRun* run : {&first, &second}) {
       const RankShare& of = run == &first ? before : after;
       REQUIRE((tail == Tail::pad || run->padding.empty()));
       REQUIRE(run->padding.size() + run->empty < of.world_size);

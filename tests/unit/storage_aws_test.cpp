@@ -24,7 +24,7 @@ const Credentials k_temporary{.access_key_id = k_example.access_key_id,
                               .secret_access_key = k_example.secret_access_key,
                               .session_token = "to+ken/with=odd=="};
 
-std::string header_of(const HttpRequest& request, const std::string& name) {
+std::string signed_header(const HttpRequest& request, const std::string& name) {
   std::string found;
   for (const auto& [key, value] : request.headers) {
     if (key == name) found += found.empty() ? value : "|" + value;
@@ -40,10 +40,10 @@ std::string after(const std::string& text, const std::string& start, char end) {
 }
 
 std::string signature_in(const HttpRequest& request) {
-  return after(header_of(request, "Authorization"), "Signature=", ',');
+  return after(signed_header(request, "Authorization"), "Signature=", ',');
 }
 std::string signed_headers_in(const HttpRequest& request) {
-  return after(header_of(request, "Authorization"), "SignedHeaders=", ',');
+  return after(signed_header(request, "Authorization"), "SignedHeaders=", ',');
 }
 
 /// A request of aws-sig-v4-test-suite, signed as it says.
@@ -119,8 +119,8 @@ TEST_CASE("The signatures in the S3 documentation are reproduced") {
   const HttpRequest object = s3_example({.url = "/test.txt", .headers = {{"Range", "bytes=0-9"}}});
   CHECK(signature_in(object) == "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
   CHECK(signed_headers_in(object) == "host;range;x-amz-content-sha256;x-amz-date");
-  CHECK(header_of(object, "x-amz-date") == "20130524T000000Z");
-  CHECK(header_of(object, "x-amz-content-sha256") == k_empty_payload);
+  CHECK(signed_header(object, "x-amz-date") == "20130524T000000Z");
+  CHECK(signed_header(object, "x-amz-content-sha256") == k_empty_payload);
   CHECK(signature_in(s3_example({.url = "/?lifecycle"})) ==
         "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543");
   CHECK(signature_in(s3_example({.url = "/?prefix=J&max-keys=2"})) ==
@@ -178,7 +178,7 @@ TEST_CASE("Odd keys are signed as botocore signs them") {
     CHECK(signature_in(get_object_request(aws, location, k_example, now, options)) == example.plain);
     HttpRequest request = get_object_request(aws, location, k_temporary, now, options);
     CHECK(signature_in(request) == example.temporary);
-    CHECK(header_of(request, "x-amz-security-token") == k_temporary.session_token);
+    CHECK(signed_header(request, "x-amz-security-token") == k_temporary.session_token);
     const SigningScope scope{.region = "us-east-1", .time = now};
     for (const bool is_temporary : {false, true}) {
       const std::string url = presigned_url({.url = object_url(local, location)},
@@ -202,8 +202,8 @@ TEST_CASE("A request can be signed again") {
   const SigningScope later{.region = "us-east-1", .time = first + std::chrono::seconds{1}};
   sign_request(request, k_example, later, k_empty_payload);
   CHECK(signature_in(request) == signature_in(get_object_request(settings, location, k_example, later.time)));
-  CHECK(header_of(request, "x-amz-date") == "20261104T000000Z");
-  CHECK(header_of(request, "x-amz-security-token").empty());
+  CHECK(signed_header(request, "x-amz-date") == "20261104T000000Z");
+  CHECK(signed_header(request, "x-amz-security-token").empty());
   CHECK(signed_headers_in(request) == "host;x-amz-content-sha256;x-amz-date");
 }
 
@@ -332,10 +332,10 @@ TEST_CASE("Requests for objects have the conditions that were requested") {
   const HttpRequest request = get_object_request(
       {.requester_pays = true}, location, std::nullopt, UtcTime{},
       {.range = FileRange{.offset = far, .length = far}, .if_match = "\"x\"", .if_none_match = "\"y\""});
-  CHECK(header_of(request, "Range") == "bytes=1099511627776-2199023255551");
-  CHECK(header_of(request, "If-Match") == "\"x\"");
-  CHECK(header_of(request, "If-None-Match") == "\"y\"");
-  CHECK(header_of(request, "x-amz-request-payer") == "requester");
+  CHECK(signed_header(request, "Range") == "bytes=1099511627776-2199023255551");
+  CHECK(signed_header(request, "If-Match") == "\"x\"");
+  CHECK(signed_header(request, "If-None-Match") == "\"y\"");
+  CHECK(signed_header(request, "x-amz-request-payer") == "requester");
   CHECK(request.max_body_bytes == far);
   CHECK(test::code_of([&] {
           get_object_request({}, location, std::nullopt, UtcTime{}, {.range = FileRange{.offset = 5, .length = 0}});

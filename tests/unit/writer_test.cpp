@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view k_pixmap = "P6\n2 3\n255\nxxxxxxxxxxxxxxxxxx";
+constexpr std::string_view k_small_pixmap = "P6\n2 3\n255\nxxxxxxxxxxxxxxxxxx";
 
 /// A FakeSource whose images have a signature, as a Writer wants them.
 class Images : public FakeSource {
@@ -66,7 +66,7 @@ void add_samples(Writer& writer, const Source& source, std::uint64_t begin, std:
 }
 
 std::uint64_t add_one(Writer& writer, std::string_view key, std::string_view field = "ppm",
-                      std::string_view content = k_pixmap, std::int64_t label = 0) {
+                      std::string_view content = k_small_pixmap, std::int64_t label = 0) {
   const FieldView fields[] = {{field, bale::as_bytes(content)}};
   return writer.add(key, fields, label);
 }
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(InTempDir, "samples that break a rule are refused and not added
     CHECK_THROWS_WITH(add_one(writer, "key", field), ContainsSubstring("cannot name a field"));
   }
   CHECK_THROWS_WITH(add_one(writer, "key", "jpg", "no image"), ContainsSubstring("not an image"));
-  CHECK_THROWS_WITH(add_one(writer, "key", "ppm", k_pixmap, 4), ContainsSubstring("label 4 of 4 classes"));
+  CHECK_THROWS_WITH(add_one(writer, "key", "ppm", k_small_pixmap, 4), ContainsSubstring("label 4 of 4 classes"));
   CHECK_THROWS_WITH(add_one(writer, "key", "cls", "3", 2), ContainsSubstring("says otherwise"));
   CHECK(writer.count() == 0);
   CHECK(add_one(writer, "__meta__/a.b%c") == 0);
@@ -280,7 +280,7 @@ TEST_CASE_METHOD(InTempDir, "a sample that cannot be written stops the Writer, o
   Writer::Options options = options_of(dir / "fail");
   options.pack.on_error = OnError::skip;
   Writer skipping(options);
-  for (int i = 0; i < 12; ++i) add_one(skipping, std::to_string(i), "ppm", i == 5 ? "no image" : k_pixmap);
+  for (int i = 0; i < 12; ++i) add_one(skipping, std::to_string(i), "ppm", i == 5 ? "no image" : k_small_pixmap);
   const PackReport report = skipping.close();
   CHECK(report.num_samples == 11);
   REQUIRE(report.skipped.size() == 1);

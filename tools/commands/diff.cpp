@@ -12,10 +12,6 @@
 namespace bale::tools {
 namespace {
 
-// A printed difference is one line with shortened names. --json prints all of it.
-constexpr std::size_t k_shown_name = 256;
-constexpr std::size_t k_shown_what = 1024;
-
 std::string difference_line(const Difference& difference) {
   using enum Difference::Kind;
   const std::string key = excerpt(printable(difference.key), k_shown_name);

@@ -13,10 +13,6 @@
 namespace bale::tools {
 namespace {
 
-// A printed finding is one line with shortened names. --json prints all of it.
-constexpr std::size_t k_shown_name = 256;
-constexpr std::size_t k_shown_what = 1024;
-
 /// "SHARD: WHAT (key "K", field F, offset N)".
 std::string finding_line(const Damage& damage) {
   std::string where;

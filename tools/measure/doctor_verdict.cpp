@@ -13,7 +13,7 @@ namespace {
 
 constexpr double k_slack = 1.15;  // spare workers beyond what the mean rate needs
 constexpr double k_busy = 0.85;   // share of the cores
-constexpr double k_hardly_faster = 1.5;
+constexpr double k_hardly_faster_storage = 1.5;
 constexpr double k_much_faster = 2;
 
 double rest_of(const DoctorFigures& figures) {
@@ -24,7 +24,7 @@ double rest_of(const DoctorFigures& figures) {
 /// Without judging the cores: the same machine has just read faster from the cache.
 bool waits_for_network(const DoctorFigures& figures) {
   const bool cache_is_faster = figures.read_again && *figures.read_again > k_much_faster * figures.read;
-  return (cache_is_faster || figures.always_fetches) && figures.read < k_hardly_faster * figures.load;
+  return (cache_is_faster || figures.always_fetches) && figures.read < k_hardly_faster_storage * figures.load;
 }
 
 std::string network_advice(const DoctorFigures& figures) {

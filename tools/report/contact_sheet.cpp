@@ -31,7 +31,7 @@ struct Point {
 };
 
 /// All sizes of the sheet in pixels. They grow with the tile.
-struct Layout {
+struct SheetLayout {
   std::uint32_t tile;
   std::uint32_t columns;
   std::uint32_t rows;
@@ -51,14 +51,14 @@ struct Layout {
   }
 };
 
-Layout make_layout(std::span<const Thumbnail> items, std::uint32_t columns, std::uint32_t tile_px) {
+SheetLayout make_layout(std::span<const Thumbnail> items, std::uint32_t columns, std::uint32_t tile_px) {
   if (items.empty()) throw Error(ErrorCode::invalid_argument, "no images for a contact sheet");
   if (columns == 0) throw Error(ErrorCode::invalid_argument, "a contact sheet needs a column");
   if (tile_px < k_min_tile_px || tile_px > (1u << 14) || items.size() > (1u << 24)) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("no contact sheet of {} tiles of {} pixels", items.size(), tile_px));
   }
-  Layout layout{};
+  SheetLayout layout{};
   layout.tile = tile_px;
   layout.columns = static_cast<std::uint32_t>(std::min<std::size_t>(columns, items.size()));
   layout.rows = static_cast<std::uint32_t>((items.size() + layout.columns - 1) / layout.columns);
@@ -140,7 +140,7 @@ class Canvas {
   Image image_;
 };
 
-void draw_placeholder(Canvas& canvas, const Layout& layout, Point at) {
+void draw_placeholder(Canvas& canvas, const SheetLayout& layout, Point at) {
   const std::uint32_t period = std::max(layout.tile / 8, 8u);
   for (std::uint32_t y = 0; y < layout.tile; ++y) {
     for (std::uint32_t x = 0; x < layout.tile; ++x) {
@@ -154,7 +154,7 @@ void draw_placeholder(Canvas& canvas, const Layout& layout, Point at) {
   canvas.write(text, {at.x + (layout.tile - width) / 2, at.y + (layout.tile - height) / 2}, k_warning, scale);
 }
 
-void draw_image(Canvas& canvas, const Layout& layout, Point at, const Image& image) {
+void draw_image(Canvas& canvas, const SheetLayout& layout, Point at, const Image& image) {
   const std::uint32_t shorter = std::min(image.width, image.height);
   const std::uint32_t longer = std::max(image.width, image.height);
   if (longer / 2 < shorter || longer == shorter * 2) {
@@ -188,7 +188,7 @@ void round_corners(Canvas& canvas, std::uint32_t tile, Point at) {
   }
 }
 
-void draw_caption(Canvas& canvas, const Layout& layout, Point at, std::string_view caption) {
+void draw_caption(Canvas& canvas, const SheetLayout& layout, Point at, std::string_view caption) {
   if (caption.empty()) return;
   const std::uint32_t scale = layout.text_scale;
   const std::size_t newline = std::min(caption.find('\n'), caption.size());
@@ -203,7 +203,7 @@ void draw_caption(Canvas& canvas, const Layout& layout, Point at, std::string_vi
 }  // namespace
 
 Image make_contact_sheet(std::span<const Thumbnail> items, std::uint32_t columns, std::uint32_t tile_px) {
-  const Layout layout = make_layout(items, columns, tile_px);
+  const SheetLayout layout = make_layout(items, columns, tile_px);
   Canvas canvas(static_cast<std::uint32_t>(layout.width()), static_cast<std::uint32_t>(layout.height()));
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Point at = layout.tile_at(i);

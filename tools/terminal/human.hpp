@@ -1,10 +1,15 @@
 // Human-readable numbers. Sizes are binary (1 KiB = 1024 bytes), rates decimal (1 MB/s = 10^6 bytes/s).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace bale::tools {
+
+// A printed difference or finding is one line: longer names and texts are cut. --json prints all of them.
+inline constexpr std::size_t k_shown_name = 256;
+inline constexpr std::size_t k_shown_what = 1024;
 
 /// "512 B", "1.5 KiB", "256 MiB".
 std::string human_bytes(std::uint64_t bytes);

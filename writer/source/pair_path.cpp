@@ -11,7 +11,7 @@
 namespace bale {
 namespace {
 
-[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+[[noreturn]] void refuse_pair_path(std::string_view text, std::string_view why) {
   throw Error(ErrorCode::invalid_argument, fmt::format("`pair_path`: \"{}\" {}", printable(text), why),
               {.hint = "for example `pair_path` 'mask.png=../masks/{stem}_mask.png'"});
 }
@@ -45,19 +45,19 @@ std::string_view without_leading_parents(std::string_view directory) {
 
 PairPath::PairPath(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0) refuse(text, "is not EXT=PATTERN");
+  if (equals == std::string_view::npos || equals == 0) refuse_pair_path(text, "is not EXT=PATTERN");
   field_ = field_name(text.substr(text.starts_with('.') ? 1 : 0, equals - (text.starts_with('.') ? 1 : 0)));
   const std::string_view pattern = text.substr(equals + 1);
   parse(pattern);
   const std::string clean = cleaned(pattern);
-  if (clean.empty() || clean == "/" || pattern.ends_with('/')) refuse(text, "names no file");
+  if (clean.empty() || clean == "/" || pattern.ends_with('/')) refuse_pair_path(text, "names no file");
   const std::string_view rest = without_leading_parents(clean);
   if (rest.empty() || rest.find("/../") != std::string_view::npos || rest.ends_with("/..")) {
-    refuse(text, "goes up with \"..\" elsewhere than at its beginning");
+    refuse_pair_path(text, "goes up with \"..\" elsewhere than at its beginning");
   }
   const auto depends_on_image = [](const Part& part) { return part.what == What::stem || part.what == What::key; };
   if (std::none_of(parts_.begin(), parts_.end(), depends_on_image)) {
-    refuse(text, "has neither {stem} nor {key}, so all images would have one file");
+    refuse_pair_path(text, "has neither {stem} nor {key}, so all images would have one file");
   }
 }
 
@@ -68,7 +68,7 @@ void PairPath::parse(std::string_view pattern) {
     pattern.remove_prefix(open);
     if (pattern.empty()) return;
     const std::size_t close = pattern.find('}');
-    if (close == std::string_view::npos) refuse(pattern, "has no closing brace");
+    if (close == std::string_view::npos) refuse_pair_path(pattern, "has no closing brace");
     add_placeholder(pattern.substr(1, close - 1));
     pattern.remove_prefix(close + 1);
   }
@@ -85,7 +85,7 @@ void PairPath::add_placeholder(std::string_view inside) {
   } else if (name == "key") {
     parts_.push_back({What::key, std::move(suffix)});
   } else {
-    refuse(fmt::format("{{{}}}", inside), "is none of {dir}, {stem} and {key}");
+    refuse_pair_path(fmt::format("{{{}}}", inside), "is none of {dir}, {stem} and {key}");
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t k_max_files = 16;  // per sample
 
-[[noreturn]] void refuse(std::string_view what, std::string hint) {
+[[noreturn]] void refuse_pair_rule(std::string_view what, std::string hint) {
   throw Error(ErrorCode::invalid_argument, what, {.hint = std::move(hint)});
 }
 
@@ -29,17 +29,17 @@ PairRules::PairRules(const SourceOptions& options) {
   for (const std::string& text : options.pair) {
     extensions_.push_back(text.starts_with('.') ? text.substr(1) : text);
     const std::string field = field_name(extensions_.back());
-    if (!is_extension(field)) refuse(fmt::format("`pair`: \"{}\" is no extension", printable(text)), "");
+    if (!is_extension(field)) refuse_pair_rule(fmt::format("`pair`: \"{}\" is no extension", printable(text)), "");
     if (std::find(fields_.begin(), fields_.end(), field) != fields_.end()) {
-      refuse(fmt::format("`pair`: \"{}\" is named twice", printable(text)), "");
+      refuse_pair_rule(fmt::format("`pair`: \"{}\" is named twice", printable(text)), "");
     }
     fields_.push_back(field);
   }
   if (fields_.size() == 1 || fields_.size() > k_max_files) {
-    refuse("`pair` takes 2 to 16 extensions", "for example `pair` jpg,json");
+    refuse_pair_rule("`pair` takes 2 to 16 extensions", "for example `pair` jpg,json");
   }
   if (!fields_.empty() && fields_.front().find('.') != std::string::npos) {
-    refuse(fmt::format("`pair`: the image's extension \"{}\" has a dot", printable(fields_.front())),
+    refuse_pair_rule(fmt::format("`pair`: the image's extension \"{}\" has a dot", printable(fields_.front())),
            "name the image's last extension first, such as jpg; those of the other files may have dots");
   }
   paths_.resize(fields_.size());
@@ -47,12 +47,12 @@ PairRules::PairRules(const SourceOptions& options) {
     PairPath path(text);
     const auto field = std::find(fields_.begin(), fields_.end(), path.field());
     if (field == fields_.end() || field == fields_.begin()) {
-      refuse(fmt::format("`pair_path`: \"{}\" is none of the files that `pair` names beside the image",
+      refuse_pair_rule(fmt::format("`pair_path`: \"{}\" is none of the files that `pair` names beside the image",
                          printable(path.field())),
              fmt::format("for example `pair` jpg,{0} `pair_path` {1}", printable(path.field()), printable(text)));
     }
     std::optional<PairPath>& place = paths_[static_cast<std::size_t>(field - fields_.begin())];
-    if (place) refuse(fmt::format("`pair_path`: \"{}\" is named twice", printable(path.field())), "");
+    if (place) refuse_pair_rule(fmt::format("`pair_path`: \"{}\" is named twice", printable(path.field())), "");
     place = std::move(path);
   }
 }

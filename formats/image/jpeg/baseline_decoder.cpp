@@ -9,12 +9,12 @@
 namespace bale::image_detail {
 namespace {
 
-std::atomic<std::uint64_t> g_count{0};
+std::atomic<std::uint64_t> g_baseline_count{0};
 std::atomic<std::uint64_t> g_seek_count{0};
 
 }  // namespace
 
-std::uint64_t baseline_count() { return g_count; }
+std::uint64_t baseline_count() { return g_baseline_count; }
 std::uint64_t seek_count() { return g_seek_count; }
 
 bool BaselineDecoder::decode(const jpeg_decompress_struct& info, const Region& region, const SeekPointsUse& entry,
@@ -32,7 +32,7 @@ BaselineDecoder::State BaselineDecoder::begin(const jpeg_decompress_struct& info
   const BaselineKernels& kernels = use == BaselineUse::plain ? baseline_kernels_plain() : baseline_kernels();
   if (!prepare(*frame, region, kernels)) return State::refused;
   if (points_.read(entry.kept, entry.image_bytes, *frame) && decode_from_points(rgb)) {
-    g_count.fetch_add(1, std::memory_order_relaxed);
+    g_baseline_count.fetch_add(1, std::memory_order_relaxed);
     g_seek_count.fetch_add(1, std::memory_order_relaxed);
     return State::done;
   }
@@ -65,7 +65,7 @@ bool BaselineDecoder::finish() {
     if (!entropy_.finish_row() || !end_row()) return false;
   }
   if (!entropy_.ends_well(region_.y + region_.height == frame_.height)) return false;
-  g_count.fetch_add(1, std::memory_order_relaxed);
+  g_baseline_count.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 

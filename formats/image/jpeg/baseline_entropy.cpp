@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "bale/formats/image/jpeg/cpu_bits.hpp"
+#include "bale/formats/image/jpeg/jpeg_markers.hpp"
 
 namespace bale::image_detail {
 namespace {
 
-constexpr std::uint32_t k_rst0 = 0xD0;
-constexpr std::uint32_t k_eoi = 0xD9;
 constexpr std::int32_t k_max_dc = 16383;
 // libjpeg reads up to 8 bytes ahead, and more at the ends of blocks.
 constexpr std::size_t k_read_ahead_bytes = 64;
@@ -148,7 +147,7 @@ std::size_t EntropyDecoder::used_bits(const Stream& stream) {
 bool EntropyDecoder::restart(Stream& stream, std::uint32_t interval) {
   // Only restart markers that directly follow the last MCU, and in sequence.
   if ((used_bits(stream) + 7) / 8 != stream.segment.size()) return false;
-  if (stream.segment.marker() != k_rst0 + stream.next_restart) return false;
+  if (stream.segment.marker() != jpeg_marker::k_rst0 + stream.next_restart) return false;
   stream.next_restart = (stream.next_restart + 1) % 8;
   stream.mcus_to_restart = interval;
   start_segment(stream);
@@ -159,13 +158,13 @@ bool EntropyDecoder::ends_well(bool at_bottom) const {
   const SegmentReader& segment = streams_[0].segment;
   const std::size_t used = (used_bits(streams_[0]) + 7) / 8;
   if (used > segment.size()) return false;
-  if (at_bottom) return segment.marker() == k_eoi;
+  if (at_bottom) return segment.marker() == jpeg_marker::k_eoi;
   return segment.marker() != SegmentReader::k_no_marker || segment.size() - used >= k_read_ahead_bytes;
 }
 
 bool EntropyDecoder::ends_exactly(const Stream& stream) {
   const SegmentReader& segment = stream.segment;
-  return (used_bits(stream) + 7) / 8 == segment.size() && segment.marker() == k_eoi && segment.rest().empty();
+  return (used_bits(stream) + 7) / 8 == segment.size() && segment.marker() == jpeg_marker::k_eoi && segment.rest().empty();
 }
 
 bool EntropyDecoder::begin_row(bool store) {

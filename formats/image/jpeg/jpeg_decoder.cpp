@@ -10,7 +10,7 @@ namespace {
 // A progressive file may have any number of scans, each a pass over the whole image: about 30 kB can keep a core busy
 // for minutes. Encoders write about ten. At most a few thousand can refine anything (every coefficient and bit alone, 4
 // components).
-constexpr int k_max_scans = 500;
+constexpr int k_max_libjpeg_scans = 500;
 
 // Fancy upsampling mixes a chroma sample with its neighbors, so one more column on each side makes the region's own
 // columns exact. Below two chroma samples libjpeg switches to another filter; chroma is at most four times coarser than
@@ -84,7 +84,7 @@ void JpegDecoder::connect_source(Bytes bytes) {
   };
   progress_.progress_monitor = [](j_common_ptr common) {
     const auto* info = reinterpret_cast<j_decompress_ptr>(common);
-    if (info->input_scan_number <= k_max_scans) return;
+    if (info->input_scan_number <= k_max_libjpeg_scans) return;
     fail_jpeg(*reinterpret_cast<JpegErrors*>(common->err), ErrorCode::unsupported, "more scans than we accept");
   };
   info_.src = &source_;

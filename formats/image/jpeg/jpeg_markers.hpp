@@ -14,6 +14,8 @@ namespace bale::image_detail::jpeg_marker {
 
 // Table B.1.
 inline constexpr std::uint32_t k_tem = 0x01;
+inline constexpr std::uint32_t k_sof0 = 0xC0;  // baseline
+inline constexpr std::uint32_t k_sof1 = 0xC1;  // extended sequential
 inline constexpr std::uint32_t k_dht = 0xC4;
 inline constexpr std::uint32_t k_jpg = 0xC8;
 inline constexpr std::uint32_t k_dac = 0xCC;
@@ -22,6 +24,8 @@ inline constexpr std::uint32_t k_rst7 = 0xD7;
 inline constexpr std::uint32_t k_soi = 0xD8;
 inline constexpr std::uint32_t k_eoi = 0xD9;
 inline constexpr std::uint32_t k_sos = 0xDA;
+inline constexpr std::uint32_t k_dqt = 0xDB;
+inline constexpr std::uint32_t k_dri = 0xDD;
 inline constexpr std::uint32_t k_app0 = 0xE0;
 inline constexpr std::uint32_t k_app1 = 0xE1;
 inline constexpr std::uint32_t k_app2 = 0xE2;

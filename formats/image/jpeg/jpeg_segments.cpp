@@ -9,9 +9,6 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr std::uint32_t k_dqt = 0xDB;
-constexpr std::uint32_t k_sof0 = 0xC0;
-constexpr std::uint32_t k_sof1 = 0xC1;
 constexpr std::size_t k_block_coefficients = 64;
 
 class SegmentWriter {
@@ -54,7 +51,7 @@ bool write_quantizers(const jpeg_decompress_struct& info, SegmentWriter& to) {
     any_is_wide = any_is_wide || is_wide;
     if (written[number]) continue;
     written[number] = true;
-    to.segment(k_dqt, 1 + k_block_coefficients * (is_wide ? 2 : 1));
+    to.segment(jpeg_marker::k_dqt, 1 + k_block_coefficients * (is_wide ? 2 : 1));
     to.u8((is_wide ? 16U : 0U) + number);
     for (const std::uint8_t place : k_zigzag) is_wide ? to.u16(values[place]) : to.u8(values[place]);
   }
@@ -63,7 +60,7 @@ bool write_quantizers(const jpeg_decompress_struct& info, SegmentWriter& to) {
 
 /// T.81, B.2.2. Quantization tables of 16 bits make the process an extended one.
 void write_frame(const jpeg_decompress_struct& info, bool is_extended, SegmentWriter& to) {
-  to.segment(is_extended ? k_sof1 : k_sof0, 6 + 3 * value(info.num_components));
+  to.segment(is_extended ? jpeg_marker::k_sof1 : jpeg_marker::k_sof0, 6 + 3 * value(info.num_components));
   to.u8(8);
   to.u16(info.image_height);
   to.u16(info.image_width);

@@ -11,19 +11,19 @@ namespace bale::image_detail {
 namespace {
 
 // Of larger images, which take much memory, each costs so much time in any case that libjpeg's way is good enough.
-constexpr std::uint64_t k_max_blocks = std::uint64_t{1} << 20;
+constexpr std::uint64_t k_max_transcoded_blocks = std::uint64_t{1} << 20;
 constexpr std::size_t k_keep_bytes = std::size_t{4} << 20;
 
-constexpr std::uint32_t k_sixteen_zeros = 0xF0;
+constexpr std::uint32_t k_zero_run = 0xF0;
 
-std::atomic<std::uint64_t> g_count{0};
+std::atomic<std::uint64_t> g_transcoded_count{0};
 
-std::optional<BaselineFrame> frame_of(const jpeg_decompress_struct& info) {
+std::optional<BaselineFrame> transcoded_frame(const jpeg_decompress_struct& info) {
   std::optional<BaselineFrame> frame = info.progressive_mode ? progressive_frame(info) : baseline_frame(info);
   if (!frame) return std::nullopt;
   const BaselineComponent& luma = frame->components[0];
   const std::uint64_t mcus = std::uint64_t{frame->mcus_across} * frame->mcus_down;
-  if (mcus * (luma.blocks_across * luma.blocks_down + 2) > k_max_blocks) return std::nullopt;
+  if (mcus * (luma.blocks_across * luma.blocks_down + 2) > k_max_transcoded_blocks) return std::nullopt;
   return frame;
 }
 
@@ -65,14 +65,14 @@ bool same_codes(const OptimalCodes& ours, const JHUFF_TBL& theirs) {
 
 }  // namespace
 
-std::uint64_t transcoded_count() { return g_count; }
+std::uint64_t transcoded_count() { return g_transcoded_count; }
 
 std::optional<Bytes> JpegTranscoder::transcode(const JpegDecoder& from, std::size_t end) {
   const BaselineUse use = baseline_use();
   if (use == BaselineUse::never || from.has_warnings()) return std::nullopt;
   plain_ = use == BaselineUse::plain;
   const jpeg_decompress_struct& info = from.info();
-  const std::optional<BaselineFrame> frame = frame_of(info);
+  const std::optional<BaselineFrame> frame = transcoded_frame(info);
   if (!frame || !read(info, *frame)) return std::nullopt;
   const bool is_counted = !info.progressive_mode && take_counts(*frame);
   if (!is_counted && !make_symbols(*frame, true)) return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<Bytes> JpegTranscoder::transcode(const JpegDecoder& from, std::siz
   } else if (!is_equal(info)) {
     return std::nullopt;
   }
-  g_count.fetch_add(1, std::memory_order_relaxed);
+  g_transcoded_count.fetch_add(1, std::memory_order_relaxed);
   return out_;
 }
 
@@ -136,7 +136,7 @@ bool JpegTranscoder::take_counts(const BaselineFrame& frame) {
     SymbolCounts dc{};
     SymbolCounts ac{};
     reader_.add_counts(of_luma, dc, ac);
-    long_runs += ac[k_sixteen_zeros];
+    long_runs += ac[k_zero_run];
     symbols_.set_counts(of_luma ? ScanTable::luma_dc : ScanTable::chroma_dc, dc);
     symbols_.set_counts(of_luma ? ScanTable::luma_ac : ScanTable::chroma_ac, ac);
   }

@@ -10,10 +10,6 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr std::uint32_t k_sof0 = 0xC0;  // baseline
-constexpr std::uint32_t k_sof1 = 0xC1;  // extended sequential
-constexpr std::uint32_t k_dqt = 0xDB;
-constexpr std::uint32_t k_dri = 0xDD;
 constexpr std::uint32_t k_max_side = 65'500;  // JPEG_MAX_DIMENSION
 constexpr std::uint32_t k_max_sampling = 4;
 constexpr std::uint32_t k_tables = 4;  // of each kind
@@ -62,7 +58,7 @@ struct Frame {
   std::array<std::uint32_t, 4> ids{};
 };
 
-bool read_frame(Segment segment, Frame& frame) {
+bool read_frame_segment(Segment segment, Frame& frame) {
   if (frame.num_components != 0 || segment.left() < 6) return false;
   const std::uint32_t precision = segment.take();
   const auto take_side = [&] {
@@ -116,9 +112,9 @@ std::optional<Bytes> plain_jpeg_scan(Bytes image) {
         (marker >= jpeg_marker::k_app0 && marker <= jpeg_marker::k_app15) || marker == jpeg_marker::k_com;
     bool is_good = is_skipped;
     if (marker == jpeg_marker::k_dht) is_good = has_good_huffman_tables(segment);
-    if (marker == k_dqt) is_good = has_good_quantizers(segment);
-    if (marker == k_dri) is_good = segment.left() == 2;
-    if (marker == k_sof0 || marker == k_sof1) is_good = read_frame(segment, frame);
+    if (marker == jpeg_marker::k_dqt) is_good = has_good_quantizers(segment);
+    if (marker == jpeg_marker::k_dri) is_good = segment.left() == 2;
+    if (marker == jpeg_marker::k_sof0 || marker == jpeg_marker::k_sof1) is_good = read_frame_segment(segment, frame);
     if (marker == jpeg_marker::k_sos) {
       if (!is_whole_scan(segment, frame)) break;
       return image.subspan(end);

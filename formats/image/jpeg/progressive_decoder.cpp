@@ -14,11 +14,11 @@ namespace {
 // In more blocks than these, a sum of DC differences may leave the range in which libjpeg calculates, which it refuses.
 constexpr std::uint64_t k_max_blocks = std::uint64_t{1} << 20;
 
-std::atomic<std::uint64_t> g_count{0};
+std::atomic<std::uint64_t> g_progressive_count{0};
 
 }  // namespace
 
-std::uint64_t progressive_count() { return g_count; }
+std::uint64_t progressive_count() { return g_progressive_count; }
 
 bool ProgressiveDecoder::decode(const jpeg_decompress_struct& info, const Region& region, std::uint8_t* rgb) {
   const BaselineUse use = baseline_use();
@@ -33,7 +33,7 @@ bool ProgressiveDecoder::decode(const jpeg_decompress_struct& info, const Region
   allocate();
   entropy_.open(frame_, {planes_.data(), frame_.num_components}, pixels_.layout(), plain);
   if (!decode_scans(info) || !make_pixels(rgb)) return false;
-  g_count.fetch_add(1, std::memory_order_relaxed);
+  g_progressive_count.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 

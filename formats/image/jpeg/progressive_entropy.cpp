@@ -11,28 +11,28 @@
 namespace bale::image_detail {
 namespace {
 
-using Places = std::array<std::uint16_t, 64>;
+using ScanPlaces = std::array<std::uint16_t, 64>;
 
-constexpr Places make_places(std::uint32_t group_shift) {
-  Places places{};
+constexpr ScanPlaces make_scan_places(std::uint32_t group_shift) {
+  ScanPlaces places{};
   for (std::size_t bit = 0; bit < places.size(); ++bit) places[bit] = place_in_group(63 - bit, group_shift);
   return places;
 }
 
-constexpr Places k_places[2] = {make_places(0), make_places(1)};
+constexpr ScanPlaces k_scan_places[2] = {make_scan_places(0), make_scan_places(1)};
 
-constexpr Places make_zigzag_places() {
-  Places places{};
+constexpr ScanPlaces make_zigzag_places() {
+  ScanPlaces places{};
   for (std::size_t bit = 0; bit < places.size(); ++bit) places[bit] = static_cast<std::uint16_t>(63 - bit);
   return places;
 }
 
-constexpr Places k_zigzag_places = make_zigzag_places();
+constexpr ScanPlaces k_zigzag_places = make_zigzag_places();
 
-constexpr std::uint32_t k_max_ac_size = 10;
+constexpr std::uint32_t k_max_scan_ac_size = 10;
 // The range of a coefficient, shifts included.
 constexpr std::uint32_t k_max_bits = 14;
-constexpr std::int32_t k_max_dc = (1 << k_max_bits) - 1;
+constexpr std::int32_t k_max_scan_dc = (1 << k_max_bits) - 1;
 /// The bits of a mask for coefficients `first` to `last`.
 constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t last) {
   return ~std::uint64_t{0} >> first & ~std::uint64_t{0} << (63 - last);
@@ -47,7 +47,7 @@ void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> 
   end_mcu_row_ = planes[0].end_row / planes[0].mcu_down;
   restart_interval_ = frame.restart_interval;
   group_shift_ = layout.group_shift;
-  places_ = layout.order == BlockOrder::zigzag ? k_zigzag_places.data() : k_places[layout.group_shift].data();
+  places_ = layout.order == BlockOrder::zigzag ? k_zigzag_places.data() : k_scan_places[layout.group_shift].data();
   read_every_byte_ = true;
   has_bmi2_ = !plain && use_bmi2();
   for (BlockPlane& plane : planes) {
@@ -75,7 +75,7 @@ bool ProgressiveEntropy::build_tables(const ProgressiveScans& scans) {
   for (std::uint32_t i = 0; i < scan.num_components; ++i) {
     const JHUFF_TBL* const codes = scan.is_dc() ? scans.dc_table(i) : scans.ac_table(i);
     if (codes == nullptr) return false;
-    const std::uint32_t max_size = scan.refines() ? 1 : std::min(k_max_ac_size, k_max_bits - scan.low);
+    const std::uint32_t max_size = scan.refines() ? 1 : std::min(k_max_scan_ac_size, k_max_bits - scan.low);
     if (!(scan.is_dc() ? tables_[i].build_dc(*codes) : tables_[i].build_ac(*codes, max_size))) return false;
   }
   return true;
@@ -183,7 +183,7 @@ bool ProgressiveEntropy::decode_dc_of_mcus(const ScanHeader& scan) {
   }
   in.use(entry.length);
   const std::int32_t sum = predictions_[i] += entry.value;
-  if (std::abs(sum) > k_max_dc >> scan.low) return false;
+  if (std::abs(sum) > k_max_scan_dc >> scan.low) return false;
   if (to != nullptr) *to = static_cast<std::int16_t>(sum * (1 << scan.low));
   return true;
 }

@@ -7,7 +7,6 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr std::uint32_t k_eoi = 0xD9;
 constexpr std::int8_t k_unknown = -1;
 // More than any encoder writes. Each scan may take a pass over the whole image: libjpeg's way has a limit for this,
 // too.
@@ -77,7 +76,7 @@ bool ProgressiveScans::take_scan() {
 
 ProgressiveScans::Next ProgressiveScans::go_on(std::uint32_t marker, Bytes rest) {
   while (true) {
-    if (marker == k_eoi) return Next::end;
+    if (marker == jpeg_marker::k_eoi) return Next::end;
     const ByteReader in(rest);
     if (!in.has(0, 2) || in.be16(0) < 2 || !in.has(0, in.be16(0))) return Next::refused;
     const std::size_t length = in.be16(0);

@@ -130,7 +130,7 @@ std::optional<std::string> text_without_orientation(Bytes chunk) {
   return pack_png_text(*text);
 }
 
-void append(std::vector<std::byte>& out, Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
+void append_bytes(std::vector<std::byte>& out, Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
 
 void append_be32(std::vector<std::byte>& out, std::uint64_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<std::byte>(value >> shift & 0xFF));
@@ -139,7 +139,7 @@ void append_be32(std::vector<std::byte>& out, std::uint64_t value) {
 /// Appends a PNG chunk of that type and data.
 void append_chunk(std::vector<std::byte>& out, std::string_view chunk) {
   append_be32(out, chunk.size() - 4);
-  append(out, as_bytes(chunk));
+  append_bytes(out, as_bytes(chunk));
   append_be32(out, crc32(0, as_uchar(as_bytes(chunk)), static_cast<uInt>(chunk.size())));
 }
 
@@ -171,7 +171,7 @@ void append_without_orientation(std::vector<std::byte>& out, Bytes image, const 
     bytes.replace(piece.content - piece.begin, content.size(), content);
     if (kind == ImageKind::png) return append_chunk(out, std::string_view(bytes).substr(4, bytes.size() - 8));
   }
-  append(out, as_bytes(bytes));
+  append_bytes(out, as_bytes(bytes));
 }
 
 }  // namespace bale::image_detail

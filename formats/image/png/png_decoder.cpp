@@ -9,9 +9,6 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr png_uint_32 k_max_side = 0x7FFFFFFF;  // the PNG format's own limit; the pixel budget is the effective one
-constexpr png_alloc_size_t k_max_chunk_bytes = 8'000'000;
-
 // Samples are big-endian and fill the end of the row. Pillow reads 16-bit gray as a separate mode and clips it to 8
 // bits.
 void widen_gray_16(png_bytep row, std::size_t width, std::size_t pixel_bytes) {
@@ -34,8 +31,8 @@ void PngDecoder::open(Bytes bytes) {
   rest_ = bytes;
   run([this] {
     png_set_read_fn(png_, &rest_, read_bytes);
-    png_set_user_limits(png_, k_max_side, k_max_side);
-    png_set_chunk_malloc_max(png_, k_max_chunk_bytes);
+    png_set_user_limits(png_, k_max_png_side, k_max_png_side);
+    png_set_chunk_malloc_max(png_, k_max_png_chunk_bytes);
     // Text, profiles and similar chunks never change a pixel here, and some of them are compressed.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png_, info_);

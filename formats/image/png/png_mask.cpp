@@ -10,9 +10,6 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr png_uint_32 k_max_side = 0x7FFFFFFF;
-constexpr png_alloc_size_t k_max_chunk_bytes = 8'000'000;
-
 void read_bytes(png_structp png, png_bytep out, std::size_t length) {
   Bytes& rest = *static_cast<Bytes*>(png_get_io_ptr(png));
   if (length > rest.size()) png_error(png, "image data ends too early");
@@ -53,8 +50,8 @@ class Reader {
  private:
   void read_header() {
     png_set_read_fn(png_, &rest_, read_bytes);
-    png_set_user_limits(png_, k_max_side, k_max_side);
-    png_set_chunk_malloc_max(png_, k_max_chunk_bytes);
+    png_set_user_limits(png_, k_max_png_side, k_max_png_side);
+    png_set_chunk_malloc_max(png_, k_max_png_chunk_bytes);
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png_, info_);
   }

@@ -10,13 +10,11 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr std::size_t k_max_digits = 10;  // Pillow's limit
-
 /// The number at `at`, which moves behind the one character after it. A comment may be anywhere, even within a number.
 std::uint64_t read_number(const ByteReader& in, std::size_t& at) {
   std::uint64_t value = 0;
   std::size_t digits = 0;
-  while (digits <= k_max_digits) {
+  while (digits <= k_max_pnm_digits) {
     if (!in.has(at, 1)) break;
     const std::uint32_t c = in.u8(at++);
     if (is_pnm_space(c)) {
@@ -33,7 +31,7 @@ std::uint64_t read_number(const ByteReader& in, std::size_t& at) {
     ++digits;
   }
   if (digits == 0) fail_image(ErrorCode::damaged, "PNM: the header ends too early");
-  if (digits > k_max_digits) fail_image(ErrorCode::damaged, "PNM: a number in the header is too long");
+  if (digits > k_max_pnm_digits) fail_image(ErrorCode::damaged, "PNM: a number in the header is too long");
   return value;
 }
 

@@ -9,6 +9,9 @@
 
 namespace bale::image_detail {
 
+/// Of a number in text: Pillow's limit.
+inline constexpr std::size_t k_max_pnm_digits = 10;
+
 struct PnmHeader {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

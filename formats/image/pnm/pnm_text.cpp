@@ -5,8 +5,6 @@
 namespace bale::image_detail {
 namespace {
 
-constexpr std::size_t k_max_digits = 10;  // Pillow's limit
-
 /// Characters without comments. A comment ends with its line, and so do two halves of a number meet that it divides.
 class Characters {
  public:
@@ -50,7 +48,7 @@ std::uint32_t read_value(Characters& characters, std::uint32_t max_value) {
   std::uint64_t value = 0;
   for (std::size_t digits = 0; c >= 0 && !is_pnm_space(static_cast<std::uint32_t>(c)); c = characters.next()) {
     if (c < '0' || c > '9') fail_image(ErrorCode::damaged, "PNM: a value that is no number");
-    if (++digits > k_max_digits) fail_image(ErrorCode::damaged, "PNM: a value is too long");
+    if (++digits > k_max_pnm_digits) fail_image(ErrorCode::damaged, "PNM: a value is too long");
     value = value * 10 + static_cast<std::uint64_t>(c - '0');
   }
   if (value > max_value) fail_image(ErrorCode::damaged, "PNM: a value exceeds the largest one");

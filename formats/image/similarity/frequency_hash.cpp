@@ -9,7 +9,6 @@
 namespace bale {
 namespace {
 
-constexpr unsigned k_side = k_thumbprint_side;
 
 struct Frequency {
   unsigned horizontal = 0;
@@ -83,8 +82,8 @@ std::size_t HashWindows::side_number(double begin, double end) {
   Cosines cosines{};
   for (unsigned frequency = 0; frequency < k_frequencies; ++frequency) {
     const double turn = std::numbers::pi * frequency;
-    for (unsigned i = 0; i < k_side; ++i) {
-      const auto inside = [&](double at) { return std::clamp((at / k_side - begin) / (end - begin), 0.0, 1.0); };
+    for (unsigned i = 0; i < k_thumbprint_side; ++i) {
+      const auto inside = [&](double at) { return std::clamp((at / k_thumbprint_side - begin) / (end - begin), 0.0, 1.0); };
       const double from = inside(i);
       const double to = inside(i + 1.0);
       cosines[frequency][i] =
@@ -98,7 +97,7 @@ std::size_t HashWindows::side_number(double begin, double end) {
 
 void HashWindows::hash(const Thumbprint& print, std::vector<FrequencyHash>& out) const {
   out.resize(windows_.size());
-  using Rows = std::array<std::array<float, k_side>, k_frequencies>;  // vertical frequency, column
+  using Rows = std::array<std::array<float, k_thumbprint_side>, k_frequencies>;  // vertical frequency, column
   std::vector<Rows> rows_of(sides_.size());
   std::vector<bool> is_made(sides_.size());
   for (std::size_t window = 0; window < windows_.size(); ++window) {
@@ -108,10 +107,10 @@ void HashWindows::hash(const Thumbprint& print, std::vector<FrequencyHash>& out)
       is_made[vertical] = true;
       rows = {};
       for (unsigned frequency = 0; frequency < k_frequencies; ++frequency) {
-        for (unsigned y = 0; y < k_side; ++y) {
+        for (unsigned y = 0; y < k_thumbprint_side; ++y) {
           const float cosine = cosines_[vertical][frequency][y];
-          for (unsigned x = 0; x < k_side; ++x) {
-            rows[frequency][x] += cosine * static_cast<float>(print.luma[y * k_side + x]);
+          for (unsigned x = 0; x < k_thumbprint_side; ++x) {
+            rows[frequency][x] += cosine * static_cast<float>(print.luma[y * k_thumbprint_side + x]);
           }
         }
       }
@@ -119,10 +118,10 @@ void HashWindows::hash(const Thumbprint& print, std::vector<FrequencyHash>& out)
     FrequencyHash& hash = out[window];
     hash.bits = 0;
     for (std::size_t bit = 0; bit < k_lowest.size(); ++bit) {
-      const std::array<float, k_side>& row = rows[k_lowest[bit].vertical];
-      const std::array<float, k_side>& cosines = cosines_[horizontal][k_lowest[bit].horizontal];
+      const std::array<float, k_thumbprint_side>& row = rows[k_lowest[bit].vertical];
+      const std::array<float, k_thumbprint_side>& cosines = cosines_[horizontal][k_lowest[bit].horizontal];
       float sum = 0;
-      for (unsigned x = 0; x < k_side; ++x) sum += row[x] * cosines[x];
+      for (unsigned x = 0; x < k_thumbprint_side; ++x) sum += row[x] * cosines[x];
       hash.bits |= std::uint64_t{sum > 0} << bit;
       hash.amplitudes[bit] = std::abs(sum);
     }

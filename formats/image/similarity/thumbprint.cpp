@@ -7,7 +7,6 @@
 namespace bale {
 namespace {
 
-constexpr std::uint32_t k_side = k_thumbprint_side;
 
 /// The pixels of one side that a value covers, and how much of the first and the last.
 struct Span {
@@ -22,11 +21,11 @@ struct Span {
   }
 };
 
-std::array<Span, k_side> spans_of(double length, std::uint32_t pixels) {
-  std::array<Span, k_side> spans;
-  for (std::uint32_t i = 0; i < k_side; ++i) {
-    const double begin = length * i / k_side;
-    const double end = length * (i + 1) / k_side;
+std::array<Span, k_thumbprint_side> spans_of(double length, std::uint32_t pixels) {
+  std::array<Span, k_thumbprint_side> spans;
+  for (std::uint32_t i = 0; i < k_thumbprint_side; ++i) {
+    const double begin = length * i / k_thumbprint_side;
+    const double end = length * (i + 1) / k_thumbprint_side;
     Span& span = spans[i];
     span.first = std::min(static_cast<std::uint32_t>(begin), pixels - 1);
     span.last = std::clamp(static_cast<std::uint32_t>(std::ceil(end)) - 1, span.first, pixels - 1);
@@ -55,17 +54,17 @@ double Thumbprint::contrast() const {
 
 Thumbprint make_thumbprint(const ReducedImage& reduced) {
   const Image& image = reduced.image;
-  const std::array<Span, k_side> columns = spans_of(reduced.width, image.width);
-  const std::array<Span, k_side> rows = spans_of(reduced.height, image.height);
+  const std::array<Span, k_thumbprint_side> columns = spans_of(reduced.width, image.width);
+  const std::array<Span, k_thumbprint_side> rows = spans_of(reduced.height, image.height);
   Thumbprint print;
-  for (std::uint32_t row = 0; row < k_side; ++row) {
-    std::array<double, k_side> sums{};
+  for (std::uint32_t row = 0; row < k_thumbprint_side; ++row) {
+    std::array<double, k_thumbprint_side> sums{};
     double height = 0;
     for (std::uint32_t y = rows[row].first; y <= rows[row].last; ++y) {
       const double weight = rows[row].weight(y);
       const std::uint8_t* const pixels = image.rgb.data() + std::size_t{y} * image.width * 3;
       height += weight;
-      for (std::uint32_t column = 0; column < k_side; ++column) {
+      for (std::uint32_t column = 0; column < k_thumbprint_side; ++column) {
         double sum = 0;
         double width = 0;
         for (std::uint32_t x = columns[column].first; x <= columns[column].last; ++x) {
@@ -76,8 +75,8 @@ Thumbprint make_thumbprint(const ReducedImage& reduced) {
         sums[column] += weight * sum / width;
       }
     }
-    for (std::uint32_t column = 0; column < k_side; ++column) {
-      print.luma[row * k_side + column] = static_cast<std::uint8_t>(std::lround(sums[column] / height));
+    for (std::uint32_t column = 0; column < k_thumbprint_side; ++column) {
+      print.luma[row * k_thumbprint_side + column] = static_cast<std::uint8_t>(std::lround(sums[column] / height));
     }
   }
   return print;

@@ -11,7 +11,7 @@
 namespace bale {
 namespace {
 
-constexpr Tick k_pause = 600 * k_ticks_per_second;  // after a longer one the pace is measured again
+constexpr Tick k_announcement_pause = 600 * k_ticks_per_second;  // after a longer one the pace is measured again
 
 /// Another process may have noted a time that is later than the one that this process just took.
 Tick elapsed(Tick from, Tick to) {
@@ -66,7 +66,7 @@ OrderTable::Order& OrderTable::find(const NextUse& use, Tick now) {
 std::uint32_t OrderTable::note(const NextUse& use, Tick now) {
   Order& order = find(use, now);
   const bool is_back = use.now < order.first.load();  // another run of the same order
-  if (is_back || elapsed(order.last_tick.load(), now) > k_pause) order.start(use.now, now);
+  if (is_back || elapsed(order.last_tick.load(), now) > k_announcement_pause) order.start(use.now, now);
   order.now.store(use.now);
   order.last_tick.store(now);
   if (use.time == NextUse::k_never) return k_never;

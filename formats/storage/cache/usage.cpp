@@ -18,7 +18,7 @@ namespace {
 constexpr int k_max_looks = 1000;  // until nobody reserves anything meanwhile
 
 /// What a slot has reserved: the token of its process, and a number of units.
-std::uint64_t word_of(std::uint32_t token, std::uint32_t units) { return std::uint64_t{token} << 32 | units; }
+std::uint64_t reservation_of(std::uint32_t token, std::uint32_t units) { return std::uint64_t{token} << 32 | units; }
 std::uint32_t token_in(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 std::uint32_t units_in(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint32_t units_for(std::uint64_t bytes) { return static_cast<std::uint32_t>(units_of(0, bytes).end); }
@@ -66,7 +66,7 @@ std::uint64_t CacheUsage::reserve(std::uint64_t bytes) {
   std::uint64_t word = mine->load();
   std::uint64_t next = 0;
   do {
-    next = word_of(token, (token_in(word) == token ? units_in(word) : 0) + units_for(bytes));
+    next = reservation_of(token, (token_in(word) == token ? units_in(word) : 0) + units_for(bytes));
   } while (!mine->compare_exchange_weak(word, next));
   if (token_in(word) != token && units_in(word) != 0) {
     removed(units_in(word) * k_unit_bytes);
@@ -83,7 +83,7 @@ void CacheUsage::stored(std::uint64_t reserved_bytes) {
   // What a parent had reserved before fork() is in the parent's slot.
   while (token_in(word) == token &&
          !mine->compare_exchange_weak(
-             word, word_of(token, units_in(word) - std::min(units_in(word), units_for(reserved_bytes))))) {
+             word, reservation_of(token, units_in(word) - std::min(units_in(word), units_for(reserved_bytes))))) {
   }
 }
 

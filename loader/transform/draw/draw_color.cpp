@@ -14,7 +14,7 @@ double draw_factor(const Range& range, Stream stream, const NodeRandom& random) 
 
 /// Adds a step that changes nothing at a factor of 1 only if the factor is another.
 template <typename Adjustment>
-void adjust(double factor, Drawing& drawing) {
+void draw_adjustment(double factor, Drawing& drawing) {
   if (factor != 1) drawing.add(Adjustment{.factor = factor});
 }
 
@@ -27,13 +27,13 @@ void draw_node(const transforms::ColorJitter& node, const NodeRandom& random, Dr
   for (const Change change : order) {
     switch (change) {
       case Change::brightness:
-        adjust<step::Brightness>(draw_factor(node.ranges.brightness, Stream::brightness, random), drawing);
+        draw_adjustment<step::Brightness>(draw_factor(node.ranges.brightness, Stream::brightness, random), drawing);
         break;
       case Change::contrast:
-        adjust<step::Contrast>(draw_factor(node.ranges.contrast, Stream::contrast, random), drawing);
+        draw_adjustment<step::Contrast>(draw_factor(node.ranges.contrast, Stream::contrast, random), drawing);
         break;
       case Change::saturation:
-        adjust<step::Saturation>(draw_factor(node.ranges.saturation, Stream::saturation, random), drawing);
+        draw_adjustment<step::Saturation>(draw_factor(node.ranges.saturation, Stream::saturation, random), drawing);
         break;
       case Change::hue:  // changes pixels even by a turn of 0: it converts them to 8-bit HSV and back
         if (node.ranges.hue != Range{0, 0}) {
@@ -61,11 +61,11 @@ void draw_node(const transforms::RandomPhotometricDistort& node, const NodeRando
   const auto saturation = draw(node.saturation);
   const auto hue = draw(node.hue);
   const bool contrast_before = sequence.uniform() < 0.5;
-  if (brightness) adjust<step::Brightness>(*brightness, drawing);
-  if (contrast && contrast_before) adjust<step::Contrast>(*contrast, drawing);
-  if (saturation) adjust<step::Saturation>(*saturation, drawing);
+  if (brightness) draw_adjustment<step::Brightness>(*brightness, drawing);
+  if (contrast && contrast_before) draw_adjustment<step::Contrast>(*contrast, drawing);
+  if (saturation) draw_adjustment<step::Saturation>(*saturation, drawing);
   if (hue) drawing.add(step::Hue{.turn = *hue});
-  if (contrast && !contrast_before) adjust<step::Contrast>(*contrast, drawing);
+  if (contrast && !contrast_before) draw_adjustment<step::Contrast>(*contrast, drawing);
   if (sequence.uniform() >= node.p) return;
   step::PermuteChannels permutation;
   sequence.shuffle(permutation.order);
@@ -93,7 +93,7 @@ void draw_node(const transforms::RandomInvert& node, const NodeRandom& random, D
 }
 
 void draw_node(const transforms::RandomAdjustSharpness& node, const NodeRandom& random, Drawing& drawing) {
-  if (happens(node.p, random)) adjust<step::Sharpness>(node.sharpness_factor, drawing);
+  if (happens(node.p, random)) draw_adjustment<step::Sharpness>(node.sharpness_factor, drawing);
 }
 
 void draw_node(const transforms::RandomChannelPermutation&, const NodeRandom& random, Drawing& drawing) {

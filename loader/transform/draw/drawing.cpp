@@ -7,7 +7,7 @@
 namespace bale::transform_detail {
 namespace {
 
-constexpr std::uint64_t k_max_side = 65535;
+constexpr std::uint64_t k_max_drawn_side = 65535;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Boxes Drawing::boxes() const {
 }
 
 void Drawing::resize(std::uint64_t width, std::uint64_t height, Filter filter) {
-  if (width == 0 || height == 0 || width > k_max_side || height > k_max_side) {
+  if (width == 0 || height == 0 || width > k_max_drawn_side || height > k_max_drawn_side) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}x{} pixels would be resized to {}x{}", width_, height_, width, height));
   }

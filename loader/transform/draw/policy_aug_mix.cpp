@@ -12,7 +12,7 @@ namespace {
 
 using Unit = OperationSpace::Unit;
 
-constexpr std::uint32_t k_num_bins = 10;
+constexpr std::uint32_t k_aug_mix_bins = 10;
 constexpr std::uint64_t k_max_drawn_depth = 3;
 constexpr std::size_t k_num_adjustments = 4;  // the last ones of the table, which only all_ops has
 
@@ -41,7 +41,7 @@ Steps draw_chain(const transforms::AugMix& policy, const Drawing& drawing, Keyed
   for (std::uint64_t i = 0; i < depth; ++i) {
     const OperationSpace& space = spaces[random.below(spaces.size())];
     const auto bin = static_cast<std::uint32_t>(space.has_magnitude() ? random.below(policy.severity) : 0);
-    const double magnitude = draw_magnitude(space, bin, k_num_bins, drawing, random);
+    const double magnitude = draw_magnitude(space, bin, k_aug_mix_bins, drawing, random);
     const auto step = step_of(space.operation, magnitude, {policy.interpolation, policy.fill});
     if (step) chain.push_back(*step);
   }
@@ -62,7 +62,7 @@ void draw_policy(const transforms::AugMix& policy, KeyedRandom& random, Drawing&
 }
 
 void check_policy(const transforms::AugMix& policy) {
-  check_limit("severity", policy.severity, 1, k_num_bins);
+  check_limit("severity", policy.severity, 1, k_aug_mix_bins);
   check_limit("mixture_width", policy.mixture_width, 1, k_max_chains);
   check_limit("chain_depth", policy.chain_depth, INT32_MIN, k_max_operations);
   check_dirichlet_alpha("alpha", policy.alpha);

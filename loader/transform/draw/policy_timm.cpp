@@ -14,7 +14,7 @@ namespace bale::transform_detail {
 namespace {
 
 constexpr double k_augmix_translate_share = 0.3;
-constexpr std::uint64_t k_max_drawn_depth = 3;
+constexpr std::uint64_t k_timm_drawn_depth = 3;
 
 class TimmDrawing {
  public:
@@ -68,7 +68,7 @@ class TimmDrawing {
   }
 
   Steps draw_chain() {
-    const std::uint64_t depth = config_.depth > 0 ? config_.depth : 1 + random_.below(k_max_drawn_depth);
+    const std::uint64_t depth = config_.depth > 0 ? config_.depth : 1 + random_.below(k_timm_drawn_depth);
     Steps chain;
     for (std::uint64_t i = 0; i < depth; ++i) {
       const TimmOperation operation = config_.operations[random_.below(config_.operations.size())].operation;

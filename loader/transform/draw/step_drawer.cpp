@@ -6,18 +6,18 @@ namespace bale::transform_detail {
 namespace {
 
 template <typename Adjustment>
-void adjust(double factor, Steps& steps) {
+void add_adjustment(double factor, Steps& steps) {
   if (factor != 1) steps.push_back(Adjustment{.factor = factor});  // a factor of 1 changes nothing
 }
 
 void append_jitter(AugmentDraw::Step step, const AugmentDraw& draw, const ColorJitter& jitter, Steps& steps) {
   switch (step) {
     case AugmentDraw::Step::brightness:
-      return adjust<step::Brightness>(draw.brightness, steps);
+      return add_adjustment<step::Brightness>(draw.brightness, steps);
     case AugmentDraw::Step::contrast:
-      return adjust<step::Contrast>(draw.contrast, steps);
+      return add_adjustment<step::Contrast>(draw.contrast, steps);
     case AugmentDraw::Step::saturation:
-      return adjust<step::Saturation>(draw.saturation, steps);
+      return add_adjustment<step::Saturation>(draw.saturation, steps);
     case AugmentDraw::Step::hue:  // changes pixels even by a turn of 0: it converts them to 8-bit HSV and back
       if (jitter.hue != Range{0, 0}) steps.push_back(step::Hue{.turn = draw.hue});
       return;

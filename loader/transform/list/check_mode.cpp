@@ -13,7 +13,7 @@
 namespace bale::transform_detail {
 namespace {
 
-[[noreturn]] void refuse(const std::string& place, std::string_view what) {
+[[noreturn]] void refuse_mode(const std::string& place, std::string_view what) {
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", place, what));
 }
 
@@ -51,22 +51,22 @@ template <typename Node>
 void check_colors(const Node& node, const std::string& place) {
   for_members(node, [&](const char* name, const auto& member) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Color>) {
-      if (!are_equal(member)) refuse(place, fmt::format("{} must be one number unless images are RGB", name));
+      if (!are_equal(member)) refuse_mode(place, fmt::format("{} must be one number unless images are RGB", name));
     }
   });
   if constexpr (std::is_same_v<Node, transforms::RandomErasing>) {
-    if (!are_equal(node.value)) refuse(place, "value must be one number unless images are RGB");
+    if (!are_equal(node.value)) refuse_mode(place, "value must be one number unless images are RGB");
   }
 }
 
 template <typename Node>
 void check_16(const Node& node, const std::string& place) {
   if constexpr (std::is_same_v<Node, transforms::RandomCrop>) {
-    if (node.padding || node.pad_if_needed) refuse(place, "padding is not possible in images of mode I;16");
+    if (node.padding || node.pad_if_needed) refuse_mode(place, "padding is not possible in images of mode I;16");
   } else if constexpr (std::is_same_v<Node, transforms::ToDtype>) {
-    refuse(place, "images of mode I;16 are delivered as uint16: convert them in the training loop");
+    refuse_mode(place, "images of mode I;16 are delivered as uint16: convert them in the training loop");
   } else if constexpr (!is_control<Node> && !is_crop_flip_or_resize<Node>) {
-    refuse(place, "images of mode I;16 can be cropped, flipped and resized only");
+    refuse_mode(place, "images of mode I;16 can be cropped, flipped and resized only");
   }
 }
 
@@ -75,7 +75,7 @@ void check_node(const Node& node, PixelMode mode, std::uint32_t channels, const 
   if (channels != 3) check_colors(node, place);
   if (mode == PixelMode::gray_16) check_16(node, place);
   if constexpr (refuses_rgba<Node>) {
-    if (mode == PixelMode::rgba) refuse(place, "torchvision does not do this to PIL images of mode RGBA; use mode RGB");
+    if (mode == PixelMode::rgba) refuse_mode(place, "torchvision does not do this to PIL images of mode RGBA; use mode RGB");
   }
 }
 

@@ -41,10 +41,14 @@ void check_picture(const Picture& picture) {
   check_that(picture.pixels.size() >= picture.size(), "picture", "has too few pixels");
 }
 
+}  // namespace
+
+namespace step_detail {
+
 /// What steps write to, and the kernels that they run.
 struct Workshop {
   /// Gives `other` the size that the picture gets, and memory for it.
-  RasterOut make_other(std::uint32_t width, std::uint32_t height, const Picture& picture) {
+  image_detail::RasterOut make_other(std::uint32_t width, std::uint32_t height, const Picture& picture) {
     other.width = width;
     other.height = height;
     other.channels = picture.channels;
@@ -66,6 +70,12 @@ struct Workshop {
   std::vector<std::uint8_t> blended{};
   std::unique_ptr<StepRunner> chain_runner{};  // of the chains of a mixture
 };
+
+}  // namespace step_detail
+
+using step_detail::Workshop;
+
+namespace {
 
 /// Runs one step that is not for a ColorRun, on a picture that it is for.
 struct RunStep {

@@ -54,10 +54,10 @@ class Objects {
     }
   }
   static std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view k_blanks = " \t\r\n";
-    const std::size_t first = text.find_first_not_of(k_blanks);
+    constexpr std::string_view k_xml_blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(k_xml_blanks);
     if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
+    return text.substr(first, text.find_last_not_of(k_xml_blanks) - first + 1);
   }
 
  private:

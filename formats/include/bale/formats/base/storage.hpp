@@ -3,6 +3,7 @@
 // The base knows only these interfaces. `formats/storage` implements them for URLs, and the registry sets them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -148,6 +149,8 @@ class PinnedContent {
   const PinnedContent* const before_;
 };
 
+/// How often poll_remote_wait() is called.
+inline constexpr std::chrono::milliseconds k_remote_poll_interval{100};
 /// For a read that waits for a server. Throws `interrupted` after interrupt_remote_reads(), and what this thread's
 /// RemoteWaitPoll throws.
 void poll_remote_wait();
