@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Runs every test on a machine that may have nothing installed: packages, a Python environment, the build
-# with warnings as errors, the C++ tests and the kept inputs of the fuzz targets under AddressSanitizer and UBSan,
-# then all tests of the Release build. docs/TESTING.md says what each part does.
-# usage: scripts/test.sh [-R REGEX] [--long] [--no-sanitize | --sanitize | --fuzz] [CTEST-ARGUMENT...]
-#   --no-sanitize   leave the sanitizer build out, quicker while developing
-#   --sanitize      nothing but the sanitizer build and its C++ tests
-#   --fuzz          nothing but fuzzing: a minute a target
-#   --long          every kill point, every bit, long soaks, a minute of fuzzing a target, mutations: hours
+# Runs every test on a machine that may have nothing installed: packages, a Python environment, the build with warnings
+# as errors, and all tests of the Release build. docs/TESTING.md says what each part does.
+# usage: scripts/test.sh [-R REGEX] [--sanitize | --only-sanitize | --fuzz | --long] [CTEST-ARGUMENT...]
+#   --sanitize       before that, the C++ tests and the kept inputs of the fuzz targets under AddressSanitizer and UBSan
+#   --only-sanitize  nothing but these
+#   --fuzz           nothing but fuzzing: a minute a target
+#   --long           all of it, and what a release needs: every kill point, every bit, long soaks, mutations, single files
+#                    by Clang: hours
 # The last lines are ctest's own, and so is the exit code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 
-plain=1 sanitize=1 fuzz=0 long=0 ctest_args=()
+plain=1 sanitize=0 fuzz=0 long=0 ctest_args=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
-    --no-sanitize) sanitize=0 ;;
-    --sanitize) plain=0 ;;
-    --fuzz) plain=0 sanitize=0 fuzz=1 ;;
-    --long) long=1 fuzz=1 ;;
+    -h | --help) sed -n '2,11s/^# //p' "$0"; exit 0 ;;
+    --sanitize) sanitize=1 ;;
+    --only-sanitize) plain=0 sanitize=1 ;;
+    --fuzz) plain=0 fuzz=1 ;;
+    --long) long=1 fuzz=1 sanitize=1 ;;
     *) ctest_args+=("$1") ;;
   esac
   shift
@@ -47,7 +47,7 @@ python_environments() {
   # Debian's torch serves here: without its dependencies, pip leaves PyPI's, with gigabytes of CUDA, alone.
   PIP_NO_DEPS=1 python_environment "$examples_venv" tests/python/requirements-examples.txt --system-site-packages
 }
-if [ "$plain" = 1 ]; then  # they are downloaded while the sanitizer build compiles
+if [ "$plain" = 1 ]; then  # they are downloaded while the first build compiles
   environments_log=$(mktemp)
   set -m  # a process group of its own, which ends with this script
   (set -e; python_environments) >"$environments_log" 2>&1 &
@@ -78,11 +78,15 @@ if [ "$long" = 1 ]; then
 fi
 if [ "$fuzz" = 1 ]; then
   install_packages "${BALE_FUZZ_PACKAGES[@]}"
+  if [ "$long" = 1 ]; then
+    build single all  # each file includes what it uses, and Clang compiles it
+  fi
   build fuzz fuzz_targets
   step "Fuzz targets"
   scripts/fuzz.sh build-fuzz/tests
 fi
 if [ "$plain" = 1 ]; then
+  [ "$sanitize" = 1 ] || build release all  # without Python, which may still be on its way
   wait "$environments" || { cat "$environments_log" >&2; exit 1; }
   cat "$environments_log"
   build release all -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \
