@@ -4,7 +4,7 @@
 A mutation that no test notices is a hole in the tests: the exit code is 1 then. Works on a copy of the tracked files
 with a build of its own (build-mutations/), so that the tree is never touched. A mutation costs the build of what has
 changed in one test's program, and that test.
-usage: scripts/check_mutations.py [--only SUBSTRING] [--list] [--python PYTHON]
+usage: scripts/check_mutations.py [--only SUBSTRING] [--part K/N] [--list] [--python PYTHON]
 """
 import argparse
 import importlib
@@ -16,7 +16,7 @@ import sys
 import time
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
-COPY = REPO / "build-mutations" / "tree"
+COPY = REPO / "build-mutations" / "tree"  # -K for part K
 TEST_SECONDS = 120  # a test that hangs has noticed, too
 NOTICED = {"passes": "SURVIVED", "fails": "caught  ", "hangs": "hung    "}
 
@@ -25,6 +25,16 @@ def load_mutations():
     sys.path.insert(0, str(REPO / "tests"))
     sys.dont_write_bytecode = True
     return importlib.import_module("mutations").MUTATIONS
+
+
+def part_of(mutations, text):
+    """The K-th of N parts, and K. Mutations of one file stay together: they rebuild the same."""
+    part, parts = map(int, text.split("/"))
+    if not 1 <= part <= parts:
+        sys.exit(f"--part {text}: K/N with K from 1 to N")
+    files = sorted({mutation.file for mutation in mutations})
+    chosen = set(files[part - 1::parts])
+    return part, [mutation for mutation in mutations if mutation.file in chosen]
 
 
 def copy_tree():
@@ -80,15 +90,22 @@ def main():
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--python", default=str(REPO / ".venv" / "bin" / "python"), help="with the tests' requirements")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="one of N parts, in a tree of its own: parts can run beside each other")
     options = parser.parse_args()
-    mutations = [m for m in load_mutations() if options.only in m.name]
+    global COPY
+    part, mutations = part_of(load_mutations(), options.part)
+    COPY = COPY.with_name(f"tree-{part}")
+    mutations = [m for m in mutations if options.only in m.name]
     if options.list:
         print("\n".join(m.name for m in mutations))
         return 0
     started = time.monotonic()
     copy_tree()
-    code, output = run(["cmake", "--preset", "release", "-DBALE_TESTS=ON", "-DBALE_PYTHON=ON",
-                        f"-DPython_EXECUTABLE={options.python}", f"-DBALE_TEST_PYTHON={options.python}"])
+    # A mutation costs one file, compiled with little optimization.
+    linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"] if shutil.which("mold") else []
+    code, output = run(["cmake", "--preset", "release", "-DBALE_TESTS=ON", "-DBALE_PYTHON=ON", "-DBALE_UNITY=OFF",
+                        "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", f"-DPython_EXECUTABLE={options.python}",
+                        f"-DBALE_TEST_PYTHON={options.python}", *linker])
     if code != 0:
         sys.exit(output)
     build(sorted({target for m in mutations for target in targets_of(m)}))
